@@ -1,0 +1,5 @@
+"""`python -m omptool`."""
+
+from omptool.cli import main
+
+main()

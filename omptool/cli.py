@@ -1,0 +1,54 @@
+"""The entry point: finds a subcommand's module only when that subcommand is run."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from omptool import __version__
+
+# In the order of --help; each is omptool/commands/<name>.py with a `command`.
+COMMANDS = {
+    "lower": "LLVM IR to a device image.",
+    "emit": "Write the wrapper object for device images.",
+    "bundle": "Put device images into a host object file.",
+    "dump": "Show the images, entries and descriptors in files.",
+    "verify": "Check the device images in files against their hosts.",
+    "devices": "Show plugins and the devices a program would see.",
+    "run": "Run a program on the bundled runtime.",
+    "config": "Print where the runtime and its headers are installed.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports one subcommand, not all of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"omptool.commands.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="omptool %(version)s")
+def cli() -> None:
+    """Lower, bundle, inspect, verify and run OpenMP-offload fat binaries.
+
+    Exit codes: 0 fine; 1 read and found wanting; 2 wrong usage or a file that cannot be read or is
+    malformed; 3 something on this machine is missing. `run` gives the program's own code.
+    """
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(cli(prog_name="omptool"))

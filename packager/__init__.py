@@ -1,0 +1,1 @@
+"""Offload containers as data: bytes -> formats -> model -> checks or writers."""

@@ -1,0 +1,27 @@
+"""What can go wrong in packager, one class for each documented exit code of the command line."""
+
+
+class PackagerError(Exception):
+    """Base of all errors raised on purpose; the message is one line for the user."""
+
+    exit_code = 2
+
+
+class FormatError(PackagerError):
+    """A file is malformed: the message names the place and the fault. Exit code 2."""
+
+
+class UsageError(PackagerError):
+    """The request itself is wrong: an unknown triple, two images for one target. Exit code 2."""
+
+
+class FindingError(PackagerError):
+    """A result was checked and found wanting, so it was not left behind. Exit code 1."""
+
+    exit_code = 1
+
+
+class MissingToolError(PackagerError):
+    """Something this machine lacks is needed: a linker, a library, a device. Exit code 3."""
+
+    exit_code = 3

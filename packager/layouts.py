@@ -1,0 +1,44 @@
+"""The C structs of every generation, as data: a new generation is a new row here.
+
+Little endian, LP64. Sources: libomptarget-interface.tex, offload-infrastructure-proposal.txt, and
+clang's output as measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import Struct
+
+
+@dataclass(frozen=True)
+class EntryLayout:
+    """Where one generation's entry record keeps its fields; offsets in bytes, None where absent."""
+
+    generation: str
+    record: int
+    address: int
+    name: int | None
+    size: int
+    size_format: str
+    flags: int | None
+
+
+# {void *addr; char *name; int64_t size} of the interface document.
+INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "<q", None)
+# The same and {int32_t flags; int32_t data}: LLVM 4 to 19.
+CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "<Q", 24)
+# {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}: LLVM 20 on.
+VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "<Q", 12)
+
+# {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}
+DEVICE_IMAGE = Struct("<QQQQ")
+# {uint32_t NumDevices; padding; image *DeviceImages; entry *EntriesBegin, *EntriesEnd}
+BIN_DESC = Struct("<IIQQQ")
+
+# Section names that this project writes (DECISIONS 13, 14).
+ENTRIES_SECTION = "omptarget_entries"
+IMAGE_SECTION_PREFIX = ".omptool.image."
+REGISTER = "__tgt_register_lib@OMPTARGET_4.5"
+UNREGISTER = "__tgt_unregister_lib@OMPTARGET_4.5"
+REGISTRATION_FUNCTION = "_GLOBAL__A_000000_OPENMPTGT"
+UNREGISTRATION_FUNCTION = "_GLOBAL__D_000000_OPENMPTGT"

@@ -1,0 +1,143 @@
+/* Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* The interface that a host program calls to offload: libomptarget.so as its interface document
+ * describes it (sections "synchronous interface" and "Arguments for the libomptarget.so calls").
+ * For hosts written by hand or by a compiler that follows the document; C99 or C++11, any compiler.
+ *
+ * A host program
+ *   1. lists what exists on both sides, once per name:   OMPTARGET_KERNEL(saxpy)
+ *   2. calls __tgt_target or __tgt_target_teams with the address of the host version, and runs the
+ *      host version itself when the call returns non-zero;
+ *   3. is compiled to an object, given its device images by `omptool bundle`, and linked with
+ *      -lomptarget.
+ *
+ * Errata of the document, settled here:
+ *   - the asynchronous calls print args_maptype twice; there is one, right after args_size;
+ *   - tgt_sync_event_t is tgt_event_t;
+ *   - __tgt_unregister_lib, the counterpart of __tgt_register_lib, is missing there;
+ *   - the registration function is called by the wrapper that omptool writes; a host never calls it. */
+#ifndef OMPTARGET_H
+#define OMPTARGET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What one row of the argument arrays asks for. See the document's table for how rows combine. */
+enum tgt_map_type {
+  OMP_TGT_MAPTYPE_TO = 0x0001,          /* copy host to device when the object is created */
+  OMP_TGT_MAPTYPE_FROM = 0x0002,        /* copy device to host when the object is released */
+  OMP_TGT_MAPTYPE_ALWAYS = 0x0004,      /* copy whatever the reference count */
+  OMP_TGT_MAPTYPE_DELETE = 0x0008,      /* release the object whatever the reference count */
+  OMP_TGT_MAPTYPE_MAP_PTR = 0x0010,     /* args_base holds a pointer's address: map it and its pointee */
+  OMP_TGT_MAPTYPE_FIRST_REF = 0x0020,   /* first row of this variable: counts a reference, is an argument */
+  OMP_TGT_MAPTYPE_RETURN_PTR = 0x0040,  /* store the device address into args_base (use_device_ptr) */
+  OMP_TGT_MAPTYPE_PRIVATE_PTR = 0x0080, /* a private copy on the device; with TO, firstprivate */
+  OMP_TGT_MAPTYPE_PRIVATE_VAL = 0x0100  /* pass the value of args_base itself (is_device_ptr, scalars) */
+};
+
+/* One kernel or global variable known to the host and to each device image. */
+typedef struct __tgt_offload_entry {
+  void *addr;   /* host address; on the device side the device address, NULL where unsupported */
+  char *name;   /* the symbol in the device image */
+  int64_t size; /* bytes of a global variable; 0 for a kernel */
+} __tgt_offload_entry;
+
+/* One device image, and the host's entry table. */
+typedef struct __tgt_device_image {
+  void *ImageStart;                  /* first byte */
+  void *ImageEnd;                    /* one past the last byte */
+  __tgt_offload_entry *EntriesBegin; /* the host's table, the same in every image */
+  __tgt_offload_entry *EntriesEnd;
+} __tgt_device_image;
+
+/* What one executable or shared library registers. */
+typedef struct __tgt_bin_desc {
+  uint32_t NumDevices;              /* number of device images */
+  __tgt_device_image *DeviceImages; /* in the order of the user's triples */
+  __tgt_offload_entry *EntriesBegin;
+  __tgt_offload_entry *EntriesEnd;
+} __tgt_bin_desc;
+
+/* Reserved device numbers. */
+enum {
+  OMPTARGET_DEVICE_DEFAULT = -1, /* the default device */
+  OMPTARGET_DEVICE_ALL = -2,     /* every device, deferred until each is first used (constructors) */
+  OMPTARGET_DEVICE_USED = -3     /* every device this library has used (destructors) */
+};
+
+/* Called by the wrapper that `omptool bundle` and `omptool emit` write, under the version
+ * OMPTARGET_4.5 (the unversioned names belong to LLVM's records). */
+void __tgt_register_lib(__tgt_bin_desc *desc);
+void __tgt_unregister_lib(__tgt_bin_desc *desc);
+
+/* Map, unmap or update num_args rows on a device. A device that cannot be used is not an error:
+ * the call does nothing and the target regions inside run on the host. */
+void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void **args_base, void **args,
+                             int64_t *args_size, int32_t *args_maptype);
+void __tgt_target_data_end(int32_t device_id, int32_t num_args, void **args_base, void **args,
+                           int64_t *args_size, int32_t *args_maptype);
+void __tgt_target_data_update(int32_t device_id, int32_t num_args, void **args_base, void **args,
+                              int64_t *args_size, int32_t *args_maptype);
+
+/* Map, run the region whose entry has address host_addr, unmap. Returns 0 when the region ran on
+ * the device; otherwise the caller must run the host version, and the data is ready for it.
+ * The region's arguments, in row order, are the rows with FIRST_REF, PRIVATE_PTR or PRIVATE_VAL. */
+int32_t __tgt_target(int32_t device_id, void *host_addr, int32_t num_args, void **args_base, void **args,
+                     int64_t *args_size, int32_t *args_maptype);
+/* The same with num_teams teams of thread_limit threads; 0 leaves the number to the device. */
+int32_t __tgt_target_teams(int32_t device_id, void *host_addr, int32_t num_args, void **args_base, void **args,
+                           int64_t *args_size, int32_t *args_maptype, int32_t num_teams, int32_t thread_limit);
+
+/* OpenMP 4.5 device routines. */
+int omp_get_num_devices(void);
+int omp_get_initial_device(void);
+int omp_is_initial_device(void);
+int omp_get_default_device(void);
+void omp_set_default_device(int device_num);
+void *omp_target_alloc(size_t size, int device_num);
+void omp_target_free(void *device_ptr, int device_num);
+int omp_target_is_present(const void *ptr, int device_num);
+int omp_target_memcpy(void *dst, const void *src, size_t length, size_t dst_offset, size_t src_offset,
+                      int dst_device_num, int src_device_num);
+int omp_target_memcpy_rect(void *dst, const void *src, size_t element_size, int num_dims, const size_t *volume,
+                           const size_t *dst_offsets, const size_t *src_offsets, const size_t *dst_dimensions,
+                           const size_t *src_dimensions, int dst_device_num, int src_device_num);
+int omp_target_associate_ptr(const void *host_ptr, const void *device_ptr, size_t size, size_t device_offset,
+                             int device_num);
+int omp_target_disassociate_ptr(const void *ptr, int device_num);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Entry records live in a section of their own, which the wrapper's descriptor spans. `retain`
+ * keeps them under --gc-sections; `omptool bundle` sets the same flag for older compilers. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define OMPTARGET_RETAIN , retain
+#endif
+#endif
+#ifndef OMPTARGET_RETAIN
+#define OMPTARGET_RETAIN
+#endif
+#define OMPTARGET_PASTE_(a, b) a##b
+#define OMPTARGET_PASTE(a, b) OMPTARGET_PASTE_(a, b)
+
+/* OMPTARGET_ENTRY(name, address, bytes): an entry whose device symbol is the string `name`.
+ * At file scope, in a C or C++ source; one per line of source. Order is table order. */
+#define OMPTARGET_ENTRY(name, address, bytes)                                                                          \
+  static __tgt_offload_entry OMPTARGET_PASTE(omptarget_entry_, __LINE__)                                               \
+      __attribute__((section("omptarget_entries"), aligned(8), used OMPTARGET_RETAIN)) = {                             \
+          (void *)(address), (char *)(name), (bytes)}
+
+/* A kernel whose host version is the function `function`; __tgt_target takes its address. */
+#define OMPTARGET_KERNEL(function) OMPTARGET_ENTRY(#function, &(function), 0)
+/* A global variable that exists on every device under the same name. */
+#define OMPTARGET_GLOBAL(variable) OMPTARGET_ENTRY(#variable, &(variable), sizeof(variable))
+
+#endif
