@@ -1,0 +1,45 @@
+"""Output that appears whole or not at all: written beside its place, then renamed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from packager.errors import UsageError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield an empty file beside `path`; on success it takes the place of `path`, else it goes.
+
+    An existing file keeps its permissions, a symbolic link keeps pointing where it did. Raises
+    UsageError when `path` is something that must not be replaced, such as a directory or device.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        kind = "a directory" if target.is_dir() else "not a regular file"
+        raise UsageError(f"cannot write {path}: it is {kind}")
+    try:
+        fd, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    os.close(fd)
+    temporary = Path(name)
+    try:
+        temporary.chmod(_mode_for(target))
+        yield temporary
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _mode_for(target: Path) -> int:
+    if target.exists():
+        return target.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
