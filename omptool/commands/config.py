@@ -1,0 +1,30 @@
+"""`omptool config`: where build systems find what was installed."""
+
+from __future__ import annotations
+
+import click
+
+from omptool import __version__
+from omptool.errors import reported
+from omptool.installation import includedir, libdir
+
+
+@click.command()
+@click.option("--libdir", "show_libdir", is_flag=True, help="Folder of libomptarget.so.")
+@click.option("--includedir", "show_includedir", is_flag=True, help="Folder of omptarget.h.")
+@click.option("--version", "show_version", is_flag=True, help="Version of omptool.")
+def command(show_libdir: bool, show_includedir: bool, show_version: bool) -> None:
+    """Print where the runtime and its headers are installed.
+
+    One line for each option, in the order libdir, includedir, version. pkg-config finds the same
+    in `$(omptool config --libdir)/pkgconfig`.
+    """
+    if not (show_libdir or show_includedir or show_version):
+        raise click.UsageError("give at least one of --libdir, --includedir, --version")
+    with reported("config"):
+        if show_libdir:
+            click.echo(libdir())
+        if show_includedir:
+            click.echo(includedir())
+        if show_version:
+            click.echo(__version__)

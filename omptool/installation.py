@@ -1,0 +1,29 @@
+"""Where the native runtime is: beside this package, in a wheel as in an editable install."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import omptool
+from packager.errors import MissingToolError
+
+LIBRARY = "libomptarget.so"
+
+
+def runtime_root() -> Path:
+    """The folder that holds lib/ and include/. Raises MissingToolError when it was not built."""
+    for place in omptool.__path__:  # an editable install has two: sources and build
+        root = Path(place) / "_runtime"
+        if (root / "lib" / LIBRARY).is_file():
+            return root
+    raise MissingToolError("the runtime is not installed; install omptool with pip to build it")
+
+
+def libdir() -> Path:
+    """The folder of libomptarget.so and its plugins."""
+    return runtime_root() / "lib"
+
+
+def includedir() -> Path:
+    """The folder of omptarget.h."""
+    return runtime_root() / "include"

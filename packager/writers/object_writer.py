@@ -1,0 +1,268 @@
+"""Writes a relocatable object: a host object, or a blank one, with sections and symbols added.
+
+Contents are streamed: a device image of any size passes through without being held in memory.
+Sections keep their numbers; what is added comes after them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+from packager.errors import FormatError, UsageError
+from packager.writers.elf_types import (
+    ELF_HEADER,
+    ELFOSABI_GNU,
+    ET_REL,
+    RELA,
+    SECTION_HEADER,
+    SHF_GNU_RETAIN,
+    SHF_INFO_LINK,
+    SHN_LORESERVE,
+    SHT_GROUP,
+    SHT_LLVM_ADDRSIG,
+    SHT_NOBITS,
+    SHT_NULL,
+    SHT_REL,
+    SHT_RELA,
+    STB_LOCAL,
+    SYMBOL,
+    Content,
+    FilePart,
+    Header,
+    Section,
+    Symbol,
+    content_size,
+)
+from packager.writers.host_object import HostObject
+
+COPY_CHUNK = 1 << 20
+# Where a relocation record keeps its symbol index, in 32-bit words: r_info follows r_offset.
+SYMBOL_WORD = 3
+REL_SIZE = 16
+
+
+@dataclass(frozen=True)
+class _Symbols:
+    """The symbol table of the result."""
+
+    records: bytes
+    strings: bytes
+    local_count: int
+    indices: dict[str, int]  # of every symbol that a relocation may name
+
+
+def write_object(
+    out: BinaryIO,
+    host: HostObject,
+    sections: Sequence[Section],
+    symbols: Sequence[Symbol],
+    retain: Collection[str] = (),
+) -> None:
+    """Write `host` with `sections` and `symbols` added to `out`.
+
+    `symbols` are the added locals, and globals that are used unless the host has the same name.
+    Host sections named in `retain` are marked to survive --gc-sections.
+    """
+    merged = _merge_symbols(host, symbols)
+    shift = merged.local_count - host.local_count
+    headers = [_moved(header, host, shift) for header in host.headers]
+    for number, name in enumerate(host.names):
+        if name in retain:
+            headers[number] = replace(headers[number], flags=headers[number].flags | SHF_GNU_RETAIN)
+    shared_names = host.shstrtab == host.strtab  # clang keeps both kinds of name in one table
+    names = bytearray(merged.strings if shared_names else host.name_strings)
+    headers += _added_headers(host, sections, merged.indices, names)
+    if len(headers) >= SHN_LORESERVE:
+        raise UsageError(f"the result would have {len(headers)} sections, more than ELF allows")
+    headers[host.symtab] = replace(
+        _with_content(headers[host.symtab], merged.records), info=merged.local_count
+    )
+    headers[host.strtab] = _with_content(headers[host.strtab], merged.strings)
+    headers[host.shstrtab] = _with_content(headers[host.shstrtab], bytes(names))
+    _write(out, host, headers)
+
+
+def _merge_symbols(host: HostObject, symbols: Sequence[Symbol]) -> _Symbols:
+    """Put added locals before the host's globals, as the ABI demands, and added globals last."""
+    strings = bytearray(host.strings)
+    known = host.symbol_table()
+    first_added = len(host.headers)
+    locals_ = [symbol for symbol in symbols if symbol.binding == STB_LOCAL]
+    globals_ = [s for s in symbols if s.binding != STB_LOCAL and s.name not in known]
+    boundary = host.local_count * SYMBOL.size
+    records = bytearray(host.symbols[:boundary])
+    records += b"".join(_record(symbol, first_added, strings) for symbol in locals_)
+    records += host.symbols[boundary:]
+    local_count = host.local_count + len(locals_)
+    indices = {
+        name: symbol.index + (len(locals_) if symbol.index >= host.local_count else 0)
+        for name, symbol in known.items()
+    }
+    first_global = len(records) // SYMBOL.size
+    records += b"".join(_record(symbol, first_added, strings) for symbol in globals_)
+    indices |= {symbol.name: first_global + n for n, symbol in enumerate(globals_)}
+    indices |= {symbol.name: host.local_count + n for n, symbol in enumerate(locals_)}
+    return _Symbols(bytes(records), bytes(strings), local_count, indices)
+
+
+def _record(symbol: Symbol, first_added: int, strings: bytearray) -> bytes:
+    section = 0 if symbol.section is None else first_added + symbol.section
+    info = symbol.binding << 4 | symbol.type
+    name = _intern(strings, symbol.name)
+    return SYMBOL.pack(name, info, symbol.visibility, section, symbol.value, symbol.size)
+
+
+def _intern(strings: bytearray, text: str) -> int:
+    offset = len(strings)
+    strings += text.encode("utf-8", "surrogateescape") + b"\0"
+    return offset
+
+
+def _moved(header: Header, host: HostObject, shift: int) -> Header:
+    """A host section header after `shift` symbols were put before the first global."""
+    first = host.local_count
+    if header.type in (SHT_RELA, SHT_REL) and header.link == host.symtab:
+        return _with_content(header, _moved_relocations(header, first, shift))
+    if header.type == SHT_GROUP and header.info >= first:
+        return replace(header, info=header.info + shift)
+    if header.type == SHT_LLVM_ADDRSIG:
+        return _with_content(header, _moved_addrsig(_load(header.content), first, shift))
+    return header
+
+
+def _moved_relocations(header: Header, first: int, shift: int) -> bytes:
+    record = RELA.size if header.type == SHT_RELA else REL_SIZE
+    if header.size % record:
+        raise FormatError(f"relocation section of {header.size} bytes has a part of a record")
+    words = array("I", _load(header.content))
+    step = record // words.itemsize
+    if sys.byteorder == "big":
+        words.byteswap()
+    indices = words[SYMBOL_WORD::step]
+    words[SYMBOL_WORD::step] = array("I", [i + shift if i >= first else i for i in indices])
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words.tobytes()
+
+
+def _moved_addrsig(data: bytes, first: int, shift: int) -> bytes:
+    """LLVM's address-significance table: ULEB128 symbol indices, end to end."""
+    result = bytearray()
+    value = bits = 0
+    for byte in data:
+        value |= (byte & 0x7F) << bits
+        bits += 7
+        if byte & 0x80:
+            continue
+        value += shift if value >= first else 0
+        while value > 0x7F:
+            result.append(value & 0x7F | 0x80)
+            value >>= 7
+        result.append(value)
+        value = bits = 0
+    return bytes(result)
+
+
+def _load(content: Content) -> bytes:
+    return b"".join(part if isinstance(part, bytes) else _read(part) for part in content)
+
+
+def _read(part: FilePart) -> bytes:
+    with part.path.open("rb") as file:
+        data = os.pread(file.fileno(), part.size, part.offset)
+    if len(data) != part.size:
+        raise FormatError(f"ends while its bytes at {part.offset:#x} are read")
+    return data
+
+
+def _with_content(header: Header, data: bytes) -> Header:
+    return replace(header, content=(data,), size=len(data))
+
+
+def _added_headers(
+    host: HostObject, sections: Sequence[Section], indices: dict[str, int], names: bytearray
+) -> list[Header]:
+    """Headers of the added sections, then of their relocation sections."""
+    first = len(host.headers)
+    added = []
+    relocations = []
+    for number, section in enumerate(sections):
+        name = _intern(names, section.name)
+        added.append(
+            Header(name, section.type, section.flags, section.size, 0, 0, section.alignment,
+                   section.entry_size, section.content)
+        )  # fmt: skip
+        if section.relocations:
+            data = b"".join(
+                RELA.pack(r.offset, indices[r.symbol] << 32 | r.type, r.addend)
+                for r in section.relocations
+            )
+            name = _intern(names, ".rela" + section.name)
+            relocations.append(
+                Header(name, SHT_RELA, SHF_INFO_LINK, len(data), host.symtab, first + number, 8,
+                       RELA.size, (data,))
+            )  # fmt: skip
+    return added + relocations
+
+
+def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header]) -> None:
+    """ELF header, contents in section order, section header table."""
+    position = ELF_HEADER.size
+    out.write(bytes(position))  # the header is filled in when the table's place is known
+    table = []
+    for header in headers:
+        position += _pad(out, position, max(1, header.alignment))
+        table.append(
+            SECTION_HEADER.pack(header.name, header.type, header.flags, 0, position, header.size,
+                                header.link, header.info, header.alignment, header.entry_size)
+            if header.type != SHT_NULL
+            else bytes(SECTION_HEADER.size)
+        )  # fmt: skip
+        if header.type != SHT_NOBITS:
+            for part in header.content:
+                _copy(out, part)
+            position += content_size(header.content)
+    position += _pad(out, position, 8)
+    out.write(b"".join(table))
+    ident = b"\x7fELF\x02\x01\x01" + bytes([host.os_abi or ELFOSABI_GNU])  # GNU: SHF_GNU_RETAIN
+    out.seek(0)
+    out.write(
+        ELF_HEADER.pack(ident.ljust(16, b"\0"), ET_REL, host.machine, 1, 0, 0, position,
+                        host.flags, ELF_HEADER.size, 0, 0, SECTION_HEADER.size, len(headers),
+                        host.shstrtab)
+    )  # fmt: skip
+
+
+def _pad(out: BinaryIO, position: int, alignment: int) -> int:
+    padding = -position % alignment
+    out.write(bytes(padding))
+    return padding
+
+
+def _copy(out: BinaryIO, part: bytes | FilePart) -> None:
+    if isinstance(part, bytes):
+        out.write(part)
+        return
+    out.flush()
+    with part.path.open("rb") as source:
+        _copy_range(source.fileno(), out.fileno(), part)
+    out.seek(0, os.SEEK_END)
+
+
+def _copy_range(source: int, target: int, part: FilePart) -> None:
+    """Copy inside the kernel; where it declines (another file system), through sendfile."""
+    offset, left = part.offset, part.size
+    copy = os.copy_file_range
+    while left:
+        try:
+            done = copy(source, target, min(left, COPY_CHUNK * 64), offset)
+        except OSError:
+            done = os.sendfile(target, source, offset, min(left, COPY_CHUNK * 64))
+        if not done:
+            raise FormatError(f"{part.path} ends while it is copied")
+        offset, left = offset + done, left - done

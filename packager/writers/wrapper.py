@@ -1,0 +1,234 @@
+"""The wrapper of the interface ABI: image sections, entry table, descriptor, registration.
+
+Names and layout are DECISIONS 9, 13 and 14; the C structs are libomptarget-interface.tex's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+
+from packager.formats import offload_binary
+from packager.layouts import (
+    BIN_DESC,
+    DEVICE_IMAGE,
+    ENTRIES_SECTION,
+    IMAGE_SECTION_PREFIX,
+    INTERFACE_ENTRY,
+    REGISTER,
+    REGISTRATION_FUNCTION,
+    UNREGISTER,
+    UNREGISTRATION_FUNCTION,
+)
+from packager.writers.elf_types import (
+    R_X86_64_PC32,
+    R_X86_64_PLT32,
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_GNU_RETAIN,
+    SHF_WRITE,
+    SHF_X86_64_LARGE,
+    SHT_FINI_ARRAY,
+    SHT_INIT_ARRAY,
+    SHT_NOTE,
+    SHT_PROGBITS,
+    STB_GLOBAL,
+    STT_FUNC,
+    STT_OBJECT,
+    STV_HIDDEN,
+    FilePart,
+    Relocation,
+    Section,
+    Symbol,
+)
+
+ENTRIES_BEGIN = f"__start_{ENTRIES_SECTION}"
+ENTRIES_END = f"__stop_{ENTRIES_SECTION}"
+DESCRIPTOR = ".omptool.descriptor"
+IMAGES = ".omptool.images"
+ENTRY_NAMES = ".omptool.entry_names"
+DATA_SECTION = ".data.rel.ro.omptool"
+
+# endbr64; lea rdi,[rip+descriptor]; jmp function: a tail call keeps the stack aligned as it came.
+CALL = bytes.fromhex("f30f1efa 488d3d00000000 e900000000")
+CALL_DESCRIPTOR_AT, CALL_FUNCTION_AT = 7, 12
+CALL_ALIGNMENT = 16
+# x86 feature property: the code above keeps indirect-branch tracking and shadow stacks intact.
+CET_NOTE = Struct("<III4sIIII").pack(4, 16, 5, b"GNU\0", 0xC0000002, 4, 3, 0)
+
+
+@dataclass(frozen=True)
+class ImageInput:
+    """A device image to be wrapped: the file is streamed, its size fixed when it was looked at."""
+
+    path: Path
+    triple: str
+    arch: str
+    kind: str  # as OffloadBinary numbers it, by name
+    size: int
+
+    @property
+    def section(self) -> str:
+        """The section that will hold it."""
+        return IMAGE_SECTION_PREFIX + self.triple + (f".{self.arch}" if self.arch else "")
+
+
+@dataclass(frozen=True)
+class EntryInput:
+    """An entry to be written: the host symbol of that name, and its size (0 for a kernel)."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """What is added to a host object, or makes up an object of its own."""
+
+    sections: tuple[Section, ...]
+    symbols: tuple[Symbol, ...]
+
+
+def build(
+    images: Sequence[ImageInput], entries: Sequence[EntryInput] | None, *, alone: bool
+) -> Wrapper:
+    """The sections and symbols of a wrapper.
+
+    `entries` are written here, even if there are none: an empty table still makes the linker
+    define its bounds; None leaves the table to the host object. `alone` adds the notes that a
+    host object would bring.
+    """
+    sections = [_image_section(image) for image in images]
+    symbols = [
+        Symbol(f".omptool.image.{n}", n, _header_size(image), image.size, STT_OBJECT)
+        for n, image in enumerate(images)
+    ]
+    parts = [
+        _descriptor(images),
+        _code(),
+        _array("init", SHT_INIT_ARRAY, REGISTRATION_FUNCTION),
+        _array("fini", SHT_FINI_ARRAY, UNREGISTRATION_FUNCTION),
+    ]
+    if entries is not None:
+        parts += [_names(entries), _table(entries)]
+    for section, added in parts:
+        symbols += [_placed(symbol, len(sections)) for symbol in added]
+        sections.append(section)
+    sections += _notes() if alone else []
+    undefined = [Symbol(entry.name, binding=STB_GLOBAL) for entry in entries or ()]
+    undefined += [Symbol(name, binding=STB_GLOBAL) for name in (REGISTER, UNREGISTER)]
+    undefined += [
+        Symbol(name, binding=STB_GLOBAL, visibility=STV_HIDDEN)
+        for name in (ENTRIES_BEGIN, ENTRIES_END)
+    ]
+    return Wrapper(tuple(sections), tuple(symbols + undefined))
+
+
+def _placed(symbol: Symbol, section: int) -> Symbol:
+    return Symbol(symbol.name, section, symbol.value, symbol.size, symbol.type)
+
+
+def _offload_header(image: ImageInput) -> tuple[bytes, int]:
+    kinds = {name: number for number, name in offload_binary.IMAGE_KINDS.items()}
+    return offload_binary.header(kinds.get(image.kind, 0), image.triple, image.arch, image.size)
+
+
+def _header_size(image: ImageInput) -> int:
+    return len(_offload_header(image)[0])
+
+
+def _image_section(image: ImageInput) -> Section:
+    """LARGE lets every linker put it where it does not come between code and data."""
+    head, padding = _offload_header(image)
+    content = (head, FilePart(image.path, 0, image.size), bytes(padding))
+    flags = SHF_ALLOC | SHF_X86_64_LARGE
+    return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
+
+
+def _descriptor(images: Sequence[ImageInput]) -> tuple[Section, list[Symbol]]:
+    """__tgt_device_image[] and, after it, the __tgt_bin_desc."""
+    relocations = []
+    for number, image in enumerate(images):
+        name, at = f".omptool.image.{number}", number * DEVICE_IMAGE.size
+        relocations += [
+            Relocation(at, name),
+            Relocation(at + 8, name, addend=image.size),
+            Relocation(at + 16, ENTRIES_BEGIN),
+            Relocation(at + 24, ENTRIES_END),
+        ]
+    array_size = len(images) * DEVICE_IMAGE.size
+    relocations += [
+        Relocation(array_size + 8, IMAGES),
+        Relocation(array_size + 16, ENTRIES_BEGIN),
+        Relocation(array_size + 24, ENTRIES_END),
+    ]
+    data = bytes(array_size) + BIN_DESC.pack(len(images), 0, 0, 0, 0)
+    flags = SHF_ALLOC | SHF_WRITE
+    section = Section(DATA_SECTION, SHT_PROGBITS, flags, 8, (data,), tuple(relocations))
+    return section, [
+        Symbol(IMAGES, None, 0, array_size, STT_OBJECT),
+        Symbol(DESCRIPTOR, None, array_size, BIN_DESC.size, STT_OBJECT),
+    ]
+
+
+def _code() -> tuple[Section, list[Symbol]]:
+    relocations: list[Relocation] = []
+    symbols = []
+    content = b""
+    for name, target in ((REGISTRATION_FUNCTION, REGISTER), (UNREGISTRATION_FUNCTION, UNREGISTER)):
+        at = len(content)
+        relocations += [
+            Relocation(at + CALL_DESCRIPTOR_AT, DESCRIPTOR, R_X86_64_PC32, -4),
+            Relocation(at + CALL_FUNCTION_AT, target, R_X86_64_PLT32, -4),
+        ]
+        symbols.append(Symbol(name, None, at, len(CALL), STT_FUNC))
+        content += CALL.ljust(CALL_ALIGNMENT, b"\xcc")
+    flags = SHF_ALLOC | SHF_EXECINSTR
+    code = Section(
+        ".text.omptool", SHT_PROGBITS, flags, CALL_ALIGNMENT, (content,), tuple(relocations)
+    )
+    return code, symbols
+
+
+def _array(which: str, kind: int, function: str) -> tuple[Section, list[Symbol]]:
+    """Priority 0: registered before the host's first constructor, unregistered after its last
+    destructor."""
+    name = f".{which}_array.00000"
+    flags = SHF_ALLOC | SHF_WRITE
+    return Section(name, kind, flags, 8, (bytes(8),), (Relocation(0, function),), 8), []
+
+
+def _names(entries: Sequence[EntryInput]) -> tuple[Section, list[Symbol]]:
+    text = b"".join(_encoded(entry.name) for entry in entries)
+    section = Section(".rodata.omptool", SHT_PROGBITS, SHF_ALLOC, 1, (text,))
+    return section, [Symbol(ENTRY_NAMES, None, 0, len(text), STT_OBJECT)]
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape") + b"\0"
+
+
+def _table(entries: Sequence[EntryInput]) -> tuple[Section, list[Symbol]]:
+    layout = INTERFACE_ENTRY
+    data = bytearray(len(entries) * layout.record)
+    relocations = []
+    name_at = 0
+    for number, entry in enumerate(entries):
+        at = number * layout.record
+        size = entry.size.to_bytes(8, "little")
+        data[at + layout.size : at + layout.size + len(size)] = size
+        relocations.append(Relocation(at + layout.address, entry.name))
+        relocations.append(Relocation(at + (layout.name or 0), ENTRY_NAMES, addend=name_at))
+        name_at += len(_encoded(entry.name))
+    flags = SHF_ALLOC | SHF_WRITE | SHF_GNU_RETAIN
+    content = (bytes(data),)
+    return Section(ENTRIES_SECTION, SHT_PROGBITS, flags, 8, content, tuple(relocations)), []
+
+
+def _notes() -> list[Section]:
+    return [
+        Section(".note.GNU-stack", SHT_PROGBITS, 0, 1),
+        Section(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8, (CET_NOTE,)),
+    ]
