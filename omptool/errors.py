@@ -13,6 +13,8 @@ from packager.errors import PackagerError
 class Failure(click.ClickException):
     """One line, "Error: ...", and an exit code."""
 
+    exit_code: int  # click's is a class variable
+
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
         self.exit_code = exit_code

@@ -27,7 +27,8 @@ class EntryLayout:
 INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "<q", None)
 # The same and {int32_t flags; int32_t data}: LLVM 4 to 19.
 CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "<Q", 24)
-# {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}: LLVM 20 on.
+# {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}:
+# LLVM 20 on.
 VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "<Q", 12)
 
 # {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import stat
 from collections.abc import Iterator
@@ -70,7 +71,7 @@ class Reader:
             )
         return Reader(self._source, self.at + offset, size)
 
-    def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> bytes:
+    def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
         """`size` bytes at `offset`, or all from there on."""
         view = self.slice(offset, self._size - offset if size is None else size, what)
         data = self._source.read(view.at, len(view))
@@ -82,7 +83,7 @@ class Reader:
         """One record at `offset`."""
         return layout.unpack(self.bytes(offset, layout.size, what))
 
-    def starts_with(self, magic: bytes) -> bool:
+    def starts_with(self, magic: builtins.bytes) -> bool:
         """Whether the view begins with `magic`; a shorter view does not."""
         return self._size >= len(magic) and self.bytes(0, len(magic)) == magic
 

@@ -81,8 +81,6 @@ def header(image_kind: int, triple: str, arch: str, image_size: int) -> tuple[by
     end = image_at + image_size
     padding = -end % ALIGNMENT
     head = HEADER.pack(MAGIC, 1, end + padding, HEADER.size, ENTRY.size)
-    head += ENTRY.pack(
-        image_kind, KIND_OPENMP, 0, strings_at, len(strings), image_at, image_size
-    )
+    head += ENTRY.pack(image_kind, KIND_OPENMP, 0, strings_at, len(strings), image_at, image_size)
     head += STRING.pack(*offsets[:2]) + STRING.pack(*offsets[2:]) + pool
     return head.ljust(image_at, b"\0"), padding

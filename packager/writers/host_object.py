@@ -96,8 +96,8 @@ def read_host(path: Path, data: Reader) -> HostObject:
         raise UsageError("is LLVM bitcode; compile the host without -flto")
     if not data.starts_with(b"\x7fELF"):
         raise FormatError("is not an ELF object" if len(data) else "is empty")
-    ident, kind, machine, _, _, _, section_at, flags, _, _, _, record, count, names_at = data.unpack(
-        ELF_HEADER, 0, "ELF header"
+    ident, kind, machine, _, _, _, section_at, flags, _, _, _, record, count, names_at = (
+        data.unpack(ELF_HEADER, 0, "ELF header")
     )
     if ident[4:6] != b"\x02\x01" or machine != EM_X86_64:
         raise UsageError(f"is not an x86-64 object (ELF machine {machine})")
@@ -117,7 +117,8 @@ def _host_header(path: Path, data: Reader, number: int, fields: tuple[int, ...])
     if alignment > MAX_ALIGNMENT or alignment & (alignment - 1):
         raise FormatError(f"{what} has alignment {alignment:#x}")
     if kind in (SHT_SYMTAB_SHNDX, SHT_CREL):
-        raise UsageError(f"{what} of type {kind:#x} is not supported: extended symbol indices or CREL")
+        held = "CREL relocations" if kind == SHT_CREL else "extended symbol indices"
+        raise UsageError(f"{what} holds {held}, which are not supported")
     if kind in (0, SHT_NOBITS):
         return Header(name, kind, flags, size, link, info, alignment, entry_size, ())
     view = data.slice(offset, size, what)

@@ -1,0 +1,32 @@
+# Two commands for a fresh machine: `make demo` does the main job, `make test` passes the tests.
+PYTHON ?= python3
+VENV := .venv
+RUNTIME := $(shell find runtime -type f)
+
+.PHONY: demo test test-all bench packages clean
+
+demo: $(VENV)/.installed
+	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
+
+test: packages $(VENV)/.installed
+	scripts/test.sh
+
+test-all: packages $(VENV)/.installed
+	scripts/test.sh all
+
+bench: packages $(VENV)/.installed
+	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/bench.sh
+
+packages:
+	scripts/packages.sh
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# An editable install: Python is used from the tree, the runtime is built when its sources change.
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(RUNTIME)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist

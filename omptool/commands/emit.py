@@ -1,0 +1,37 @@
+"""`omptool emit`: the wrapper of device images as an object of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from omptool.errors import reported
+from omptool.wrapping import entry_source, report, wrapping_options
+
+
+@click.command()
+@wrapping_options(
+    "Entries: `auto`, everything the images define; or a file, one name a line. Without it, the "
+    "entry sections of the objects that OUT is linked with."
+)
+def command(
+    images: tuple[str, ...],
+    entries: str | None,
+    abi: str,  # one so far, checked by click
+    force: bool,
+    out: Path,
+) -> None:
+    """Write an object that holds device images and registers them.
+
+    Link OUT with the host's objects and -lomptarget; `omptool bundle` is the same in one object.
+
+    Exits 0 when OUT was written, 1 when it was found wanting and not written, 2 for wrong usage
+    or an unfit input.
+    """
+    with reported(out):
+        from packager.writers.bundle import emit, parse_request
+
+        requests = [parse_request(image) for image in images]
+        findings = emit(requests, entry_source(entries), out, force=force)
+    report(out, findings)

@@ -1,0 +1,105 @@
+"""`omptool run`: a program on the bundled runtime, whatever libomptarget it was linked with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from omptool.errors import Failure
+from omptool.installation import LIBRARY, libdir
+from packager.errors import PackagerError
+from packager.program import Program, inspect_program
+
+# As in a shell, and 125 for what omptool itself could not do (DECISIONS 18).
+CANNOT_START, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--plugin", "plugins", multiple=True, metavar="P", help="Use only plugin P (repeatable)."
+)
+@click.option("--device", type=click.IntRange(0), metavar="N", help="Make device N the default.")
+@click.option("--mandatory", is_flag=True, help="Abort, with the reason, instead of falling back.")
+@click.argument("program", metavar="[--] PROG")
+@click.argument("args", nargs=-1, metavar="[ARGS]...")
+def command(
+    plugins: tuple[str, ...],
+    device: int | None,
+    mandatory: bool,
+    program: str,
+    args: tuple[str, ...],
+) -> None:
+    """Run PROG with ARGS on omptool's runtime, whatever libomptarget it was linked with.
+
+    The runtime takes its place through the environment, so PROG may be a wrapper script or a
+    launcher such as mpirun.
+
+    Exits as PROG does; 125 when omptool fails first, 126 when PROG cannot be executed, 127 when
+    it is not found.
+    """
+    path = _find(program)
+    try:
+        library = libdir() / LIBRARY
+        _check_replaceable(path, inspect_program(path))
+    except PackagerError as error:
+        raise Failure(f"{program}: {error}", CANNOT_START) from error
+    environment = _environment(dict(os.environ), library)
+    if plugins:
+        environment["OMPTOOL_PLUGINS"] = ",".join(plugins)
+    if device is not None:
+        environment["OMP_DEFAULT_DEVICE"] = str(device)
+    if mandatory:
+        environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
+    _execute(path, program, args, environment)
+
+
+def _find(program: str) -> Path:
+    found = shutil.which(program)
+    if found:
+        return Path(found)
+    if "/" in program and Path(program).exists():
+        why = "is a directory" if Path(program).is_dir() else "is not executable"
+        raise Failure(f"{program}: {why}", NOT_EXECUTABLE)
+    raise Failure(f"{program}: not found", NOT_FOUND)
+
+
+def _check_replaceable(path: Path, program: Program | None) -> None:
+    """Refuse what would quietly run on another runtime. None is a script: its children count."""
+    if program is None:
+        return
+    if program.is_static:
+        raise PackagerError("is statically linked: no runtime can take the place of its own")
+    if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
+        raise PackagerError("is setuid or setgid: the loader ignores the runtime put before it")
+    foreign = [name for name in program.offload_libraries if name != LIBRARY]
+    if foreign:
+        raise PackagerError(f"needs {foreign[0]}, which this version of the runtime cannot replace")
+
+
+def _environment(environment: dict[str, str], library: Path) -> dict[str, str]:
+    """Put the runtime before any other.
+
+    A preloaded library satisfies every DT_NEEDED of its SONAME, whatever DT_RPATH says;
+    LD_LIBRARY_PATH serves what is opened by name later.
+    """
+    for name, value, separator in (
+        ("LD_PRELOAD", str(library), ":"),
+        ("LD_LIBRARY_PATH", str(library.parent), ":"),
+    ):
+        rest = environment.get(name)
+        environment[name] = f"{value}{separator}{rest}" if rest else value
+    return environment
+
+
+def _execute(
+    path: Path, program: str, args: tuple[str, ...], environment: dict[str, str]
+) -> NoReturn:
+    try:
+        os.execve(path, [program, *args], environment)
+    except OSError as error:
+        raise Failure(f"{program}: {error.strerror}", NOT_EXECUTABLE) from error

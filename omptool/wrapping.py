@@ -1,0 +1,73 @@
+"""What `emit` and `bundle` have in common: their options, and how they report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from omptool.errors import Failure
+from packager.errors import PackagerError
+from packager.model import Finding
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
+    """The options --image, --entries, --abi, --force and -o."""
+    options = [
+        click.option(
+            "--image",
+            "images",
+            multiple=True,
+            required=True,
+            metavar="T[:ARCH]=FILE",
+            help="A device image for triple T (repeatable; device numbers follow this order).",
+        ),
+        click.option("--entries", metavar="auto|FILE", help=entries_help),
+        click.option(
+            "--abi",
+            type=click.Choice(["interface"]),
+            default="interface",
+            show_default=True,
+            help="Records and calls to write.",
+        ),
+        click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
+        click.option(
+            "-o", "--output", "out", type=click.Path(path_type=Path), required=True,
+            metavar="OUT", help="The object file to write.",
+        ),
+    ]  # fmt: skip
+
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def entry_source(entries: str | None) -> str | list[str]:
+    """What --entries asks for, as packager.writers.bundle takes it; its file is read here."""
+    if entries is None:
+        return "host"
+    if entries == "auto":
+        return "auto"
+    from packager.writers.entries import parse_list
+
+    try:
+        return parse_list(Path(entries).read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        what = getattr(error, "strerror", None) or "is not text"
+        raise Failure(f"{entries}: {what}", 2) from error
+    except PackagerError as error:
+        raise Failure(f"{entries}: {error}", 2) from error
+
+
+def report(out: Path, findings: Sequence[Finding]) -> None:
+    """What verify has to say of a result that was written, on stderr."""
+    for finding in findings:
+        if finding.severity != "info":
+            click.echo(f"{out}: {finding.code} {finding.severity}: {finding.message}", err=True)

@@ -1,0 +1,95 @@
+"""Which entries a wrapper lists: the host's own table, those shared by name, or a list."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from packager.errors import UsageError
+from packager.model import DeviceImage, DeviceSymbol
+from packager.writers.elf_types import STT_FUNC, STT_OBJECT
+from packager.writers.host_object import HostSymbol
+from packager.writers.wrapper import EntryInput
+
+
+def shared_entries(
+    images: Sequence[DeviceImage], host: dict[str, HostSymbol] | None
+) -> list[EntryInput]:
+    """Every kernel or global of the images that the host defines under the same name.
+
+    The order is the first image's table, later images append what they add (DECISIONS 15); an
+    image without a table contributes in the host's symbol order. Without a host (`emit`) every
+    name counts. Raises UsageError when nothing is shared.
+    """
+    order: dict[str, DeviceSymbol] = {}
+    for image in images:
+        for symbol in _in_order(image, host):
+            order.setdefault(symbol.name, symbol)
+    chosen = [s for s in order.values() if host is None or _defines(host, s.name)]
+    if not chosen:
+        have = ", ".join(list(order)[:5]) or "none"
+        raise UsageError(f"defines no kernel or global of the images (they have: {have})")
+    return [EntryInput(symbol.name, symbol.size) for symbol in chosen]
+
+
+def _in_order(image: DeviceImage, host: dict[str, HostSymbol] | None) -> Iterable[DeviceSymbol]:
+    if image.table is not None:
+        return image.table
+    if host is None:
+        return image.symbols
+    rank = {name: number for number, name in enumerate(host)}
+    return sorted(image.symbols, key=lambda symbol: rank.get(symbol.name, len(rank)))
+
+
+def _defines(host: dict[str, HostSymbol], name: str) -> bool:
+    return name in host and host[name].is_defined
+
+
+def listed_entries(
+    names: Sequence[str], images: Sequence[DeviceImage], host: dict[str, HostSymbol] | None
+) -> list[EntryInput]:
+    """Entries for `names`, in their order.
+
+    The host says what a name is, or without a host the images. Raises UsageError for a name that
+    is not there, and for one listed twice.
+    """
+    known = {symbol.name: symbol for image in reversed(images) for symbol in image.symbols}
+    result: dict[str, EntryInput] = {}
+    for name in names:
+        if name in result:
+            raise UsageError(f"entry {name} is listed twice")
+        result[name] = EntryInput(name, _size(name, known, host))
+    return list(result.values())
+
+
+def _size(name: str, known: dict[str, DeviceSymbol], host: dict[str, HostSymbol] | None) -> int:
+    if host is None:
+        if name not in known:
+            raise UsageError(f"entry {name} is in no image{_near(name, known)}")
+        return known[name].size
+    if not _defines(host, name):
+        defined = [symbol.name for symbol in host.values() if symbol.is_defined]
+        raise UsageError(f"entry {name} is not defined by the host{_near(name, defined)}")
+    symbol = host[name]
+    if symbol.type == STT_FUNC:
+        return 0
+    if symbol.type == STT_OBJECT:
+        return symbol.size
+    return known[name].size if name in known else 0
+
+
+def _near(name: str, candidates: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(candidates), n=3)
+    return f" (near: {', '.join(near)})" if near else ""
+
+
+def parse_list(text: str) -> list[str]:
+    """The names in a list of entries: one a line, blank lines and # comments apart."""
+    lines = (line.split("#", 1)[0].strip() for line in text.splitlines())
+    names = [line for line in lines if line]
+    if not names:
+        raise UsageError("lists no entry")
+    for name in names:
+        if any(c.isspace() or not c.isprintable() for c in name):
+            raise UsageError(f"{name!r} is not a symbol name")
+    return names
