@@ -1,23 +1,20 @@
-"""Turns packager's errors into one line on stderr and the documented exit code."""
+"""Turns errors into one line on stderr and the documented exit code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import click
 
 from packager.errors import PackagerError
 
 
-class Failure(click.ClickException):
-    """One line, "Error: ...", and an exit code."""
-
-    exit_code: int  # click's is a class variable
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+def fail(message: str, exit_code: int) -> NoReturn:
+    """End the command with "Error: MESSAGE" on stderr."""
+    click.echo(f"Error: {message}", err=True)
+    raise click.exceptions.Exit(exit_code)
 
 
 @contextmanager
@@ -26,6 +23,6 @@ def reported(subject: object) -> Iterator[None]:
     try:
         yield
     except PackagerError as error:
-        raise Failure(f"{subject}: {error}", error.exit_code) from error
+        fail(f"{subject}: {error}", error.exit_code)
     except OSError as error:
-        raise Failure(f"{subject}: {error.strerror or error}", 2) from error
+        fail(f"{subject}: {error.strerror or error}", 2)

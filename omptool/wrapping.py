@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from omptool.errors import Failure
+from omptool.errors import fail
 from packager.errors import PackagerError
 from packager.model import Finding
 
@@ -61,9 +61,9 @@ def entry_source(entries: str | None) -> str | list[str]:
         return parse_list(Path(entries).read_text())
     except (OSError, UnicodeDecodeError) as error:
         what = getattr(error, "strerror", None) or "is not text"
-        raise Failure(f"{entries}: {what}", 2) from error
+        fail(f"{entries}: {what}", 2)
     except PackagerError as error:
-        raise Failure(f"{entries}: {error}", 2) from error
+        fail(f"{entries}: {error}", 2)
 
 
 def report(out: Path, findings: Sequence[Finding]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from omptool.errors import Failure, reported
+from omptool.errors import fail, reported
 from omptool.installation import LIBRARY, libdir
 
 
@@ -41,7 +41,7 @@ def _plugins(library: Path) -> list[dict[str, Any]]:
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
     click.echo(result.stderr, err=True, nl=False)
     if result.returncode:
-        raise Failure(f"devices: asking the plugins ended with {_ending(result.returncode)}", 3)
+        fail(f"devices: asking the plugins ended with {_ending(result.returncode)}", 3)
     rows: list[dict[str, Any]] = json.loads(result.stdout)
     number = 0
     for row in rows:

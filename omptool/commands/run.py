@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from omptool.errors import Failure
+from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
 from packager.errors import PackagerError
 from packager.program import Program, inspect_program
@@ -47,7 +47,7 @@ def command(
         library = libdir() / LIBRARY
         _check_replaceable(path, inspect_program(path))
     except PackagerError as error:
-        raise Failure(f"{program}: {error}", CANNOT_START) from error
+        fail(f"{program}: {error}", CANNOT_START)
     environment = _environment(dict(os.environ), library)
     if plugins:
         environment["OMPTOOL_PLUGINS"] = ",".join(plugins)
@@ -64,8 +64,8 @@ def _find(program: str) -> Path:
         return Path(found)
     if "/" in program and Path(program).exists():
         why = "is a directory" if Path(program).is_dir() else "is not executable"
-        raise Failure(f"{program}: {why}", NOT_EXECUTABLE)
-    raise Failure(f"{program}: not found", NOT_FOUND)
+        fail(f"{program}: {why}", NOT_EXECUTABLE)
+    fail(f"{program}: not found", NOT_FOUND)
 
 
 def _check_replaceable(path: Path, program: Program | None) -> None:
@@ -102,4 +102,4 @@ def _execute(
     try:
         os.execve(path, [program, *args], environment)
     except OSError as error:
-        raise Failure(f"{program}: {error.strerror}", NOT_EXECUTABLE) from error
+        fail(f"{program}: {error.strerror}", NOT_EXECUTABLE)
