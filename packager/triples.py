@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from packager.errors import UsageError
 
-_ARCHES = {"amd64": "x86_64", "x86-64": "x86_64", "arm64": "aarch64"}
-_VENDORS = {"pc", "unknown", "nvidia", "amd", "apple", "intel", "ibm", "suse"}
-_SYSTEMS = ("linux", "cuda", "amdhsa", "darwin", "macosx", "freebsd", "none", "windows", "elf", "unknown")
+_ARCHES = {"amd64": "x86_64", "arm64": "aarch64"}
+_VENDORS = {"pc", "nvidia", "amd", "apple", "intel", "ibm", "suse"}
+_SYSTEMS = ("linux", "cuda", "amdhsa", "nvcl", "darwin", "macosx", "freebsd", "windows", "none")
+_ENVIRONMENTS = ("gnu", "musl", "android", "eabi", "msvc", "elf")
+# Vendor, system and environment of an architecture that names none: (pc, linux, gnu) is what
+# Debian's and Ubuntu's clang say for x86_64, and the vendor makes no difference to the code.
 _DEFAULTS = {
     "x86_64": ("pc", "linux", "gnu"),
     "aarch64": ("unknown", "linux", "gnu"),
@@ -14,24 +17,59 @@ _DEFAULTS = {
     "nvptx": ("nvidia", "cuda", ""),
     "amdgcn": ("amd", "amdhsa", ""),
 }
+_NO_DEFAULTS = ("unknown", "unknown", "")
+_HOSTED = ("gnu", "musl", "android")
 
 
 def normalise(triple: str) -> str:
     """`triple` with its parts in order and the usual omissions filled in.
 
-    "x86_64-linux-gnu" and "x86_64" give "x86_64-pc-linux-gnu", "nvptx64" gives
-    "nvptx64-nvidia-cuda". Unknown parts are kept. Raises UsageError for an empty triple.
+    "x86_64-linux-gnu", "amd64-unknown-linux" and "x86_64" give "x86_64-pc-linux-gnu"; "nvptx64"
+    and "nvptx64-nvidia-cuda-unknown" give "nvptx64-nvidia-cuda". Parts that are not known keep
+    their place. Raises UsageError for what is not a triple at all.
     """
-    if not triple or not all(part.isprintable() and " " not in part for part in triple):
+    if not triple or not triple.isprintable() or any(sign in triple for sign in " /=:,"):
         raise UsageError(f"{triple!r} is not a target triple")
     arch, *rest = triple.split("-")
-    arch = _ARCHES.get(arch, arch)
-    vendor, system, environment = _DEFAULTS.get(arch, ("unknown", "unknown", ""))
-    if rest and rest[0] in _VENDORS and not (len(rest) == 1 and rest[0] == "unknown"):
-        vendor = vendor if rest[0] == "unknown" else rest[0]
-        rest = rest[1:]
-    if rest and rest[0].startswith(_SYSTEMS):
-        system, rest = (system if rest[0] == "unknown" else rest[0]), rest[1:]
-    if rest:
-        environment = "-".join(part for part in rest if part)
-    return "-".join(part for part in (arch, vendor, system, environment) if part)
+    arch = _ARCHES.get(arch.lower(), arch.lower())
+    vendor, system, environment = _slots(rest)
+    default_vendor, default_system, default_environment = _DEFAULTS.get(arch, _NO_DEFAULTS)
+    if environment and not environment.startswith(_HOSTED):
+        default_system = "unknown"  # "x86_64-elf" has no system
+    if system in (default_system, ""):
+        environment = environment or default_environment
+    parts = (arch, vendor or default_vendor, system or default_system, environment)
+    return "-".join(part for part in parts if part)
+
+
+def _slots(parts: list[str]) -> tuple[str, str, str]:
+    """Vendor, system and environment, "" where not said or said to be unknown.
+
+    As in llvm::Triple::normalize, a part that is known as belonging to a slot goes there, and the
+    others take the slots left over, in order.
+    """
+    slots: list[str | None] = [None, None, None]
+    others = []
+    for part in parts:
+        known = _known_slot(part)
+        if known is not None and slots[known] is None:
+            slots[known] = part
+        else:
+            others.append(part)
+    for index in range(len(slots)):
+        if slots[index] is None and others:
+            slots[index] = others.pop(0)
+    vendor, system, environment = (_said(slot) for slot in slots)
+    return vendor, system, "-".join(part for part in (environment, *others) if part)
+
+
+def _known_slot(part: str) -> int | None:
+    if part in _VENDORS:
+        return 0
+    if part.startswith(_SYSTEMS):
+        return 1
+    return 2 if part.startswith(_ENVIRONMENTS) else None
+
+
+def _said(part: str | None) -> str:
+    return "" if part in (None, "unknown") else str(part)

@@ -1,0 +1,5 @@
+"""LLVM IR -> device image.
+
+`lower` runs LLVM in a child process (`worker`), because LLVM inside llvmlite can abort on bad
+input, and links what needs linking. `families` lists the targets, one module each.
+"""

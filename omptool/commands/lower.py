@@ -1,0 +1,89 @@
+"""`omptool lower`: LLVM IR to the device image that a target's plugin loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import click
+
+from omptool.errors import fail, reported
+from packager.atomic import replacing
+from packager.lowering.lower import Target, lower
+from packager.lowering.request import EMITS, Emit, SourceError
+
+
+@click.command()
+@click.argument("source", metavar="IN.ll|IN.bc", type=click.Path(path_type=Path))
+@click.option(
+    "--triple",
+    metavar="T",
+    required=True,
+    help="Target: x86_64-pc-linux-gnu or nvptx64-nvidia-cuda, in any spelling.",
+)
+@click.option("--cpu", metavar="C", default="", help="Processor, such as x86-64-v3 or sm_90.")
+@click.option("--features", metavar="F", default="", help="Its features, such as +avx2,-fma.")
+@click.option(
+    "-O",
+    "level",
+    metavar="N",
+    type=click.IntRange(0, 3),
+    default=2,
+    show_default=True,
+    help="Optimisation level, 0 to 3.",
+)
+@click.option(
+    "--entry",
+    "entries",
+    metavar="NAME",
+    multiple=True,
+    help="Kernel or global for the host to find (repeatable); by default all visible ones.",
+)
+@click.option(
+    "--emit",
+    type=click.Choice(EMITS),
+    default="image",
+    show_default=True,
+    help="What to write.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="File to write.",
+)
+def command(
+    source: Path,
+    triple: str,
+    cpu: str,
+    features: str,
+    level: int,
+    entries: tuple[str, ...],
+    emit: str,
+    output: Path,
+) -> None:
+    """Lower LLVM IR, as text or bitcode, to a device image.
+
+    For x86_64 the image is a shared object, linked by the machine's cc or ld; for nvptx64 it is
+    PTX text. Both export their kernels and globals in the order of --entry, else of the IR.
+
+    Exits 0 when OUT is written, 2 when IN or the request is at fault, 3 without a linker.
+    """
+    with reported(output), replacing(output) as temporary:
+        notes = _lowered(
+            source, temporary, Target(triple, cpu, features, level), cast(Emit, emit), entries
+        )
+    for note in notes:
+        click.echo(f"Warning: {source}: {note}", err=True)
+
+
+def _lowered(
+    source: Path, output: Path, target: Target, emit: Emit, entries: tuple[str, ...]
+) -> tuple[str, ...]:
+    with reported(source):
+        try:
+            return lower(source, output, target, emit, entries)
+        except SourceError as error:  # it names the file itself, with the place in it
+            fail(str(error), error.exit_code)

@@ -1,0 +1,96 @@
+"""One module from IR to image: check the request, run the worker, link what needs linking."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.errors import FormatError, UsageError
+from packager.lowering.child import LIMITS, Limits, run_worker
+from packager.lowering.families import family_of
+from packager.lowering.family import Family
+from packager.lowering.linker import link_shared
+from packager.lowering.request import Answer, Emit, Request
+from packager.reader import open_reader
+from packager.triples import normalise
+
+_FEATURES = re.compile(r"([+-][\w.-]+)(,[+-][\w.-]+)*", re.ASCII)
+MAX_SOURCE = 1 << 30  # bytes: more is not a kernel
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to lower for; "" and () leave the choice to the target."""
+
+    triple: str
+    cpu: str = ""
+    features: str = ""
+    level: int = 2
+
+
+def lower(
+    source: Path,
+    output: Path,
+    target: Target,
+    emit: Emit = "image",
+    entries: tuple[str, ...] = (),
+    limits: Limits = LIMITS,
+) -> tuple[str, ...]:
+    """Lower the IR in `source` to `output`; returns what the user should know, a line each.
+
+    Raises SourceError (its message begins with `source`) when the IR is at fault, UsageError for
+    an impossible request, FormatError for a file that is not there, MissingToolError.
+    """
+    family = family_of(target.triple)
+    _check(family, target, emit)
+    with tempfile.TemporaryDirectory(prefix="omptool-") as name:
+        directory = Path(name)
+        request = Request(
+            source=str(_copied(source, directory)),
+            output=str(directory / "lowered.o"),
+            triple=family.triple,
+            emit=emit,
+            cpu=target.cpu,
+            features=target.features,
+            level=target.level,
+            entries=entries,
+        )
+        answer = run_worker(request, str(source), directory, limits)
+        result = Path(request.output)
+        notes = _notes(answer, family)
+        if family.is_linked and emit == "image":
+            result = directory / "image"
+            notes += link_shared(Path(request.output), result, answer.exports)
+        shutil.copyfile(result, output)
+        return notes
+
+
+def _check(family: Family, target: Target, emit: Emit) -> None:
+    reason = dict(family.no_emit).get(emit)
+    if reason:
+        raise UsageError(f"--emit {emit} has no meaning for {family.triple}: {reason}")
+    if target.features and not _FEATURES.fullmatch(target.features):
+        raise UsageError(f'--features {target.features!r} is not a list such as "+avx2,-fma"')
+    if target.cpu and not target.cpu.isprintable():
+        raise UsageError(f"{target.cpu!r} is not the name of a processor")
+
+
+def _copied(source: Path, directory: Path) -> Path:
+    """The bytes of `source` as they are now, where only this process changes them."""
+    with open_reader(source) as data:
+        if not len(data):
+            raise FormatError("is empty")
+        if len(data) > MAX_SOURCE:
+            raise FormatError(f"has {len(data)} bytes, and no module has more than {MAX_SOURCE}")
+        copy = directory / "source"
+        copy.write_bytes(data.bytes())
+        return copy
+
+
+def _notes(answer: Answer, family: Family) -> tuple[str, ...]:
+    if not answer.source_triple or normalise(answer.source_triple).split("-")[0] == family.arch:
+        return ()
+    return (f"is IR for {answer.source_triple}; lowered for {family.triple} all the same",)

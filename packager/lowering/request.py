@@ -1,0 +1,57 @@
+"""What `lower` is asked to do, and what the child process answers: plain data, sent as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal, get_args
+
+from packager.errors import PackagerError
+
+Emit = Literal["image", "asm", "obj", "bc"]
+EMITS: tuple[Emit, ...] = get_args(Emit)
+
+
+class SourceError(PackagerError):
+    """The IR is at fault: the message begins with the file and, where known, line and column."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One module to lower. Paths are absolute; `triple` is that of a family."""
+
+    source: str
+    output: str
+    triple: str
+    emit: Emit = "image"
+    cpu: str = ""  # "": the family's default
+    features: str = ""  # as LLVM spells them: "+avx2,-fma"
+    level: int = 2  # of optimisation, 0 to 3
+    entries: tuple[str, ...] = ()  # none: every externally visible definition
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Request:
+        fields = json.loads(text)
+        return Request(**{**fields, "entries": tuple(fields["entries"])})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a Request: `fault` is "" when `output` was written."""
+
+    fault: str = ""
+    line: int = 0  # of the source text; 0 where LLVM names no place
+    column: int = 0
+    exports: tuple[str, ...] = ()  # symbols that a linked image must export
+    source_triple: str = ""  # as the input had it
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Answer:
+        fields = json.loads(text)
+        return Answer(**{**fields, "exports": tuple(fields["exports"])})
