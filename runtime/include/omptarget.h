@@ -42,25 +42,25 @@ enum tgt_map_type {
 
 /* One kernel or global variable known to the host and to each device image. */
 typedef struct __tgt_offload_entry {
-  void *addr;   /* host address; on the device side the device address, NULL where unsupported */
-  char *name;   /* the symbol in the device image */
+  void* addr;   /* host address; on the device side the device address, NULL where unsupported */
+  char* name;   /* the symbol in the device image */
   int64_t size; /* bytes of a global variable; 0 for a kernel */
 } __tgt_offload_entry;
 
 /* One device image, and the host's entry table. */
 typedef struct __tgt_device_image {
-  void *ImageStart;                  /* first byte */
-  void *ImageEnd;                    /* one past the last byte */
-  __tgt_offload_entry *EntriesBegin; /* the host's table, the same in every image */
-  __tgt_offload_entry *EntriesEnd;
+  void* ImageStart;                  /* first byte */
+  void* ImageEnd;                    /* one past the last byte */
+  __tgt_offload_entry* EntriesBegin; /* the host's table, the same in every image */
+  __tgt_offload_entry* EntriesEnd;
 } __tgt_device_image;
 
 /* What one executable or shared library registers. */
 typedef struct __tgt_bin_desc {
   uint32_t NumDevices;              /* number of device images */
-  __tgt_device_image *DeviceImages; /* in the order of the user's triples */
-  __tgt_offload_entry *EntriesBegin;
-  __tgt_offload_entry *EntriesEnd;
+  __tgt_device_image* DeviceImages; /* in the order of the user's triples */
+  __tgt_offload_entry* EntriesBegin;
+  __tgt_offload_entry* EntriesEnd;
 } __tgt_bin_desc;
 
 /* Reserved device numbers. */
@@ -72,26 +72,26 @@ enum {
 
 /* Called by the wrapper that `omptool bundle` and `omptool emit` write, under the version
  * OMPTARGET_4.5 (the unversioned names belong to LLVM's records). */
-void __tgt_register_lib(__tgt_bin_desc *desc);
-void __tgt_unregister_lib(__tgt_bin_desc *desc);
+void __tgt_register_lib(__tgt_bin_desc* desc);
+void __tgt_unregister_lib(__tgt_bin_desc* desc);
 
 /* Map, unmap or update num_args rows on a device. A device that cannot be used is not an error:
  * the call does nothing and the target regions inside run on the host. */
-void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void **args_base, void **args,
-                             int64_t *args_size, int32_t *args_maptype);
-void __tgt_target_data_end(int32_t device_id, int32_t num_args, void **args_base, void **args,
-                           int64_t *args_size, int32_t *args_maptype);
-void __tgt_target_data_update(int32_t device_id, int32_t num_args, void **args_base, void **args,
-                              int64_t *args_size, int32_t *args_maptype);
+void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args, int64_t* args_size,
+                             int32_t* args_maptype);
+void __tgt_target_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args, int64_t* args_size,
+                           int32_t* args_maptype);
+void __tgt_target_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args, int64_t* args_size,
+                              int32_t* args_maptype);
 
 /* Map, run the region whose entry has address host_addr, unmap. Returns 0 when the region ran on
  * the device; otherwise the caller must run the host version, and the data is ready for it.
  * The region's arguments, in row order, are the rows with FIRST_REF, PRIVATE_PTR or PRIVATE_VAL. */
-int32_t __tgt_target(int32_t device_id, void *host_addr, int32_t num_args, void **args_base, void **args,
-                     int64_t *args_size, int32_t *args_maptype);
+int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
+                     int64_t* args_size, int32_t* args_maptype);
 /* The same with num_teams teams of thread_limit threads; 0 leaves the number to the device. */
-int32_t __tgt_target_teams(int32_t device_id, void *host_addr, int32_t num_args, void **args_base, void **args,
-                           int64_t *args_size, int32_t *args_maptype, int32_t num_teams, int32_t thread_limit);
+int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
+                           int64_t* args_size, int32_t* args_maptype, int32_t num_teams, int32_t thread_limit);
 
 /* OpenMP 4.5 device routines. */
 int omp_get_num_devices(void);
@@ -99,17 +99,17 @@ int omp_get_initial_device(void);
 int omp_is_initial_device(void);
 int omp_get_default_device(void);
 void omp_set_default_device(int device_num);
-void *omp_target_alloc(size_t size, int device_num);
-void omp_target_free(void *device_ptr, int device_num);
-int omp_target_is_present(const void *ptr, int device_num);
-int omp_target_memcpy(void *dst, const void *src, size_t length, size_t dst_offset, size_t src_offset,
+void* omp_target_alloc(size_t size, int device_num);
+void omp_target_free(void* device_ptr, int device_num);
+int omp_target_is_present(const void* ptr, int device_num);
+int omp_target_memcpy(void* dst, const void* src, size_t length, size_t dst_offset, size_t src_offset,
                       int dst_device_num, int src_device_num);
-int omp_target_memcpy_rect(void *dst, const void *src, size_t element_size, int num_dims, const size_t *volume,
-                           const size_t *dst_offsets, const size_t *src_offsets, const size_t *dst_dimensions,
-                           const size_t *src_dimensions, int dst_device_num, int src_device_num);
-int omp_target_associate_ptr(const void *host_ptr, const void *device_ptr, size_t size, size_t device_offset,
+int omp_target_memcpy_rect(void* dst, const void* src, size_t element_size, int num_dims, const size_t* volume,
+                           const size_t* dst_offsets, const size_t* src_offsets, const size_t* dst_dimensions,
+                           const size_t* src_dimensions, int dst_device_num, int src_device_num);
+int omp_target_associate_ptr(const void* host_ptr, const void* device_ptr, size_t size, size_t device_offset,
                              int device_num);
-int omp_target_disassociate_ptr(const void *ptr, int device_num);
+int omp_target_disassociate_ptr(const void* ptr, int device_num);
 
 #ifdef __cplusplus
 }
@@ -125,6 +125,12 @@ int omp_target_disassociate_ptr(const void *ptr, int device_num);
 #ifndef OMPTARGET_RETAIN
 #define OMPTARGET_RETAIN
 #endif
+/* GCC writes unrelated variables in reverse unless told not to; the table follows the source. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define OMPTARGET_IN_ORDER , no_reorder
+#else
+#define OMPTARGET_IN_ORDER
+#endif
 #define OMPTARGET_PASTE_(a, b) a##b
 #define OMPTARGET_PASTE(a, b) OMPTARGET_PASTE_(a, b)
 
@@ -132,8 +138,8 @@ int omp_target_disassociate_ptr(const void *ptr, int device_num);
  * At file scope, in a C or C++ source; one per line of source. Order is table order. */
 #define OMPTARGET_ENTRY(name, address, bytes)                                                                          \
   static __tgt_offload_entry OMPTARGET_PASTE(omptarget_entry_, __LINE__)                                               \
-      __attribute__((section("omptarget_entries"), aligned(8), used OMPTARGET_RETAIN)) = {                             \
-          (void *)(address), (char *)(name), (bytes)}
+      __attribute__((section("omptarget_entries"), aligned(8), used OMPTARGET_RETAIN OMPTARGET_IN_ORDER)) = {          \
+          (void*)(address), (char*)(name), (bytes)}
 
 /* A kernel whose host version is the function `function`; __tgt_target takes its address. */
 #define OMPTARGET_KERNEL(function) OMPTARGET_ENTRY(#function, &(function), 0)

@@ -1,0 +1,209 @@
+"""The wrapper object: every linker takes it, the program's own code is untouched, it registers."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from linking import LINKERS, link
+
+from packager.layouts import ENTRIES_SECTION
+from packager.reader import open_reader
+from packager.writers.host_object import blank_host, read_host
+from packager.writers.object_writer import write_object
+from packager.writers.wrapper import EntryInput, ImageInput, build
+
+INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
+
+# Stands in for libomptarget: prints what it is given.
+RECORDER = r"""
+#include <stdio.h>
+#include <string.h>
+#include "omptarget.h"
+void recorder_register(__tgt_bin_desc *d) {
+  long entries = d->EntriesEnd - d->EntriesBegin;
+  printf("register %u images, %ld entries:", d->NumDevices, entries);
+  for (__tgt_offload_entry *e = d->EntriesBegin; e != d->EntriesEnd; ++e)
+    printf(" %s/%ld%s", e->name, (long)e->size, e->addr ? "" : "!");
+  for (unsigned i = 0; i < d->NumDevices; ++i) {
+    char *start = d->DeviceImages[i].ImageStart, *end = d->DeviceImages[i].ImageEnd;
+    printf(" [%.*s]", (int)(end - start), start);
+  }
+  puts("");
+}
+void recorder_unregister(__tgt_bin_desc *d) { printf("unregister %u\n", d->NumDevices); }
+__asm__(".symver recorder_register,__tgt_register_lib@OMPTARGET_4.5");
+__asm__(".symver recorder_unregister,__tgt_unregister_lib@OMPTARGET_4.5");
+"""
+
+HOST = r"""
+#include <stdio.h>
+#include "omptarget.h"
+static int helper(int x) { return x + 1; }
+int table[4] = {1, 2, 3, 4};
+void kernel_one(int *p) { *p = helper(*p); }
+static void kernel_two(int *p) { *p = helper(table[1]); }
+OMPTARGET_KERNEL(kernel_one);
+OMPTARGET_GLOBAL(table);
+OMPTARGET_KERNEL(kernel_two);
+__attribute__((constructor(101))) static void early(void) { puts("host constructor"); }
+int main(void) { int x = 1; kernel_one(&x); kernel_two(&x); printf("main %d\n", x); return 0; }
+"""
+
+# Comdat groups, thread-local and inline data: what a C++ compiler adds to relocations and groups.
+HOST_CXX = (
+    HOST.replace("OMPTARGET_KERNEL(kernel_one);", 'extern "C" { }\nOMPTARGET_KERNEL(kernel_one);')
+    + r"""
+#include <string>
+#include <vector>
+inline int shared_counter() { static int n = 0; return ++n; }
+template <typename T> T twice(T x) {
+  thread_local int calls;
+  ++calls;
+  return x + x + 0 * shared_counter();
+}
+std::string text() { std::vector<std::string> v{"a", "b"}; return v[0] + std::to_string(twice(2)); }
+"""
+)
+
+OTHER = '#include "omptarget.h"\nstatic void other(void) {}\nOMPTARGET_KERNEL(other);\n'
+
+EXPECTED = (
+    "register 2 images, 3 entries: kernel_one/0 table/16 kernel_two/0 [first image] [second]\n"
+    "host constructor\nmain 3\nunregister 2\n"
+)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the recorder library, two images and hosts from three compilers."""
+    folder = tmp_path_factory.mktemp("writers")
+    (folder / "one.img").write_bytes(b"first image")
+    (folder / "two.img").write_bytes(b"second")
+    (folder / "recorder.c").write_text(RECORDER)
+    (folder / "recorder.map").write_text("OMPTARGET_4.5 { global: *; };\n")
+    shared = ["-shared", "-fPIC", f"-I{INCLUDE}", f"-Wl,--version-script={folder}/recorder.map"]
+    run("gcc", *shared, folder / "recorder.c", "-o", folder / "librecorder.so")
+    (folder / "host.c").write_text(HOST)
+    (folder / "host.cpp").write_text(HOST_CXX)
+    flags = ["-O1", "-g", "-ffunction-sections", "-fdata-sections", f"-I{INCLUDE}", "-c"]
+    run("gcc", *flags, folder / "host.c", "-o", folder / "gcc.o")
+    run("clang-19", *flags, "-faddrsig", folder / "host.c", "-o", folder / "clang.o")
+    run("g++", *flags, folder / "host.cpp", "-o", folder / "g++.o")
+    (folder / "other.c").write_text(OTHER)
+    run("gcc", "-fPIC", *flags, folder / "other.c", "-o", folder / "other.o")
+    return folder
+
+
+def run(*command: object) -> str:
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | None = None) -> Path:
+    images = [
+        ImageInput(work / name, triple, arch, "elf", (work / name).stat().st_size)
+        for name, triple, arch in (
+            ("one.img", "x86_64-pc-linux-gnu", ""),
+            ("two.img", "amdgcn-amd-amdhsa", "gfx90a:xnack+"),
+        )
+    ]
+    base = blank_host()
+    if host is not None:
+        with open_reader(work / host) as data:
+            base = read_host(work / host, data)
+    wrapper = build(images, entries, alone=host is None)
+    with out.open("wb") as file:
+        write_object(file, base, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION})
+    return out
+
+
+def linked(work: Path, out: Path, *objects: Path, **how: object) -> str:
+    flags = ("-L" + str(work), "-lrecorder", f"-Wl,-rpath,{work}", "-lstdc++")
+    flags += how.pop("flags", ())  # type: ignore[operator]
+    return run(link(out, *objects, flags=flags, **how))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("host", ["gcc.o", "clang.o", "g++.o"])
+@pytest.mark.parametrize("mode", ["-pie", "-no-pie"])
+def test_bundled_host_registers_before_its_constructors(
+    work: Path, tmp_path: Path, linker: str, host: str, mode: str
+) -> None:
+    bundled = wrap(work, host, tmp_path / "bundled.o")
+    flags = (mode, "-Wl,--gc-sections")
+    assert linked(work, tmp_path / "app", bundled, linker=linker, flags=flags) == EXPECTED
+
+
+@pytest.mark.parametrize("host", ["gcc.o", "clang.o", "g++.o"])
+def test_host_code_and_symbols_are_untouched(work: Path, tmp_path: Path, host: str) -> None:
+    bundled = wrap(work, host, tmp_path / "bundled.o")
+    before, after = (run("nm", "-a", file).splitlines() for file in (work / host, bundled))
+    assert set(before) <= set(after)
+    dumps = [
+        run("objdump", "-dr", "-j.text.main", "-j.text.kernel_two", file)
+        for file in (work / host, bundled)
+    ]
+    assert dumps[0].split("\n", 3)[3] == dumps[1].split("\n", 3)[3]
+    groups = [run("readelf", "-gW", file) for file in (work / host, bundled)]
+    assert groups[0] == groups[1]
+    assert not run("readelf", "-aW", bundled).count("Warning")
+
+
+def test_symbols_of_address_significance_table_keep_their_names(work: Path, tmp_path: Path) -> None:
+    bundled = wrap(work, "clang.o", tmp_path / "bundled.o")
+    before, after = (
+        run("llvm-readobj-19", "--addrsig", file) for file in (work / "clang.o", bundled)
+    )
+    names = [
+        [line.split(" (")[0] for line in text.splitlines() if "Sym:" in line]
+        for text in (before, after)
+    ]
+    assert names[0] == names[1] != []
+
+
+def test_two_bundled_objects_register_both(work: Path, tmp_path: Path) -> None:
+    objects = [wrap(work, host, tmp_path / host) for host in ("gcc.o", "other.o")]
+    output = linked(work, tmp_path / "app", *objects)
+    assert output.count("register 2 images, 4 entries") == 2
+
+
+def test_shared_library_spans_its_own_table(work: Path, tmp_path: Path) -> None:
+    library = wrap(work, "other.o", tmp_path / "lib.o")
+    shared = link(tmp_path / "libother.so", library, flags=("-shared", f"-L{work}", "-lrecorder"))
+    app = wrap(work, "gcc.o", tmp_path / "app.o")
+    output = linked(work, tmp_path / "app", app, shared, flags=(f"-Wl,-rpath,{tmp_path}",))
+    assert "register 2 images, 1 entries: other/0" in output
+    assert "register 2 images, 3 entries: kernel_one/0" in output
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_emitted_object_takes_the_entries_of_its_neighbours(
+    work: Path, tmp_path: Path, linker: str
+) -> None:
+    wrapper = wrap(work, None, tmp_path / "wrapper.o", [])
+    assert linked(work, tmp_path / "app", work / "gcc.o", wrapper, linker=linker) == EXPECTED
+
+
+def test_emitted_entries_refer_to_host_symbols(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "plain.c").write_text("int g[3];\nvoid f(void) {}\nint main(void) { return 0; }\n")
+    run("gcc", "-c", tmp_path / "plain.c", "-o", tmp_path / "plain.o")
+    wrapper = wrap(work, None, tmp_path / "wrapper.o", [EntryInput("f", 0), EntryInput("g", 12)])
+    output = linked(work, tmp_path / "app", tmp_path / "plain.o", wrapper)
+    assert output.startswith("register 2 images, 2 entries: f/0 g/12 [")
+
+
+def test_same_input_gives_same_bytes(work: Path, tmp_path: Path) -> None:
+    first, second = (wrap(work, "g++.o", tmp_path / name).read_bytes() for name in ("a.o", "b.o"))
+    assert first == second
+
+
+def test_offload_binary_is_what_llvm_reads(work: Path, tmp_path: Path) -> None:
+    bundled = wrap(work, "gcc.o", tmp_path / "bundled.o")
+    section = ".omptool.image.amdgcn-amd-amdhsa.gfx90a:xnack+"
+    run("llvm-objcopy-19", f"--dump-section={section}={tmp_path}/blob", bundled, "/dev/null")
+    assert "triple          amdgcn-amd-amdhsa" in run(
+        "llvm-objdump-19", "--offloading", tmp_path / "blob"
+    )
