@@ -9,7 +9,7 @@ from typing import Literal
 
 from packager.atomic import replacing
 from packager.checks import verify
-from packager.errors import FindingError, PackagerError, UsageError
+from packager.errors import FindingError, FormatError, PackagerError, UsageError
 from packager.formats.images import inspect_image
 from packager.layouts import ENTRIES_SECTION, IMAGE_SECTION_PREFIX
 from packager.load import load
@@ -63,7 +63,7 @@ def bundle(
         host = read_host(host_path, data)
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
-    inputs, images = _inspect(requests)
+    inputs, images = _inspect(requests, force=force)
     wrapper = build(inputs, _host_entries(host, images, entries), alone=False)
     return _write(out, host, wrapper, force=force)
 
@@ -77,16 +77,20 @@ def emit(
 ) -> list[Finding]:
     """Write to `out` the wrapper alone, to be linked with host objects that bring the entries
     or, with a list or "auto", the symbols that the entries name. Errors as for `bundle`."""
-    inputs, images = _inspect(requests)
+    inputs, images = _inspect(requests, force=force)
     wrapper = build(inputs, _chosen(entries, images, None) or [], alone=True)
     return _write(out, blank_host(), wrapper, force=force)
 
 
-def _inspect(requests: Sequence[ImageRequest]) -> tuple[list[ImageInput], list[DeviceImage]]:
+def _inspect(
+    requests: Sequence[ImageRequest], *, force: bool
+) -> tuple[list[ImageInput], list[DeviceImage]]:
     inputs: list[ImageInput] = []
     images: list[DeviceImage] = []
     for index, request in enumerate(requests):
         image = _inspect_one(index, request)
+        if image.contents.problem and not force:
+            raise FormatError(f"image {request.path}: {image.contents.problem}")
         if any((i.triple, i.arch) == (request.triple, request.arch) for i in inputs):
             target = request.triple + (f":{request.arch}" if request.arch else "")
             raise UsageError(f"two images for {target}")

@@ -1,0 +1,234 @@
+"""`omptool bundle` and `omptool emit`: entries, refusals, what is left behind."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from omptool.cli import cli
+
+INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
+TRIPLE = "x86_64-pc-linux-gnu"
+HOST = """
+#include "omptarget.h"
+int table[4];
+void first(int *p) { *p = 1; }
+void second(int *p) { *p = 2; }
+OMPTARGET_KERNEL(first);
+OMPTARGET_GLOBAL(table);
+OMPTARGET_KERNEL(second);
+int main(void) { return 0; }
+"""
+PLAIN = "int table[4];\nvoid second(void) {}\nvoid first(void) {}\nvoid only_host(void) {}\n"
+DEVICE = """
+#include "omptarget.h"
+int table[4];
+void first(int *p) { *p = 1; }
+void second(int *p) { *p = 2; }
+OMPTARGET_KERNEL(first);
+OMPTARGET_GLOBAL(table);
+OMPTARGET_KERNEL(second);
+"""
+
+
+def compile_object(folder: Path, name: str, source: str, *flags: str) -> Path:
+    (folder / f"{name}.c").write_text(source)
+    out = folder / f"{name}.o"
+    command = ["gcc", "-O1", f"-I{INCLUDE}", *flags, str(folder / f"{name}.c"), "-o", str(out)]
+    subprocess.run(command, check=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """host.o with its own entries, plain.o without, image.so with both kernels and the table."""
+    folder = tmp_path_factory.mktemp("bundle")
+    compile_object(folder, "host", HOST, "-c")
+    compile_object(folder, "plain", PLAIN, "-c")
+    compile_object(folder, "image", DEVICE, "-shared", "-fPIC").rename(folder / "image.so")
+    return folder
+
+
+def omptool(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def table_of(out: Path) -> list[tuple[str, int]]:
+    from packager.load import load
+
+    return [(entry.name, entry.size) for entry in load(out).entries]
+
+
+def test_host_table_is_kept_in_its_order(work: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.o"
+    done = omptool("bundle", work / "host.o", "--image", f"{TRIPLE}={work}/image.so", "-o", out)
+    assert (done.exit_code, done.output) == (0, "")
+    assert table_of(out) == [("first", 0), ("table", 16), ("second", 0)]
+
+
+def test_auto_takes_the_image_order(work: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.o"
+    image = f"{TRIPLE}={work}/image.so"
+    done = omptool("bundle", work / "plain.o", "--entries", "auto", "--image", image, "-o", out)
+    assert (done.exit_code, done.output) == (0, "")
+    assert table_of(out) == [("first", 0), ("table", 16), ("second", 0)]
+
+
+def test_list_is_taken_in_its_order(work: Path, tmp_path: Path) -> None:
+    out, names = tmp_path / "out.o", tmp_path / "names"
+    names.write_text("# the two that matter\nfirst\n\nsecond  # last\n")
+    image = f"{TRIPLE}={work}/image.so"
+    done = omptool("bundle", work / "plain.o", "--entries", names, "--image", image, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert table_of(out) == [("first", 0), ("second", 0)]
+
+
+def test_list_in_another_order_than_the_image_is_refused(work: Path, tmp_path: Path) -> None:
+    out, names = tmp_path / "out.o", tmp_path / "names"
+    names.write_text("second\nfirst\n")
+    arguments = ("bundle", work / "plain.o", "--entries", names, "-o", out)
+    done = omptool(*arguments, "--image", f"{TRIPLE}={work}/image.so")
+    assert done.exit_code == 1
+    assert "OMP106" in done.stderr
+    assert not out.exists()
+    forced = omptool(*arguments, "--force", "--image", f"{TRIPLE}={work}/image.so")
+    assert forced.exit_code == 0
+    assert "OMP106" in forced.stderr
+    assert out.exists()
+
+
+def test_kernel_that_no_image_has_is_refused(work: Path, tmp_path: Path) -> None:
+    out, names = tmp_path / "out.o", tmp_path / "names"
+    names.write_text("only_host\n")
+    image = f"{TRIPLE}={work}/image.so"
+    done = omptool("bundle", work / "plain.o", "--entries", names, "--image", image, "-o", out)
+    assert done.exit_code == 1
+    assert "OMP105" in done.stderr
+    assert "only_host" in done.stderr
+    assert list(tmp_path.iterdir()) == [names]
+
+
+def test_two_triples_make_one_object_in_the_order_given(work: Path, tmp_path: Path) -> None:
+    from packager.load import load
+
+    ptx = tmp_path / "image.ptx"
+    ptx.write_text(
+        ".version 6.4\n.target sm_75\n.address_size 64\n"
+        ".visible .entry first(.param .u64 p) { ret; }\n.visible .global .align 4 .b8 table[16];\n"
+        ".visible .entry second(.param .u64 p) { ret; }\n"
+    )
+    out = tmp_path / "out.o"
+    images = ["--image", f"nvptx64:sm_75={ptx}", "--image", f"x86_64-linux-gnu={work}/image.so"]
+    done = omptool("bundle", work / "host.o", *images, "-o", out)
+    assert done.exit_code == 0, done.output
+    found = [(i.triple, i.arch, i.kind) for i in load(out).images]
+    assert found == [("nvptx64-nvidia-cuda", "sm_75", "ptx"), (TRIPLE, "", "elf")]
+
+
+def test_dependency_file_names_every_input(work: Path, tmp_path: Path) -> None:
+    rule, out = tmp_path / "out.d", tmp_path / "out.o"
+    arguments = ("bundle", work / "host.o", "--image", f"{TRIPLE}={work}/image.so")
+    assert omptool(*arguments, "-MD", rule, "-o", out).exit_code == 0
+    assert rule.read_text() == f"{out}: {work}/host.o {work}/image.so\n"
+
+
+def test_existing_output_keeps_its_mode_and_link(work: Path, tmp_path: Path) -> None:
+    real, out = tmp_path / "real.o", tmp_path / "out.o"
+    real.write_text("old")
+    real.chmod(0o640)
+    out.symlink_to(real)
+    arguments = ("bundle", work / "host.o", "--image", f"{TRIPLE}={work}/image.so", "-o", out)
+    assert omptool(*arguments).exit_code == 0
+    assert out.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert real.read_bytes()[:4] == b"\x7fELF"
+
+
+BAD = [
+    pytest.param(["missing.o"], {}, 2, "missing.o: No such file or directory", id="no-host"),
+    pytest.param(["."], {}, 2, "is a directory", id="host-is-directory"),
+    pytest.param(["empty"], {}, 2, "empty: is empty", id="host-is-empty"),
+    pytest.param(["image.so"], {}, 2, "is a linked file", id="host-is-linked"),
+    pytest.param(["plain.o"], {}, 2, "has no omptarget_entries section", id="no-entries"),
+    pytest.param(
+        ["host.o", "--entries", "auto"], {}, 2, "has an omptarget_entries section", id="two-tables"
+    ),
+    pytest.param(["host.o"], {"image": "image.so"}, 2, "is not TRIPLE[:ARCH]=", id="image-form"),
+    pytest.param(
+        ["host.o"], {"image": f"{TRIPLE}=gone"}, 2, "gone: No such file", id="no-image"
+    ),
+    pytest.param(["host.o"], {"image": f"{TRIPLE}=empty"}, 2, "is empty", id="empty-image"),
+    pytest.param(
+        ["host.o"], {"image": "nvptx64-nvidia-cuda=image.so"}, 1, "OMP110", id="other-machine"
+    ),
+    pytest.param(
+        ["host.o", "--image", "amd64-linux={work}/image.so"], {}, 2, "two images for", id="twice"
+    ),
+    pytest.param(
+        ["plain.o", "--entries", "names"], {}, 2, "near: first", id="unknown-entry"
+    ),
+    pytest.param(["plain.o", "--entries", "empty"], {}, 2, "lists no entry", id="empty-list"),
+    pytest.param(["plain.o", "--entries", "gone"], {}, 2, "gone: No such file", id="no-list"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "how", "code", "message"), BAD)
+def test_bad_input_is_one_line(
+    work: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    how: dict[str, str],
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(work)
+    (work / "empty").write_text("")
+    (work / "names").write_text("firsst\n")
+    image = how.get("image", f"{TRIPLE}=image.so")
+    arguments = [argument.format(work=work) for argument in arguments]
+    done = omptool("bundle", *arguments, "--image", image, "-o", tmp_path / "out.o")
+    assert done.exit_code == code, done.output
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["bundle", "emit"])
+@pytest.mark.parametrize(("out", "message"), [
+    pytest.param("folder", "is a directory", id="directory"),
+    pytest.param("/dev/null", "is not a regular file", id="device"),
+    pytest.param("gone/out.o", "No such file or directory", id="no-folder"),
+])  # fmt: skip
+def test_unwritable_output_is_one_line(
+    work: Path, tmp_path: Path, command: str, out: str, message: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    host = [work / "host.o"] if command == "bundle" else []
+    done = omptool(command, *host, "--image", f"{TRIPLE}={work}/image.so", "-o", tmp_path / out)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_bundling_twice_is_refused(work: Path, tmp_path: Path) -> None:
+    image = f"{TRIPLE}={work}/image.so"
+    once = tmp_path / "once.o"
+    assert omptool("bundle", work / "host.o", "--image", image, "-o", once).exit_code == 0
+    done = omptool("bundle", once, "--image", image, "-o", tmp_path / "twice.o")
+    assert done.exit_code == 2
+    assert "already holds device images" in done.stderr
+
+
+def test_emit_lists_what_the_images_define(work: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.o"
+    arguments = ("emit", "--entries", "auto", "--image", f"{TRIPLE}={work}/image.so", "-o", out)
+    assert omptool(*arguments).exit_code == 0
+    assert table_of(out) == [("first", 0), ("table", 16), ("second", 0)]
+    undefined = subprocess.run(["nm", "-u", out], capture_output=True, text=True, check=True).stdout
+    assert "U first" in undefined

@@ -1,0 +1,175 @@
+"""`omptool run`, `devices` and `config`: which runtime a program gets, and how failures look."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from linking import link
+
+from omptool import __version__
+from omptool.installation import includedir, libdir
+
+OMPTOOL = str(Path(sys.executable).parent / "omptool")
+SCHEMAS = Path(__file__).parent.parent / "omptool" / "schemas"
+
+# Prints where omp_get_num_devices comes from: ours or the decoy.
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int omp_get_num_devices(void);
+int omp_get_default_device(void);
+int main(int argc, char **argv) {
+  Dl_info info;
+  dladdr((void *)omp_get_num_devices, &info);
+  printf("%s devices=%d default=%d args=%d\n", info.dli_fname, omp_get_num_devices(),
+         omp_get_default_device(), argc - 1);
+  fflush(stdout);
+  if (argc > 1 && !strcmp(argv[1], "crash")) raise(SIGSEGV);
+  return argc > 1 ? atoi(argv[1]) : 0;
+}
+"""
+DECOY = (
+    "int omp_get_num_devices(void) { return 77; }\nint omp_get_default_device(void) { return 7; }\n"
+)
+
+
+def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [OMPTOOL, *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | environment
+    )
+
+
+def build_against(folder: Path, soname: str, *flags: str) -> Path:
+    """The program, linked with a decoy runtime of that SONAME in `folder`/lib."""
+    (folder / "lib").mkdir()
+    (folder / "program.c").write_text(PROGRAM)
+    (folder / "decoy.c").write_text(DECOY)
+    decoy = folder / "lib" / soname
+    link(decoy, folder / "decoy.c", flags=("-shared", "-fPIC", f"-Wl,-soname,{soname}"))
+    return link(folder / "program", folder / "program.c", decoy, flags=flags)
+
+
+@pytest.mark.parametrize("tags", ["--disable-new-dtags", "--enable-new-dtags"])
+def test_runtime_is_replaced_whatever_the_rpath(tmp_path: Path, tags: str) -> None:
+    program = build_against(
+        tmp_path, "libomptarget.so", f"-Wl,{tags}", f"-Wl,-rpath,{tmp_path}/lib"
+    )
+    plain = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert "devices=77" in plain
+    done = run("run", program, "0", "x")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == str(libdir() / "libomptarget.so")
+    assert "args=2" in done.stdout
+    assert "devices=77" not in done.stdout
+
+
+def test_exit_code_and_signal_are_the_program_s(tmp_path: Path) -> None:
+    program = build_against(tmp_path, "libomptarget.so")
+    assert run("run", program, "42").returncode == 42
+    assert run("run", "--", program, "crash").returncode == -signal.SIGSEGV
+
+
+def test_options_reach_the_runtime(tmp_path: Path) -> None:
+    program = build_against(tmp_path, "libomptarget.so")
+    done = run("run", "--device", "3", "--mandatory", "--plugin", "host", program)
+    assert "default=3" in done.stdout
+
+
+def test_wrapper_script_passes_the_runtime_on(tmp_path: Path) -> None:
+    program = build_against(tmp_path, "libomptarget.so")
+    script = tmp_path / "wrapper"
+    script.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+    script.chmod(0o755)
+    assert str(libdir()) in run("run", script, "0").stdout
+
+
+def failures(tmp_path: Path) -> dict[str, tuple[Path | str, int, str]]:
+    (tmp_path / "text").write_text("not a program")
+    (tmp_path / "static.c").write_text("int main(void) { return 0; }\n")
+    static = link(tmp_path / "static", tmp_path / "static.c", flags=("-static",))
+    setuid = tmp_path / "setuid"
+    setuid.write_bytes(build_against(tmp_path, "libomptarget.so.19.1").read_bytes())
+    setuid.chmod(0o4755)
+    return {
+        "missing": ("no-such-program", 127, "not found"),
+        "missing path": (tmp_path / "gone", 127, "not found"),
+        "directory": (tmp_path, 126, "is a directory"),
+        "not executable": (tmp_path / "text", 126, "is not executable"),
+        "static": (static, 125, "statically linked"),
+        "setuid": (setuid, 125, "setuid"),
+        "other runtime": (tmp_path / "program", 125, "needs libomptarget.so.19.1"),
+    }
+
+
+def test_what_cannot_start_is_one_line(tmp_path: Path) -> None:
+    for what, (program, code, message) in failures(tmp_path).items():
+        done = run("run", program)
+        assert done.returncode == code, (what, done.stderr)
+        assert message in done.stderr, what
+        assert len(done.stderr.splitlines()) == 1, what
+        assert done.stdout == "", what
+
+
+def test_devices_shows_the_host_plugin() -> None:
+    done = run("devices", "--json", OMPTOOL_HOST_DEVICES="2")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, json.loads((SCHEMAS / "devices.json").read_text()))
+    host = next(plugin for plugin in document["plugins"] if plugin["name"] == "host")
+    assert (host["state"], host["reason"]) == ("ready", None)
+    assert host["devices"] == [{"number": 0}, {"number": 1}]
+    assert "ready" in run("devices").stdout
+
+
+def test_devices_names_a_refused_plugin(tmp_path: Path) -> None:
+    (tmp_path / "plugin.c").write_text("int __tgt_rtl_number_of_devices(void) { return 1; }\n")
+    link(
+        tmp_path / "libomptarget.rtl.partial.so", tmp_path / "plugin.c", flags=("-shared", "-fPIC")
+    )
+    (tmp_path / "libomptarget.rtl.text.so").write_text("not a library")
+    done = run("devices", "--json", OMPTOOL_PLUGIN_PATH=str(tmp_path))
+    plugins = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
+    assert plugins["partial"]["state"] == plugins["text"]["state"] == "refused"
+    assert "__tgt_" in plugins["partial"]["reason"]
+    assert plugins["text"]["reason"]
+
+
+def test_no_device_is_exit_3() -> None:
+    assert run("devices", OMPTOOL_HOST_DEVICES="1", OMPTOOL_PLUGINS="nothing").returncode == 3
+
+
+def test_crashing_plugin_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "plugin.c").write_text(
+        "#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\n"
+    )
+    link(tmp_path / "libomptarget.rtl.crash.so", tmp_path / "plugin.c", flags=("-shared", "-fPIC"))
+    done = run("devices", OMPTOOL_PLUGIN_PATH=str(tmp_path))
+    assert done.returncode == 3
+    assert "signal 6" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_config_prints_what_is_asked() -> None:
+    assert run("config", "--libdir").stdout == f"{libdir()}\n"
+    assert run("config", "--includedir", "--version").stdout == f"{includedir()}\n{__version__}\n"
+    assert (includedir() / "omptarget.h").is_file()
+    assert run("config").returncode == 2
+
+
+def test_pkg_config_file_leads_to_the_same_place(tmp_path: Path) -> None:
+    text = (libdir() / "pkgconfig" / "omptool.pc").read_text()
+    assert "-lomptarget" in text
+    assert str(tmp_path) not in text
+    assert "${pcfiledir}" in text
