@@ -71,19 +71,12 @@ def command(
 
     Exits 0 when OUT is written, 2 when IN or the request is at fault, 3 without a linker.
     """
-    with reported(output), replacing(output) as temporary:
-        notes = _lowered(
-            source, temporary, Target(triple, cpu, features, level), cast(Emit, emit), entries
-        )
-    for note in notes:
-        click.echo(f"Warning: {source}: {note}", err=True)
-
-
-def _lowered(
-    source: Path, output: Path, target: Target, emit: Emit, entries: tuple[str, ...]
-) -> tuple[str, ...]:
+    target = Target(triple, cpu, features, level)
     with reported(source):
         try:
-            return lower(source, output, target, emit, entries)
+            with replacing(output) as temporary:
+                notes = lower(source, temporary, target, cast(Emit, emit), entries)
         except SourceError as error:  # it names the file itself, with the place in it
             fail(str(error), error.exit_code)
+    for note in notes:
+        click.echo(f"Warning: {source}: {note}", err=True)

@@ -47,11 +47,10 @@ def without_target_attributes(text: str) -> str:
     return _TARGET_ATTRIBUTES.sub("", text)
 
 
-def unusual_convention(text: str, kernel: str) -> str | None:
-    """The words before `kernel`'s result type, if they say that it isn't called as C functions are."""
+def unusual_convention(text: str, kernel: str) -> str:
+    """What `kernel`'s definition says that keeps it from being called as in C, or ""."""
     head = _head(text, kernel)[0]
-    plain = _KERNEL_CONVENTION.sub("", head)
-    return None if _PLAIN_HEAD.fullmatch(plain) else head.removeprefix("define ").strip()
+    return _PLAIN_HEAD.sub("", _KERNEL_CONVENTION.sub("", head), count=1).strip()
 
 
 def with_convention(text: str, kernels: Sequence[str], convention: str) -> str:

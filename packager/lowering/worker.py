@@ -90,9 +90,11 @@ def _decoded(data: bytes) -> str:
     what = "a NUL byte: this is neither LLVM IR text nor bitcode"
     if at < 0:
         try:
-            return data.decode()
+            text = data.decode()
         except UnicodeDecodeError as error:
             at, what = error.start, f"byte {data[error.start]:#04x} is not UTF-8"
+        else:
+            return text
     line = data.count(b"\n", 0, at) + 1
     raise _FaultError(what, line, at - data.rfind(b"\n", 0, at))
 

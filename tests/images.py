@@ -1,0 +1,81 @@
+"""What the tests need to know of an image, read apart from the code under test."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import SymbolTableSection
+
+TABLE_RECORD = struct.Struct("<QQQ")
+
+
+def exported(path: Path) -> set[str]:
+    """The names that a shared object defines for others."""
+    return {symbol.name for symbol in _dynamic_symbols(path) if symbol["st_shndx"] != "SHN_UNDEF"}
+
+
+def undefined(path: Path) -> set[str]:
+    """The names that a shared object wants from others."""
+    names = {symbol.name for symbol in _dynamic_symbols(path) if symbol["st_shndx"] == "SHN_UNDEF"}
+    return names - {""}
+
+
+def needed(path: Path) -> list[str]:
+    """Its DT_NEEDED."""
+    with path.open("rb") as file:
+        for section in ELFFile(file).iter_sections():
+            if isinstance(section, DynamicSection):
+                return [tag.needed for tag in section.iter_tags("DT_NEEDED")]
+    return []
+
+
+def entry_table(path: Path) -> list[tuple[str, int]]:
+    """Name and size of each record of the image's own table, checking that addresses resolve."""
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        section = elf.get_section_by_name("omptarget_entries")
+        assert section["sh_addralign"] == 8
+        words = _relocated(elf)
+        rows = []
+        for offset in range(0, section["sh_size"], TABLE_RECORD.size):
+            at = section["sh_addr"] + offset
+            size = TABLE_RECORD.unpack_from(section.data(), offset)[2]
+            name = _string(elf, words[at + 8])
+            assert words[at] == _address(elf, name)
+            rows.append((name, size))
+        return rows
+
+
+def _dynamic_symbols(path: Path):
+    with path.open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(section, SymbolTableSection)
+        return list(section.iter_symbols())
+
+
+def _relocated(elf: ELFFile) -> dict[int, int]:
+    """What each relocated word of a shared object loaded at 0 holds."""
+    symbols = elf.get_section_by_name(".dynsym")
+    return {
+        relocation["r_offset"]: relocation["r_addend"]
+        + symbols.get_symbol(relocation["r_info_sym"])["st_value"]
+        for section in elf.iter_sections()
+        if isinstance(section, RelocationSection)
+        for relocation in section.iter_relocations()
+    }
+
+
+def _address(elf: ELFFile, name: str) -> int:
+    symbols = elf.get_section_by_name(".dynsym").get_symbol_by_name(name)
+    return int(symbols[0]["st_value"])
+
+
+def _string(elf: ELFFile, address: int) -> str:
+    for section in elf.iter_sections():
+        if section["sh_addr"] <= address < section["sh_addr"] + section["sh_size"]:
+            return section.data()[address - section["sh_addr"] :].split(b"\0")[0].decode()
+    raise AssertionError(f"nothing at {address:#x}")

@@ -1,0 +1,62 @@
+"""Spellings of triples: what clang accepts for one target becomes one name."""
+
+from __future__ import annotations
+
+import pytest
+
+from packager.errors import UsageError
+from packager.triples import normalise
+
+X86_64 = "x86_64-pc-linux-gnu"
+NVPTX = "nvptx64-nvidia-cuda"
+
+
+@pytest.mark.parametrize(
+    ("spelling", "normal"),
+    [
+        *[
+            (spelling, X86_64)
+            for spelling in (
+                "x86_64",
+                "x86_64-linux",
+                "x86_64-linux-gnu",
+                "x86_64--linux-gnu",
+                "x86_64-pc-linux",
+                "x86_64-pc-linux-gnu",
+                "x86_64-unknown-linux-gnu",
+                "x86_64-unknown-linux-gnu-",
+                "amd64-linux-gnu",
+                "X86_64-linux-gnu",
+            )
+        ],
+        *[
+            (spelling, NVPTX)
+            for spelling in (
+                "nvptx64",
+                "nvptx64-cuda",
+                "nvptx64-nvidia",
+                "nvptx64-nvidia-cuda",
+                "nvptx64-nvidia-cuda-unknown",
+                "nvptx64-unknown-cuda",
+            )
+        ],
+        ("x86_64-redhat-linux", "x86_64-redhat-linux-gnu"),
+        ("x86_64-linux-musl", "x86_64-pc-linux-musl"),
+        ("x86_64-linux-gnux32", "x86_64-pc-linux-gnux32"),
+        ("x86_64-elf", "x86_64-pc-unknown-elf"),
+        ("aarch64-linux-gnu", "aarch64-unknown-linux-gnu"),
+        ("arm64-none-elf", "aarch64-unknown-none-elf"),
+        ("amdgcn", "amdgcn-amd-amdhsa"),
+        ("amdgcn-amd-amdhsa--", "amdgcn-amd-amdhsa"),
+        ("strange-thing", "strange-thing-unknown"),
+    ],
+)
+def test_spellings(spelling, normal):
+    assert normalise(spelling) == normal
+    assert normalise(normal) == normal
+
+
+@pytest.mark.parametrize("triple", ["", "two words", "a/b", "x86_64=file", "nvptx64:sm_70", "a\nb"])
+def test_what_is_no_triple_is_refused(triple):
+    with pytest.raises(UsageError, match="is not a target triple"):
+        normalise(triple)
