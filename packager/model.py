@@ -12,7 +12,10 @@ from typing import Literal
 ImageKind = Literal["elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "unknown"]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
 # How an entry stands in one image.
-EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown"]
+# "unknown": the image's symbols cannot be seen (bitcode, …); "unrelated": the entry needs nothing
+# in this image, or another table's image it is.
+EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown", "unrelated"]
+Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", "llvm-14", "llvm-16", "llvm-19", "llvm-22", "proposal"]
 
 
@@ -22,30 +25,60 @@ class DeviceSymbol:
 
     name: str
     kind: Literal["kernel", "global"]
-    size: int  # bytes of a global; 0 for a kernel
-    address: int | None = None  # in the image, where it has addresses
+    size: int  # bytes of a global; 0 for a kernel, or where the image does not say
+    symbol_kind: Literal["kernel", "global"] | None = None  # by the symbol table, if it knows it
+    symbol_size: int = 0  # by the symbol table, of a global that it knows
+    listed: bool = True  # False: exported, but not in the entry table that the image carries
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the bytes of a device image say about themselves."""
+
+    kind: ImageKind
+    machine: str | None = None  # what they are code for, e.g. "x86_64", "nvptx64", "amdgcn"
+    arch: str | None = None  # e.g. PTX .target "sm_70"
+    symbols: tuple[DeviceSymbol, ...] = ()  # what a host can find by name
+    table: tuple[DeviceSymbol, ...] | None = None  # the image's own entry table, in its order
+    is_opaque: bool = False  # its symbols cannot be seen: bitcode, SPIR-V, damaged
+    problem: str | None = None  # why the bytes could not be read as what they claim to be
 
 
 @dataclass(frozen=True)
 class DeviceImage:
-    """One device image in a host file, described from its bytes."""
+    """One device image in a host file: what its container says, and what its bytes say."""
 
     index: int
-    container: str  # "omptool", "offload-binary", "bare"
-    kind: ImageKind  # from the bytes
+    container: str  # "omptool", "offload-binary", "raw" (a descriptor points to it), "bare"
     triple: str  # as declared by the container, normalised; "" when nothing declares one
     arch: str  # as declared by the container
     offset: int
     size: int
     address: int | None
-    machine: str | None = None  # what the bytes are code for, e.g. "x86_64", "nvptx64", "amdgcn"
-    byte_arch: str | None = None  # arch as the bytes say, e.g. PTX .target "sm_70"
-    symbols: tuple[DeviceSymbol, ...] = ()
-    table: tuple[DeviceSymbol, ...] | None = None  # the image's own entry table, in its order
+    contents: Contents
+    declared_kind: ImageKind | None = None  # as declared by the container
     sha256: str | None = None
     member: str | None = None  # archive member
-    problem: str | None = None  # why the bytes could not be read as what they claim to be
-    problem_at: int | None = None  # file offset of that fault
+
+    @property
+    def kind(self) -> ImageKind:
+        """The kind, from the bytes."""
+        return self.contents.kind
+
+    @property
+    def symbols(self) -> tuple[DeviceSymbol, ...]:
+        """What a host can find in it by name."""
+        return self.contents.symbols
+
+    @property
+    def table(self) -> tuple[DeviceSymbol, ...] | None:
+        """Its own entry table."""
+        return self.contents.table
+
+    @property
+    def target(self) -> str:
+        """Triple and arch, as a user names them."""
+        return f"{self.triple or 'no triple'}{' ' + self.arch if self.arch else ''}"
 
 
 @dataclass(frozen=True)
@@ -73,6 +106,7 @@ class EntryTable:
     size: int  # bytes of the section
     address: int | None
     entries: tuple[OffloadEntry, ...]
+    images: tuple[int, ...] = ()  # DeviceImage.index of the images that these entries are for
 
 
 @dataclass(frozen=True)
@@ -98,7 +132,8 @@ class FatBinary:
     images: tuple[DeviceImage, ...]
     tables: tuple[EntryTable, ...]
     descriptors: tuple[Descriptor, ...]
-    imports: tuple[str, ...] = ()  # versioned undefined __tgt_* names, e.g. "__tgt_register_lib@OMPTARGET_4.5"
+    imports: tuple[str, ...] = ()  # undefined __tgt_*, e.g. "__tgt_register_lib@OMPTARGET_4.5"
+    unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
 
     @property
     def entries(self) -> tuple[OffloadEntry, ...]:
@@ -106,7 +141,7 @@ class FatBinary:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.images or self.tables or self.descriptors)
+        return not (self.images or self.tables or self.descriptors or self.unread)
 
 
 @dataclass(frozen=True)
@@ -114,7 +149,7 @@ class Finding:
     """What a check has to say: code and severity never change their meaning."""
 
     code: str
-    severity: Literal["error", "warning", "info"]
+    severity: Severity
     message: str
     hint: str
     entry: int | None = None  # OffloadEntry.index

@@ -18,6 +18,14 @@ MAX_STRING = 1 << 16
 SHORT_STRING = 128
 
 
+def text(name: bytes) -> str:
+    """A name in a file as text that is safe to show: what is not printable is escaped."""
+    decoded = name.decode("utf-8", "backslashreplace")
+    if decoded.isprintable():
+        return decoded
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
+
+
 class _Source(Protocol):
     def read(self, offset: int, size: int) -> bytes: ...
 
@@ -94,7 +102,7 @@ class Reader:
             chunk = self.bytes(offset, size, what)
             end = chunk.find(b"\0")
             if end >= 0:
-                return chunk[:end].decode("utf-8", "backslashreplace")
+                return text(chunk[:end])
         raise FormatError(f"{what} at {self.at + offset:#x} has no terminating NUL")
 
 

@@ -1,0 +1,62 @@
+"""`omptool verify`: checks the device images and entries in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from omptool.errors import reported
+from omptool.reading import Files
+
+
+@click.command()
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
+@click.option("--select", metavar="CODES", default="", help="Check only these, e.g. OMP105,OMP109.")
+@click.option("--ignore", metavar="CODES", default="", help="Leave these checks out.")
+@click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--explain", metavar="CODE", help="Print cause and cure of a finding, and exit.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    files: tuple[Path, ...],
+    select: str,
+    ignore: str,
+    strict: bool,
+    as_json: bool,
+    explain: str | None,
+) -> None:
+    """Check entries and device images in FILE… against each other.
+
+    Each finding has a code, a severity and a hint; --explain says more about a code.
+
+    Exits 0 when no finding is an error, 1 when one is, 2 when a file cannot be read or is
+    malformed.
+    """
+    from omptool import render
+    from packager import checks
+
+    with reported("verify"):
+        if explain:
+            click.echo(f"{explain}: {checks.explain(explain)}")
+            ctx.exit(0)
+        codes = checks.selected(_codes(select), _codes(ignore))
+    if not files:
+        raise click.UsageError("Missing argument 'FILE…'.")
+    found = Files(files)
+    fatal = {"error", "warning"} if strict else {"error"}
+    results = []
+    for binary in found:
+        findings = checks.verify(binary, codes) if codes else []
+        results.append((binary, findings))
+        if not as_json:
+            click.echo(render.verify_text(binary, findings, codes))
+    if as_json:
+        click.echo(render.verify_json(results, codes, found.errors))
+    is_wanting = any(finding.severity in fatal for _, all_ in results for finding in all_)
+    ctx.exit(2 if found.failed else 1 if is_wanting else 0)
+
+
+def _codes(text: str) -> list[str]:
+    return [code.strip().upper() for code in text.split(",") if code.strip()]

@@ -1,0 +1,51 @@
+"""Reads the files of `dump` and `verify` one after the other, past those that cannot be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from packager.errors import PackagerError
+from packager.load import load
+from packager.model import FatBinary
+from packager.reader import text
+
+
+class Files:
+    """The files of a command line; `failed` once any was not read whole."""
+
+    def __init__(self, paths: Sequence[Path], *, hashed: bool = False) -> None:
+        self._paths = paths
+        self._hashed = hashed
+        self.errors: list[dict[str, str]] = []
+
+    @property
+    def failed(self) -> bool:
+        """Whether the exit code must be 2."""
+        return bool(self.errors)
+
+    def __iter__(self) -> Iterator[FatBinary]:
+        """What was read; what was not is one line on stderr each."""
+        for path in self._paths:
+            try:
+                binary = load(path, hashed=self._hashed)
+            except PackagerError as error:
+                self._report(path, str(error))
+            except OSError as error:
+                self._report(path, error.strerror or str(error))
+            else:
+                for trace in binary.unread:
+                    self._report(path, trace)
+                yield binary
+
+    def _report(self, path: Path, message: str) -> None:
+        self.errors.append({"path": str(path), "message": message})
+        click.echo(f"Error: {shown(path)}: {message}", err=True)
+
+
+def shown(path: Path | str) -> str:
+    """A file name that is safe to print."""
+    return text(os.fsencode(path))

@@ -1,0 +1,249 @@
+"""FatBinaries and findings as text for people and as JSON for programs (DESIGN, "JSON")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from omptool.reading import shown
+from packager.model import DeviceImage, EntryState, FatBinary, Finding
+from packager.pairing import entry_states
+
+# More images than this make a table of states too wide: then only exceptions are listed.
+WIDE = 4
+
+
+class Parts(NamedTuple):
+    """What `dump` shows."""
+
+    images: bool
+    entries: bool
+    descriptors: bool
+
+
+def dump_text(binary: FatBinary, parts: Parts) -> str:
+    """The tables of a file, without a newline at the end."""
+    path = shown(binary.path)
+    if binary.is_empty:
+        return f"{path}: no offload code"
+    blocks = [f"{path}: {_headline(binary)}"]
+    if parts.images:
+        blocks.append(_block("images", _images(binary)))
+        blocks += [_damage(image) for image in binary.images if image.contents.problem]
+    if parts.entries:
+        blocks.append(_block("entries", _entries(binary)))
+    if parts.descriptors:
+        blocks.append(_block("descriptors", _descriptors(binary)))
+    return "\n".join(block for block in blocks if block)
+
+
+def _headline(binary: FatBinary) -> str:
+    if binary.machine is None:
+        return "device images without a host"
+    abi = f", ABI {binary.abi}" if binary.abi else ""
+    return f"{binary.machine} {binary.type}{abi}"
+
+
+def _block(title: str, rows: Sequence[dict[str, Any]]) -> str:
+    """A table with its title; columns that are empty throughout are left out."""
+    if not rows:
+        return f"no {title}"
+    from tabulate import tabulate
+
+    columns = [key for key in rows[0] if any(row[key] not in (None, "") for row in rows)]
+    cells = [[_cell(row[key]) for key in columns] for row in rows]
+    align = ["right" if isinstance(rows[0][key], int) else "left" for key in columns]
+    return f"{title}:\n" + tabulate(cells, columns, disable_numparse=True, colalign=align)
+
+
+def _cell(value: object) -> str:
+    return "-" if value in (None, "") else str(value)
+
+
+def _hex(value: int | None) -> str | None:
+    return None if value is None else f"{value:#x}"
+
+
+def _images(binary: FatBinary) -> list[dict[str, Any]]:
+    return [
+        {
+            "image": image.index,
+            "container": image.container,
+            "kind": image.kind,
+            "triple": image.triple or image.contents.machine,
+            "arch": image.contents.arch or image.arch,
+            "size": image.size,
+            "offset": _hex(image.offset),
+            "address": _hex(image.address),
+            "sha256": image.sha256,
+        }
+        for image in binary.images
+    ]
+
+
+def _damage(image: DeviceImage) -> str:
+    return f"image {image.index}: {image.contents.problem}"
+
+
+def _entries(binary: FatBinary) -> list[dict[str, Any]]:
+    return [
+        {
+            "entry": entry.index,
+            "kind": entry.kind,
+            "name": entry.name,
+            "address": _hex(entry.address),
+            "symbol": entry.symbol,
+            "size": entry.size,
+            "flags": _hex(entry.flags),
+            **_states(states),
+        }
+        for entry, states in zip(binary.entries, entry_states(binary), strict=True)
+    ]
+
+
+def _states(states: Sequence[EntryState]) -> dict[str, str]:
+    if len(states) <= WIDE:
+        return {
+            f"image {index}": "" if state == "unrelated" else state
+            for index, state in enumerate(states)
+        }
+    by_state: dict[str, list[str]] = {}
+    for index, state in enumerate(states):
+        if state not in ("present", "unrelated"):
+            by_state.setdefault(state, []).append(str(index))
+    others = "; ".join(f"{state} in {', '.join(where)}" for state, where in by_state.items())
+    return {"images": others or "present"}
+
+
+def _descriptors(binary: FatBinary) -> list[dict[str, Any]]:
+    return [
+        {
+            "descriptor": index,
+            "address": _hex(descriptor.address),
+            "offset": _hex(descriptor.offset),
+            "images": ", ".join(map(str, descriptor.images)) or "none",
+            "entries": _range(descriptor.entries_begin, descriptor.entries_end),
+            "registered by": descriptor.registered_by or "nothing found",
+        }
+        for index, descriptor in enumerate(binary.descriptors)
+    ]
+
+
+def _range(begin: int | None, end: int | None) -> str:
+    if begin is None or end is None:
+        return "set by the linker"
+    return f"{begin:#x}..{end:#x}"
+
+
+def dump_json(binaries: Iterable[FatBinary], errors: Sequence[dict[str, str]]) -> str:
+    """The document of schemas/dump.json."""
+    return _document([_dumped(binary) for binary in binaries], errors)
+
+
+def _document(files: Sequence[dict[str, Any]], errors: Sequence[dict[str, str]]) -> str:
+    import json
+
+    return json.dumps({"schema": 1, "files": files, "errors": errors}, indent=2)
+
+
+def _dumped(binary: FatBinary) -> dict[str, Any]:
+    is_host = binary.machine is not None
+    return {
+        "path": binary.path,
+        "host": {"machine": binary.machine, "type": binary.type} if is_host else None,
+        "abi": binary.abi,
+        "images": [_dumped_image(image) for image in binary.images],
+        "entries": [
+            {
+                "index": entry.index,
+                "kind": entry.kind,
+                "name": entry.name,
+                "address": entry.address,
+                "symbol": entry.symbol,
+                "size": entry.size,
+                "flags": entry.flags,
+                "images": states,
+            }
+            for entry, states in zip(binary.entries, entry_states(binary), strict=True)
+        ],
+        "descriptors": [
+            {
+                "address": descriptor.address,
+                "offset": descriptor.offset,
+                "images": descriptor.images,
+                "entries": _dumped_range(descriptor.entries_begin, descriptor.entries_end),
+                "registered_by": descriptor.registered_by,
+            }
+            for descriptor in binary.descriptors
+        ],
+    }
+
+
+def _dumped_image(image: DeviceImage) -> dict[str, Any]:
+    kernels = [symbol.name for symbol in image.symbols if symbol.kind == "kernel" and symbol.listed]
+    return {
+        "index": image.index,
+        "container": image.container,
+        "kind": image.kind,
+        "triple": image.triple or None,
+        "arch": image.contents.arch or image.arch or None,
+        "size": image.size,
+        "offset": image.offset,
+        "address": image.address,
+        "sha256": image.sha256,
+        "member": image.member,
+        "kernels": kernels,
+        "machine": image.contents.machine,
+        "declared_kind": image.declared_kind,
+        "declared_arch": image.arch or None,
+        "problem": image.contents.problem,
+    }
+
+
+def _dumped_range(begin: int | None, end: int | None) -> dict[str, int] | None:
+    return None if begin is None or end is None else {"begin": begin, "end": end}
+
+
+def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str]) -> str:
+    """A file's findings, or that there are none, and what was looked at."""
+    path = shown(binary.path)
+    if binary.is_empty:
+        return f"{path}: no offload code"
+    if not findings:
+        images, entries = len(binary.images), len(binary.entries)
+        count = f"{images} image{'s'[images == 1 :]}, {entries} {'entry' if entries == 1 else 'entries'}"
+        return f"{path}: no findings ({count}; checked {', '.join(codes) or 'nothing'})"
+    lines = []
+    for finding in findings:
+        lines.append(f"{path}: {finding.code} {finding.severity}: {finding.message}")
+        lines.append(f"    {finding.hint}")
+    return "\n".join(lines)
+
+
+def verify_json(
+    results: Iterable[tuple[FatBinary, Sequence[Finding]]],
+    codes: Sequence[str],
+    errors: Sequence[dict[str, str]],
+) -> str:
+    """The document of schemas/verify.json."""
+    return _document(
+        [
+            {
+                "path": binary.path,
+                "checked": codes,
+                "findings": [
+                    {
+                        "code": finding.code,
+                        "severity": finding.severity,
+                        "message": finding.message,
+                        "hint": finding.hint,
+                        "entry": finding.entry,
+                        "image": finding.image,
+                    }
+                    for finding in findings
+                ],
+            }
+            for binary, findings in results
+        ],
+        errors,
+    )

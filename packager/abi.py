@@ -1,0 +1,44 @@
+"""Which ABI a table of entries is for (DECISIONS 14)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from packager.layouts import ENTRIES_SECTION
+from packager.model import Abi
+
+# The LLVM releases whose programs a generation stands for, by their first: see DESIGN, "ABI names".
+_GENERATIONS: tuple[tuple[int, Abi], ...] = (
+    (20, "llvm-22"),
+    (18, "llvm-19"),
+    (15, "llvm-16"),
+    (0, "llvm-14"),
+)
+_LIBRARY = re.compile(r"libomptarget\.so\.(\d+)")
+
+
+def of_section(name: str, needed: Iterable[str], imports: Iterable[str], *, wrapped: bool) -> Abi:
+    """The ABI of the entries in section `name`.
+
+    `needed` are the file's DT_NEEDED; clang's library says its release since 15. `imports` may show
+    calls that only old releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's.
+    """
+    if name == ENTRIES_SECTION:
+        return "interface"
+    for library in needed:
+        release = _LIBRARY.match(library)
+        if release:
+            return next(abi for first, abi in _GENERATIONS if int(release[1]) >= first)
+    old = any(name.startswith("__tgt_register_requires") for name in imports)  # until 18
+    if old:
+        return "llvm-16" if wrapped else "llvm-14"
+    return "llvm-19"
+
+
+def of_imports(imports: Iterable[str]) -> Abi | None:
+    """The ABI of a file without entries, by the version of the registration that it imports."""
+    for name in imports:
+        if name.startswith("__tgt_register_lib"):
+            return "interface" if name.endswith("@OMPTARGET_4.5") else "llvm-19"
+    return None

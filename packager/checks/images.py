@@ -1,0 +1,91 @@
+"""Whether the bytes of each image are what its container says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from packager.model import DeviceImage, FatBinary, Finding, Severity
+
+# What code a triple's architecture means, as packager.elf names machines.
+MACHINES = {
+    "x86_64": "x86_64",
+    "aarch64": "aarch64",
+    "nvptx64": "nvptx64",
+    "nvptx": "nvptx",
+    "amdgcn": "amdgcn",
+    "powerpc64le": "ppc64le",
+    "ppc64le": "ppc64le",
+    "riscv64": "riscv64",
+    "loongarch64": "loongarch",
+    "spirv64": "spirv64",
+}
+# What a declared kind may turn out to be: containers call every ELF image an object.
+KINDS = {"elf": ("elf", "cubin", "amdgcn")}
+NO_ARCH = ("", "generic", "native")
+_SM = re.compile(r"sm_(\d+)")
+HINT = "give the image the triple and arch that it was compiled for"
+
+
+def mislabelled(binary: FatBinary) -> Iterator[Finding]:
+    """An image whose bytes are not what its container declares.
+
+    The runtime chooses images by their bytes, tools and linkers by the declared triple, arch and
+    kind: an image with the wrong label is not loaded, loaded for the wrong device, or rejected with
+    an error that names neither. An image that is empty, cut off or of no known format is reported
+    here too.
+
+    Cure: name the triple and arch that the image was compiled for when bundling; `omptool dump`
+    shows what the bytes are. Copy a truncated file again.
+    """
+    for image in binary.images:
+        for message, hint, severity in _faults(image):
+            what = f"image {image.index} {message}"
+            yield Finding("OMP110", severity, what, hint, None, image.index)
+
+
+def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
+    contents = image.contents
+    if not image.size:
+        yield "is empty", "rebuild it", "error"
+        return
+    if contents.problem:
+        yield (
+            f"({image.target}) is damaged: {contents.problem}",
+            "rebuild or copy it again",
+            "error",
+        )
+    if contents.kind == "unknown":
+        return
+    declared = image.declared_kind
+    if declared and contents.kind not in KINDS.get(declared, (declared,)):
+        yield f"is declared as {declared} but holds {contents.kind}", HINT, "error"
+    expected = MACHINES.get(image.triple.split("-")[0])
+    if expected and contents.machine and contents.machine != expected:
+        yield f"is declared for {image.triple} but holds {contents.machine} code", HINT, "error"
+    elif contents.arch and image.arch not in NO_ARCH:
+        yield from _arch(image, contents.arch)
+
+
+def _arch(image: DeviceImage, actual: str) -> Iterator[tuple[str, str, Severity]]:
+    message = f"is declared for {image.arch} but holds code for {actual}"
+    if image.kind == "ptx" and _number(actual) < _number(image.arch):
+        # The driver compiles PTX for newer devices too.
+        yield message, "it runs, but without what the newer arch offers", "warning"
+    elif image.kind == "cubin":
+        # A cubin does not say whether it is for sm_90 or sm_90a.
+        if _number(actual) != _number(image.arch):
+            yield message, HINT, "error"
+    elif image.kind == "amdgcn":
+        base, *features = image.arch.split(":")
+        name, *states = actual.split(":")
+        opposite = {state[:-1] + ("-" if state.endswith("+") else "+") for state in states}
+        if base != name or opposite & set(features):
+            yield message, HINT, "error"
+    elif actual != image.arch:
+        yield message, HINT, "error"
+
+
+def _number(arch: str) -> int:
+    found = _SM.match(arch)
+    return int(found[1]) if found else -1

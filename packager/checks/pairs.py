@@ -1,0 +1,220 @@
+"""Whether the entries of the host and of its images fit together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from packager.model import (
+    DeviceImage,
+    DeviceSymbol,
+    EntryTable,
+    FatBinary,
+    Finding,
+    OffloadEntry,
+    Severity,
+)
+from packager.pairing import (
+    DEVICE_KINDS,
+    has_kind,
+    has_size,
+    listed,
+    needs_device,
+    order_differences,
+    sizes,
+)
+
+# Of these the runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
+PAIRED_BY_ORDER = ("interface", "proposal", "llvm-14")
+# What clang names kernels; other functions that its images export are not for the host.
+CLANG_KERNEL = "__omp_offloading_"
+# Names looked through for one that is nearly the missing one.
+MAX_NEAR = 2000
+
+
+def missing(binary: FatBinary) -> Iterator[Finding]:
+    """An entry of the host that no image for a triple and arch defines.
+
+    The runtime looks for the entry in the image it loads; when it is not there the region runs on
+    the host, or the program ends, depending on OMP_TARGET_OFFLOAD. The entry was optimised out of
+    the device code, is in a source file or static library that was compiled without the offload
+    target, or the image is older than the host.
+
+    Cure: build the image from the same sources as the host; make the function externally visible;
+    name it with `lower --entry`. Near names listed with the finding often show a renamed kernel.
+    """
+    for table in binary.tables:
+        for images in _targets(table, binary):
+            if any(image.contents.is_opaque for image in images):
+                continue  # bitcode and the like: OMP110 says so where that is a fault
+            known = {name for image in images for name in listed(image)}
+            for entry in table.entries:
+                if needs_device(entry) and entry.name not in known:
+                    yield _missing(entry, images, known)
+
+
+def _targets(table: EntryTable, binary: FatBinary) -> Iterable[list[DeviceImage]]:
+    """The images of a table, those for one triple and arch together."""
+    targets: dict[tuple[str, str], list[DeviceImage]] = {}
+    for index in table.images:
+        image = binary.images[index]
+        targets.setdefault((image.triple, image.arch), []).append(image)
+    return targets.values()
+
+
+def _missing(entry: OffloadEntry, images: list[DeviceImage], known: set[str]) -> Finding:
+    where = _image(images[0]) if len(images) == 1 else f"all images for {images[0].target}"
+    message = f"{entry.kind} {entry.name} is missing in {where}"
+    hidden = any(s.name == entry.name for image in images for s in image.symbols)
+    hint = "build the image from the same sources as the host"
+    near = _near(entry.name, known)
+    if hidden:
+        hint = "the image defines the symbol, but its own table of entries does not list it"
+    elif near:
+        hint = f"the image has {', '.join(near)}"
+    return Finding("OMP105", "error", message, hint, entry.index, images[0].index)
+
+
+def _near(name: str, known: set[str]) -> list[str]:
+    if len(known) > MAX_NEAR:
+        return []
+    from difflib import get_close_matches
+
+    return get_close_matches(name, sorted(known), n=3)
+
+
+def _order_severity(table: EntryTable) -> Severity:
+    """Of a fault that matters only where entries are paired by order."""
+    return "error" if table.abi in PAIRED_BY_ORDER else "info"
+
+
+def _image(image: DeviceImage) -> str:
+    return f"image {image.index} ({image.target})"
+
+
+def misordered(binary: FatBinary) -> Iterator[Finding]:
+    """The image's own table has its entries in another order than the host's.
+
+    Runtimes of the interface documents and of LLVM up to 14, and GCC's, pair the n-th entry of the
+    host with the n-th of the image, so that a region runs another region's kernel. Later LLVM
+    pairs by name; there the finding is for information. Entries missing on one side are left out
+    of the comparison (OMP105 and OMP107 name them).
+
+    Cure: list the kernels in the host's order: `lower --entry` in that order, or
+    `bundle --entries auto`, which takes the image's order.
+    """
+    for table in binary.tables:
+        severity = _order_severity(table)
+        for index in table.images:
+            image = binary.images[index]
+            moved = order_differences(table, image)
+            if not moved:
+                continue
+            host, device = next(iter(moved.items()))
+            place, entry = next((k, e) for k, e in enumerate(table.entries) if e.name == host)
+            message = (
+                f"{len(moved)} entries are in another order in {_image(image)}: "
+                f"the first is entry {place}, {host} in the host, {device} in the image"
+            )
+            hint = "give both sides one order (`lower --entry`, `bundle --entries auto`)"
+            yield Finding("OMP106", severity, message, hint, entry.index, index)
+
+
+def unreferenced(binary: FatBinary) -> Iterator[Finding]:
+    """A kernel in an image that no entry of the host names.
+
+    No region can run it. By itself that is harmless, but together with a missing entry (OMP105) it
+    tells of a renamed kernel or of an image that is older than the host. Functions of clang's
+    images count only if they are named as kernels are (`__omp_offloading_…`).
+
+    Cure: rebuild image and host from the same sources, or name the kernels with `lower --entry`.
+    """
+    named = {entry.name for entry in binary.entries}
+    for table in binary.tables:
+        for index in table.images:
+            image = binary.images[index]
+            for name in _kernels(table, image):
+                if name not in named:
+                    message = f"kernel {name} of {_image(image)} is no entry of the host"
+                    hint = "is the image older than the host, or the kernel renamed?"
+                    yield Finding("OMP107", "warning", message, hint, None, index)
+
+
+def _kernels(table: EntryTable, image: DeviceImage) -> list[str]:
+    names = [name for name, symbol in listed(image).items() if _is_kernel(symbol)]
+    if table.abi in ("interface", "proposal"):
+        return names
+    return [name for name in names if name.startswith(CLANG_KERNEL)]
+
+
+def _is_kernel(symbol: DeviceSymbol) -> bool:
+    return (symbol.symbol_kind or symbol.kind) == "kernel"
+
+
+def duplicated(binary: FatBinary) -> Iterator[Finding]:
+    """A name that one table of entries lists twice.
+
+    One of the two is never found, or the tables of host and image get out of step. Two source
+    files define kernels of the same name, an object is linked twice, or a list of entries repeats
+    a name. Clang lists a region in a header once for each file that includes it: records that are
+    alike in everything are for information there.
+
+    Cure: rename one of them, or link the object once.
+    """
+    for table in binary.tables:
+        names = Counter(entry.name for entry in table.entries if needs_device(entry))
+        for name, count in names.items():
+            if count > 1:
+                yield _duplicated(table, name, count)
+        for index in table.images:
+            image = binary.images[index]
+            for name, count in Counter(symbol.name for symbol in image.table or ()).items():
+                if count > 1:
+                    what = f"{name} is listed {count} times in the table of {_image(image)}"
+                    severity = _order_severity(table)
+                    yield Finding("OMP108", severity, what, "rename one of them", None, index)
+
+
+def _duplicated(table: EntryTable, name: str, count: int) -> Finding:
+    same = [entry for entry in table.entries if entry.name == name]
+    is_alike = len({(e.address, e.symbol, e.size, e.flags) for e in same}) == 1
+    severity = _order_severity(table) if is_alike else "error"
+    message = f"{name} is listed {count} times in the host's table"
+    return Finding(
+        "OMP108", severity, message, "rename one, or link the object once", same[1].index
+    )
+
+
+def mismatched(binary: FatBinary) -> Iterator[Finding]:
+    """Host and image disagree on the size of a global, or on whether a name is a kernel.
+
+    The runtime copies as many bytes as the host's entry says; if the variable on the device is
+    smaller, that overwrites its neighbours, and if it is larger, part of it is never written. Types
+    that differ between the compilations do this: long, bool and long double, alignment,
+    preprocessor conditions.
+
+    Cure: use types of fixed size in what both sides share, and build both from one source.
+    """
+    for table in binary.tables:
+        for index in table.images:
+            image = binary.images[index]
+            symbols = listed(image)
+            for entry in table.entries:
+                symbol = symbols.get(entry.name)
+                if symbol and needs_device(entry):
+                    yield from _mismatch(entry, image, symbol)
+
+
+def _mismatch(entry: OffloadEntry, image: DeviceImage, symbol: DeviceSymbol) -> Iterator[Finding]:
+    hint = "build host and image from one source, with types of fixed size"
+    if not has_kind(entry, symbol):
+        theirs = symbol.symbol_kind or symbol.kind
+        ours = DEVICE_KINDS[entry.kind]
+        message = f"{entry.name} is a {ours} in the host and a {theirs} in {_image(image)}"
+        yield Finding("OMP109", "error", message, hint, entry.index, image.index)
+    elif not has_size(entry, symbol):
+        values = " and ".join(str(size) for size in sorted(sizes(symbol)))
+        message = (
+            f"global {entry.name} has {entry.size} bytes in the host, {values} in {_image(image)}"
+        )
+        yield Finding("OMP109", "error", message, hint, entry.index, image.index)

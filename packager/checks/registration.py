@@ -1,0 +1,114 @@
+"""Whether the entries of a file reach a runtime at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.model import Descriptor, EntryTable, FatBinary, Finding
+from packager.pairing import needs_device
+
+REGISTER = "__tgt_register_lib"
+HINT = (
+    "link with `omptool bundle` of the object, or with clang and its offload flags "
+    "(-fopenmp-targets= or --offload-arch=) at the link too"
+)
+
+
+def unregistered(binary: FatBinary) -> Iterator[Finding]:
+    """Entries that nothing registers.
+
+    A program tells the offload runtime about its entries and images by passing a descriptor to
+    __tgt_register_lib from a constructor. Without that, every target region runs on the host,
+    silently, whatever devices there are (or the program crashes in its first region). It happens
+    when the offload flags are given to the compiler but not to the linker, when the linker driver
+    is not the one that compiled, and when an object with entries was never bundled with its device
+    images.
+
+    Cure: run `omptool bundle` on the object and link the result, or link with clang and the same
+    offload flags as at compile time. In an object file this is not an error: registration comes
+    with bundling or with the link.
+    """
+    if binary.type == "object" and not binary.descriptors:
+        yield from _not_yet(binary)
+        return
+    for table in binary.tables:
+        count = sum(needs_device(entry) for entry in table.entries)
+        if count and not _is_covered(table, binary):
+            what = f"{_entries(count)} in {table.section} but no descriptor registers them"
+            yield Finding("OMP101", "error", f"{what}: every region runs on the host", HINT)
+    for descriptor in binary.descriptors:
+        yield from _registration(descriptor, binary)
+
+
+def _not_yet(binary: FatBinary) -> Iterator[Finding]:
+    count = sum(needs_device(entry) for entry in binary.entries)
+    if count:
+        when = "at the link by clang" if binary.images else "when it is bundled with its images"
+        message = f"an object with {_entries(count)}, to be registered {when}"
+        yield Finding("OMP101", "info", message, HINT)
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"
+
+
+def _is_covered(table: EntryTable, binary: FatBinary) -> bool:
+    return any(set(table.images) & set(descriptor.images) for descriptor in binary.descriptors)
+
+
+def _registration(descriptor: Descriptor, binary: FatBinary) -> Iterator[Finding]:
+    where = f"the descriptor at {_place(descriptor)}"
+    if not descriptor.images:
+        yield Finding("OMP101", "error", f"{where} has no device image", HINT)
+    elif descriptor.registered_by is None:
+        if any(name.startswith(REGISTER) for name in binary.imports):
+            message = f"no constructor was found that registers {where}"
+            yield Finding("OMP101", "warning", message, "check that it is registered otherwise")
+        else:
+            message = f"{where} is never registered: the file does not call {REGISTER}"
+            yield Finding("OMP101", "error", message, HINT)
+
+
+def _place(descriptor: Descriptor) -> str:
+    if descriptor.address is None:
+        return f"file offset {descriptor.offset:#x}"
+    return f"{descriptor.address:#x}"
+
+
+def wrong_range(binary: FatBinary) -> Iterator[Finding]:
+    """A descriptor that does not span the section of entries.
+
+    The descriptor's pair of pointers should be the start and the end of the section of entries,
+    which the linker defines as __start_ and __stop_ symbols. If they are not, regions outside the
+    range never run on a device, and a range that is too long makes the runtime read garbage. It
+    comes from a linker script that moves or merges sections, from a section that was garbage
+    collected in part, and from tools that edit linked files.
+
+    Cure: link again without the script or the tool; with a linker script, keep the section of
+    entries in an output section of its own, of the same name.
+    """
+    for table in binary.tables:
+        if table.size % table.record_size:
+            message = f"section {table.section} of {table.size} bytes is no whole number of records"
+            hint = f"records have {table.record_size} bytes; was the section edited?"
+            yield Finding("OMP103", "error", message, hint)
+    for descriptor in binary.descriptors:
+        yield from _range(descriptor, binary)
+
+
+def _range(descriptor: Descriptor, binary: FatBinary) -> Iterator[Finding]:
+    begin, end = descriptor.entries_begin, descriptor.entries_end
+    tables = [(table, table.address) for table in binary.tables if table.address is not None]
+    if begin is None or end is None or not tables:
+        return  # an object: the linker will define the bounds
+    if any((begin, end) == (address, address + table.size) for table, address in tables):
+        return
+    if begin == end and any(_is_covered(table, binary) for table, _ in tables):
+        return  # a second wrapper, for code without any entry
+    table, start = min(tables, key=lambda pair: abs(pair[1] - begin))
+    shared = max(0, min(end, start + table.size) - max(begin, start)) // table.record_size
+    message = (
+        f"the descriptor at {_place(descriptor)} spans {begin:#x}..{end:#x}: {shared} of the "
+        f"{len(table.entries)} entries of {table.section} at {start:#x}..{start + table.size:#x}"
+    )
+    yield Finding("OMP103", "error", message, "the linker or a tool moved or dropped entries")

@@ -1,0 +1,162 @@
+"""`__tgt_bin_desc` and `__tgt_device_image[]`, and the constructors that register them.
+
+Symbols are no help in a stripped file, so a descriptor is found from what must point to it: it and
+its images hold the bounds of the entries, its images the addresses of the device images. Reading
+follows those pointers backwards, then checks the structure forwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from packager.elf import WORD
+from packager.errors import FormatError
+from packager.layouts import BIN_DESC, DEVICE_IMAGE
+from packager.memory import Range, Space, Window
+
+# Descriptors have an image per triple and arch; candidates come of pointers, which are many.
+MAX_IMAGES = 1024
+MAX_CANDIDATES = 1 << 16
+MAX_CONSTRUCTORS = 1 << 16
+
+# Offsets of pointers in the records.
+IMAGE_END, IMAGE_ENTRIES = 8, 16
+DESCRIPTOR_IMAGES, DESCRIPTOR_BEGIN, DESCRIPTOR_END = 8, 16, 24
+
+
+class ImageRange(NamedTuple):
+    """A __tgt_device_image: where the bytes of an image are."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class FoundDescriptor:
+    """A __tgt_bin_desc, in addresses of its Space."""
+
+    address: int
+    images: tuple[ImageRange, ...]
+    begin: int | None  # of the host's entries; None: a symbol that the linker will define
+    end: int | None
+    bounds: tuple[str | None, str | None]  # symbols of begin and end, in an object
+
+
+class Constructor(NamedTuple):
+    """A function that runs before main: its address, and where .init_array lists it."""
+
+    address: int
+    slot: int
+
+
+def find(
+    space: Space, tables: Sequence[tuple[int, int]], images: Collection[int]
+) -> list[FoundDescriptor]:
+    """The descriptors of a file, in address order.
+
+    `tables` are the (begin, end) of its entry sections, `images` the addresses of device images.
+    """
+    begins, ends = {begin for begin, _ in tables}, {end for _, end in tables}
+    candidates = set()
+    records = set()
+    for place, value in space.places(begins | ends | set(images)):
+        if value in begins:
+            candidates.add(place - DESCRIPTOR_BEGIN)
+        if value in ends:
+            candidates.add(place - DESCRIPTOR_END)
+        if value in images:
+            records.add(place)
+    for place, _ in space.places(records) if records else ():
+        candidates.add(place - DESCRIPTOR_IMAGES)
+    if len(candidates) > MAX_CANDIDATES:
+        raise FormatError(f"{len(candidates)} places look like an offload descriptor")
+    return _checked(space, sorted(candidates))
+
+
+def _checked(space: Space, candidates: Sequence[int]) -> list[FoundDescriptor]:
+    """The candidates that hold together."""
+    mapped = [at for at in candidates if space.offset(at, BIN_DESC.size) is not None]
+    ranges = [Range(at, BIN_DESC.size, "offload descriptor") for at in mapped]
+    heads = [window for window in space.windows(ranges) if _is_head(space, window)]
+    arrays = [_array(window) for window in heads if window.word(0)]
+    windows = iter(space.windows(arrays))
+    found = []
+    for head in heads:
+        images = _images(space, next(windows)) if head.word(0) else ()
+        if images is not None:
+            found.append(_descriptor(head, images))
+    return found
+
+
+def _is_head(space: Space, window: Window) -> bool:
+    count, images = window.word(0), window.pointer(DESCRIPTOR_IMAGES)
+    begin, end = window.pointer(DESCRIPTOR_BEGIN), window.pointer(DESCRIPTOR_END)
+    if count > MAX_IMAGES or window.pointer(0) is None or images is None:
+        return False
+    if begin is not None and end is not None and begin > end:
+        return False
+    if count == 0:
+        return images == 0
+    return images != 0 and space.offset(images, count * DEVICE_IMAGE.size) is not None
+
+
+def _array(head: Window) -> Range:
+    images = head.pointer(DESCRIPTOR_IMAGES) or 0
+    return Range(images, head.word(0) * DEVICE_IMAGE.size, "device image records")
+
+
+def _images(space: Space, array: Window) -> tuple[ImageRange, ...] | None:
+    images = []
+    for at in range(0, len(array.data), DEVICE_IMAGE.size):
+        start, end = array.pointer(at), array.pointer(at + IMAGE_END)
+        if start is None or end is None or start > end:
+            return None
+        if space.offset(start, end - start) is None:
+            return None
+        images.append(ImageRange(start, end))
+    return tuple(images)
+
+
+def _descriptor(head: Window, images: tuple[ImageRange, ...]) -> FoundDescriptor:
+    return FoundDescriptor(
+        head.address,
+        images,
+        head.pointer(DESCRIPTOR_BEGIN),
+        head.pointer(DESCRIPTOR_END),
+        (head.symbol(DESCRIPTOR_BEGIN), head.symbol(DESCRIPTOR_END)),
+    )
+
+
+def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[int, str]:
+    """Who registers: descriptor address to the name of a constructor that refers to it.
+
+    A stripped file has no name for it: then its place, ".init_array[2]".
+    """
+    constructors = _constructors(space) if descriptors else []
+    wanted = {descriptor.address for descriptor in descriptors}
+    found: dict[int, Constructor] = {}
+    for constructor in constructors:
+        for address in wanted & space.code_targets(constructor.address):
+            found.setdefault(address, constructor)
+    names = space.symbol_names({constructor.address for constructor in found.values()})
+    return {
+        address: names.get(constructor.address, f".init_array[{constructor.slot}]")
+        for address, constructor in found.items()
+    }
+
+
+def _constructors(space: Space) -> list[Constructor]:
+    ranges = [
+        Range(space.address(section), section.size // WORD.size * WORD.size, section.name)
+        for section in space.elf.of_type("SHT_INIT_ARRAY")
+        if section.size >= WORD.size
+    ]
+    functions: list[Constructor] = []
+    for window in space.windows(ranges):
+        for at in range(0, len(window.data), WORD.size):
+            address = window.pointer(at)
+            if address and len(functions) < MAX_CONSTRUCTORS:
+                functions.append(Constructor(address, at // WORD.size))
+    return functions

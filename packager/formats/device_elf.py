@@ -1,0 +1,129 @@
+"""Device images in ELF: shared objects and objects for CPUs, CUDA cubins, AMD code objects.
+
+Only headers, symbols, the table of entries and its relocations are read, never code or data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from packager import elf as elf_file
+from packager.elf import STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
+from packager.errors import FormatError
+from packager.formats import amdgpu, entries
+from packager.formats.entries import FoundTable
+from packager.memory import Space, space
+from packager.model import Contents, DeviceSymbol, ImageKind
+from packager.reader import Reader
+
+KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
+STO_CUDA_ENTRY = 0x10
+CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
+AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
+STV_INTERNAL, STV_HIDDEN = 1, 2
+# What every linked shared object defines beside the user's functions.
+LINKER_SYMBOLS = frozenset(
+    ("_init", "_fini", "_edata", "_end", "__bss_start", "_start", "__data_start")
+)
+MAX_SYMBOLS = 1 << 20
+
+
+def probe(data: Reader) -> bool:
+    """Whether it begins like an ELF file."""
+    return elf_file.probe(data)
+
+
+def inspect(data: Reader) -> Contents:
+    """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
+    try:
+        elf = elf_file.read(data)
+    except FormatError as error:
+        return Contents("elf", is_opaque=True, problem=str(error))
+    kind, arch = KINDS.get(elf.machine, "elf"), _arch(elf)
+    try:
+        if elf.end() > len(data):
+            raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
+        if not elf.symbol_tables():
+            return Contents(kind, elf.machine, arch, is_opaque=True)
+        symbols, table = _symbols(elf)
+    except FormatError as error:
+        return Contents(kind, elf.machine, arch, is_opaque=True, problem=str(error))
+    return Contents(kind, elf.machine, arch, symbols, table)
+
+
+def _arch(elf: Elf) -> str | None:
+    if elf.machine == "nvptx64":
+        wide = elf.abi_version >= CUDA_V2_ABI
+        return f"sm_{(elf.flags >> 8 if wide else elf.flags) & 0xFF}"
+    return amdgpu.arch(elf.flags, elf.abi_version) if elf.machine == "amdgcn" else None
+
+
+def _symbols(elf: Elf) -> tuple[tuple[DeviceSymbol, ...], tuple[DeviceSymbol, ...] | None]:
+    exports = {symbol.name: symbol for symbol in _exports(elf)}
+    memory = space(elf)
+    tables = entries.find(memory) if elf.sections else []
+    if not tables:
+        return tuple(exports.values()), None
+    listed = tuple(symbol for table in tables for symbol in _listed(memory, table, exports))
+    # The documents' table is the whole truth; clang's runtimes look names up in the symbol table
+    # whether they are listed or not.
+    is_whole = all(table.layout.flags is None for table in tables)
+    names = {symbol.name for symbol in listed}
+    others = [
+        DeviceSymbol(s.name, s.kind, s.size, s.symbol_kind, s.symbol_size, not is_whole)
+        for s in exports.values()
+        if s.name not in names
+    ]
+    return (*listed, *others), listed
+
+
+def _listed(
+    memory: Space, table: FoundTable, exports: dict[str, DeviceSymbol]
+) -> Iterator[DeviceSymbol]:
+    """What a table lists; without an address the image lacks the entry."""
+    for record in entries.records(memory, table):
+        if not record.address or not record.name:
+            continue
+        export = exports.get(record.name)
+        yield DeviceSymbol(
+            record.name,
+            "global" if record.size else "kernel",
+            record.size,
+            export.kind if export else None,
+            export.size if export else 0,
+        )
+
+
+def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
+    """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
+    is_cuda = elf.machine == "nvptx64"
+    wanted = "SHT_SYMTAB" if is_cuda or elf.is_object else "SHT_DYNSYM"
+    for table in elf.of_type(wanted)[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        for count, symbol in enumerate(elf.symbols(table)):
+            if count > MAX_SYMBOLS:
+                raise FormatError(f"more than {MAX_SYMBOLS} symbols in {table.name}")
+            kind = _kind(symbol, is_cuda)
+            name = names[symbol.name_at] if kind else ""
+            if kind is None or name in LINKER_SYMBOLS or _is_table_part(name, elf):
+                continue
+            size = symbol.size if kind == "global" else 0
+            yield DeviceSymbol(name, kind, size, kind, size)
+
+
+def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
+    if not symbol.is_defined or symbol.binding == STB_LOCAL or symbol.other & 3 == STV_INTERNAL:
+        return None
+    if symbol.other & 3 == STV_HIDDEN:
+        return None
+    if symbol.type == STT_FUNC:
+        return None if is_cuda and not symbol.other & STO_CUDA_ENTRY else "kernel"
+    return "global" if symbol.type == STT_OBJECT else None
+
+
+def _is_table_part(name: str, elf: Elf) -> bool:
+    """Whether it is a part of an entry table or an AMD kernel's descriptor, not a variable."""
+    if elf.machine == "amdgcn" and name.endswith(AMD_DESCRIPTOR):
+        return True
+    return name.startswith((".offloading.entry.", ".omp_offloading.entry"))

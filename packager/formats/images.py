@@ -1,0 +1,110 @@
+"""What the bytes of a device image are: every format that is recognised, tried in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from packager.errors import FormatError, UsageError
+from packager.formats import device_elf, magic, offload_binary, ptx
+from packager.model import Contents, DeviceImage, ImageKind
+from packager.reader import Reader
+from packager.triples import normalise
+
+
+class ImageFormat(Protocol):
+    """A module of formats/ that recognises the bytes of device images."""
+
+    @property
+    def probe(self) -> Callable[[Reader], bool]:
+        """Whether bytes begin like an image of this format."""
+
+    @property
+    def inspect(self) -> Callable[[Reader], Contents]:
+        """What they say about themselves."""
+
+
+# Tried in order: PTX, which has no magic, last.
+FORMATS: tuple[ImageFormat, ...] = (device_elf, magic, ptx)
+HASH_PIECE = 1 << 20
+
+
+def contents(data: Reader) -> Contents:
+    """What `data` says about itself. Never raises for damaged images: they have a `problem`."""
+    for image_format in FORMATS:
+        if image_format.probe(data):
+            try:
+                return image_format.inspect(data)
+            except FormatError as error:
+                return Contents("unknown", is_opaque=True, problem=str(error))
+    what = "is of no known format" if len(data) else "is empty"
+    return Contents("unknown", is_opaque=True, problem=f"the image at {data.at:#x} {what}")
+
+
+def is_image(data: Reader) -> bool:
+    """Whether `data` begins like a device image that is not ELF."""
+    return any(image_format.probe(data) for image_format in (magic, ptx))
+
+
+def inspect_image(
+    data: Reader,
+    *,
+    index: int,
+    triple: str = "",
+    arch: str = "",
+    container: str = "bare",
+    address: int | None = None,
+    declared_kind: ImageKind | None = None,
+    hashed: bool = False,
+) -> DeviceImage:
+    """The image whose bytes are `data`; `hashed` reads them all, in pieces, for the SHA-256."""
+    return DeviceImage(
+        index=index,
+        container=container,
+        triple=triple,
+        arch=arch,
+        offset=data.at,
+        size=len(data),
+        address=address,
+        contents=contents(data),
+        declared_kind=declared_kind,
+        sha256=_sha256(data) if hashed else None,
+    )
+
+
+# What OffloadBinary numbers; "none" declares nothing.
+DECLARED: dict[int, ImageKind] = {
+    1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
+}  # fmt: skip
+
+
+def from_blob(
+    blob: offload_binary.Blob, index: int, container: str, address: int | None, hashed: bool
+) -> DeviceImage:
+    """The image of an OffloadBinary."""
+    return inspect_image(
+        blob.image,
+        index=index,
+        triple=_normalised(blob.strings.get("triple", "")),
+        arch=blob.strings.get("arch", ""),
+        container=container,
+        address=address,
+        declared_kind=DECLARED.get(blob.image_kind),
+        hashed=hashed,
+    )
+
+
+def _normalised(triple: str) -> str:
+    try:
+        return normalise(triple)
+    except UsageError:  # shown as it is: what a file says is no usage error
+        return triple
+
+
+def _sha256(data: Reader) -> str:
+    import hashlib
+
+    digest = hashlib.sha256()
+    for start in range(0, len(data), HASH_PIECE):
+        digest.update(data.bytes(start, min(HASH_PIECE, len(data) - start), "device image"))
+    return digest.hexdigest()
