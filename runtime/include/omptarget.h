@@ -70,10 +70,15 @@ enum {
   OMPTARGET_DEVICE_USED = -3     /* every device this library has used (destructors) */
 };
 
-/* Called by the wrapper that `omptool bundle` and `omptool emit` write, under the version
- * OMPTARGET_4.5 (the unversioned names belong to LLVM's records). */
+/* Called by the wrapper that `omptool bundle` and `omptool emit` write; a program that makes its
+ * descriptor itself may call them. Unversioned, the names belong to LLVM's records, so the version
+ * is named here, which asks for nothing in a source that doesn't call them. */
 void __tgt_register_lib(__tgt_bin_desc* desc);
 void __tgt_unregister_lib(__tgt_bin_desc* desc);
+#if defined(__ELF__) && !defined(OMPTARGET_NO_SYMVER)
+__asm__(".symver __tgt_register_lib, __tgt_register_lib@OMPTARGET_4.5");
+__asm__(".symver __tgt_unregister_lib, __tgt_unregister_lib@OMPTARGET_4.5");
+#endif
 
 /* Map, unmap or update num_args rows on a device. A device that cannot be used is not an error:
  * the call does nothing and the target regions inside run on the host. */

@@ -17,22 +17,22 @@ extern "C" {
 /* Device addresses of an image's entries: in the order of the host's table, addr NULL where the
  * image has no such symbol. Owned by the plugin, valid until the process ends. */
 typedef struct tgt_target_table {
-  __tgt_offload_entry *EntriesBegin;
-  __tgt_offload_entry *EntriesEnd;
+  __tgt_offload_entry* EntriesBegin;
+  __tgt_offload_entry* EntriesEnd;
 } tgt_target_table;
 
 /* Required. */
 int32_t __tgt_rtl_number_of_devices(void);
-int32_t __tgt_rtl_is_valid_binary(__tgt_device_image *image); /* non-zero: this plugin can load it */
+int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image); /* non-zero: this plugin can load it */
 int32_t __tgt_init_device(int32_t device_id);                 /* also accepted as __tgt_rtl_init_device */
-tgt_target_table *__tgt_rtl_load_binary(int32_t device_id, __tgt_device_image *image); /* NULL: failed */
-void *__tgt_rtl_data_alloc(int32_t device_id, int64_t size);                           /* NULL: failed */
-int32_t __tgt_rtl_data_submit(int32_t device_id, void *target_ptr, void *host_ptr, int64_t size);
-int32_t __tgt_rtl_data_retrieve(int32_t device_id, void *host_ptr, void *target_ptr, int64_t size);
-int32_t __tgt_rtl_data_delete(int32_t device_id, void *target_ptr);
+tgt_target_table* __tgt_rtl_load_binary(int32_t device_id, __tgt_device_image* image); /* NULL: failed */
+void* __tgt_rtl_data_alloc(int32_t device_id, int64_t size);                           /* NULL: failed */
+int32_t __tgt_rtl_data_submit(int32_t device_id, void* target_ptr, void* host_ptr, int64_t size);
+int32_t __tgt_rtl_data_retrieve(int32_t device_id, void* host_ptr, void* target_ptr, int64_t size);
+int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr);
 /* target_vars_ptr: arg_num device addresses or values, one per kernel argument. */
-int32_t __tgt_rtl_run_target_region(int32_t device_id, void *target_entry_ptr, void **target_vars_ptr, int32_t arg_num);
-int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void *target_entry_ptr, void **target_vars_ptr,
+int32_t __tgt_rtl_run_target_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr, int32_t arg_num);
+int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
                                          int32_t arg_num, int32_t num_teams, int32_t thread_limit);
 
 /* Optional: what the document leaves out. A plugin without one works as the fallback says. */
@@ -43,10 +43,10 @@ int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void *target_entry_p
 int32_t __tgt_rtl_shares_host_memory(int32_t device_id);
 
 /* Release what load_binary made for this image. Fallback: nothing, the image stays loaded. */
-int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image *image);
+int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image);
 
 /* One line that says why the last call on this thread failed, or NULL. Fallback: the number alone. */
-const char *__tgt_rtl_last_error(void);
+const char* __tgt_rtl_last_error(void);
 
 #ifdef __cplusplus
 }

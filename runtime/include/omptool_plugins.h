@@ -1,0 +1,28 @@
+/* Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* What libomptarget.so knows of its plugins, for tools. */
+#ifndef OMPTOOL_PLUGINS_H
+#define OMPTOOL_PLUGINS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Calls row once for each plugin that a program started now would find, in name order:
+ *   state    "ready", "refused" or "no devices"
+ *   reason   one line, or NULL when ready
+ *   devices  how many devices it has; 0 unless ready
+ * The strings live until row returns. Opens the plugins and asks each for its devices, but
+ * initialises none. Returns the number of plugins. */
+int32_t omptool_describe_plugins(void (*row)(void* context, const char* name, const char* path, const char* state,
+                                             const char* reason, int32_t devices),
+                                 void* context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

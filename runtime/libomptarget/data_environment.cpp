@@ -1,0 +1,625 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "data_environment.h"
+
+#include "message.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace omptool {
+namespace {
+
+constexpr std::int64_t kPointerSize = sizeof(void*);
+
+HostRange range_of(const Row& row) {
+  return HostRange::of(row.begin, row.size);
+}
+HostRange cell_of(const Row& row) {
+  return HostRange::of(row.base, kPointerSize);
+}
+void* pointer_value(const Row& row) {
+  return *static_cast<void**>(row.base);
+}
+
+// The device address that stands for `base`, given the one that stands for `begin`.
+void* device_base(const std::byte* device_begin, const void* begin, const void* base) {
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(base);
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(device_begin) - offset);
+}
+
+std::string describe(const Mapping& mapping) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%p (%lld bytes)", mapping.host.address(),
+                static_cast<long long>(mapping.host.size()));
+  return mapping.name.empty() ? std::string("the object at ") + text : mapping.name + " at " + text;
+}
+
+// OpenMP forbids mapping more of an object than is present; users know LLVM's words for it.
+[[noreturn]] void die_of_extension(HostRange wanted, const Mapping& present) {
+  die("explicit extension not allowed: host address specified is 0x%016lx (%lld bytes), but device allocation maps "
+      "to host at 0x%016lx (%lld bytes)",
+      wanted.begin, static_cast<long long>(wanted.size()), present.host.begin,
+      static_cast<long long>(present.host.size()));
+}
+
+// A row that only reserves the hull of a partly mapped struct: the rows that follow, without a count
+// of their own, say which parts of it the program maps.
+bool is_hull(Rows rows, std::size_t index) {
+  const Row& row = rows[index];
+  if (!row.has(kCounts) || row.any(kTo | kFrom | kPointer))
+    return false;
+  const HostRange hull = range_of(row);
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& part) {
+    return part.maps() && !part.has(kCounts) && hull.contains(part.has(kPointer) ? cell_of(part) : range_of(part));
+  });
+}
+
+} // namespace
+
+// ---- finding ----
+
+// An object that is leaving is not there any more, but its memory is not yet free to map again.
+Lookup DataEnvironment::look_up(HostRange wanted, Lock& lock) {
+  for (;;) {
+    Lookup found = table_.find(wanted);
+    if (found.overlap == Overlap::kNone || found.mapping->state != Mapping::State::kLeaving)
+      return found;
+    changed_.wait(lock);
+  }
+}
+
+std::shared_ptr<Mapping> DataEnvironment::look_up(const void* address, Lock& lock) {
+  return address ? look_up(HostRange::of(address, 1), lock).mapping : nullptr;
+}
+
+// The object that holds `wanted`, created if absent. Null on a device that shares the host's memory.
+std::shared_ptr<Mapping> DataEnvironment::obtain(HostRange wanted, const void* call, Lock& lock) {
+  const Lookup found = look_up(wanted, lock);
+  if (found.overlap == Overlap::kPartial)
+    die_of_extension(wanted, *found.mapping);
+  if (found.overlap == Overlap::kWhole || shared_)
+    return found.mapping;
+  auto created = std::make_shared<Mapping>(wanted, memory_.allocate(wanted.size()), &memory_);
+  created->state = Mapping::State::kCreating;
+  created->creator = call;
+  created->born = activity_.load(std::memory_order_relaxed);
+  if (!created->device) {
+    created->unusable = true;
+    set_host_current(*created, true);
+  }
+  table_.insert(created);
+  return created;
+}
+
+// ---- begin ----
+
+void DataEnvironment::bind_counted(const Row& row, Binding& binding, const void* call, Lock& lock) {
+  if (!row.has(kPointer) && !row.has(kCounts))
+    return;
+  if (row.size == 0)
+    binding.object = look_up(row.has(kPointer) ? pointer_value(row) : row.base, lock);
+  else
+    binding.object = obtain(range_of(row), call, lock);
+  if (binding.object)
+    ++binding.object->references;
+  if (row.has(kPointer) && row.has(kCounts)) {
+    binding.cell = obtain(cell_of(row), call, lock);
+    if (binding.cell)
+      ++binding.cell->references;
+  }
+}
+
+void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock) {
+  if (!row.has(kCounts)) {
+    std::shared_ptr<Mapping>& place = row.has(kPointer) ? binding.cell : binding.object;
+    const HostRange wanted = row.has(kPointer) ? cell_of(row) : range_of(row);
+    const Lookup found = wanted.size() > 0 ? look_up(wanted, lock) : Lookup{};
+    if (found.overlap == Overlap::kPartial)
+      die_of_extension(wanted, *found.mapping);
+    place = found.mapping;
+    if (!place && !shared_ && wanted.size() > 0)
+      say("nothing is mapped at %p (%lld bytes): no row with FIRST_REF maps what this row is part of; it is ignored",
+          wanted.address(), static_cast<long long>(wanted.size()));
+  }
+  const auto fresh = [&](const std::shared_ptr<Mapping>& mapping) {
+    return mapping && mapping->state == Mapping::State::kCreating && mapping->creator == call;
+  };
+  binding.object_fresh = fresh(binding.object);
+  binding.cell_fresh = fresh(binding.cell);
+}
+
+// Keeps account of which parts of a struct the program maps: the holes of a hull hold nothing.
+void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound) {
+  const Row& row = rows[index];
+  const Binding& binding = bound[index];
+  if (!binding.object || row.size == 0)
+    return;
+  Mapping& object = *binding.object;
+  const bool first_use =
+      binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
+                                           [&](const Binding& other) { return other.object == binding.object; });
+  if (is_hull(rows, index)) {
+    object.hull = object.hull || first_use;
+    return;
+  }
+  const HostRange part = range_of(row);
+  if (object.hull && std::none_of(object.parts.begin(), object.parts.end(),
+                                  [&](const HostRange& known) { return known.contains(part); }))
+    object.parts.push_back(part);
+}
+
+std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {
+  {
+    Lock lock(mutex_);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].maps())
+        bind_counted(rows[i], bound[i], &bound, lock);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].maps()) {
+        bind_uncounted(rows[i], bound[i], &bound, lock);
+        note_parts(rows, i, bound);
+      }
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].maps())
+      copy_in(rows[i], bound[i]);
+  publish(bound);
+  refresh(rows, bound, purpose);
+  std::string failure = fault(bound);
+  if (failure.empty())
+    return_pointers(rows, bound);
+  return failure;
+}
+
+// Fills what this call created.
+void DataEnvironment::copy_in(const Row& row, Binding& binding) {
+  bool filled = true;
+  if (binding.object_fresh && row.has(kTo) && row.size > 0)
+    filled = copy(Direction::kToDevice, *binding.object, range_of(row));
+  const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding);
+  if (filled && attached && !row.has(kTo))
+    return;
+  const std::lock_guard lock(mutex_);
+  if (binding.object_fresh)
+    binding.object->written = true;
+  for (Mapping* broken : {filled ? nullptr : binding.object.get(), attached ? nullptr : binding.cell.get()})
+    if (broken) {
+      broken->unusable = true;
+      set_host_current(*broken, true);
+    }
+}
+
+// Initialises the device's copy of a pointer with the base device address of its pointee. A pointer
+// to nothing that is present becomes null, unless it already points somewhere on the device.
+bool DataEnvironment::attach(const Row& row, Binding& binding) {
+  if (!binding.cell || !binding.cell->device)
+    return true;
+  void* const host_value = pointer_value(row);
+  void* value = nullptr;
+  if (const Mapping* object = binding.object.get()) {
+    const void* begin = row.size ? row.begin : host_value;
+    if (!object->device)
+      return false;
+    value = device_base(object->at(reinterpret_cast<std::uintptr_t>(begin)), begin, host_value);
+  } else if (shared_) {
+    value = host_value;
+  }
+  const std::uintptr_t cell = cell_of(row).begin;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<AttachedPointer>& pointers = binding.cell->pointers;
+    const auto at =
+        std::lower_bound(pointers.begin(), pointers.end(), cell,
+                         [](const AttachedPointer& known, std::uintptr_t sought) { return known.cell < sought; });
+    const bool known = at != pointers.end() && at->cell == cell;
+    if (known && at->arrived && (at->device_value == value || !value))
+      return true;
+    const AttachedPointer now{cell, value, reinterpret_cast<std::uintptr_t>(host_value)};
+    if (known)
+      *at = now;
+    else
+      pointers.insert(at, now);
+  }
+  if (memory_.submit(binding.cell->at(cell), &value, kPointerSize))
+    return true;
+  const std::lock_guard lock(mutex_);
+  for (AttachedPointer& pointer : binding.cell->pointers)
+    pointer.arrived = pointer.arrived && pointer.cell != cell;
+  return false;
+}
+
+// This call's objects are complete; waits until those of other calls are.
+void DataEnvironment::publish(Bindings& bound) {
+  Lock lock(mutex_);
+  bool any = false;
+  const auto each = [&](const auto& visit) {
+    for (Binding& binding : bound)
+      for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+        if (mapping)
+          visit(*mapping);
+  };
+  each([&](Mapping& mapping) {
+    if (mapping.creator == &bound) {
+      mapping.state = Mapping::State::kReady;
+      mapping.creator = nullptr;
+      any = true;
+    }
+  });
+  if (any)
+    changed_.notify_all();
+  each([&](Mapping& mapping) { changed_.wait(lock, [&] { return mapping.state != Mapping::State::kCreating; }); });
+}
+
+// Which object of the call has no usable copy on the device, or "".
+std::string DataEnvironment::fault(Bindings& bound) {
+  const std::lock_guard lock(mutex_);
+  for (const Binding& binding : bound)
+    for (const Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      if (mapping && (mapping->unusable || binding.refused))
+        return (mapping->device ? "the device did not take a copy of " : "the device has no memory for ") +
+               describe(*mapping) + memory_.last_error();
+  return {};
+}
+
+// Copies and pointers that a call owes to objects which were there before it. When a region's copy
+// fails, the region falls back and its object is repaired from the host; an enclosing construct has
+// no host version, so its program ends.
+void DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    Binding& binding = bound[i];
+    if (!row.maps())
+      continue;
+    if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0 &&
+        !copy(Direction::kToDevice, *binding.object, range_of(row))) {
+      if (purpose == Purpose::kData)
+        die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
+            memory_.last_error().c_str());
+      binding.refused = true;
+    }
+    if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding)) {
+      binding.refused = true;
+      const std::lock_guard lock(mutex_);
+      binding.cell->unusable = binding.cell->unusable || purpose == Purpose::kData;
+    }
+  }
+}
+
+void DataEnvironment::return_pointers(Rows rows, Bindings& bound) const {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool present = rows[i].has(kPointer) ? bound[i].cell != nullptr : bound[i].object != nullptr;
+    if (rows[i].has(kReturn) && rows[i].maps() && present)
+      *rows[i].base_slot = argument(rows[i], bound[i]);
+  }
+}
+
+void* DataEnvironment::argument(const Row& row, const Binding& binding) const {
+  if (row.has(kValue))
+    return row.base;
+  const Mapping* object = row.has(kPointer) ? binding.cell.get() : binding.object.get();
+  if (!object)
+    return shared_ ? row.base : nullptr;
+  const void* named = row.has(kPointer) || row.size == 0 ? row.base : row.begin;
+  return device_base(object->at(reinterpret_cast<std::uintptr_t>(named)), named, row.base);
+}
+
+// ---- end ----
+
+void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock) {
+  const bool pointer = row.has(kPointer);
+  if (row.size == 0) {
+    binding.object = look_up(pointer ? pointer_value(row) : row.base, lock);
+  } else {
+    const Lookup found = look_up(range_of(row), lock);
+    if (found.overlap == Overlap::kPartial)
+      die_of_extension(range_of(row), *found.mapping);
+    binding.object = found.mapping;
+  }
+  if (pointer && row.has(kCounts)) {
+    const Lookup found = look_up(cell_of(row), lock);
+    binding.cell = found.overlap == Overlap::kWhole ? found.mapping : nullptr;
+  }
+}
+
+void DataEnvironment::end(Rows rows) {
+  Bindings bound(rows.size());
+  {
+    Lock lock(mutex_);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].maps())
+        continue;
+      bind_released(rows[i], bound[i], lock);
+      // Another call is still filling it: look again when it is done.
+      const auto creating = [&](const std::shared_ptr<Mapping>& mapping) {
+        return mapping && mapping->state == Mapping::State::kCreating;
+      };
+      if (creating(bound[i].object) || creating(bound[i].cell)) {
+        changed_.wait(lock);
+        --i;
+      }
+    }
+  }
+  end(rows, bound, Release::kNormal);
+}
+
+void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
+  const bool forced = release == Release::kNormal && row.has(kDelete);
+  const auto drop_one = [&](Mapping* mapping, bool counted) {
+    if (!mapping || mapping->infinite)
+      return;
+    if (forced)
+      mapping->references = 0;
+    else if (counted && mapping->references > 0)
+      --mapping->references;
+  };
+  drop_one(binding.object.get(), row.any(kCounts | kPointer));
+  // DELETE is about the pointee: the pointer's cell goes by its count.
+  if (Mapping* cell = binding.cell.get(); cell && !cell->infinite && row.has(kCounts) && cell->references > 0)
+    --cell->references;
+}
+
+void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const char* region) {
+  const auto leaves = [](const std::shared_ptr<Mapping>& mapping) {
+    return mapping && !mapping->infinite && mapping->references == 0;
+  };
+  Mappings leaving;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = rows.size(); i-- > 0;)
+      if (rows[i].maps())
+        drop(rows[i], bound[i], release);
+    for (Binding& binding : bound) {
+      for (const std::shared_ptr<Mapping>& mapping : {std::cref(binding.object), std::cref(binding.cell)})
+        if (leaves(mapping) && mapping->state == Mapping::State::kReady) {
+          mapping->state = Mapping::State::kLeaving;
+          leaving.push_back(mapping);
+        }
+      binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();
+      binding.host_current = binding.object && binding.object->host_current;
+    }
+  }
+  for (std::size_t i = rows.size(); release == Release::kNormal && i-- > 0;) {
+    const Row& row = rows[i];
+    const Binding& binding = bound[i];
+    const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 && (binding.leaving || row.has(kAlways));
+    if (wanted && binding.object && !binding.host_current && !copy(Direction::kToHost, *binding.object, range_of(row)))
+      die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
+          describe(*binding.object).c_str(), memory_.last_error().c_str());
+  }
+  if (leaving.empty())
+    return;
+  const std::lock_guard lock(mutex_);
+  for (const std::shared_ptr<Mapping>& mapping : leaving) {
+    set_host_current(*mapping, false);
+    table_.erase(*mapping);
+  }
+  changed_.notify_all();
+}
+
+// ---- copies ----
+
+// Copies a range of a mapping, except for pointers that have been attached and what `except` names.
+bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range,
+                           std::span<const HostRange> except) {
+  if (!mapping.device)
+    return true;
+  std::vector<HostRange> holes(except.begin(), except.end());
+  {
+    const std::lock_guard lock(mutex_);
+    for (const AttachedPointer& pointer : mapping.pointers)
+      holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
+  }
+  std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
+  holes.push_back({range.end, range.end});
+  std::uintptr_t at = range.begin;
+  for (const HostRange hole : holes) {
+    const HostRange piece{at, std::min(hole.begin, range.end)};
+    if (piece.begin < piece.end) {
+      std::byte* const device = mapping.at(piece.begin);
+      if (direction == Direction::kToDevice ? !memory_.submit(device, piece.address(), piece.size())
+                                            : !memory_.retrieve(piece.address(), device, piece.size()))
+        return false;
+    }
+    at = std::max(at, hole.end);
+  }
+  return true;
+}
+
+bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
+  std::vector<HostRange> parts{mapping.host};
+  {
+    const std::lock_guard lock(mutex_);
+    if (mapping.hull)
+      parts = mapping.parts;
+  }
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const HostRange& part) { return copy(direction, mapping, part, except); });
+}
+
+void DataEnvironment::update(Rows rows) {
+  Bindings bound(rows.size());
+  {
+    Lock lock(mutex_);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].maps() || rows[i].size == 0)
+        continue;
+      const Lookup found = look_up(range_of(rows[i]), lock);
+      if (found.overlap == Overlap::kPartial)
+        die_of_extension(range_of(rows[i]), *found.mapping);
+      bound[i].object = found.mapping;
+      if (!found.mapping)
+        continue;
+      changed_.wait(lock, [&] { return found.mapping->state != Mapping::State::kCreating; });
+      bound[i].host_current = found.mapping->host_current;
+      found.mapping->written = found.mapping->written || rows[i].has(kTo);
+    }
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    // A host-current object goes to the device as a whole, before the next region.
+    if (!bound[i].object || bound[i].host_current)
+      continue;
+    if (rows[i].has(kTo) && !copy(Direction::kToDevice, *bound[i].object, range_of(rows[i])))
+      die("updating the device's copy of %s failed%s", describe(*bound[i].object).c_str(),
+          memory_.last_error().c_str());
+    if (rows[i].has(kFrom) && !copy(Direction::kToHost, *bound[i].object, range_of(rows[i])))
+      die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
+  }
+}
+
+// ---- regions that run on the host ----
+
+void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
+  if (mapping.host_current != value)
+    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
+  mapping.host_current = value;
+}
+
+// The present objects that rows and globals name, and what their attached pointers lead to. Waits
+// until none of them is on its way in or out.
+DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+  for (;;) {
+    Mappings found;
+    const auto add = [&](HostRange range) {
+      for (const std::shared_ptr<Mapping>& mapping : table_.overlapping(range))
+        if (std::find(found.begin(), found.end(), mapping) == found.end())
+          found.push_back(mapping);
+    };
+    for (const Row& row : rows) {
+      if (!row.maps())
+        continue;
+      if (row.has(kPointer))
+        add(cell_of(row));
+      if (row.size > 0)
+        add(range_of(row));
+      else
+        add(HostRange::of(row.has(kPointer) ? pointer_value(row) : row.base, 1));
+    }
+    for (const HostRange global : globals)
+      add(global);
+    for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
+      for (const AttachedPointer& pointer : std::vector(found[i]->pointers))
+        add({pointer.pointee, pointer.pointee + 1});
+    if (std::all_of(found.begin(), found.end(),
+                    [](const std::shared_ptr<Mapping>& mapping) { return mapping->state == Mapping::State::kReady; }))
+      return found;
+    changed_.wait(lock);
+  }
+}
+
+std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
+  Mappings stale;
+  {
+    Lock lock(mutex_);
+    stale = named(rows, globals, lock);
+    std::erase_if(stale, [](const std::shared_ptr<Mapping>& mapping) {
+      return !mapping->host_current || !mapping->device || mapping->unusable;
+    });
+  }
+  for (const std::shared_ptr<Mapping>& mapping : stale) {
+    if (!copy_whole(Direction::kToDevice, *mapping, {}))
+      return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
+    const std::lock_guard lock(mutex_);
+    mapping->written = true;
+    set_host_current(*mapping, false);
+  }
+  return {};
+}
+
+void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> globals) {
+  // What the region would have copied to the device in any case is newer on the host.
+  std::vector<HostRange> newer;
+  for (const Row& row : rows)
+    if (row.maps() && row.has(kTo | kAlways) && row.size > 0)
+      newer.push_back(range_of(row));
+  Mappings stale;
+  {
+    Lock lock(mutex_);
+    stale = named(rows, globals, lock);
+    const std::uint64_t activity = activity_.load(std::memory_order_relaxed);
+    for (const std::shared_ptr<Mapping>& mapping : stale)
+      // Memory that nobody has written to yet holds nothing to copy.
+      if (!mapping->infinite && !mapping->written && mapping->born == activity)
+        set_host_current(*mapping, true);
+    std::erase_if(stale, [](const std::shared_ptr<Mapping>& mapping) { return mapping->host_current; });
+  }
+  for (const std::shared_ptr<Mapping>& mapping : stale) {
+    if (!copy_whole(Direction::kToHost, *mapping, newer))
+      die("a region runs on the host, but copying %s from the device failed%s", describe(*mapping).c_str(),
+          memory_.last_error().c_str());
+    const std::lock_guard lock(mutex_);
+    set_host_current(*mapping, true);
+  }
+  forget_deleted(rows);
+}
+
+void DataEnvironment::forget_deleted(Rows rows) {
+  Mappings gone; // freed without the lock
+  const std::lock_guard lock(mutex_);
+  for (const Row& row : rows) {
+    if (!row.maps() || !row.has(kDelete) || row.size == 0)
+      continue;
+    const Lookup found = table_.find(range_of(row));
+    if (found.overlap != Overlap::kWhole || found.mapping->infinite || found.mapping->state != Mapping::State::kReady)
+      continue;
+    found.mapping->state = Mapping::State::kLeaving;
+    set_host_current(*found.mapping, false);
+    table_.erase(*found.mapping);
+    gone.push_back(found.mapping);
+  }
+}
+
+// ---- mappings that no construct counts ----
+
+bool DataEnvironment::insert_infinite(HostRange host, void* device, const std::string& name) {
+  if (table_.find(host).overlap != Overlap::kNone)
+    return false;
+  auto mapping = std::make_shared<Mapping>(host, static_cast<std::byte*>(device), nullptr);
+  mapping->infinite = true;
+  mapping->name = name;
+  table_.insert(mapping);
+  return true;
+}
+
+bool DataEnvironment::map_global(HostRange host, void* device, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return insert_infinite(host, device, name);
+}
+
+void DataEnvironment::unmap_global(HostRange host) {
+  const std::lock_guard lock(mutex_);
+  const Lookup found = table_.find(host);
+  if (found.overlap != Overlap::kWhole || found.mapping->name.empty())
+    return;
+  found.mapping->state = Mapping::State::kLeaving;
+  set_host_current(*found.mapping, false);
+  table_.erase(*found.mapping);
+}
+
+bool DataEnvironment::associate(HostRange host, void* device) {
+  const std::lock_guard lock(mutex_);
+  const Lookup found = table_.find(host);
+  if (found.overlap == Overlap::kNone)
+    return insert_infinite(host, device, {});
+  const Mapping& known = *found.mapping;
+  return known.infinite && known.host.begin == host.begin && known.host.end == host.end && known.device == device;
+}
+
+bool DataEnvironment::disassociate(const void* host) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Mapping> found = table_.find(host);
+  if (!found || !found->infinite || !found->name.empty() || found->host.address() != host)
+    return false;
+  found->state = Mapping::State::kLeaving;
+  set_host_current(*found, false);
+  table_.erase(*found);
+  return true;
+}
+
+bool DataEnvironment::is_present(const void* host) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Mapping> found = table_.find(host);
+  return shared_ || (found && found->device && found->state != Mapping::State::kLeaving);
+}
+
+} // namespace omptool

@@ -1,0 +1,117 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The data of one device: what a construct maps, unmaps and copies, and how that stays right when a
+// region runs on the host after all (decisions 1, 2, 7 and 8).
+//
+// Threads: the lock is held while the table is read or changed, never across a copy. A call that
+// creates objects fills and publishes its own before it waits for another call's, and a call that
+// drops objects waits for nothing once it has marked them, so no two calls wait for each other.
+#pragma once
+
+#include "mapping_table.h"
+#include "row.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <string>
+
+namespace omptool {
+
+// What one row of a running call refers to; holds the objects in place until the call is over.
+struct Binding {
+  std::shared_ptr<Mapping> object; // what begin and size name; null: not present
+  std::shared_ptr<Mapping> cell;   // of a kPointer row: what holds the pointer
+  bool object_fresh = false;       // created by this call
+  bool cell_fresh = false;
+  bool refused = false;      // the device did not take what this call owes to it
+  bool leaving = false;      // released by this call
+  bool host_current = false; // at the time the call began to copy
+};
+using Bindings = PerRow<Binding>;
+
+enum class Purpose { kData, kRegion };
+enum class Release { kNormal, kAbandoned };
+
+class DataEnvironment {
+public:
+  explicit DataEnvironment(const DeviceMemory& memory) : memory_(memory) {}
+
+  // Host addresses are device addresses: only global variables and associated pointers are mapped.
+  void share_host_memory() { shared_ = true; }
+  bool shares_host_memory() const { return shared_; }
+
+  // Maps the rows. Returns why the device cannot hold them all, or "". After a failure the rows are
+  // still to be released, and regions that name an object without a device copy run on the host.
+  std::string begin(Rows rows, Bindings& bound, Purpose purpose);
+  // Unmaps what begin() bound. kAbandoned: no region has run, nothing is copied back.
+  // `region` names the region that has run, for the message of a failure.
+  void end(Rows rows, Bindings& bound, Release release, const char* region = nullptr);
+  // Unmaps rows that an earlier call mapped.
+  void end(Rows rows);
+  // Copies the rows' ranges of present objects.
+  void update(Rows rows);
+
+  // The kernel's argument for a kArgument row that is not private.
+  void* argument(const Row& row, const Binding& binding) const;
+
+  // Some object is newer on the host than here.
+  bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
+  // A region is about to run: the device gets what the host computed in a region that fell back.
+  // Returns which object could not be copied, or "".
+  std::string make_device_current(Rows rows, std::span<const HostRange> globals);
+  // A region is about to run on the host instead: the host gets what the device computed. Ends the
+  // program when an object cannot be copied. Afterwards kDelete rows are unmapped.
+  void make_host_current(Rows rows, std::span<const HostRange> globals);
+
+  // The device may have written to its memory: a kernel or a copy by address.
+  void note_activity() { activity_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Mappings that no construct counts. False: something else is mapped there.
+  bool map_global(HostRange host, void* device, const std::string& name);
+  void unmap_global(HostRange host);
+  bool associate(HostRange host, void* device);
+  bool disassociate(const void* host);
+  bool is_present(const void* host);
+
+private:
+  using Lock = std::unique_lock<std::mutex>;
+  using Mappings = std::vector<std::shared_ptr<Mapping>>;
+  enum class Direction { kToDevice, kToHost };
+
+  Lookup look_up(HostRange wanted, Lock& lock);
+  std::shared_ptr<Mapping> look_up(const void* address, Lock& lock);
+  std::shared_ptr<Mapping> obtain(HostRange wanted, const void* call, Lock& lock);
+
+  void bind_counted(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_released(const Row& row, Binding& binding, Lock& lock);
+  void note_parts(Rows rows, std::size_t index, Bindings& bound);
+
+  void copy_in(const Row& row, Binding& binding);
+  bool attach(const Row& row, Binding& binding);
+  void publish(Bindings& bound);
+  std::string fault(Bindings& bound);
+  void refresh(Rows rows, Bindings& bound, Purpose purpose);
+  void return_pointers(Rows rows, Bindings& bound) const;
+
+  void drop(const Row& row, Binding& binding, Release release);
+  bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
+  bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
+  Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  void set_host_current(Mapping& mapping, bool value);
+  void forget_deleted(Rows rows);
+  bool insert_infinite(HostRange host, void* device, const std::string& name);
+
+  const DeviceMemory& memory_;
+  bool shared_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_; // an object became ready or left
+  MappingTable table_;
+  std::atomic<std::int64_t> host_current_count_{0};
+  std::atomic<std::uint64_t> activity_{0};
+};
+
+} // namespace omptool

@@ -1,0 +1,11 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+namespace omptool {
+
+// The default device: LLVM's libomp keeps it where that is loaded, this library otherwise.
+int default_device();
+void set_default_device(int number);
+
+} // namespace omptool

@@ -1,0 +1,28 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "exports.h"
+#include "omptool_plugins.h"
+#include "plugin.h"
+
+extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* context, const char* name,
+                                                                       const char* path, const char* state,
+                                                                       const char* reason, int32_t devices),
+                                                           void* context) {
+  return omptool::guarded(__func__, [&] {
+    const std::vector<std::unique_ptr<omptool::Plugin>> plugins = omptool::find_plugins();
+    for (const std::unique_ptr<omptool::Plugin>& plugin : plugins) {
+      const int devices = plugin->device_count();
+      const std::string none = "it has no devices" + (devices ? std::string() : plugin->last_error());
+      const bool refused = !plugin->refusal().empty();
+      row(context, plugin->name().c_str(), plugin->path().c_str(),
+          refused   ? "refused"
+          : devices ? "ready"
+                    : "no devices",
+          refused   ? plugin->refusal().c_str()
+          : devices ? nullptr
+                    : none.c_str(),
+          devices);
+    }
+    return static_cast<int32_t>(plugins.size());
+  });
+}

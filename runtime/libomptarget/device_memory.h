@@ -1,0 +1,37 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory of one device: the plugin's data functions, with the device's number in front.
+#pragma once
+
+#include "plugin.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace omptool {
+
+class DeviceMemory {
+public:
+  DeviceMemory(const Plugin& plugin, std::int32_t rtl_id) : plugin_(plugin), rtl_id_(rtl_id) {}
+
+  // Null when the device has no room, and for sizes below one byte.
+  std::byte* allocate(std::int64_t size) const;
+  bool submit(void* device, const void* host, std::int64_t size) const;
+  bool retrieve(void* host, const void* device, std::int64_t size) const;
+  // A device that cannot even free memory cannot be trusted with more work: the program ends,
+  // naming the host object whose copy it was.
+  void release(void* device, const void* host, std::int64_t size) const;
+  // False when the device could not free it.
+  bool free(void* device) const;
+  // Whether host addresses are device addresses: asks the plugin, or sends a few bytes there and
+  // back, which data functions that do nothing do not move (device-rtl-interface.tex, last paragraph).
+  bool shares_host_memory() const;
+  std::string last_error() const { return plugin_.last_error(); }
+
+private:
+  const Plugin& plugin_;
+  std::int32_t rtl_id_;
+};
+
+} // namespace omptool

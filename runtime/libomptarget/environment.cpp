@@ -1,0 +1,80 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "environment.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <strings.h>
+
+namespace omptool {
+namespace {
+
+// say() reads the environment, which is not there yet.
+void refuse(const Environment& read, const char* name, const char* value, const char* used) {
+  if (!read.quiet)
+    std::fprintf(stderr, "omptarget: %s=%s is not a value for it; %s is used\n", name, value, used);
+}
+
+std::vector<std::string> split(const char* list, char separator) {
+  std::vector<std::string> parts;
+  std::string_view rest = list ? list : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(separator), rest.size());
+    if (end > 0)
+      parts.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return parts;
+}
+
+OffloadPolicy read_policy(const Environment& read) {
+  const char* value = std::getenv("OMP_TARGET_OFFLOAD");
+  if (!value || !*value || !::strcasecmp(value, "default"))
+    return OffloadPolicy::kDefault;
+  if (!::strcasecmp(value, "disabled"))
+    return OffloadPolicy::kDisabled;
+  if (!::strcasecmp(value, "mandatory"))
+    return OffloadPolicy::kMandatory;
+  refuse(read, "OMP_TARGET_OFFLOAD", value, "DEFAULT");
+  return OffloadPolicy::kDefault;
+}
+
+int read_default_device(const Environment& read) {
+  const char* value = std::getenv("OMP_DEFAULT_DEVICE");
+  if (!value || !*value)
+    return 0;
+  char* end = nullptr;
+  errno = 0;
+  const long number = std::strtol(value, &end, 10);
+  if (errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX)
+    return static_cast<int>(number);
+  refuse(read, "OMP_DEFAULT_DEVICE", value, "0");
+  return 0;
+}
+
+Environment read_environment() {
+  Environment read;
+  const char* quiet = ::secure_getenv("OMPTOOL_QUIET");
+  read.quiet = quiet && !std::strcmp(quiet, "1");
+  if (quiet && *quiet && !read.quiet && std::strcmp(quiet, "0"))
+    refuse(read, "OMPTOOL_QUIET", quiet, "0");
+  read.policy = read_policy(read);
+  read.default_device = read_default_device(read);
+  read.plugin_path = split(::secure_getenv("OMPTOOL_PLUGIN_PATH"), ':');
+  read.plugins = split(::secure_getenv("OMPTOOL_PLUGINS"), ',');
+  return read;
+}
+
+} // namespace
+
+const Environment& environment() noexcept {
+  // Never destroyed: other threads may still offload while the process exits.
+  static const Environment& only = *new Environment(read_environment());
+  return only;
+}
+
+} // namespace omptool

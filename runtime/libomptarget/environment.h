@@ -1,0 +1,26 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The environment variables that the runtime reads, once, at first use. A value that cannot be used
+// gets one line on stderr and the default. Programs that run with raised privileges (AT_SECURE)
+// ignore every OMPTOOL_* variable.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace omptool {
+
+enum class OffloadPolicy { kDefault, kDisabled, kMandatory };
+
+struct Environment {
+  OffloadPolicy policy = OffloadPolicy::kDefault; // OMP_TARGET_OFFLOAD
+  int default_device = 0;                         // OMP_DEFAULT_DEVICE
+  bool quiet = false;                             // OMPTOOL_QUIET=1
+  std::vector<std::string> plugin_path;           // OMPTOOL_PLUGIN_PATH, searched before the library's own folder
+  std::vector<std::string> plugins;               // OMPTOOL_PLUGINS; empty: every plugin found
+};
+
+const Environment& environment() noexcept;
+
+} // namespace omptool

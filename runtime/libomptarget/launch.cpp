@@ -1,0 +1,114 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "launch.h"
+
+#include "message.h"
+
+#include <algorithm>
+
+namespace omptool {
+namespace {
+
+// Device memory of kPrivate rows, for the length of one launch.
+class PrivateCopies {
+public:
+  PrivateCopies(Device& device, std::size_t rows) : device_(device), copies_(rows) {}
+  ~PrivateCopies() {
+    for (const Copy& copy : copies_)
+      if (copy.device && !copy.on_host)
+        device_.memory.release(copy.device, copy.host, copy.size);
+      else if (copy.device)
+        ::operator delete(copy.device, std::align_val_t{kAlignment});
+  }
+  PrivateCopies(const PrivateCopies&) = delete;
+  PrivateCopies& operator=(const PrivateCopies&) = delete;
+
+  // The argument for the row: the device address of its base. False: the device could not provide it.
+  bool make(std::size_t index, const Row& row, void*& argument) {
+    Copy& copy = copies_[index];
+    copy = {nullptr, row.begin, std::max<std::int64_t>(row.size, 1), device_.data.shares_host_memory()};
+    // Where host memory is device memory nothing is allocated, but a private copy is still a copy.
+    copy.device =
+        copy.on_host
+            ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size), std::align_val_t{kAlignment}))
+            : device_.memory.allocate(copy.size);
+    if (!copy.device)
+      return false;
+    argument = reinterpret_cast<void*>(
+        reinterpret_cast<std::uintptr_t>(copy.device) -
+        (reinterpret_cast<std::uintptr_t>(row.begin) - reinterpret_cast<std::uintptr_t>(row.base)));
+    if (!row.has(kTo) || row.size == 0)
+      return true;
+    if (!copy.on_host)
+      return device_.memory.submit(copy.device, row.begin, row.size);
+    std::copy_n(static_cast<const std::byte*>(row.begin), row.size, copy.device);
+    return true;
+  }
+
+private:
+  static constexpr std::size_t kAlignment = 64;
+  struct Copy {
+    std::byte* device;
+    const void* host;
+    std::int64_t size;
+    bool on_host;
+  };
+  Device& device_;
+  PerRow<Copy> copies_;
+};
+
+std::string describe(const Row& row) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%p (%lld bytes)", row.begin, static_cast<long long>(row.size));
+  return text;
+}
+
+// Fills `arguments` with one value per kArgument row, in row order. Returns what failed, or "".
+std::string collect(Device& device, Rows rows, Bindings& bound, PrivateCopies& copies, PerRow<void*>& arguments,
+                    std::int32_t& count) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    if (!row.has(kArgument))
+      continue;
+    void*& argument = arguments[static_cast<std::size_t>(count++)];
+    if (!row.has(kPrivate) || row.has(kValue))
+      argument = device.data.argument(row, bound[i]);
+    else if (!copies.make(i, row, argument))
+      return "the device has no private copy of the object at " + describe(row) + device.memory.last_error();
+  }
+  return {};
+}
+
+} // namespace
+
+std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShape shape) {
+  Bindings bound(rows.size());
+  PerRow<void*> arguments(rows.size());
+  PrivateCopies copies(device, rows.size());
+  std::int32_t count = 0;
+
+  std::string failure = device.data.begin(rows, bound, Purpose::kRegion);
+  if (failure.empty())
+    failure = collect(device, rows, bound, copies, arguments, count);
+  if (failure.empty() && device.data.any_host_current())
+    failure = device.data.make_device_current(rows, kernel.kernel->globals());
+  if (!failure.empty()) {
+    device.data.end(rows, bound, Release::kAbandoned);
+    return failure;
+  }
+
+  device.data.note_activity();
+  const PluginFunctions& plugin = device.plugin.call();
+  const std::int32_t result = shape.teams
+                                  ? plugin.run_target_team_region(device.rtl_id, kernel.function, arguments.data(),
+                                                                  count, shape.num_teams, shape.thread_limit)
+                                  : plugin.run_target_region(device.rtl_id, kernel.function, arguments.data(), count);
+  // It may have begun: the host version must not run on top of what it has done.
+  if (result != 0)
+    die("region %s failed on %s with error %d%s", kernel.kernel->name.c_str(), device.describe().c_str(), result,
+        device.plugin.last_error().c_str());
+  device.data.end(rows, bound, Release::kNormal, kernel.kernel->name.c_str());
+  return {};
+}
+
+} // namespace omptool

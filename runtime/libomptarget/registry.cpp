@@ -1,0 +1,455 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "registry.h"
+
+#include "message.h"
+
+#include <algorithm>
+#include <pthread.h>
+
+namespace omptool {
+namespace {
+
+std::atomic<Registry*> the_registry{nullptr};
+std::atomic<bool> forked{false};
+
+// In the child: locks may be held by threads that are gone, and devices do not follow. What the
+// parent had is given up, unlocked and unfreed; a new registration starts anew.
+void forget_after_fork() {
+  if (the_registry.exchange(nullptr))
+    forked = true;
+}
+
+constexpr std::uint32_t kMostImages = 1U << 16;
+
+template <typename T> bool is_range(const T* begin, const T* end) {
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end);
+  return first <= last && (last - first) % sizeof(T) == 0 && (first != 0 || last == 0);
+}
+
+// Why a descriptor cannot be used, or null.
+const char* fault_of(const __tgt_bin_desc& descriptor) {
+  if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))
+    return "its entry table does not end where an entry ends";
+  if (descriptor.NumDevices > kMostImages)
+    return "it counts more than 65536 images";
+  if (descriptor.NumDevices && !descriptor.DeviceImages)
+    return "it counts images but has none";
+  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
+    if (const __tgt_device_image& image = descriptor.DeviceImages[i];
+        !is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
+      return "an image ends before it begins";
+  return nullptr;
+}
+
+} // namespace
+
+std::vector<HostRange> Kernel::globals() const {
+  std::vector<HostRange> all;
+  for (const Owner& owner : owners)
+    all.insert(all.end(), owner.library->globals.begin(), owner.library->globals.end());
+  return all;
+}
+
+Registry* Registry::current() noexcept {
+  return the_registry.load(std::memory_order_acquire);
+}
+bool Registry::lost_by_fork() noexcept {
+  return forked && !current();
+}
+
+Registry& Registry::obtain() {
+  static std::once_flag watching;
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
+  Registry* known = current();
+  if (known)
+    return *known;
+  // Never destroyed: other threads may still offload while the process exits.
+  auto* made = new Registry;
+  if (the_registry.compare_exchange_strong(known, made))
+    return *made;
+  delete made;
+  return *known;
+}
+
+// ---- libraries ----
+
+void Registry::add(const __tgt_bin_desc& descriptor) {
+  const std::lock_guard lock(mutex_);
+  pending_.push_back(&descriptor);
+  any_pending_ = true;
+}
+
+void Registry::remove(const __tgt_bin_desc& descriptor) {
+  std::shared_ptr<Library> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(pending_, &descriptor);
+    if (examined_ == &descriptor) // on another thread, which will find it gone
+      examined_ = nullptr;
+    const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
+      return library->descriptor == &descriptor;
+    });
+    if (at == libraries_.end())
+      return;
+    gone = *at;
+    gone->removed = true;
+    libraries_.erase(at);
+    for (auto kernel = kernels_.begin(); kernel != kernels_.end();) {
+      // A running region keeps the old record; the index gets one without this library.
+      auto rest = std::make_shared<Kernel>();
+      rest->name = kernel->second->name;
+      std::copy_if(kernel->second->owners.begin(), kernel->second->owners.end(), std::back_inserter(rest->owners),
+                   [&](const Kernel::Owner& owner) { return owner.library != gone; });
+      if (rest->owners.size() != kernel->second->owners.size())
+        kernel->second = rest;
+      kernel = rest->owners.empty() ? kernels_.erase(kernel) : std::next(kernel);
+    }
+    for (Deferred& work : deferred_) // devices count what they have done: the place in line stays
+      if (work.host_address && !kernels_.contains(work.host_address))
+        work.run = [](Device&) {};
+  }
+  for (auto& [number, there] : gone->on_device) {
+    Device& device = *this->device(number);
+    for (const HostRange& global : gone->globals)
+      device.data.unmap_global(global);
+    for (const std::shared_ptr<Library>& library : libraries()) { // they may list the same global
+      std::vector<std::shared_ptr<LoadedImage>> images;
+      {
+        const std::shared_lock lock(mutex_);
+        if (const auto on = library->on_device.find(number); on != library->on_device.end())
+          images = on->second.images;
+      }
+      for (const std::shared_ptr<LoadedImage>& image : images)
+        map_globals(*library, *image);
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  gone->on_device.clear();
+}
+
+std::vector<std::shared_ptr<Library>> Registry::libraries() {
+  const std::shared_lock lock(mutex_);
+  return libraries_;
+}
+
+// Takes in what has registered since the last call, in order.
+void Registry::settle() {
+  if (!any_pending_.load(std::memory_order_acquire))
+    return;
+  const std::lock_guard settling(settling_);
+  if (!plugins_found_) {
+    plugins_ = find_plugins();
+    plugins_found_ = true;
+  }
+  for (;;) {
+    const __tgt_bin_desc* next = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (pending_.empty()) {
+        any_pending_ = false;
+        return;
+      }
+      next = pending_.front();
+      pending_.erase(pending_.begin());
+      examined_ = next;
+    }
+    if (const char* fault = fault_of(*next))
+      say("the descriptor at %p is ignored: %s", static_cast<const void*>(next), fault);
+    else
+      enlist(examine(*next));
+  }
+}
+
+std::shared_ptr<Library> Registry::examine(const __tgt_bin_desc& descriptor) {
+  auto library = std::make_shared<Library>();
+  library->descriptor = &descriptor;
+  library->entries = {descriptor.EntriesBegin, descriptor.EntriesEnd};
+  for (const __tgt_offload_entry& entry : library->entries)
+    if (entry.addr && entry.size > 0)
+      library->globals.push_back(HostRange::of(entry.addr, entry.size));
+  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i) {
+    __tgt_device_image image = descriptor.DeviceImages[i];
+    Plugin* plugin = owner_of(image);
+    library->images.push_back({image, plugin});
+    if (plugin)
+      number_devices(*plugin);
+  }
+  return library;
+}
+
+Plugin* Registry::owner_of(__tgt_device_image& image) {
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    if (plugin->refusal().empty() && plugin->call().is_valid_binary(&image))
+      return plugin.get();
+  return nullptr;
+}
+
+void Registry::number_devices(Plugin& plugin) {
+  const int known = device_count_;
+  for (int i = 0; i < known; ++i)
+    if (&devices_[static_cast<std::size_t>(i)].load()->plugin == &plugin)
+      return;
+  const int room = static_cast<int>(kMostDevices) - known;
+  const int count = std::min(plugin.device_count(), room);
+  for (int i = 0; i < count; ++i)
+    devices_[static_cast<std::size_t>(known + i)].store(new Device(known + i, plugin, i), std::memory_order_release);
+  device_count_.store(known + count, std::memory_order_release);
+}
+
+void Registry::enlist(const std::shared_ptr<Library>& library) {
+  const std::lock_guard lock(mutex_);
+  if (!examined_)
+    return;
+  libraries_.push_back(library);
+  for (std::size_t i = 0; i < library->entries.size(); ++i) {
+    const __tgt_offload_entry& entry = library->entries[i];
+    if (!entry.addr || entry.size != 0)
+      continue;
+    // A fresh record, so that a region that is running keeps what it was resolved to.
+    const std::shared_ptr<Kernel>& known = kernels_[entry.addr];
+    auto kernel = std::make_shared<Kernel>();
+    if (known)
+      kernel->owners = known->owners;
+    kernel->name = entry.name ? entry.name : "(unnamed)";
+    kernel->owners.push_back({library, i});
+    kernels_[entry.addr] = kernel;
+  }
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+// ---- devices ----
+
+int Registry::device_count() {
+  settle();
+  return device_count_.load(std::memory_order_acquire);
+}
+
+Device* Registry::device(int number) {
+  if (number < 0 || number >= device_count_.load(std::memory_order_acquire))
+    return nullptr;
+  return devices_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
+}
+
+bool Registry::start(Device& device) {
+  if (device.usable.load(std::memory_order_acquire))
+    return true;
+  const std::lock_guard lock(device.preparing);
+  if (device.state != Device::State::kUntouched)
+    return device.state == Device::State::kReady;
+  if (device.plugin.call().init_device(device.rtl_id) != 0) {
+    device.state = Device::State::kFailed;
+    device.failure = device.describe() + " could not be initialised" + device.plugin.last_error();
+    return false;
+  }
+  if (device.memory.shares_host_memory())
+    device.data.share_host_memory();
+  device.state = Device::State::kReady;
+  device.usable.store(true, std::memory_order_release);
+  return true;
+}
+
+bool Registry::prepare(Device& device) {
+  settle();
+  if (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire))
+    return device.usable.load(std::memory_order_acquire);
+  const std::lock_guard lock(device.preparing);
+  if (device.busy) // a constructor of an image that is being loaded
+    return device.usable.load(std::memory_order_acquire);
+  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  if (start(device)) {
+    device.busy = true;
+    for (const std::shared_ptr<Library>& library : libraries())
+      load(library, device);
+    run_deferred(device);
+    device.busy = false;
+  }
+  device.prepared_for.store(generation, std::memory_order_release);
+  return device.usable.load(std::memory_order_acquire);
+}
+
+std::string Registry::reason_of(Device& device) {
+  const std::lock_guard lock(device.preparing);
+  return device.failure;
+}
+
+std::string Registry::reason_for_none() {
+  const std::lock_guard settling(settling_);
+  if (plugins_.empty())
+    return "there is no device: no plugin was found";
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    if (!plugin->refusal().empty())
+      return "there is no device: plugin " + plugin->name() + " was refused: " + plugin->refusal();
+  for (const std::shared_ptr<Library>& library : libraries())
+    for (const Library::Image& image : library->images)
+      if (image.plugin)
+        return "there is no device: plugin " + image.plugin->name() + " has none";
+  std::string names;
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    names += (names.empty() ? "" : ", ") + plugin->name();
+  return "there is no device: no plugin (" + names + ") accepts an image of this program";
+}
+
+// ---- images ----
+
+// Loads what the library has for the device, once. The lock is not held: an image's constructors may
+// call this library.
+void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!library->on_device.emplace(device.number, LibraryOnDevice{}).second)
+      return;
+  }
+  for (const Library::Image& image : library->images) {
+    if (image.plugin != &device.plugin)
+      continue;
+    auto loaded = std::make_shared<LoadedImage>(device, image.raw);
+    loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
+    const bool complete =
+        loaded->table && is_range(loaded->table->EntriesBegin, loaded->table->EntriesEnd) &&
+        static_cast<std::size_t>(loaded->table->EntriesEnd - loaded->table->EntriesBegin) == library->entries.size();
+    const std::string failure = complete        ? ""
+                                : loaded->table ? " (its entry table has another length)"
+                                                : device.plugin.last_error();
+    if (complete)
+      map_globals(*library, *loaded);
+    std::unique_lock lock(mutex_);
+    LibraryOnDevice& there = library->on_device[device.number];
+    if (library->removed) {
+      lock.unlock();
+      for (const HostRange& global : library->globals)
+        device.data.unmap_global(global);
+      return;
+    }
+    if (complete)
+      there.images.push_back(loaded);
+    else if (there.failure.empty())
+      there.failure = "its image could not be loaded on " + device.describe() + failure;
+  }
+}
+
+void Registry::map_globals(const Library& library, const LoadedImage& image) {
+  for (std::size_t i = 0; i < library.entries.size(); ++i) {
+    const __tgt_offload_entry& entry = library.entries[i];
+    void* const there = image.table->EntriesBegin[i].addr;
+    // Another library may have mapped the same variable: it has one copy on each device.
+    if (entry.addr && entry.size > 0 && there)
+      image.device.data.map_global(HostRange::of(entry.addr, entry.size), there, entry.name ? entry.name : "(unnamed)");
+  }
+}
+
+// ---- kernels ----
+
+std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
+  settle();
+  const std::shared_lock lock(mutex_);
+  const auto at = kernels_.find(host_address);
+  return at == kernels_.end() ? nullptr : at->second;
+}
+
+Resolved Registry::resolve(const void* host_address, Device& device) {
+  Resolved found;
+  const std::size_t number = static_cast<std::size_t>(device.number);
+  {
+    const std::shared_lock lock(mutex_);
+    const auto at = kernels_.find(host_address);
+    if (at == kernels_.end()) {
+      found.reason = "no registered library lists it";
+      return found;
+    }
+    found.kernel = at->second;
+    if (number < at->second->by_device.size() && at->second->by_device[number].function) {
+      found.function = at->second->by_device[number].function;
+      found.image = at->second->by_device[number].image;
+      return found;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  const Kernel::Loaded loaded = search(*found.kernel, device, found.reason);
+  if (loaded.function) {
+    found.function = loaded.function;
+    found.image = loaded.image;
+    found.kernel->by_device.resize(std::max(found.kernel->by_device.size(), number + 1));
+    found.kernel->by_device[number] = loaded;
+    for (const Kernel::Owner& owner : found.kernel->owners)
+      owner.library->on_device[device.number].used = true;
+  }
+  return found;
+}
+
+// Caller holds the lock.
+Kernel::Loaded Registry::search(const Kernel& kernel, Device& device, std::string& reason) {
+  bool any_image = false;
+  for (const Kernel::Owner& owner : kernel.owners) {
+    const LibraryOnDevice& there = owner.library->on_device[device.number];
+    if (!there.failure.empty() && reason.empty())
+      reason = there.failure;
+    if (there.unusable)
+      continue;
+    for (const std::shared_ptr<LoadedImage>& image : there.images) {
+      any_image = true;
+      if (void* function = image->table->EntriesBegin[owner.index].addr)
+        return {function, image};
+    }
+  }
+  if (reason.empty())
+    reason =
+        any_image ? "the image for " + device.describe() + " lacks it" : "there is no image for " + device.describe();
+  return {};
+}
+
+std::vector<Device*> Registry::used_devices(const void* host_address) {
+  const std::shared_ptr<Kernel> kernel = host_address ? find_kernel(host_address) : nullptr;
+  std::vector<Device*> used;
+  const std::shared_lock lock(mutex_);
+  for (int number = 0; number < device_count_; ++number) {
+    const auto uses = [&](const std::shared_ptr<Library>& library) {
+      const auto there = library->on_device.find(number);
+      return there != library->on_device.end() && there->second.used;
+    };
+    const bool any = kernel ? std::any_of(kernel->owners.begin(), kernel->owners.end(),
+                                          [&](const Kernel::Owner& owner) { return uses(owner.library); })
+                            : !host_address && std::any_of(libraries_.begin(), libraries_.end(), uses);
+    if (any)
+      used.push_back(device(number));
+  }
+  return used;
+}
+
+// ---- deferred work ----
+
+void Registry::defer(Deferred work) {
+  const std::lock_guard lock(mutex_);
+  deferred_.push_back(std::move(work));
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+// Caller holds device.preparing, so that no region runs before the constructors have.
+void Registry::run_deferred(Device& device) {
+  for (;;) {
+    Deferred next;
+    {
+      const std::shared_lock lock(mutex_);
+      if (device.deferred_done >= deferred_.size())
+        return;
+      next = deferred_[device.deferred_done++];
+    }
+    next.run(device);
+  }
+}
+
+void Registry::mark_unusable(const Kernel& kernel, Device& device, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  for (const Kernel::Owner& owner : kernel.owners) {
+    LibraryOnDevice& there = owner.library->on_device[device.number];
+    there.unusable = true;
+    there.failure = reason;
+    for (auto& [address, other] : kernels_)
+      if (std::any_of(other->owners.begin(), other->owners.end(),
+                      [&](const Kernel::Owner& its) { return its.library == owner.library; }))
+        other->by_device.clear();
+  }
+}
+
+} // namespace omptool

@@ -1,0 +1,184 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is registered and which devices there are. Registering only notes a descriptor; the first
+// call that needs to know asks the plugins who owns which image and numbers their devices, and the
+// first call that uses a device initialises it and loads its images.
+#pragma once
+
+#include "data_environment.h"
+#include "device_memory.h"
+#include "plugin.h"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace omptool {
+
+// One device of one plugin. Numbers are never reused, devices never removed.
+struct Device {
+  Device(int its_number, Plugin& its_plugin, std::int32_t its_rtl_id)
+      : number(its_number), plugin(its_plugin), rtl_id(its_rtl_id) {}
+  // The reason for the message of a region that cannot run here.
+  std::string describe() const { return "device " + std::to_string(number) + " (" + plugin.name() + ")"; }
+
+  const int number;
+  Plugin& plugin;
+  const std::int32_t rtl_id;
+  DeviceMemory memory{plugin, rtl_id};
+  DataEnvironment data{memory};
+
+  enum class State { kUntouched, kReady, kFailed };
+  // Held while the device is initialised and loads images. Recursive: constructors in an image may
+  // call this library.
+  std::recursive_mutex preparing;
+  State state = State::kUntouched;            // under `preparing`
+  std::string failure;                        // under `preparing`; of kFailed
+  bool busy = false;                          // under `preparing`; loading or running deferred work
+  std::size_t deferred_done = 0;              // under `preparing`
+  std::atomic<bool> usable{false};            // kReady
+  std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
+};
+
+// An image on a device; unloaded when the library is gone and the last region in it has ended.
+struct LoadedImage {
+  LoadedImage(Device& its_device, const __tgt_device_image& its_image) : device(its_device), image(its_image) {}
+  ~LoadedImage() {
+    if (table && device.plugin.call().unload_binary)
+      device.plugin.call().unload_binary(device.rtl_id, &image);
+  }
+  LoadedImage(const LoadedImage&) = delete;
+  LoadedImage& operator=(const LoadedImage&) = delete;
+
+  Device& device;
+  __tgt_device_image image; // our copy: the plugin may be asked to unload it when the library is gone
+  tgt_target_table* table = nullptr;
+};
+
+// What a library has on one device.
+struct LibraryOnDevice {
+  std::vector<std::shared_ptr<LoadedImage>> images;
+  std::string failure;   // the first image that could not be loaded, or constructor that could not run
+  bool unusable = false; // regions run on the host although an image is loaded
+  bool used = false;     // a region of the library ran here
+};
+
+// One executable or shared library that has registered.
+struct Library {
+  struct Image {
+    __tgt_device_image raw;
+    Plugin* plugin; // null: none accepts it
+  };
+  const void* descriptor = nullptr;
+  std::span<const __tgt_offload_entry> entries;
+  std::vector<Image> images;
+  std::vector<HostRange> globals;
+  std::map<int, LibraryOnDevice> on_device; // by device number; under the registry's lock
+  bool removed = false;                     // under the registry's lock
+};
+
+// A kernel as the host knows it. Several libraries may list one host address: bundled objects of one
+// executable share its entry table, each with its own images.
+struct Kernel {
+  struct Owner {
+    std::shared_ptr<Library> library;
+    std::size_t index;
+  };
+  struct Loaded {
+    void* function = nullptr;
+    std::shared_ptr<LoadedImage> image;
+  };
+  std::string name;
+  std::vector<Owner> owners;
+  std::vector<Loaded> by_device; // what has been found so far; under the registry's lock
+  std::vector<HostRange> globals() const;
+};
+
+// A kernel on a device, or why it is not there.
+struct Resolved {
+  std::shared_ptr<Kernel> kernel; // null: no registered library has the address
+  void* function = nullptr;
+  std::shared_ptr<LoadedImage> image;
+  std::string reason; // of a null function
+};
+
+// Work for every device, done when a device is first used (device number -2).
+struct Deferred {
+  std::function<void(Device&)> run;
+  const void* host_address = nullptr; // of a region; null for data
+};
+
+class Registry {
+public:
+  // The registry of this process, or null before the first registration and after fork().
+  static Registry* current() noexcept;
+  // Makes one where there is none.
+  static Registry& obtain();
+  // The process is a child of fork() and nothing has registered anew.
+  static bool lost_by_fork() noexcept;
+
+  void add(const __tgt_bin_desc& descriptor);
+  void remove(const __tgt_bin_desc& descriptor);
+
+  int device_count();
+  // Null when there is no such number.
+  Device* device(int number);
+  // Initialises the device. False: it cannot be used, see reason_of().
+  bool start(Device& device);
+  // Also loads the images of every library and runs deferred work.
+  bool prepare(Device& device);
+  std::string reason_of(Device& device);
+  // Why there is no device at all.
+  std::string reason_for_none();
+
+  Resolved resolve(const void* host_address, Device& device);
+  // The kernel alone: its name and its library.
+  std::shared_ptr<Kernel> find_kernel(const void* host_address);
+  // The devices that the owners of the address have used; all that anybody used for null.
+  std::vector<Device*> used_devices(const void* host_address);
+
+  void defer(Deferred work);
+  // A constructor could not run: the regions of its library do not run on this device.
+  void mark_unusable(const Kernel& kernel, Device& device, const std::string& reason);
+
+private:
+  static constexpr std::size_t kMostDevices = 4096;
+
+  Registry() = default;
+  void settle();
+  std::shared_ptr<Library> examine(const __tgt_bin_desc& descriptor);
+  Plugin* owner_of(__tgt_device_image& image);
+  void number_devices(Plugin& plugin);
+  void enlist(const std::shared_ptr<Library>& library);
+  void load(const std::shared_ptr<Library>& library, Device& device);
+  void map_globals(const Library& library, const LoadedImage& image);
+  void run_deferred(Device& device);
+  std::vector<std::shared_ptr<Library>> libraries();
+  Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
+
+  std::mutex settling_; // held while plugins are asked; never while an image is loaded
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+  bool plugins_found_ = false;
+  std::array<std::atomic<Device*>, kMostDevices> devices_{};
+  std::atomic<int> device_count_{0};
+
+  std::shared_mutex mutex_; // the members below; held briefly
+  std::vector<const __tgt_bin_desc*> pending_;
+  const __tgt_bin_desc* examined_ = nullptr; // neither pending nor enlisted
+  std::vector<std::shared_ptr<Library>> libraries_;
+  std::unordered_map<const void*, std::shared_ptr<Kernel>> kernels_;
+  std::vector<Deferred> deferred_;
+  std::atomic<bool> any_pending_{false};
+  std::atomic<std::uint64_t> generation_{1};
+};
+
+} // namespace omptool

@@ -1,0 +1,61 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a call maps, in the core's own terms. Each ABI translates its argument arrays into rows; the
+// core knows no ABI's map-type bits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+namespace omptool {
+
+enum RowFlag : std::uint32_t {
+  kTo = 1U << 0,       // host to device when the object is created
+  kFrom = 1U << 1,     // device to host when the object is released
+  kAlways = 1U << 2,   // copy whatever the count
+  kDelete = 1U << 3,   // release whatever the count
+  kPointer = 1U << 4,  // base is the address of a pointer; begin and size describe its pointee
+  kCounts = 1U << 5,   // the row holds a reference to its object; of a kPointer row: to the pointer's cell
+  kReturn = 1U << 6,   // store the device address into *base_slot
+  kPrivate = 1U << 7,  // a copy for one launch, initialised if kTo; nothing is mapped
+  kValue = 1U << 8,    // base itself is the argument; nothing is mapped
+  kArgument = 1U << 9, // the row is an argument of the kernel
+};
+
+struct Row {
+  void* base = nullptr;
+  void* begin = nullptr;
+  std::int64_t size = 0; // bytes; 0: a zero-length section, begin is undefined
+  std::uint32_t flags = 0;
+  void** base_slot = nullptr; // where kReturn goes
+  bool has(std::uint32_t wanted) const { return (flags & wanted) == wanted; }
+  bool any(std::uint32_t wanted) const { return (flags & wanted) != 0; }
+  bool maps() const { return !any(kPrivate | kValue); }
+};
+
+using Rows = std::span<const Row>;
+
+// Room on the stack for what one call needs per row; only long calls reach the heap.
+template <typename T, std::size_t kInline = 16> class PerRow {
+public:
+  explicit PerRow(std::size_t count) : items_(count, &arena_) {}
+  PerRow(const PerRow&) = delete;
+  PerRow& operator=(const PerRow&) = delete;
+  T& operator[](std::size_t index) { return items_[index]; }
+  std::size_t size() const { return items_.size(); }
+  T* data() { return items_.data(); }
+  auto begin() { return items_.begin(); }
+  auto end() { return items_.end(); }
+
+private:
+  alignas(T) std::array<std::byte, kInline * sizeof(T)> room_;
+  std::pmr::monotonic_buffer_resource arena_{room_.data(), room_.size()};
+  std::pmr::vector<T> items_;
+};
+
+} // namespace omptool

@@ -1,0 +1,109 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device.h"
+
+#include "call.h"
+#include "error.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace omptool::host {
+namespace {
+
+constexpr std::size_t kAlignment = 64;           // a cache line, and what vector instructions ask for
+constexpr std::int32_t kMostArguments = 1 << 15; // they go through the stack
+
+constexpr omptool_thread_state kAlone{0, 1, 0, 1, 0};
+thread_local omptool_thread_state current_state = kAlone;
+
+const omptool_thread_state* thread_state() {
+  return &current_state;
+}
+
+struct Launch {
+  void* kernel;
+  void* const* arguments;
+  std::size_t count;
+  Shape shape;
+  std::int32_t device;
+};
+
+void run_one(void* context, std::int64_t i) {
+  const Launch& launch = *static_cast<const Launch*>(context);
+  // Saved: a kernel may launch another one.
+  const omptool_thread_state before = current_state;
+  current_state = {static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
+                   static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device};
+  omptool_host_call(launch.kernel, launch.arguments, launch.count);
+  current_state = before;
+}
+
+} // namespace
+
+tgt_target_table* Device::load(__tgt_device_image* image) {
+  // No lock: the image's constructors may call the runtime.
+  std::unique_ptr<Image> loaded = Image::load(*image, thread_state);
+  if (!loaded)
+    return nullptr;
+  tgt_target_table* const table = loaded->table();
+  const std::lock_guard lock(mutex_);
+  images_[image] = std::move(loaded);
+  return table;
+}
+
+std::int32_t Device::unload(const __tgt_device_image* image) {
+  std::unique_ptr<Image> gone; // closed without the lock, as it was opened
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = images_.find(image);
+    if (at == images_.end())
+      return fail("this image is not loaded");
+    gone = std::move(at->second);
+    images_.erase(at);
+  }
+  return 0;
+}
+
+void* Device::allocate(std::int64_t size) {
+  if (size < 0 || static_cast<std::uint64_t>(size) > SIZE_MAX / 2) {
+    fail("a size of " + std::to_string(size) + " bytes");
+    return nullptr;
+  }
+  const std::size_t rounded =
+      (std::max<std::size_t>(static_cast<std::size_t>(size), 1) + kAlignment - 1) & ~(kAlignment - 1);
+  void* const memory = std::aligned_alloc(kAlignment, rounded);
+  if (!memory)
+    fail("no memory for " + std::to_string(size) + " bytes");
+  return memory;
+}
+
+std::int32_t Device::copy(void* target, const void* source, std::int64_t size) {
+  if (size < 0)
+    return fail("a size of " + std::to_string(size) + " bytes");
+  if (size > 0 && target != source) // the same address where host memory is shared
+    std::memmove(target, source, static_cast<std::size_t>(size));
+  return 0;
+}
+
+std::int32_t Device::release(void* memory) {
+  std::free(memory);
+  return 0;
+}
+
+std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
+  if (!kernel || count < 0 || count > kMostArguments || (count > 0 && !arguments))
+    return fail("a kernel with " + std::to_string(count) + " arguments");
+  std::array<void*, kRegisterArguments> few{};
+  const std::size_t size = static_cast<std::size_t>(count);
+  if (size < few.size()) // all registers are loaded
+    std::copy_n(arguments, size, few.begin());
+  Launch launch{kernel, size < few.size() ? few.data() : arguments, size, shape, number_};
+  pool_.run(std::int64_t{shape.num_teams} * shape.num_threads, run_one, &launch);
+  return 0;
+}
+
+} // namespace omptool::host

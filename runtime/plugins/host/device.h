@@ -1,0 +1,40 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The CPU as a device: images as shared objects, memory of its own, kernels on a pool of threads.
+#pragma once
+
+#include "image.h"
+#include "pool.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace omptool::host {
+
+struct Shape {
+  std::int32_t num_teams;
+  std::int32_t num_threads; // in each team
+};
+
+class Device {
+public:
+  explicit Device(std::int32_t number, Pool& pool) : number_(number), pool_(pool) {}
+
+  tgt_target_table* load(__tgt_device_image* image);
+  std::int32_t unload(const __tgt_device_image* image);
+  void* allocate(std::int64_t size);
+  std::int32_t copy(void* target, const void* source, std::int64_t size);
+  std::int32_t release(void* memory);
+  std::int32_t run(void* kernel, void** arguments, std::int32_t count, Shape shape);
+
+private:
+  const std::int32_t number_;
+  Pool& pool_;
+  std::mutex mutex_;
+  std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock
+};
+
+} // namespace omptool::host

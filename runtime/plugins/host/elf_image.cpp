@@ -1,0 +1,105 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "elf_image.h"
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <string_view>
+
+namespace omptool::host {
+namespace {
+
+#if defined(__x86_64__)
+constexpr Elf64_Half kMachine = EM_X86_64;
+#else
+#error "the host plugin calls kernels on x86-64 only (call.h)"
+#endif
+
+constexpr std::string_view kEntrySection = "omptarget_entries";
+
+// The one place that reads: a T at `offset`, or nothing when that runs past the end.
+template <typename T> std::optional<T> read(Bytes image, std::uint64_t offset) {
+  if (offset > image.size() || image.size() - offset < sizeof(T))
+    return std::nullopt;
+  T value;
+  std::memcpy(&value, image.data() + offset, sizeof value);
+  return value;
+}
+
+template <typename T> std::optional<T> read_nth(Bytes image, std::uint64_t offset, std::uint64_t index) {
+  std::uint64_t at = 0;
+  if (__builtin_add_overflow(offset, index * sizeof(T), &at)) // index is 16 bits wide
+    return std::nullopt;
+  return read<T>(image, at);
+}
+
+const char* fault_of_segment(Bytes image, const Elf64_Phdr& segment) {
+  if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC)
+    return nullptr;
+  if (segment.p_offset > image.size() || segment.p_filesz > image.size() - segment.p_offset)
+    return "one of its segments runs past its end";
+  std::uint64_t end = 0;
+  if (segment.p_filesz > segment.p_memsz || __builtin_add_overflow(segment.p_vaddr, segment.p_memsz, &end))
+    return "one of its segments has an impossible size";
+  return nullptr;
+}
+
+// The section's name, as far as it lies inside the string table.
+std::string_view name_of(Bytes image, const Elf64_Shdr& strings, const Elf64_Shdr& section) {
+  if (strings.sh_offset > image.size() || strings.sh_size > image.size() - strings.sh_offset ||
+      section.sh_name >= strings.sh_size)
+    return {};
+  const char* const begin = reinterpret_cast<const char*>(image.data()) + strings.sh_offset + section.sh_name;
+  return {begin, ::strnlen(begin, strings.sh_size - section.sh_name)};
+}
+
+} // namespace
+
+const char* fault_of(Bytes image) {
+  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+    return "it is not an ELF file";
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
+    return "it is not a 64-bit little-endian ELF file";
+  if (header->e_machine != kMachine)
+    return "it is for another machine";
+  if (header->e_type != ET_DYN)
+    return "it is not a shared object";
+  if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0)
+    return "it has no program headers";
+  bool loads = false;
+  for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
+    const std::optional<Elf64_Phdr> segment = read_nth<Elf64_Phdr>(image, header->e_phoff, i);
+    if (!segment)
+      return "its program headers run past its end";
+    if (const char* fault = fault_of_segment(image, *segment))
+      return fault;
+    loads = loads || segment->p_type == PT_LOAD;
+  }
+  return loads ? nullptr : "it has nothing to load";
+}
+
+std::optional<TableLocation> entry_table(Bytes image) {
+  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
+  if (!header || header->e_shentsize != sizeof(Elf64_Shdr))
+    return std::nullopt;
+  const std::optional<Elf64_Shdr> strings = read_nth<Elf64_Shdr>(image, header->e_shoff, header->e_shstrndx);
+  for (std::uint64_t i = 0; strings && i < header->e_shnum; ++i) {
+    const std::optional<Elf64_Shdr> section = read_nth<Elf64_Shdr>(image, header->e_shoff, i);
+    if (section && (section->sh_flags & SHF_ALLOC) && name_of(image, *strings, *section) == kEntrySection)
+      return TableLocation{section->sh_addr, section->sh_size};
+  }
+  return std::nullopt;
+}
+
+std::uint64_t loaded_size(Bytes image) {
+  std::uint64_t end = 0;
+  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
+  for (std::uint64_t i = 0; header && i < header->e_phnum; ++i)
+    if (const auto segment = read_nth<Elf64_Phdr>(image, header->e_phoff, i); segment && segment->p_type == PT_LOAD)
+      end = std::max(end, segment->p_vaddr + segment->p_memsz);
+  return end;
+}
+
+} // namespace omptool::host

@@ -1,0 +1,31 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What can be told from an image's bytes before the dynamic linker sees them. The bytes may be
+// anything: every offset and count is checked against them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace omptool::host {
+
+using Bytes = std::span<const std::byte>;
+
+// Whether the image is a complete ELF64 shared object for this machine: null, or what is wrong with
+// it. Reads the headers only.
+const char* fault_of(Bytes image);
+
+// Where the image's own entry table will be, relative to where the image is loaded.
+struct TableLocation {
+  std::uint64_t address;
+  std::uint64_t size;
+};
+std::optional<TableLocation> entry_table(Bytes image);
+
+// The span of addresses that the image occupies when loaded, from its base.
+std::uint64_t loaded_size(Bytes image);
+
+} // namespace omptool::host

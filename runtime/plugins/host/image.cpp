@@ -1,0 +1,167 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "image.h"
+
+#include "error.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace omptool::host {
+namespace {
+
+Bytes bytes_of(const __tgt_device_image& image) {
+  return {static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
+}
+
+bool write_all(int file, Bytes bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// OMPTOOL_KEEP_IMAGES=DIR: copies for gdb and perf. A copy that cannot be written is not worth a
+// failure; the reason goes to stderr, once.
+void keep_copy(Bytes bytes) {
+  const char* folder = ::secure_getenv("OMPTOOL_KEEP_IMAGES");
+  if (!folder || !*folder)
+    return;
+  static std::atomic<int> count{0};
+  const std::string path =
+      std::string(folder) + "/omptool-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".so";
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const bool written = file >= 0 && write_all(file, bytes);
+  if (!written)
+    ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: %s: %s\n", path.c_str(), std::strerror(errno));
+  if (file >= 0)
+    ::close(file);
+  if (file >= 0 && !written)
+    ::unlink(path.c_str());
+}
+
+const link_map* map_of(void* handle) {
+  link_map* map = nullptr;
+  return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
+}
+
+} // namespace
+
+std::unique_ptr<Image> Image::load(const __tgt_device_image& image, ThreadStateFunction thread_state) {
+  const Bytes bytes = bytes_of(image);
+  if (const char* fault = fault_of(bytes)) {
+    fail(std::string("the image cannot be loaded: ") + fault);
+    return nullptr;
+  }
+  keep_copy(bytes);
+  std::unique_ptr<Image> loaded(new Image);
+  if (!loaded->open(bytes))
+    return nullptr;
+  std::int64_t size = 0;
+  if (void* place = loaded->address_of(OMPTOOL_THREAD_STATE_SYMBOL, size); place && size == sizeof thread_state)
+    std::memcpy(place, &thread_state, sizeof thread_state);
+  return loaded->build_table(bytes, image) ? std::move(loaded) : nullptr;
+}
+
+Image::~Image() {
+  if (handle_)
+    ::dlclose(handle_);
+  if (file_ >= 0)
+    ::close(file_);
+}
+
+bool Image::open(Bytes bytes) {
+  file_ = ::memfd_create("omptool device image", MFD_CLOEXEC);
+  if (file_ < 0 || !write_all(file_, bytes)) {
+    fail(std::string("no memory file for the image: ") + std::strerror(errno));
+    return false;
+  }
+  const std::string path = "/proc/self/fd/" + std::to_string(file_);
+  handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle_) {
+    const char* reason = ::dlerror();
+    fail(std::string("the image cannot be loaded: ") + (reason ? reason : "no reason given"));
+  }
+  return handle_ != nullptr;
+}
+
+// The address of a name that this image itself defines, and its size as far as the symbol tells.
+// The dynamic linker would go on to the libraries that the image needs.
+void* Image::address_of(const char* name, std::int64_t& size) const {
+  void* const found = ::dlsym(handle_, name);
+  Dl_info info{};
+  const ElfW(Sym)* symbol = nullptr;
+  const link_map* const own = map_of(handle_);
+  if (!found || !own ||
+      !::dladdr1(found, &info, reinterpret_cast<void**>(const_cast<ElfW(Sym)**>(&symbol)), RTLD_DL_SYMENT))
+    return nullptr;
+  if (reinterpret_cast<std::uintptr_t>(info.dli_fbase) != own->l_addr)
+    return nullptr;
+  size = symbol ? static_cast<std::int64_t>(symbol->st_size) : 0;
+  return found;
+}
+
+// The image's own table, once the dynamic linker has relocated it. Its contents are the image's word
+// and are checked to stay within the image.
+void Image::read_own_entries(Bytes bytes) {
+  const std::optional<TableLocation> where = entry_table(bytes);
+  const link_map* const own = map_of(handle_);
+  const std::uint64_t end = loaded_size(bytes);
+  if (!where || !own || where->address > end || where->size > end - where->address)
+    return;
+  const auto inside = [&](const void* address) {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - own->l_addr;
+    return offset < end;
+  };
+  const auto* const table = reinterpret_cast<const std::byte*>(own->l_addr + where->address);
+  for (std::uint64_t at = 0; where->size - at >= sizeof(__tgt_offload_entry); at += sizeof(__tgt_offload_entry)) {
+    __tgt_offload_entry entry;
+    std::memcpy(&entry, table + at, sizeof entry);
+    if (entry.addr && entry.name && inside(entry.addr) && inside(entry.name))
+      own_entries_.push_back(entry);
+  }
+}
+
+bool Image::build_table(Bytes bytes, const __tgt_device_image& image) {
+  bool own_read = false;
+  for (const __tgt_offload_entry* wanted = image.EntriesBegin; wanted != image.EntriesEnd; ++wanted) {
+    __tgt_offload_entry found{nullptr, wanted->name, wanted->size};
+    std::int64_t size = 0;
+    if (wanted->name && *wanted->name)
+      found.addr = address_of(wanted->name, size);
+    if (wanted->name && !found.addr) {
+      if (!own_read)
+        read_own_entries(bytes);
+      own_read = true;
+      for (const __tgt_offload_entry& own : own_entries_)
+        if (std::strcmp(own.name, wanted->name) == 0) {
+          found.addr = own.addr;
+          size = own.size;
+        }
+    }
+    // Copies of a variable would run past the shorter of the two.
+    if (found.addr && wanted->size > 0 && size > 0 && size != wanted->size) {
+      fail("global " + std::string(wanted->name) + " has " + std::to_string(wanted->size) + " bytes on the host and " +
+           std::to_string(size) + " in the image");
+      return false;
+    }
+    entries_.push_back(found);
+  }
+  table_ = {entries_.data(), entries_.data() + entries_.size()};
+  return true;
+}
+
+} // namespace omptool::host
