@@ -139,7 +139,8 @@ def _chosen(
 def _write(out: Path, host: HostObject, wrapper: Wrapper, *, force: bool) -> list[Finding]:
     """Write beside `out`, check, and rename only what is sound."""
     with replacing(out) as temporary:
-        with temporary.open("wb") as file:
+        # "r+b": it is empty, and ext4 writes a truncated file back before close returns.
+        with temporary.open("r+b") as file:
             write_object(file, host, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION})
         findings = verify(load(temporary))
         errors = [finding for finding in findings if finding.severity == "error"]
