@@ -1,0 +1,75 @@
+"""Large images: they pass through without being held, link with every linker, and run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from linking import LINKERS, link
+
+from omptool.installation import includedir, libdir
+
+OMPTOOL = str(Path(sys.executable).parent / "omptool")
+TRIPLE = "x86_64-pc-linux-gnu"
+KERNEL = "define void @set(ptr %p) {\n  store i32 42, ptr %p\n  ret void\n}\n"
+HOST = r"""
+#include <stdio.h>
+#include "omptarget.h"
+void set(int *p) { *p = -1; }
+OMPTARGET_KERNEL(set);
+int far_data[1000] = {1};
+int main(void) {
+  int value = 0;
+  void *base[] = {&value};
+  int64_t size[] = {sizeof value};
+  int32_t type[] = {OMP_TGT_MAPTYPE_FROM | OMP_TGT_MAPTYPE_FIRST_REF};
+  if (__tgt_target(-1, (void *)set, 1, base, base, size, type)) return 1;
+  printf("%d %d\n", value, far_data[0]);
+  return value != 42;
+}
+"""
+MIB = 1 << 20
+SIZES = [
+    pytest.param(64 * MIB, id="64MiB"),
+    pytest.param(1024 * MIB, id="1GiB", marks=pytest.mark.exhaustive),
+]
+
+
+def measured(*command: object) -> float:
+    """Run a command; its peak memory in MiB."""
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss / 1024
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def bundled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundled host object, made within 64 MiB of memory."""
+    folder = tmp_path_factory.mktemp("scale")
+    (folder / "set.ll").write_text(KERNEL)
+    (folder / "host.c").write_text(HOST)
+    image, out = folder / "set.so", folder / "bundled.o"
+    measured(OMPTOOL, "lower", folder / "set.ll", "--triple", TRIPLE, "-o", image)
+    os.truncate(image, request.param)  # ELF doesn't mind what follows it
+    measured("gcc", f"-I{includedir()}", "-c", folder / "host.c", "-o", folder / "host.o")
+    peak = measured(OMPTOOL, "bundle", folder / "host.o", "--image", f"{TRIPLE}={image}", "-o", out)
+    assert peak < 64
+    return out
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_large_image_links_and_runs(bundled: Path, tmp_path: Path, linker: str) -> None:
+    flags = (f"-L{libdir()}", "-lomptarget", "-pie")
+    app = link(tmp_path / "app", bundled, linker=linker, flags=flags)
+    try:
+        done = subprocess.run([OMPTOOL, "run", "--mandatory", app], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, "42 1\n"), done.stderr
+        assert measured(OMPTOOL, "dump", app) < 80
+        assert measured(OMPTOOL, "verify", app) < 80
+    finally:
+        app.unlink()
