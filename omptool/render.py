@@ -211,13 +211,17 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
         return f"{path}: no offload code"
     if not findings:
         images, entries = len(binary.images), len(binary.entries)
-        count = f"{images} image{'s'[images == 1 :]}, {entries} {'entry' if entries == 1 else 'entries'}"
+        count = f"{_count(images, 'image', 'images')}, {_count(entries, 'entry', 'entries')}"
         return f"{path}: no findings ({count}; checked {', '.join(codes) or 'nothing'})"
     lines = []
     for finding in findings:
         lines.append(f"{path}: {finding.code} {finding.severity}: {finding.message}")
         lines.append(f"    {finding.hint}")
     return "\n".join(lines)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def verify_json(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from packager.layouts import ENTRIES_SECTION
@@ -15,7 +14,7 @@ _GENERATIONS: tuple[tuple[int, Abi], ...] = (
     (15, "llvm-16"),
     (0, "llvm-14"),
 )
-_LIBRARY = re.compile(r"libomptarget\.so\.(\d+)")
+_LIBRARY = "libomptarget.so."
 
 
 def of_section(name: str, needed: Iterable[str], imports: Iterable[str], *, wrapped: bool) -> Abi:
@@ -27,9 +26,9 @@ def of_section(name: str, needed: Iterable[str], imports: Iterable[str], *, wrap
     if name == ENTRIES_SECTION:
         return "interface"
     for library in needed:
-        release = _LIBRARY.match(library)
-        if release:
-            return next(abi for first, abi in _GENERATIONS if int(release[1]) >= first)
+        release = library.removeprefix(_LIBRARY).split(".")[0]
+        if library.startswith(_LIBRARY) and release.isdecimal():
+            return next(abi for first, abi in _GENERATIONS if int(release) >= first)
     old = any(name.startswith("__tgt_register_requires") for name in imports)  # until 18
     if old:
         return "llvm-16" if wrapped else "llvm-14"

@@ -1,29 +1,25 @@
-"""ELF64 little-endian files: the file header through pyelftools, the tables in bulk.
+"""ELF64 little-endian files: headers when the file is opened, tables when they are asked for.
 
-What pyelftools may raise on hostile bytes is turned into FormatError here and nowhere else. The
-tables (section headers, symbols, relocations) have an entry for every function of a large program,
-so they are walked with Struct.iter_unpack, in pieces, through the bounds-checked Reader.
+The numbers are pyelftools'. The bytes are read by Reader and Struct.iter_unpack, in pieces: tables
+have a row for every function of a large program, files are hostile, and importing and running
+pyelftools' parser takes longer than all of a `dump`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from io import BytesIO
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from elftools.common.utils import struct_parse
 from elftools.elf.constants import SH_FLAGS, SHN_INDICES
-from elftools.elf.enums import ENUM_SH_TYPE_BASE as SHT
-from elftools.elf.structs import ELFStructs
 
 from packager.errors import FormatError
 from packager.reader import Reader, text
 
 MAGIC = b"\x7fELF"
 CLASS64, LITTLE_ENDIAN = 2, 1
-HEADER_SIZE = 64
 
+HEADER = Struct("<16sHHIQQQIHHHHHH")
 SECTION_HEADER = Struct("<IIQQQQIIQQ")
 PROGRAM_HEADER = Struct("<IIQQQQQQ")
 SYMBOL = Struct("<IBBHQQ")
@@ -31,6 +27,10 @@ RELA = Struct("<QQq")
 DYNAMIC = Struct("<qQ")
 WORD = Struct("<Q")
 
+ET_REL, ET_EXEC = 1, 2
+SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_RELA, SHT_NOBITS, SHT_DYNSYM = 0, 1, 2, 4, 8, 11
+SHT_INIT_ARRAY, SHT_SYMTAB_SHNDX = 14, 18
+SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFFE, 0x6FFFFFFF
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 STT_OBJECT, STT_FUNC = 1, 2
 STB_LOCAL = 0
@@ -38,6 +38,21 @@ STB_LOCAL = 0
 # -ffunction-sections gives a large object some hundred thousand sections; files claim up to 2**32.
 MAX_SECTIONS = 1 << 18
 MAX_SEGMENTS = 4096
+# e_machine, named as the first part of a triple.
+MACHINES = {
+    3: "i386",
+    22: "s390x",
+    62: "x86_64",
+    183: "aarch64",
+    190: "nvptx64",  # EM_CUDA
+    205: "intelgt",
+    21: "ppc64le",
+    224: "amdgcn",
+    243: "riscv64",
+    258: "loongarch64",
+}
+GPUS = ("nvptx64", "amdgcn", "intelgt")
+
 # The largest tables of real programs (relocations of a browser with all its libraries) have a few
 # million rows, and are walked a few times; more would keep a user waiting for minutes on a file
 # made to do so. All rows read from one file count.
@@ -70,12 +85,12 @@ class Section(NamedTuple):
     def is_data(self) -> bool:
         """Whether it holds bytes that the program may write to: where descriptors can be."""
         wanted = SH_FLAGS.SHF_ALLOC | SH_FLAGS.SHF_WRITE
-        return self.type == SHT["SHT_PROGBITS"] and self.flags & wanted == wanted
+        return self.type == SHT_PROGBITS and self.flags & wanted == wanted
 
     @property
     def has_bytes(self) -> bool:
         """Whether the file holds its bytes."""
-        return self.type not in (SHT["SHT_NULL"], SHT["SHT_NOBITS"])
+        return self.type not in (SHT_NULL, SHT_NOBITS)
 
 
 class Segment(NamedTuple):
@@ -125,31 +140,46 @@ class Strings:
         return text(self._bytes[offset:end])
 
 
+class _Header(NamedTuple):
+    ident: bytes
+    type: int
+    machine: int
+    version: int
+    entry: int
+    segments_at: int
+    sections_at: int
+    flags: int
+    size: int
+    segment_size: int
+    segments: int
+    section_size: int
+    sections: int
+    names: int
+
+
 class Elf:
     """An ELF file whose headers have been read; its tables are read when they are asked for."""
 
     def __init__(
-        self, data: Reader, header: Any, sections: list[Section], segments: list[Segment]
+        self, data: Reader, header: _Header, sections: list[Section], segments: list[Segment]
     ) -> None:
         self.data = data
         self.sections = sections
         self.segments = segments
-        self.machine = _machine(header.e_machine)
-        self.flags = int(header.e_flags)
-        self.os_abi = data.bytes(7, 1)[0]
-        self.abi_version = data.bytes(8, 1)[0]
-        self.is_object = header.e_type == "ET_REL"
-        self.is_executable = header.e_type == "ET_EXEC"
-        self.type = str(header.e_type)
+        self.machine = MACHINES.get(header.machine, f"machine-{header.machine}")
+        self.flags = header.flags
+        self.abi_version = header.ident[8]
+        self.is_object = header.type == ET_REL
+        self.is_executable = header.type == ET_EXEC
         self._rows = 0
 
     def named(self, name: str) -> list[Section]:
         """The sections called `name`."""
         return [section for section in self.sections if section.name == name]
 
-    def of_type(self, kind: str) -> list[Section]:
-        """The sections of a type, e.g. "SHT_SYMTAB"."""
-        return [section for section in self.sections if section.type == SHT[kind]]
+    def of_type(self, kind: int) -> list[Section]:
+        """The sections of a type."""
+        return [section for section in self.sections if section.type == kind]
 
     def content(self, section: Section) -> Reader:
         """The bytes of a section."""
@@ -157,7 +187,7 @@ class Elf:
             raise FormatError(f"section {section.name} holds no bytes")
         return self.data.slice(section.offset, section.size, f"section {section.name}")
 
-    def rows(self, layout: Struct, table: Reader, what: str) -> Iterator[tuple[Any, ...]]:
+    def rows(self, layout: Struct, table: Reader, what: str) -> Iterator[tuple[int, ...]]:
         """The records of a table, a piece at a time. Raises FormatError for an absurd number."""
         count = len(table) // layout.size
         self._rows += count
@@ -175,12 +205,12 @@ class Elf:
 
     def symbol_tables(self) -> list[Section]:
         """The symbol tables, the full one first."""
-        return self.of_type("SHT_SYMTAB") + self.of_type("SHT_DYNSYM")
+        return self.of_type(SHT_SYMTAB) + self.of_type(SHT_DYNSYM)
 
     def symbols(self, table: Section) -> Iterator[Symbol]:
         """The symbols of a table, in its order (the first is the null symbol)."""
         extended: Iterator[int] | None = None
-        for section in self.of_type("SHT_SYMTAB_SHNDX"):
+        for section in self.of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.number:
                 rows = self.rows(Struct("<I"), self.content(section), section.name)
                 extended = (index for (index,) in rows)
@@ -207,7 +237,7 @@ class Elf:
     def end(self) -> int:
         """Where the file ends by its own headers: a truncated one is shorter."""
         ends = [s.offset + s.size for s in self.sections if s.has_bytes]
-        return max([s.offset + s.file_size for s in self.segments] + ends, default=HEADER_SIZE)
+        return max([s.offset + s.file_size for s in self.segments] + ends, default=HEADER.size)
 
 
 def probe(data: Reader) -> bool:
@@ -228,33 +258,19 @@ def read(data: Reader) -> Elf:
     ident = data.bytes(0, min(16, len(data)), "ELF identification")
     if len(ident) < 16 or ident[4] != CLASS64 or ident[5] != LITTLE_ENDIAN:
         raise FormatError(f"ELF file at {data.at:#x} is not 64-bit little-endian")
-    header = _header(data)
-    if not header.e_shoff:
-        return Elf(data, header, [], _segments(data, header))
-    return Elf(data, header, _sections(data, header), _segments(data, header))
+    header = _Header(*data.unpack(HEADER, 0, "ELF header"))
+    sections = _sections(data, header) if header.sections_at else []
+    return Elf(data, header, sections, _segments(data, header))
 
 
-def _header(data: Reader) -> Any:
-    raw = data.bytes(0, HEADER_SIZE, "ELF header")
-    try:
-        structs = ELFStructs(little_endian=True, elfclass=64)
-        structs.create_basic_structs()
-        return struct_parse(structs.Elf_Ehdr, BytesIO(raw))
-    except Exception as error:  # pyelftools: ELFParseError, ConstructError, KeyError, …
-        raise FormatError(f"ELF header at {data.at:#x} cannot be read: {error}") from error
-
-
-def _sections(data: Reader, header: Any) -> list[Section]:
-    if header.e_shentsize != SECTION_HEADER.size:
-        raise FormatError(
-            f"ELF section headers of {header.e_shentsize} bytes are not {SECTION_HEADER.size}"
-        )
-    first = data.unpack(SECTION_HEADER, header.e_shoff, "ELF section header 0")
-    count = header.e_shnum or first[5]  # beyond 0xff00 sections, kept in section 0 (gABI)
-    names_at = first[6] if header.e_shstrndx == SHN_INDICES.SHN_XINDEX else header.e_shstrndx
+def _sections(data: Reader, header: _Header) -> list[Section]:
+    _expect(header.section_size, SECTION_HEADER, "section headers")
+    first = data.unpack(SECTION_HEADER, header.sections_at, "ELF section header 0")
+    count = header.sections or first[5]  # beyond 0xff00 sections, kept in section 0 (gABI)
+    names_at = first[6] if header.names == SHN_INDICES.SHN_XINDEX else header.names
     if count > MAX_SECTIONS:
         raise FormatError(f"ELF header at {data.at:#x} claims {count} sections")
-    table = data.slice(header.e_shoff, count * SECTION_HEADER.size, "ELF section headers")
+    table = data.slice(header.sections_at, count * SECTION_HEADER.size, "ELF section headers")
     rows = list(SECTION_HEADER.iter_unpack(table.bytes()))
     if not 0 < names_at < count:
         raise FormatError(f"ELF section names are in section {names_at} of {count}")
@@ -266,30 +282,17 @@ def _sections(data: Reader, header: Any) -> list[Section]:
     ]
 
 
-def _segments(data: Reader, header: Any) -> list[Segment]:
-    count = header.e_phnum
-    if count > MAX_SEGMENTS:
-        raise FormatError(f"ELF header at {data.at:#x} claims {count} program headers")
-    if count and header.e_phentsize != PROGRAM_HEADER.size:
-        raise FormatError(
-            f"ELF program headers of {header.e_phentsize} bytes are not {PROGRAM_HEADER.size}"
-        )
-    table = data.slice(header.e_phoff, count * PROGRAM_HEADER.size, "ELF program headers")
+def _segments(data: Reader, header: _Header) -> list[Segment]:
+    if header.segments > MAX_SEGMENTS:
+        raise FormatError(f"ELF header at {data.at:#x} claims {header.segments} program headers")
+    if header.segments:
+        _expect(header.segment_size, PROGRAM_HEADER, "program headers")
+    size = header.segments * PROGRAM_HEADER.size
+    table = data.slice(header.segments_at, size, "ELF program headers")
     rows = PROGRAM_HEADER.iter_unpack(table.bytes())
     return [Segment(row[0], row[2], row[3], row[5]) for row in rows]
 
 
-GPUS = ("nvptx64", "amdgcn")
-# ELF's names for machines that triples spell otherwise.
-_MACHINES = {
-    "EM_CUDA": "nvptx64",
-    "EM_AMDGPU": "amdgcn",
-    "EM_PPC64": "ppc64le",
-    "EM_RISCV": "riscv64",
-}
-
-
-def _machine(value: Any) -> str:
-    if not isinstance(value, str):
-        return f"machine-{value}"
-    return _MACHINES.get(value, value.removeprefix("EM_").lower())
+def _expect(size: int, layout: Struct, what: str) -> None:
+    if size != layout.size:
+        raise FormatError(f"ELF {what} of {size} bytes each are not of {layout.size}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from packager import abi, imports
 from packager.elf import PT_INTERP, Elf, Section
@@ -38,18 +38,20 @@ FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
 REGISTER = "__tgt_register_lib"
 
 
-class Container(Protocol):
-    """A module of formats/ whose images are in sections of their own."""
+if TYPE_CHECKING:
 
-    NAME: str
+    class Container(Protocol):
+        """A module of formats/ whose images are in sections of their own."""
 
-    @property
-    def claims(self) -> Callable[[Section], bool]:
-        """Whether a section is of this format."""
+        NAME: str
 
-    @property
-    def parse(self) -> Callable[[Reader], Iterator[Blob]]:
-        """The images in the bytes of a section."""
+        @property
+        def claims(self) -> Callable[[Section], bool]:
+            """Whether a section is of this format."""
+
+        @property
+        def parse(self) -> Callable[[Reader], Iterator[Blob]]:
+            """The images in the bytes of a section."""
 
 
 # Where containers of host files are tried.

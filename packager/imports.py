@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct
 
-from packager.elf import Elf, Section
+from packager.elf import (
+    SHT_DYNSYM,
+    SHT_GNU_VERNEED,
+    SHT_GNU_VERSYM,
+    SHT_SYMTAB,
+    Elf,
+    Section,
+)
 from packager.errors import FormatError
 from packager.memory import DT_NEEDED
 
@@ -19,7 +26,7 @@ MAX_VERSIONS = 1 << 14
 
 def needed(elf: Elf) -> tuple[str, ...]:
     """DT_NEEDED, in order."""
-    tables = elf.of_type("SHT_DYNSYM")
+    tables = elf.of_type(SHT_DYNSYM)
     wanted = elf.dynamic().get(DT_NEEDED, []) if tables else []
     if not wanted:
         return ()
@@ -29,7 +36,7 @@ def needed(elf: Elf) -> tuple[str, ...]:
 
 def offload_imports(elf: Elf) -> tuple[str, ...]:
     """The undefined __tgt_* symbols, with their versions, e.g. "__tgt_register_lib@VERS1.0"."""
-    tables = elf.of_type("SHT_SYMTAB" if elf.is_object else "SHT_DYNSYM")
+    tables = elf.of_type(SHT_SYMTAB if elf.is_object else SHT_DYNSYM)
     found: dict[str, None] = {}
     for table in tables[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
@@ -56,10 +63,10 @@ class _Versions:
     """The version that each dynamic symbol asks for; objects have it in the name."""
 
     def __init__(self, elf: Elf) -> None:
-        self._numbers = [elf.content(section) for section in elf.of_type("SHT_GNU_versym")]
+        self._numbers = [elf.content(section) for section in elf.of_type(SHT_GNU_VERSYM)]
         self._names = {
             number: name
-            for section in elf.of_type("SHT_GNU_verneed")
+            for section in elf.of_type(SHT_GNU_VERNEED)
             for number, name in _needed_versions(elf, section)
         }
 

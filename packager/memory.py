@@ -7,15 +7,26 @@ of file it reads. Addresses of objects must not reach the user.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from elftools.elf.enums import ENUM_SH_TYPE_BASE as SHT
-
-from packager.elf import PT_LOAD, RELA, SYMBOL, WORD, Elf, Section, Strings, Symbol
+from packager.elf import (
+    PT_LOAD,
+    RELA,
+    SHT_DYNSYM,
+    SHT_RELA,
+    SHT_SYMTAB,
+    SYMBOL,
+    WORD,
+    Elf,
+    Section,
+    Strings,
+    Symbol,
+)
 from packager.errors import FormatError
 
 # Relocations that hold a pointer: relative to the load address, and to a symbol.
@@ -38,6 +49,8 @@ MAX_WINDOW = 1 << 26
 DT_STRTAB, DT_RELA, DT_RELASZ, DT_NEEDED = 5, 7, 8, 1
 DT_RELRSZ, DT_RELR = 35, 36
 STT_SECTION, STT_FILE = 3, 4
+# Which of several names of one address to show: global, weak, local.
+PREFERENCE = {1: 2, 2: 1, 0: 0}
 UNKNOWN = (1 << 64) - 1  # of a symbol that another file defines
 
 
@@ -86,28 +99,52 @@ class Window:
             self._symbols[offset] = symbol
 
 
-class Space(Protocol):
+class Space(ABC):
     """What formats ask of a file in memory."""
 
-    elf: Elf
+    def __init__(self, elf: Elf) -> None:
+        self.elf = elf
 
+    @abstractmethod
     def address(self, section: Section) -> int:
         """Where a section begins."""
 
+    @abstractmethod
+    def symbol_address(self, symbol: Symbol) -> int:
+        """Where a symbol of this file is; UNKNOWN if it has no section."""
+
+    @abstractmethod
     def offset(self, address: int, size: int = 0) -> int | None:
         """The file offset of `size` bytes at `address`; None where the file holds none."""
 
+    @abstractmethod
     def windows(self, ranges: Sequence[Range]) -> list[Window]:
         """Copies of the ranges, relocated."""
 
+    @abstractmethod
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
         """Where in writable data a pointer to one of `values` is: (place, value), sorted."""
 
+    @abstractmethod
     def code_targets(self, function: int) -> set[int]:
         """Addresses that the first instructions of a function refer to."""
 
     def symbol_names(self, addresses: set[int]) -> dict[int, str]:
         """The symbols at these addresses, where the file still has any."""
+        best: dict[int, tuple[int, int, Strings]] = {}
+        for table in self.elf.symbol_tables() if addresses else ():
+            names = self.elf.strings(table.link, f"names of {table.name}")
+            for symbol in self.elf.symbols(table):
+                address = self.symbol_address(symbol)
+                if address not in addresses or not symbol.is_defined or not symbol.name_at:
+                    continue
+                preference = PREFERENCE.get(symbol.binding, -1)
+                known = best[address][0] if address in best else -1
+                if preference > known and symbol.type not in (STT_SECTION, STT_FILE):
+                    best[address] = (preference, symbol.name_at, names)
+            if best:
+                break  # what .symtab knows, .dynsym does not know better
+        return {address: names[at] for address, (_, at, names) in best.items()}
 
 
 def space(elf: Elf) -> Space:
@@ -156,10 +193,10 @@ class _Index:
 class SymbolNames:
     """Symbols by number, for the few that relocations of interest name."""
 
-    def __init__(self, elf: Elf, kind: str) -> None:
+    def __init__(self, elf: Elf, kind: int, what: str) -> None:
         tables = elf.of_type(kind)
         if not tables:
-            raise FormatError(f"relocations name symbols but there is no {kind} section")
+            raise FormatError(f"relocations name symbols but there is no {what}")
         self._what = f"symbol table {tables[0].name}"
         self._table = elf.content(tables[0])
         self._strings = elf.strings(tables[0].link, f"names of {self._what}")
@@ -171,11 +208,11 @@ class SymbolNames:
         return symbol, self._strings[name] if name else ""
 
 
-class LinkedSpace:
+class LinkedSpace(Space):
     """An executable or shared library, loaded at 0."""
 
     def __init__(self, elf: Elf) -> None:
-        self.elf = elf
+        super().__init__(elf)
         self._loads = sorted((s.address, s) for s in elf.segments if s.type == PT_LOAD)
         self._starts = [address for address, _ in self._loads]
         self._dynamic = elf.dynamic()
@@ -252,11 +289,7 @@ class LinkedSpace:
             targets.add(near)  # an immediate of position-dependent code
         return targets
 
-    def symbol_names(self, addresses: set[int]) -> dict[int, str]:
-        return _symbol_names(self, addresses)
-
     def symbol_address(self, symbol: Symbol) -> int:
-        """Where a symbol of this file is."""
         return symbol.value
 
     def _relocations(self) -> Iterator[tuple[int, int, int]]:
@@ -268,24 +301,25 @@ class LinkedSpace:
         if offset is None:
             raise FormatError(f"dynamic relocations at address {start:#x} are not in the file")
         table = self.elf.data.slice(offset, size, "dynamic relocations")
-        yield from self.elf.rows(RELA, table, "dynamic relocations")
+        for row in self.elf.rows(RELA, table, "dynamic relocations"):
+            yield row[0], row[1], row[2]
 
     def _symbol(self, index: int) -> tuple[Symbol, str]:
         if self._names is None:
-            self._names = SymbolNames(self.elf, "SHT_DYNSYM")
+            self._names = SymbolNames(self.elf, SHT_DYNSYM, ".dynsym")
         return self._names[index]
 
 
-class ObjectSpace:
+class ObjectSpace(Space):
     """A relocatable object: section n at n << SECTION_SHIFT."""
 
     def __init__(self, elf: Elf) -> None:
-        self.elf = elf
+        super().__init__(elf)
         _, self._absolute = POINTER_RELOCATIONS.get(elf.machine, NO_RELOCATIONS)
         self._addresses: array[int] | None = None
         self._names: SymbolNames | None = None
         self._tables: dict[int, list[Section]] = {}  # relocation sections by what they relocate
-        for section in elf.of_type("SHT_RELA"):
+        for section in elf.of_type(SHT_RELA):
             self._tables.setdefault(section.info, []).append(section)
 
     def address(self, section: Section) -> int:
@@ -296,7 +330,7 @@ class ObjectSpace:
         if not 0 < index < len(self.elf.sections):
             return None
         section = self.elf.sections[index]
-        if section.type == SHT["SHT_NOBITS"] or inside + size > section.size:
+        if not section.has_bytes or inside + size > section.size:
             return None
         return section.offset + inside
 
@@ -333,11 +367,7 @@ class ObjectSpace:
                 targets |= {value + addend, value + addend + 4}
         return targets
 
-    def symbol_names(self, addresses: set[int]) -> dict[int, str]:
-        return _symbol_names(self, addresses)
-
     def symbol_address(self, symbol: Symbol) -> int:
-        """Where a symbol of this file is; UNKNOWN if it has no section."""
         if 0 < symbol.section < len(self.elf.sections):
             return (symbol.section << SECTION_SHIFT) + symbol.value
         return UNKNOWN
@@ -361,7 +391,7 @@ class ObjectSpace:
     def _read_symbols(self) -> array[int]:
         """The addresses of all symbols; the linker's section bounds count as defined."""
         addresses = array("Q")
-        for table in self.elf.of_type("SHT_SYMTAB")[:1]:
+        for table in self.elf.of_type(SHT_SYMTAB)[:1]:
             names = self.elf.strings(table.link, "symbol names")
             for symbol in self.elf.symbols(table):
                 address = self.symbol_address(symbol)
@@ -382,26 +412,5 @@ class ObjectSpace:
 
     def _symbol_name(self, index: int) -> str | None:
         if self._names is None:
-            self._names = SymbolNames(self.elf, "SHT_SYMTAB")
+            self._names = SymbolNames(self.elf, SHT_SYMTAB, ".symtab")
         return self._names[index][1] or None
-
-
-# Which of several names of one address to show: global, weak, local.
-_PREFERENCE = {1: 2, 2: 1, 0: 0}
-
-
-def _symbol_names(space: LinkedSpace | ObjectSpace, addresses: set[int]) -> dict[int, str]:
-    best: dict[int, tuple[int, int, Strings]] = {}
-    for table in space.elf.symbol_tables() if addresses else ():
-        names = space.elf.strings(table.link, f"names of {table.name}")
-        for symbol in space.elf.symbols(table):
-            address = space.symbol_address(symbol)
-            if address not in addresses or not symbol.is_defined or not symbol.name_at:
-                continue
-            preference = _PREFERENCE.get(symbol.binding, -1)
-            known = best[address][0] if address in best else -1
-            if preference > known and symbol.type not in (STT_SECTION, STT_FILE):
-                best[address] = (preference, symbol.name_at, names)
-        if best:
-            break  # what .symtab knows, .dynsym does not know better
-    return {address: names[at] for address, (_, at, names) in best.items()}

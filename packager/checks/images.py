@@ -17,7 +17,7 @@ MACHINES = {
     "powerpc64le": "ppc64le",
     "ppc64le": "ppc64le",
     "riscv64": "riscv64",
-    "loongarch64": "loongarch",
+    "loongarch64": "loongarch64",
     "spirv64": "spirv64",
 }
 # What a declared kind may turn out to be: containers call every ELF image an object.

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from packager.elf import WORD
+from packager.elf import SHT_INIT_ARRAY, WORD
 from packager.errors import FormatError
 from packager.layouts import BIN_DESC, DEVICE_IMAGE
 from packager.memory import Range, Space, Window
@@ -150,7 +150,7 @@ def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[
 def _constructors(space: Space) -> list[Constructor]:
     ranges = [
         Range(space.address(section), section.size // WORD.size * WORD.size, section.name)
-        for section in space.elf.of_type("SHT_INIT_ARRAY")
+        for section in space.elf.of_type(SHT_INIT_ARRAY)
         if section.size >= WORD.size
     ]
     functions: list[Constructor] = []

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from packager import elf as elf_file
-from packager.elf import STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
+from packager.elf import SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
 from packager.errors import FormatError
 from packager.formats import amdgpu, entries
 from packager.formats.entries import FoundTable
@@ -98,7 +98,7 @@ def _listed(
 def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
     """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
     is_cuda = elf.machine == "nvptx64"
-    wanted = "SHT_SYMTAB" if is_cuda or elf.is_object else "SHT_DYNSYM"
+    wanted = SHT_SYMTAB if is_cuda or elf.is_object else SHT_DYNSYM
     for table in elf.of_type(wanted)[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for count, symbol in enumerate(elf.symbols(table)):

@@ -3,47 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
 from packager.errors import FormatError, UsageError
-from packager.formats import device_elf, magic, offload_binary, ptx
+from packager.formats import offload_binary
 from packager.model import Contents, DeviceImage, ImageKind
 from packager.reader import Reader
 from packager.triples import normalise
 
+if TYPE_CHECKING:
 
-class ImageFormat(Protocol):
-    """A module of formats/ that recognises the bytes of device images."""
+    class ImageFormat(Protocol):
+        """A module of formats/ that recognises the bytes of device images."""
 
-    @property
-    def probe(self) -> Callable[[Reader], bool]:
-        """Whether bytes begin like an image of this format."""
+        @property
+        def probe(self) -> Callable[[Reader], bool]:
+            """Whether bytes begin like an image of this format."""
 
-    @property
-    def inspect(self) -> Callable[[Reader], Contents]:
-        """What they say about themselves."""
+        @property
+        def inspect(self) -> Callable[[Reader], Contents]:
+            """What they say about themselves."""
 
 
-# Tried in order: PTX, which has no magic, last.
-FORMATS: tuple[ImageFormat, ...] = (device_elf, magic, ptx)
+# Modules of formats/, tried in order: PTX, which has no magic, last. Each is imported when those
+# before it have not recognised an image: most files hold ELF images only.
+FORMATS = ("device_elf", "magic", "ptx")
 HASH_PIECE = 1 << 20
 
 
 def contents(data: Reader) -> Contents:
     """What `data` says about itself. Never raises for damaged images: they have a `problem`."""
-    for image_format in FORMATS:
-        if image_format.probe(data):
-            try:
-                return image_format.inspect(data)
-            except FormatError as error:
-                return Contents("unknown", is_opaque=True, problem=str(error))
-    what = "is of no known format" if len(data) else "is empty"
-    return Contents("unknown", is_opaque=True, problem=f"the image at {data.at:#x} {what}")
+    image_format = _format_of(data)
+    if image_format is None:
+        what = "is of no known format" if len(data) else "is empty"
+        return Contents("unknown", is_opaque=True, problem=f"the image at {data.at:#x} {what}")
+    try:
+        return image_format.inspect(data)
+    except FormatError as error:
+        return Contents("unknown", is_opaque=True, problem=str(error))
 
 
 def is_image(data: Reader) -> bool:
-    """Whether `data` begins like a device image that is not ELF."""
-    return any(image_format.probe(data) for image_format in (magic, ptx))
+    """Whether `data` begins like a device image of a known format."""
+    return _format_of(data) is not None
+
+
+def _format_of(data: Reader) -> ImageFormat | None:
+    for name in FORMATS:
+        image_format: ImageFormat = import_module(f"packager.formats.{name}")
+        if image_format.probe(data):
+            return image_format
+    return None
 
 
 def inspect_image(
