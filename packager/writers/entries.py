@@ -5,9 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from packager.elf import (
+    STT_FUNC,
+    STT_OBJECT,
+)
 from packager.errors import UsageError
 from packager.model import DeviceImage, DeviceSymbol
-from packager.writers.elf_types import STT_FUNC, STT_OBJECT
 from packager.writers.host_object import HostSymbol
 from packager.writers.wrapper import EntryInput
 

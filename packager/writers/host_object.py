@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.errors import FormatError, UsageError
-from packager.reader import Reader
-from packager.writers.elf_types import (
-    ELF_HEADER,
-    EM_X86_64,
+from packager.elf import (
     ET_REL,
+    HEADER,
     SECTION_HEADER,
-    SHN_LORESERVE,
-    SHT_CREL,
     SHT_NOBITS,
-    SHT_STRTAB,
     SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
     SYMBOL,
+)
+from packager.errors import FormatError, UsageError
+from packager.reader import Reader
+from packager.writers.elf_types import (
+    EM_X86_64,
+    SHN_LORESERVE,
+    SHT_CREL,
+    SHT_STRTAB,
     Content,
     FilePart,
     Header,
@@ -97,7 +99,7 @@ def read_host(path: Path, data: Reader) -> HostObject:
     if not data.starts_with(b"\x7fELF"):
         raise FormatError("is not an ELF object" if len(data) else "is empty")
     ident, kind, machine, _, _, _, section_at, flags, _, _, _, record, count, names_at = (
-        data.unpack(ELF_HEADER, 0, "ELF header")
+        data.unpack(HEADER, 0, "ELF header")
     )
     if ident[4:6] != b"\x02\x01" or machine != EM_X86_64:
         raise UsageError(f"is not an x86-64 object (ELF machine {machine})")

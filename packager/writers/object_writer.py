@@ -13,24 +13,26 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from packager.errors import FormatError, UsageError
-from packager.writers.elf_types import (
-    ELF_HEADER,
-    ELFOSABI_GNU,
+from packager.elf import (
     ET_REL,
+    HEADER,
     RELA,
     SECTION_HEADER,
+    SHT_NOBITS,
+    SHT_NULL,
+    SHT_RELA,
+    STB_LOCAL,
+    SYMBOL,
+)
+from packager.errors import FormatError, UsageError
+from packager.writers.elf_types import (
+    ELFOSABI_GNU,
     SHF_GNU_RETAIN,
     SHF_INFO_LINK,
     SHN_LORESERVE,
     SHT_GROUP,
     SHT_LLVM_ADDRSIG,
-    SHT_NOBITS,
-    SHT_NULL,
     SHT_REL,
-    SHT_RELA,
-    STB_LOCAL,
-    SYMBOL,
     Content,
     FilePart,
     Header,
@@ -214,7 +216,7 @@ def _added_headers(
 
 def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header]) -> None:
     """ELF header, contents in section order, section header table."""
-    position = ELF_HEADER.size
+    position = HEADER.size
     out.write(bytes(position))  # the header is filled in when the table's place is known
     table = []
     for header in headers:
@@ -234,8 +236,8 @@ def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header]) -> None:
     ident = b"\x7fELF\x02\x01\x01" + bytes([host.os_abi or ELFOSABI_GNU])  # GNU: SHF_GNU_RETAIN
     out.seek(0)
     out.write(
-        ELF_HEADER.pack(ident.ljust(16, b"\0"), ET_REL, host.machine, 1, 0, 0, position,
-                        host.flags, ELF_HEADER.size, 0, 0, SECTION_HEADER.size, len(headers),
+        HEADER.pack(ident.ljust(16, b"\0"), ET_REL, host.machine, 1, 0, 0, position,
+                        host.flags, HEADER.size, 0, 0, SECTION_HEADER.size, len(headers),
                         host.shstrtab)
     )  # fmt: skip
 

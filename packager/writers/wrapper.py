@@ -10,6 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
+from packager.elf import (
+    SHT_INIT_ARRAY,
+    SHT_PROGBITS,
+    STT_FUNC,
+    STT_OBJECT,
+)
 from packager.formats import offload_binary
 from packager.layouts import (
     BIN_DESC,
@@ -31,12 +37,8 @@ from packager.writers.elf_types import (
     SHF_WRITE,
     SHF_X86_64_LARGE,
     SHT_FINI_ARRAY,
-    SHT_INIT_ARRAY,
     SHT_NOTE,
-    SHT_PROGBITS,
     STB_GLOBAL,
-    STT_FUNC,
-    STT_OBJECT,
     STV_HIDDEN,
     FilePart,
     Relocation,
