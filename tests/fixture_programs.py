@@ -1,0 +1,111 @@
+"""Builds the programs of fixtures/ with the tools that their users have: omptool, gcc, clang-19."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from linking import link
+
+from omptool.installation import includedir, libdir
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+OMPTOOL = str(Path(sys.executable).parent / "omptool")
+X86_64 = "x86_64-pc-linux-gnu"
+NVPTX = "nvptx64-nvidia-cuda"
+CLANG = ("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}")
+WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
+
+
+def call(*command: object) -> None:
+    """Run a build step; a failure shows what it said."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+
+
+def lower(ir: Path, out: Path, *options: str, triple: str = X86_64) -> Path:
+    """Lower `ir` to `out`."""
+    call(OMPTOOL, "lower", ir, "--triple", triple, *options, "-o", out)
+    return out
+
+
+def compile_host(source: Path, out: Path, *flags: str) -> Path:
+    """Compile a host source, without a warning, at the optimisation level that users have."""
+    compiler = "g++" if source.suffix == ".cpp" else "gcc"
+    call(compiler, "-O2", *WARNINGS, f"-I{includedir()}", *flags, "-c", source, "-o", out)
+    return out
+
+
+def bundled(name: str, into: Path, *flags: str, host: str = "host", ir: str = "kernels") -> Path:
+    """A host source of fixture `name` with its kernels for the CPU: an object to link."""
+    source = next((FIXTURES / name).glob(f"{host}.c*"))
+    image = lower(FIXTURES / name / f"{ir}.ll", into / f"{ir}.so")
+    object_file = compile_host(source, into / f"{host}.o", *flags)
+    out = into / f"{host}-bundled.o"
+    # Only missing_kernel lacks something on purpose.
+    force = ("--force",) if name == "missing_kernel" else ()
+    call(OMPTOOL, "bundle", object_file, "--image", f"{X86_64}={image}", *force, "-o", out)
+    return out
+
+
+def runtime_flags() -> tuple[str, ...]:
+    """What a link with the runtime needs."""
+    return (f"-L{libdir()}", "-lomptarget")
+
+
+def build(name: str, into: Path, *flags: str, linker: str = "bfd") -> Path:
+    """The program of fixture `name`, linked by `linker`."""
+    builders = {"shared_library": _build_shared_library, "two_images": _build_two_images}
+    inputs = builders.get(name, _build_simple)(name, into, flags)
+    if name == "mixed_clang":
+        return _link_with_clang(inputs, into, flags)
+    runtime = ("-lstdc++",) if name == "global_ctor" else ()
+    return link(into / "app", *inputs, linker=linker, flags=(*flags, *runtime_flags(), *runtime))
+
+
+def _build_simple(name: str, into: Path, flags: tuple[str, ...]) -> list[Path]:
+    return [bundled(name, into, *_compile_flags(flags))]
+
+
+def _build_two_images(name: str, into: Path, flags: tuple[str, ...]) -> list[Path]:
+    ir = FIXTURES / name / "kernels.ll"
+    host = compile_host(FIXTURES / name / "host.c", into / "host.o", *_compile_flags(flags))
+    cpu = lower(ir, into / "kernels.so")
+    gpu = lower(ir, into / "kernels.ptx", "--cpu", "sm_75", triple=NVPTX)
+    images = ("--image", f"{X86_64}={cpu}", "--image", f"{NVPTX}:sm_75={gpu}")
+    call(OMPTOOL, "bundle", host, *images, "-o", into / "host-bundled.o")
+    return [into / "host-bundled.o"]
+
+
+def _build_shared_library(name: str, into: Path, flags: tuple[str, ...]) -> list[Path]:
+    library = bundled(name, into, "-fPIC", host="library", ir="library")
+    shared = ("-shared", "-Wl,-soname,libscale.so", *runtime_flags())
+    library = link(into / "libscale.so", library, flags=shared)
+    return [bundled(name, into, *_compile_flags(flags)), library]
+
+
+def _link_with_clang(inputs: list[Path], into: Path, flags: tuple[str, ...]) -> Path:
+    compiled = into / "compiled.o"
+    call(*CLANG, "-O2", "-c", FIXTURES / "mixed_clang" / "compiled.c", "-o", compiled)
+    call(*CLANG, *inputs, compiled, *flags, *runtime_flags(), "-o", into / "app")
+    return into / "app"
+
+
+def _compile_flags(link_flags: tuple[str, ...]) -> tuple[str, ...]:
+    return ("-fno-pie",) if "-no-pie" in link_flags else ("-fPIE",)
+
+
+def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `program` on the bundled runtime."""
+    paths = {"LD_LIBRARY_PATH": f"{program.parent}"}
+    return subprocess.run(
+        [OMPTOOL, "run", str(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | paths | environment,
+    )

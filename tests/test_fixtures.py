@@ -1,0 +1,134 @@
+"""The programs of fixtures/, built as users build them and run: they print their expected.txt."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from fixture_programs import CLANG, FIXTURES, NVPTX, OMPTOOL, build, call, lower, run
+from linking import LINKERS
+
+from omptool.installation import libdir
+
+PROGRAMS = sorted(path.parent.name for path in FIXTURES.glob("*/expected.txt"))
+# What one of their regions is there to show: that it falls back.
+FALL_BACK = {
+    "missing_kernel": "omptarget: region second runs on the host: the image for device 0 (host) "
+    "lacks it\n",
+    "mixed_clang": "omptarget: regions of LLVM's ABI are not offloaded by this version: they run "
+    "on the host\n",
+}
+# Constructors of device objects have no host version, and map_types is about moving data.
+DEVICE_ONLY = {"ctor_order", "map_types"}
+# These look at device addresses, or at host data while the device has newer.
+SEPARATE_MEMORY_ONLY = {"map_types", "pointer_mapping", "shared_library"}
+
+needs_clang = pytest.mark.skipif(not shutil.which("clang-19"), reason="clang-19 is not here")
+NAMES = [pytest.param(n, marks=[needs_clang] if n == "mixed_clang" else []) for n in PROGRAMS]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Builds each program once."""
+    built: dict[str, Path] = {}
+
+    def get(name: str) -> Path:
+        if name not in built:
+            built[name] = build(name, tmp_path_factory.mktemp(name))
+        return built[name]
+
+    return get
+
+
+def expected(name: str) -> str:
+    return (FIXTURES / name / "expected.txt").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_computes_on_the_device(program, name):
+    policy = "DEFAULT" if name in FALL_BACK else "MANDATORY"
+    done = run(program(name), OMP_TARGET_OFFLOAD=policy)
+    assert done.stdout == expected(name)
+    assert done.stderr == FALL_BACK.get(name, "")
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.values[0] not in DEVICE_ONLY])
+def test_it_computes_on_the_host(program, name):
+    done = run(program(name), OMP_TARGET_OFFLOAD="DISABLED")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert "on the device" not in done.stdout
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.values[0] not in SEPARATE_MEMORY_ONLY])
+def test_it_computes_where_memory_is_shared(program, name):
+    done = run(program(name), OMPTOOL_HOST_MEMORY="shared")
+    assert done.stdout == expected(name)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_computes_on_the_second_of_two_devices(program, name):
+    done = run(program(name), OMPTOOL_HOST_DEVICES="2", OMP_DEFAULT_DEVICE="1")
+    assert done.stdout == expected(name)
+    assert done.returncode == 0
+
+
+def test_a_missing_kernel_under_mandatory_is_named_and_fatal(program):
+    done = run(program("missing_kernel"), OMP_TARGET_OFFLOAD="MANDATORY")
+    assert done.returncode == -6
+    assert "second" in done.stderr
+    assert done.stdout == ""
+
+
+def test_it_runs_without_omptool_run(program):
+    environment = os.environ | {"LD_LIBRARY_PATH": str(libdir()), "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    command = [str(program("saxpy"))]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == expected("saxpy")
+
+
+@pytest.mark.parametrize("flags", [["-pie"], ["-no-pie"], ["-pie", "-Wl,--gc-sections"]])
+@pytest.mark.parametrize("linker", LINKERS)
+def test_every_linker_makes_a_program_that_runs(tmp_path, linker, flags):
+    done = run(build("saxpy", tmp_path, *flags, linker=linker), OMP_TARGET_OFFLOAD="MANDATORY")
+    assert done.stdout == expected("saxpy")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verify_finds_nothing_but_what_is_meant(program, name):
+    command = [OMPTOOL, "verify", str(program(name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if name == "missing_kernel":
+        assert done.returncode == 1
+        assert "second" in done.stdout
+    else:
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+IR = sorted(path.relative_to(FIXTURES) for path in FIXTURES.glob("*/*.ll"))
+
+
+@pytest.mark.parametrize("ir", IR, ids=str)
+def test_the_kernels_are_portable(tmp_path, ir):
+    ptx = lower(FIXTURES / ir, tmp_path / "kernels.ptx", "--cpu", "sm_75", triple=NVPTX)
+    if shutil.which("ptxas"):
+        call("ptxas", "-arch=sm_75", ptx, "-o", tmp_path / "kernels.cubin")
+
+
+@needs_clang
+@pytest.mark.parametrize("command", ["dump", "verify"])
+def test_clangs_program_is_read(tmp_path, command):
+    source = FIXTURES / "clang_saxpy" / "saxpy.c"
+    call(*CLANG, "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", tmp_path / "saxpy")
+    words = [OMPTOOL, command, str(tmp_path / "saxpy")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    if command == "dump":
+        assert "scale" in done.stdout
+        assert "_saxpy_" in done.stdout
