@@ -5,8 +5,9 @@ fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; "$@"; }
-[ -n "${NO_COLOR:-}" ] && say() { printf '\n$ %s\n' "$*"; "$@"; }
+bold='' plain=''
+[ -t 1 ] && [ -z "${NO_COLOR:-}" ] && bold=$'\033[1m' plain=$'\033[0m'
+say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
 
 cp "$fixtures"/two_images/kernels.ll "$fixtures"/two_images/host.c .
 say omptool lower kernels.ll --triple x86_64-pc-linux-gnu -o kernels.so
