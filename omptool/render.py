@@ -30,9 +30,11 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
     if parts.images:
         blocks.append(_block("images", _images(binary)))
         blocks += [_damage(image) for image in binary.images if image.contents.problem]
-    if parts.entries:
+    if parts.entries and binary.machine is None:
+        blocks.append(_block("symbols for a host", _symbols(binary)))
+    elif parts.entries:
         blocks.append(_block("entries", _entries(binary)))
-    if parts.descriptors:
+    if parts.descriptors and binary.machine is not None:
         blocks.append(_block("descriptors", _descriptors(binary)))
     return "\n".join(block for block in blocks if block)
 
@@ -98,6 +100,16 @@ def _entries(binary: FatBinary) -> list[dict[str, Any]]:
             **_states(states),
         }
         for entry, states in zip(binary.entries, entry_states(binary), strict=True)
+    ]
+
+
+def _symbols(binary: FatBinary) -> list[dict[str, Any]]:
+    """Of images without a host: what one could name in its entries."""
+    return [
+        {"image": image.index, "kind": symbol.kind, "name": symbol.name, "size": symbol.size}
+        for image in binary.images
+        for symbol in image.symbols
+        if symbol.listed
     ]
 
 

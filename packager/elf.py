@@ -88,6 +88,11 @@ class Section(NamedTuple):
         return self.type == SHT_PROGBITS and self.flags & wanted == wanted
 
     @property
+    def is_code(self) -> bool:
+        """Whether it holds instructions."""
+        return self.type == SHT_PROGBITS and bool(self.flags & SH_FLAGS.SHF_EXECINSTR)
+
+    @property
     def has_bytes(self) -> bool:
         """Whether the file holds its bytes."""
         return self.type not in (SHT_NULL, SHT_NOBITS)

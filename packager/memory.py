@@ -275,15 +275,14 @@ class LinkedSpace(Space):
                         at = piece.find(needle, at + 1)
 
     def code_targets(self, function: int) -> set[int]:
-        for size in (CODE_WINDOW, 16):  # a function at the very end of the code is short
-            offset = self.offset(function, size)
-            if offset is not None:
-                break
-        else:
-            return set()
-        code = self.elf.data.bytes(offset, size, "constructor")
+        code = b""
+        for section in self.elf.sections:
+            inside = function - section.address
+            if section.is_code and 0 <= inside < section.size:
+                size = min(CODE_WINDOW, section.size - inside)
+                code = self.elf.content(section).bytes(inside, size, "constructor")
         targets = set()
-        for at in range(size - 3):
+        for at in range(len(code) - 3):
             near = int.from_bytes(code[at : at + 4], "little", signed=True)
             targets.add(function + at + 4 + near)  # the end of an instruction that is RIP-relative
             targets.add(near)  # an immediate of position-dependent code

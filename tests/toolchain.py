@@ -1,0 +1,129 @@
+"""Inputs made by the compilers and linkers that users have; a missing one is a failure."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from omptool.cli import cli
+from packager.writers.bundle import bundle, parse_request
+
+INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
+X86_64 = "x86_64-pc-linux-gnu"
+NVPTX = "nvptx64-nvidia-cuda"
+CLANG = "clang-19"
+
+# One global and two kernels, on both sides in one order.
+HOST = """
+#include "omptarget.h"
+long table[4];
+void first(void *p) { *(int *)p = 1; }
+void second(void *p) { *(int *)p = 2; }
+OMPTARGET_GLOBAL(table);
+OMPTARGET_KERNEL(first);
+OMPTARGET_KERNEL(second);
+"""
+MAIN = """
+int main(void) {
+  void *base[1] = {table}, *begin[1] = {table};
+  int64_t size[1] = {sizeof table};
+  int32_t type[1] = {OMP_TGT_MAPTYPE_TO | OMP_TGT_MAPTYPE_FROM | OMP_TGT_MAPTYPE_FIRST_REF};
+  return __tgt_target(-1, (void *)first, 1, base, begin, size, type);
+}
+"""
+PTX = """// a kernel may be named in a comment: .visible .entry comment()
+.version 7.0
+.target sm_70
+.address_size 64
+	// .globl	first
+.visible .global .align 8 .b8 table[32];
+.visible .entry first(
+	.param .u64 first_param_0
+)
+{
+	ret;
+}
+.visible .entry second(
+	.param .u64 second_param_0
+)
+{
+	ret;
+}
+"""
+OPENMP = """
+double table[4];
+#pragma omp declare target to(table)
+int main(void) {
+  int y[64] = {0};
+#pragma omp target map(tofrom : y)
+  for (int i = 0; i < 64; i++) y[i] += (int)table[0];
+#pragma omp target teams distribute parallel for map(tofrom : y)
+  for (int i = 0; i < 64; i++) y[i] += 1;
+  return y[3] != 1;
+}
+"""
+
+
+def run(*command: object) -> str:
+    """What a tool prints; a failure shows what it said."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def compile_c(source: str, out: Path, *flags: str, compiler: str = "gcc") -> Path:
+    """Compile C source text to `out`; the flags say to what (-c, -shared, …)."""
+    text = out.with_name(out.name + ".c")
+    text.write_text(source)
+    run(compiler, "-O1", f"-I{INCLUDE}", text, *flags, "-o", out)
+    return out
+
+
+def device_image(source: str, out: Path) -> Path:
+    """A device image for the CPU: a shared object, with its own table if the source has entries."""
+    return compile_c(source, out, "-shared", "-fPIC")
+
+
+def clang_offload(source: str, out: Path, *flags: str) -> Path:
+    """Compile an OpenMP program with clang for the CPU as its device."""
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", *flags)
+    return compile_c(source, out, *flags, compiler=CLANG)
+
+
+def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
+    """The object `host` with `images` (target to file); faults are left in."""
+    requests = [parse_request(f"{target}={path}") for target, path in images.items()]
+    bundle(host, requests, "host", out, force=True)
+    return out
+
+
+def fake_runtime(folder: Path) -> Path:
+    """A libomptarget.so to link with: names and versions, no code behind them."""
+    names = ("__tgt_register_lib", "__tgt_unregister_lib", "__tgt_target")
+    source = "\n".join(f"void {name}(void) {{}}" for name in names)
+    script = folder / "versions.map"
+    script.write_text("OMPTARGET_4.5 { global: __tgt_*; };\n")
+    flags = ("-shared", "-fPIC", f"-Wl,--version-script={script}", "-Wl,-soname,libomptarget.so")
+    return compile_c(source, folder / "libomptarget.so", *flags)
+
+
+def linked(inputs: Sequence[Path], out: Path, *flags: str, runtime: Path) -> Path:
+    """Link objects with gcc."""
+    run("gcc", *inputs, *flags, "-Wl,--no-as-needed", runtime, "-o", out)
+    return out
+
+
+def stripped(path: Path) -> Path:
+    """A copy without symbol table."""
+    out = path.with_name(path.name + ".stripped")
+    run("strip", "-s", path, "-o", out)
+    return out
+
+
+def omptool(*arguments: object) -> Result:
+    """The command line, in this process."""
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
