@@ -1,0 +1,321 @@
+"""`omptool dump`: what it shows is what other tools see, in text and JSON, stripped or not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from toolchain import (
+    HOST,
+    MAIN,
+    NVPTX,
+    OPENMP,
+    PTX,
+    X86_64,
+    bundled,
+    clang_offload,
+    compile_c,
+    device_image,
+    fake_runtime,
+    linked,
+    omptool,
+    run,
+    stripped,
+)
+
+CLANG_FLAGS = {
+    "pie": ("-pie", "-fPIE"),
+    "no-pie": ("-no-pie",),
+    "shared": ("-shared", "-fPIC"),
+    "relr": ("-Wl,-z,pack-relative-relocs",),
+    "lld": ("-fuse-ld=lld",),
+    "object": ("-c",),
+}
+
+
+def dump(*arguments: object) -> list[dict[str, Any]]:
+    """The files of `dump --json`, checked against the schema."""
+    result = omptool("dump", "--json", *arguments)
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    schema = json.loads(files("omptool").joinpath("schemas/dump.json").read_text())
+    Draft202012Validator(schema).validate(document)
+    return list(document["files"])
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """host.o; image.so and image.ptx; bundled.o; program, program-nopie and library.so of it."""
+    folder = tmp_path_factory.mktemp("dump")
+    host = compile_c(HOST + MAIN, folder / "host.o", "-c", "-fPIC")
+    image = device_image(HOST, folder / "image.so")
+    ptx = folder / "image.ptx"
+    ptx.write_text(PTX)
+    out = bundled(host, folder / "bundled.o", {X86_64: image, f"{NVPTX}:sm_70": ptx})
+    runtime = fake_runtime(folder)
+    linked([out], folder / "program", runtime=runtime)
+    linked([out], folder / "program-nopie", "-no-pie", runtime=runtime)
+    linked([out], folder / "library.so", "-shared", runtime=runtime)
+    return folder
+
+
+def addresses(path: Path) -> dict[str, int]:
+    """Symbol to address, by nm."""
+    rows = (line.split() for line in run("nm", path).splitlines())
+    return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
+
+
+@pytest.mark.parametrize("name", ["program", "program-nopie", "library.so"])
+@pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
+def test_what_omptool_bundled(work: Path, name: str, strip: bool) -> None:
+    path = stripped(work / name) if strip else work / name
+    (file,) = dump("--hash", path)
+    symbols = addresses(work / name)
+    kind = "shared" if name == "library.so" else "executable"
+    assert file["host"] == {"machine": "x86_64", "type": kind}
+    assert file["abi"] == "interface"
+
+    data = path.read_bytes()
+    for image, source in zip(file["images"], ("image.so", "image.ptx"), strict=True):
+        expected = (work / source).read_bytes()
+        assert data[image["offset"] : image["offset"] + image["size"]] == expected
+        assert image["sha256"] == hashlib.sha256(expected).hexdigest()
+        assert image["address"] == symbols[f".omptool.image.{image['index']}"]
+        assert image["container"] == "omptool"
+    described = [(i["kind"], i["triple"], i["arch"], i["kernels"]) for i in file["images"]]
+    assert described == [
+        ("elf", X86_64, None, ["first", "second"]),
+        ("ptx", NVPTX, "sm_70", ["first", "second"]),
+    ]
+
+    for index, (entry, name_) in enumerate(
+        zip(file["entries"], ("table", "first", "second"), strict=True)
+    ):
+        assert (entry["index"], entry["name"], entry["flags"]) == (index, name_, None)
+        assert entry["address"] == symbols[name_]
+        assert entry["symbol"] in ((None, name_) if strip else (name_,))
+        assert entry["images"] == ["present", "present"]
+    assert [(e["kind"], e["size"]) for e in file["entries"]] == [
+        ("global", 32),
+        ("kernel", 0),
+        ("kernel", 0),
+    ]
+
+    (descriptor,) = file["descriptors"]
+    assert descriptor["address"] == symbols[".omptool.descriptor"]
+    assert descriptor["images"] == [0, 1]
+    assert descriptor["entries"] == {
+        "begin": symbols["__start_omptarget_entries"],
+        "end": symbols["__stop_omptarget_entries"],
+    }
+    by = descriptor["registered_by"]
+    assert by == ".init_array[0]" if strip else by == "_GLOBAL__A_000000_OPENMPTGT"
+
+
+def test_an_object_has_offsets_but_no_addresses(work: Path) -> None:
+    (file,) = dump(work / "bundled.o")
+    assert file["host"] == {"machine": "x86_64", "type": "object"}
+    assert [image["address"] for image in file["images"]] == [None, None]
+    assert [entry["address"] for entry in file["entries"]] == [None] * 3
+    assert [entry["symbol"] for entry in file["entries"]] == ["table", "first", "second"]
+    (descriptor,) = file["descriptors"]
+    assert (descriptor["address"], descriptor["entries"]) == (None, None)
+    assert descriptor["images"] == [0, 1]
+    assert descriptor["registered_by"] == "_GLOBAL__A_000000_OPENMPTGT"
+
+
+def test_the_wrapper_alone(work: Path, tmp_path: Path) -> None:
+    out = tmp_path / "wrapper.o"
+    image = f"{X86_64}={work / 'image.so'}"
+    result = omptool("emit", "--image", image, "--entries", "auto", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    (file,) = dump(out)
+    assert [entry["name"] for entry in file["entries"]] == ["table", "first", "second"]
+    assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0]]
+
+
+@pytest.mark.parametrize("flags", CLANG_FLAGS.values(), ids=CLANG_FLAGS)
+@pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
+def test_what_clang_made(tmp_path: Path, flags: tuple[str, ...], strip: bool) -> None:
+    path = clang_offload(OPENMP, tmp_path / "program", *flags)
+    symbols = addresses(path)
+    if strip and "-c" not in flags:  # an object without symbols cannot be linked
+        path = stripped(path)
+    (file,) = dump(path)
+    assert file["abi"] == "llvm-19"
+    (image,) = file["images"]
+    assert (image["container"], image["kind"], image["triple"]) == ("offload-binary", "elf", X86_64)
+    table, *kernels = file["entries"]
+    assert (table["name"], table["kind"], table["size"]) == ("table", "global", 32)
+    assert [kernel["kind"] for kernel in kernels] == ["kernel", "kernel"]
+    for entry in file["entries"]:
+        assert (entry["flags"], entry["images"]) == (0, ["present"])
+    if "-c" in flags:
+        assert file["descriptors"] == []
+        return
+    for kernel in kernels:
+        assert kernel["address"] == symbols[f".{kernel['name']}.region_id"]
+    (descriptor,) = file["descriptors"]
+    assert descriptor["address"] == symbols[".omp_offloading.descriptor"]
+    assert descriptor["entries"]["begin"] == symbols["__start_omp_offloading_entries"]
+    assert descriptor["registered_by"].startswith(
+        ".init_array[" if strip else ".omp_offloading.descriptor_reg"
+    )
+
+
+def listed_by_llvm(path: Path) -> list[tuple[str, str, str]]:
+    """Kind, arch and triple of each image, by llvm-objdump."""
+    text = run("llvm-objdump-19", "--offloading", path)
+    rows = re.findall(r"kind +(\S+)\narch *(\S*)\ntriple +(\S+)", text)
+    return [(kind, arch, triple) for kind, arch, triple in rows]
+
+
+@pytest.mark.parametrize("container", ["program", "object", "packed"])
+def test_images_are_those_that_llvm_lists(work: Path, tmp_path: Path, container: str) -> None:
+    path = tmp_path / "file"
+    if container == "packed":
+        one, other = (f"triple={X86_64}", f"triple={NVPTX},arch=sm_70")
+        object_file = tmp_path / "image.o"  # the packager goes by the suffix
+        object_file.write_bytes((work / "image.so").read_bytes())
+        text = tmp_path / "image.s"
+        text.write_text(PTX)
+        images = (f"--image=file={object_file},{one}", f"--image=file={text},{other}")
+        run("clang-offload-packager-19", "-o", path, *images)
+    else:
+        clang_offload(OPENMP, path, *(("-c",) if container == "object" else ()))
+    (file,) = dump(path)
+    ours = [(i["kind"], i["arch"] or "", i["triple"]) for i in file["images"]]
+    assert ours == listed_by_llvm(path) != []
+
+
+@pytest.mark.parametrize(("name", "kind"), [("image.so", "elf"), ("image.ptx", "ptx")])
+def test_a_bare_image_has_no_host(work: Path, name: str, kind: str) -> None:
+    (file,) = dump(work / name)
+    assert file["host"] is None
+    (image,) = file["images"]
+    assert (image["container"], image["kind"], image["offset"]) == ("bare", kind, 0)
+    assert image["kernels"] == ["first", "second"]
+    assert file["entries"] == file["descriptors"] == []
+    text = omptool("dump", work / name).stdout
+    assert "device images without a host" in text
+    assert re.search(r"global +table +32\n", text)
+
+
+def test_text(work: Path) -> None:
+    text = omptool("dump", work / "program").stdout
+    assert text.startswith(f"{work / 'program'}: x86_64 executable, ABI interface\nimages:\n")
+    assert re.search(r"\n +1 +omptool +ptx +nvptx64-nvidia-cuda +sm_70 +\d+ +0x\w+ +0x\w+\n", text)
+    assert re.search(r"\n +0 +global +table +0x\w+ +table +32 +present +present\n", text)
+    assert re.search(r"\n +0 +0x\w+ +0x\w+ +0, 1 +0x\w+\.\.0x\w+ +_GLOBAL__A_000000_O", text)
+
+
+@pytest.mark.parametrize("part", ["images", "entries", "descriptors"])
+def test_parts(work: Path, part: str) -> None:
+    text = omptool("dump", f"--{part}", work / "program").stdout
+    shown = [name for name in ("images", "entries", "descriptors") if f"\n{name}:\n" in text]
+    assert shown == [part]
+
+
+def test_no_offload_code(tmp_path: Path) -> None:
+    plain = compile_c("int main(void) { return 0; }", tmp_path / "plain")
+    result = omptool("dump", plain)
+    assert (result.exit_code, result.stdout) == (0, f"{plain}: no offload code\n")
+    (file,) = dump(plain)
+    assert (file["images"], file["entries"], file["descriptors"]) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("section", "what"),
+    [
+        ("llvm_offload_entries", "offload entries of LLVM 21 or later"),
+        ("__CLANG_OFFLOAD_BUNDLE__openmp-nvptx64", "a clang-offload-bundler bundle"),
+        (".hip_fatbin", "a HIP fat binary"),
+        (".nv_fatbin", "a CUDA fat binary"),
+        (".gnu.offload_vars", "GCC's offload tables"),
+    ],
+)
+def test_what_is_not_read_is_said(tmp_path: Path, section: str, what: str) -> None:
+    source = f'__attribute__((section("{section}"))) long x = 1; int main(void) {{ return 0; }}'
+    path = compile_c(source, tmp_path / "other")
+    for command in ("dump", "verify"):
+        result = omptool(command, path)
+        assert result.exit_code == 2
+        assert f"Error: {path}: section {section} is {what}" in result.stderr
+        assert "no offload code" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"", "is empty", id="empty"),
+        pytest.param(b"int main;\n", "is neither an ELF file nor a device image", id="text"),
+        pytest.param(b"!<arch>\n", "is an archive", id="archive"),
+        pytest.param(b"CCOB\x03\0", "is a compressed clang-offload-bundler bundle", id="ccob"),
+        pytest.param(b"\x7fELF", "is not 64-bit little-endian", id="elf-4-bytes"),
+        pytest.param(b"\x7fELF\x01\x01" + bytes(60), "is not 64-bit little-endian", id="elf32"),
+        pytest.param(b"\x7fELF\x02\x01" + bytes(60), "has no section headers", id="no-sections"),
+    ],
+)
+def test_a_bad_file_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:
+    bad = tmp_path / "bad"
+    bad.write_bytes(content)
+    result = omptool("dump", bad)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"Error: {bad}: ")
+    assert message in line
+
+
+def test_names_from_a_file_cannot_control_the_terminal(work: Path, tmp_path: Path) -> None:
+    source = HOST.replace("OMPTARGET_KERNEL(first)", r'OMPTARGET_ENTRY("a\033[31m\nb", first, 0)')
+    path = compile_c(source, tmp_path / "names.o", "-c")
+    result = omptool("dump", path)
+    assert r"a\x1b[31m\nb" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_a_damaged_image_is_listed_with_its_fault(work: Path, tmp_path: Path) -> None:
+    host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c")
+    cut = tmp_path / "cut.so"
+    cut.write_bytes((work / "image.so").read_bytes()[:3000])
+    path = bundled(host, tmp_path / "bundled.o", {X86_64: cut})
+    (file,) = dump(path)
+    (image,) = file["images"]
+    assert image["size"] == 3000
+    assert "runs past the end" in image["problem"]
+    assert [entry["images"] for entry in file["entries"]] == [["unknown"]] * 3
+    assert "image 0: " in omptool("dump", path).stdout
+
+
+def test_images_that_only_a_descriptor_knows(work: Path, tmp_path: Path) -> None:
+    """A host that writes its descriptor itself, with the image in .rodata."""
+    source = (
+        HOST
+        + MAIN
+        + f"""
+extern __tgt_offload_entry __start_omptarget_entries[], __stop_omptarget_entries[];
+extern char image[], image_end[];
+__asm__(".section .rodata\\n.balign 16\\nimage: .incbin \\"{work / "image.so"}\\"\\nimage_end:\\n"
+        ".text\\n");
+static __tgt_device_image images[] = {{
+  {{image, image_end, __start_omptarget_entries, __stop_omptarget_entries}}}};
+static __tgt_bin_desc descriptor = {{
+  1, images, __start_omptarget_entries, __stop_omptarget_entries}};
+__attribute__((constructor)) static void start(void) {{ __tgt_register_lib(&descriptor); }}
+"""
+    )
+    host = compile_c(source, tmp_path / "host.o", "-c", "-fPIC")
+    program = linked([host], tmp_path / "program", runtime=fake_runtime(tmp_path))
+    for path in (program, stripped(program)):
+        (file,) = dump(path)
+        (image,) = file["images"]
+        assert (image["container"], image["triple"], image["kind"]) == ("raw", None, "elf")
+        assert [entry["images"] for entry in file["entries"]] == [["present"]] * 3
+        assert omptool("verify", path).exit_code == 0
