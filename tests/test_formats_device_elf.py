@@ -1,0 +1,102 @@
+"""ELF images: what is exported, what their table lists, and GPUs' headers."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from toolchain import HOST, OPENMP, clang_offload, compile_c, device_image
+
+from packager.formats import amdgpu, device_elf
+from packager.load import load
+from packager.model import Contents
+from packager.reader import Reader
+
+MACHINE_AT, FLAGS_AT, ABI_VERSION_AT = 18, 48, 8
+EM_CUDA, EM_AMDGPU = 190, 224
+
+
+def inspect(path: Path) -> Contents:
+    return device_elf.inspect(Reader(path.read_bytes()))
+
+
+def test_a_table_says_what_counts(tmp_path: Path) -> None:
+    contents = inspect(device_image(HOST + "int helper(void) { return 1; }", tmp_path / "image.so"))
+    assert [(s.name, s.kind, s.size) for s in contents.table or ()] == [
+        ("table", "global", 32),
+        ("first", "kernel", 0),
+        ("second", "kernel", 0),
+    ]
+    assert {s.name: s.listed for s in contents.symbols} == {
+        "table": True,
+        "first": True,
+        "second": True,
+        "helper": False,
+    }
+
+
+def test_a_record_without_address_is_absent(tmp_path: Path) -> None:
+    source = HOST + 'OMPTARGET_ENTRY("third", 0, 0);'
+    contents = inspect(device_image(source, tmp_path / "image.so"))
+    assert [s.name for s in contents.table or ()] == ["table", "first", "second"]
+
+
+def test_without_a_table_exports_count(tmp_path: Path) -> None:
+    source = "int value[3]; static int hidden; void kernel(void) { hidden = value[0]; }"
+    contents = inspect(device_image(source, tmp_path / "image.so"))
+    assert contents.table is None
+    assert {(s.name, s.kind, s.size) for s in contents.symbols} == {
+        ("value", "global", 12),
+        ("kernel", "kernel", 0),
+    }
+
+
+def test_images_that_are_not_linked_yet(tmp_path: Path) -> None:
+    """Clang's objects hold device code as it was compiled: an ELF object."""
+    (image,) = load(clang_offload(OPENMP, tmp_path / "program.o", "-c")).images
+    assert [symbol.kind for symbol in image.table or ()] == ["global", "kernel", "kernel"]
+
+
+def as_machine(source: Path, machine: int, flags: int, abi_version: int) -> bytes:
+    """A fake GPU image: a CPU's, with another machine in its header."""
+    data = bytearray(source.read_bytes())
+    struct.pack_into("<H", data, MACHINE_AT, machine)
+    struct.pack_into("<I", data, FLAGS_AT, flags)
+    data[ABI_VERSION_AT] = abi_version
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("machine", "flags", "abi_version", "kind", "arch"),
+    [
+        pytest.param(EM_CUDA, 0x00500550, 7, "cubin", "sm_80", id="cuda-v1"),
+        pytest.param(EM_CUDA, 0x06005A04, 8, "cubin", "sm_90", id="cuda-v2"),
+        pytest.param(EM_AMDGPU, 0x53F, 2, "amdgcn", "gfx90a", id="gfx90a"),
+        pytest.param(EM_AMDGPU, 0x73F, 2, "amdgcn", "gfx90a:xnack+", id="gfx90a-xnack"),
+        pytest.param(EM_AMDGPU, 0x62F, 2, "amdgcn", "gfx906:xnack-", id="gfx906-no-xnack"),
+        pytest.param(EM_AMDGPU, 0x0FF, 2, "amdgcn", None, id="unknown-gfx"),
+    ],
+)
+def test_gpus(
+    tmp_path: Path, machine: int, flags: int, abi_version: int, kind: str, arch: str | None
+) -> None:
+    source = device_image("void kernel(void) {}", tmp_path / "image.so")
+    image = tmp_path / "image.bin"
+    image.write_bytes(as_machine(source, machine, flags, abi_version))
+    binary = load(image)
+    assert binary.machine is None
+    (found,) = binary.images
+    assert (found.kind, found.contents.arch) == (kind, arch)
+
+
+def test_processors_are_spelled_once() -> None:
+    assert len(set(amdgpu.ARCHES.values())) == len(amdgpu.ARCHES)
+
+
+def test_a_host_library_is_no_device_image(tmp_path: Path) -> None:
+    """It has a table as an image has, but calls the runtime."""
+    call = "void use(void) { __tgt_target(-1, (void *)first, 0, 0, 0, 0, 0); }"
+    library = compile_c(HOST + call, tmp_path / "library.so", "-shared", "-fPIC")
+    assert load(library).type == "shared"
+    assert load(device_image(HOST, tmp_path / "image.so")).type is None
