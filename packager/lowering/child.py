@@ -31,12 +31,19 @@ class Limits:
 
     def apply(self) -> None:
         """Take effect on the calling process, for good."""
-        resource.setrlimit(resource.RLIMIT_AS, (self.memory, self.memory))
-        resource.setrlimit(resource.RLIMIT_CPU, (self.cpu_seconds, self.cpu_seconds))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _restrict(resource.RLIMIT_AS, self.memory)
+        _restrict(resource.RLIMIT_CPU, self.cpu_seconds)
+        _restrict(resource.RLIMIT_CORE, 0)
 
 
 LIMITS = Limits()
+
+
+def _restrict(what: int, limit: int) -> None:
+    _, hard = resource.getrlimit(what)
+    if hard != resource.RLIM_INFINITY:  # the user has a limit already, which only root may raise
+        limit = min(limit, hard)
+    resource.setrlimit(what, (limit, limit))
 
 
 def run_worker(request: Request, shown: str, directory: Path, limits: Limits = LIMITS) -> Answer:

@@ -1,0 +1,59 @@
+"""Shell completion: commands, options and values, as the shells themselves ask for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from omptool.cli import COMMANDS
+
+OMPTOOL = Path(sys.executable).parent / "omptool"
+ENVIRONMENT = os.environ | {"PATH": f"{OMPTOOL.parent}:{os.environ['PATH']}"}
+
+
+def in_bash(*words: str) -> list[str]:
+    """What bash would offer for the last of `words`, after the line that README documents."""
+    script = f"""
+eval "$(_OMPTOOL_COMPLETE=bash_source omptool)"
+COMP_WORDS=({" ".join(f"'{word}'" for word in words)})
+COMP_CWORD={len(words) - 1}
+_omptool_completion omptool
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    command = ["bash", "--norc", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    assert "not found" not in done.stderr, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["omptool", ""], list(COMMANDS)),
+        (["omptool", "de"], ["devices"]),
+        (["omptool", "--v"], ["--version"]),
+        (["omptool", "lower", "--e"], ["--entry", "--emit"]),
+        (["omptool", "lower", "--emit", ""], ["image", "asm", "obj", "bc"]),
+        (["omptool", "bundle", "--for"], ["--force"]),
+        (["omptool", "verify", "--json", "--st"], ["--strict"]),
+    ],
+)
+def test_bash_completes(words, offered):
+    assert sorted(in_bash(*words)) == sorted(offered)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_a_script(tmp_path, shell):
+    environment = ENVIRONMENT | {"_OMPTOOL_COMPLETE": f"{shell}_source"}
+    command = [str(OMPTOOL)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert "_OMPTOOL_COMPLETE" in done.stdout
+    if shutil.which(shell):
+        script = tmp_path / "completion"
+        script.write_text(done.stdout)
+        subprocess.run([shell, "-n", str(script)], check=True)
