@@ -8,7 +8,7 @@ from pathlib import Path
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import Symbol, SymbolTableSection
 
 TABLE_RECORD = struct.Struct("<QQQ")
 
@@ -50,7 +50,7 @@ def entry_table(path: Path) -> list[tuple[str, int]]:
         return rows
 
 
-def _dynamic_symbols(path: Path):
+def _dynamic_symbols(path: Path) -> list[Symbol]:
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".dynsym")
         assert isinstance(section, SymbolTableSection)

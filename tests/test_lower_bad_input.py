@@ -221,20 +221,22 @@ def test_limits_end_what_would_take_all_memory(tmp_path):
         lower(source, tmp_path / "out", Target(X86_64), limits=Limits(memory=600 << 20))
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_flipped_and_cut_bitcode_is_refused_or_lowered(tmp_path, seed):
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", ["in.ll", "in.bc"])
+def test_flipped_and_cut_ir_is_refused_or_lowered(tmp_path, name, seed):
     """Whatever LLVM makes of it, nothing but an image or one line comes out."""
     chance = random.Random(seed)
-    attempt(tmp_path, SAXPY, "--emit", "bc")
-    data = bytearray((tmp_path / "out").read_bytes())
-    (tmp_path / "out").unlink()
+    data = bytearray(SAXPY.encode())
+    if name == "in.bc":
+        attempt(tmp_path, SAXPY, "--emit", "bc")
+        data = bytearray((tmp_path / "out").read_bytes())
+        (tmp_path / "out").unlink()
     if seed % 3 == 0:
         del data[chance.randrange(4, len(data)) :]
     for _ in range(1 + seed % 4):
         data[chance.randrange(4, len(data))] ^= 1 << chance.randrange(8)
-    result = attempt(tmp_path, bytes(data), name="in.bc")
+    result = attempt(tmp_path, bytes(data), name=name)
     if result.exit_code:
-        one_line(result, tmp_path / "out", result.exit_code)
-        assert result.exit_code == 2
+        one_line(result, tmp_path / "out")
     else:
         assert (tmp_path / "out").stat().st_size
