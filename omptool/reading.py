@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
-
+from omptool.console import echo
 from packager.errors import PackagerError
 from packager.load import load
 from packager.model import FatBinary
@@ -43,7 +42,7 @@ class Files:
 
     def _report(self, path: Path, message: str) -> None:
         self.errors.append({"path": str(path), "message": message})
-        click.echo(f"Error: {shown(path)}: {message}", err=True)
+        echo(f"Error: {shown(path)}: {message}", err=True)
 
 
 def shown(path: Path | str) -> str:

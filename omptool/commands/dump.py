@@ -6,11 +6,14 @@ from pathlib import Path
 
 import click
 
+from omptool.console import echo
 from omptool.reading import Files
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
+)
 @click.option("--images", is_flag=True, help="Show the images.")
 @click.option("--entries", is_flag=True, help="Show the entries and how they stand in each image.")
 @click.option("--descriptors", is_flag=True, help="Show what is registered, and by what.")
@@ -26,7 +29,7 @@ def command(
     hashed: bool,
     as_json: bool,
 ) -> None:
-    """Show the device images, offload entries and descriptors in FILE….
+    """Show the device images, offload entries and descriptors in FILE....
 
     FILE is an object, executable, shared library, OffloadBinary or bare device image; stripped
     ones are read too. Kinds and archs are those of the images' bytes. Without --images,
@@ -38,10 +41,10 @@ def command(
 
     found = Files(files, hashed=hashed)
     if as_json:
-        click.echo(render.dump_json(list(found), found.errors))
+        echo(render.dump_json(list(found), found.errors))
     else:
         everything = not (images or entries or descriptors)
         parts = render.Parts(images or everything, entries or everything, descriptors or everything)
         for number, binary in enumerate(found):
-            click.echo(("\n" if number else "") + render.dump_text(binary, parts))
+            echo(("\n" if number else "") + render.dump_text(binary, parts))
     ctx.exit(2 if found.failed else 0)

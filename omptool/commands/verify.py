@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from omptool.console import echo
 from omptool.errors import reported
 from omptool.reading import Files
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option("--select", metavar="CODES", default="", help="Check only these, e.g. OMP105,OMP109.")
 @click.option("--ignore", metavar="CODES", default="", help="Leave these checks out.")
 @click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
@@ -27,7 +28,7 @@ def command(
     as_json: bool,
     explain: str | None,
 ) -> None:
-    """Check entries and device images in FILE… against each other.
+    """Check entries and device images in FILE... against each other.
 
     Each finding has a code, a severity and a hint; --explain says more about a code.
 
@@ -39,11 +40,11 @@ def command(
 
     with reported("verify"):
         if explain:
-            click.echo(f"{explain}: {checks.explain(explain)}")
+            echo(f"{explain}: {checks.explain(explain)}")
             ctx.exit(0)
         codes = checks.selected(_codes(select), _codes(ignore))
     if not files:
-        raise click.UsageError("Missing argument 'FILE…'.")
+        raise click.UsageError("Missing argument 'FILE...'.")
     found = Files(files)
     fatal = {"error", "warning"} if strict else {"error"}
     results = []
@@ -51,9 +52,9 @@ def command(
         findings = checks.verify(binary, codes) if codes else []
         results.append((binary, findings))
         if not as_json:
-            click.echo(render.verify_text(binary, findings, codes))
+            echo(render.verify_text(binary, findings, codes))
     if as_json:
-        click.echo(render.verify_json(results, codes, found.errors))
+        echo(render.verify_json(results, codes, found.errors))
     is_wanting = any(finding.severity in fatal for _, all_ in results for finding in all_)
     ctx.exit(2 if found.failed else 1 if is_wanting else 0)
 

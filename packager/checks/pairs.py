@@ -125,7 +125,7 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
 
     No region can run it. By itself that is harmless, but together with a missing entry (OMP105) it
     tells of a renamed kernel or of an image that is older than the host. Functions of clang's
-    images count only if they are named as kernels are (`__omp_offloading_…`).
+    images count only if they are named as kernels are (`__omp_offloading_...`).
 
     Cure: rebuild image and host from the same sources, or name the kernels with `lower --entry`.
     """

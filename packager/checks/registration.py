@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from packager.model import Descriptor, EntryTable, FatBinary, Finding
+from packager.model import Abi, Descriptor, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
 
 REGISTER = "__tgt_register_lib"
-HINT = (
-    "link with `omptool bundle` of the object, or with clang and its offload flags "
-    "(-fopenmp-targets= or --offload-arch=) at the link too"
-)
+BUNDLE = "put the device images into the object with `omptool bundle` and link the result"
+CLANG = "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too"
 
 
 def unregistered(binary: FatBinary) -> Iterator[Finding]:
@@ -35,7 +33,8 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
         count = sum(needs_device(entry) for entry in table.entries)
         if count and not _is_covered(table, binary):
             what = f"{_entries(count)} in {table.section} but no descriptor registers them"
-            yield Finding("OMP101", "error", f"{what}: every region runs on the host", HINT)
+            message = f"{what}: every region runs on the host"
+            yield Finding("OMP101", "error", message, _hint(table.abi))
     for descriptor in binary.descriptors:
         yield from _registration(descriptor, binary)
 
@@ -45,7 +44,11 @@ def _not_yet(binary: FatBinary) -> Iterator[Finding]:
     if count:
         when = "at the link by clang" if binary.images else "when it is bundled with its images"
         message = f"an object with {_entries(count)}, to be registered {when}"
-        yield Finding("OMP101", "info", message, HINT)
+        yield Finding("OMP101", "info", message, _hint(binary.abi))
+
+
+def _hint(abi: Abi | None) -> str:
+    return CLANG if (abi or "").startswith("llvm") else BUNDLE
 
 
 def _entries(count: int) -> str:
@@ -59,14 +62,14 @@ def _is_covered(table: EntryTable, binary: FatBinary) -> bool:
 def _registration(descriptor: Descriptor, binary: FatBinary) -> Iterator[Finding]:
     where = f"the descriptor at {_place(descriptor)}"
     if not descriptor.images:
-        yield Finding("OMP101", "error", f"{where} has no device image", HINT)
+        yield Finding("OMP101", "error", f"{where} has no device image", _hint(binary.abi))
     elif descriptor.registered_by is None:
         if any(name.startswith(REGISTER) for name in binary.imports):
             message = f"no constructor was found that registers {where}"
             yield Finding("OMP101", "warning", message, "check that it is registered otherwise")
         else:
             message = f"{where} is never registered: the file does not call {REGISTER}"
-            yield Finding("OMP101", "error", message, HINT)
+            yield Finding("OMP101", "error", message, _hint(binary.abi))
 
 
 def _place(descriptor: Descriptor) -> str:

@@ -58,6 +58,8 @@ def find(
 
     `tables` are the (begin, end) of its entry sections, `images` the addresses of device images.
     """
+    if not tables and not images:
+        return []  # nothing that could lead to one
     begins, ends = {begin for begin, _ in tables}, {end for _, end in tables}
     candidates = set()
     records = set()
