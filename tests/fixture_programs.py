@@ -58,12 +58,17 @@ def runtime_flags() -> tuple[str, ...]:
 
 def build(name: str, into: Path, *flags: str, linker: str = "bfd") -> Path:
     """The program of fixture `name`, linked by `linker`."""
-    builders = {"shared_library": _build_shared_library, "two_images": _build_two_images}
+    builders = {
+        "shared_library": _build_shared_library,
+        "two_images": _build_two_images,
+        "unloaded_library": _build_unloaded_library,
+    }
     inputs = builders.get(name, _build_simple)(name, into, flags)
     if name == "mixed_clang":
         return _link_with_clang(inputs, into, flags)
-    runtime = ("-lstdc++",) if name == "global_ctor" else ()
-    return link(into / "app", *inputs, linker=linker, flags=(*flags, *runtime_flags(), *runtime))
+    libraries = {"global_ctor": (*runtime_flags(), "-lstdc++"), "unloaded_library": ()}
+    wanted = libraries.get(name, runtime_flags())
+    return link(into / "app", *inputs, linker=linker, flags=(*flags, *wanted))
 
 
 def _build_simple(name: str, into: Path, flags: tuple[str, ...]) -> list[Path]:
@@ -81,10 +86,19 @@ def _build_two_images(name: str, into: Path, flags: tuple[str, ...]) -> list[Pat
 
 
 def _build_shared_library(name: str, into: Path, flags: tuple[str, ...]) -> list[Path]:
-    library = bundled(name, into, "-fPIC", host="library", ir="library")
+    return [bundled(name, into, *_compile_flags(flags)), _library(into)]
+
+
+def _build_unloaded_library(name: str, into: Path, flags: tuple[str, ...]) -> list[Path]:
+    _library(into)
+    host = FIXTURES / name / "host.c"
+    return [compile_host(host, into / "host.o", *_compile_flags(flags))]
+
+
+def _library(into: Path) -> Path:
+    library = bundled("shared_library", into, "-fPIC", host="library", ir="library")
     shared = ("-shared", "-Wl,-soname,libscale.so", *runtime_flags())
-    library = link(into / "libscale.so", library, flags=shared)
-    return [bundled(name, into, *_compile_flags(flags)), library]
+    return link(into / "libscale.so", library, flags=shared)
 
 
 def _link_with_clang(inputs: list[Path], into: Path, flags: tuple[str, ...]) -> Path:
