@@ -14,7 +14,7 @@ from pathlib import Path
 
 from measure import Measured, compare
 
-KERNEL = 'define void @k(ptr %p) {\n  store i32 1, ptr %p\n  ret void\n}\n'
+KERNEL = "define void @k(ptr %p) {\n  store i32 1, ptr %p\n  ret void\n}\n"
 HOST = "void k(int *p) { *p = 1; }\nint main(void) { return 0; }\n"
 
 
@@ -46,7 +46,7 @@ def fresh(path: Path) -> None:
 
 
 def make_image(work: Path, mib: int) -> Path:
-    """A real device image of `mib` MiB: a lowered kernel and, after it, bytes that don't compress."""
+    """A real device image: a lowered kernel and, after it, `mib` MiB that don't compress."""
     image = work / "kernel.so"
     (work / "kernel.ll").write_text(KERNEL)
     lower = ["omptool", "lower", work / "kernel.ll", "--triple", "x86_64-pc-linux-gnu", "-o", image]

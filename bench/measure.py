@@ -1,11 +1,9 @@
-"""Times whole commands in turn (A B A B ...), so that a machine whose speed drifts treats all alike."""
+"""Times whole commands in turn (A B A B ...), so that a machine's drift treats all alike."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -24,14 +22,32 @@ class Measured:
     def run(self) -> None:
         """One run, counted. Raises SystemExit when the command fails."""
         self.prepare()
-        start = time.perf_counter()
-        with subprocess.Popen(self.command, stdout=subprocess.DEVNULL) as process:
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            sys.exit(f"{self.name} failed with {process.returncode}: {' '.join(self.command)}")
-        self.wall.append(time.perf_counter() - start)
-        self.peak.append(usage.ru_maxrss / 1024)
+        wall, peak = figures(self.command)
+        self.wall.append(wall)
+        self.peak.append(peak)
+
+
+# A process starts with its parent's peak memory on its account, so a small one starts the command.
+STARTER = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+wall = time.perf_counter() - start
+print(code, wall, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+def figures(command: Sequence[str]) -> tuple[float, float]:
+    """Run a command: its seconds, and its peak memory in MiB (of some 10 upwards).
+
+    Raises SystemExit when it fails.
+    """
+    starter = [sys.executable, "-I", "-S", "-c", STARTER, *command]
+    done = subprocess.run(starter, stdout=subprocess.PIPE, text=True, check=True)
+    code, wall, peak = done.stdout.split()
+    if code != "0":
+        sys.exit(f"exit code {code}: {' '.join(command)}")
+    return float(wall), int(peak) / 1024
 
 
 def compare(commands: Sequence[Measured], runs: int) -> str:
@@ -55,5 +71,5 @@ def compare(commands: Sequence[Measured], runs: int) -> str:
         )
         for c in commands
     ]
-    headers = ("command", "wall s", "range", "peak MiB", f"wall, × {base.name}")
+    headers = ("command", "wall s", "range", "peak MiB", f"wall / {base.name}")
     return tabulate(rows, headers=headers, disable_numparse=True)

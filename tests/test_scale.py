@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from linking import LINKERS, link
+from measure import figures
 
 from omptool.installation import includedir, libdir
 
@@ -40,11 +41,7 @@ SIZES = [
 
 def measured(*command: object) -> float:
     """Run a command; its peak memory in MiB."""
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
-    return usage.ru_maxrss / 1024
+    return figures([str(word) for word in command])[1]
 
 
 @pytest.fixture(scope="module", params=SIZES)
