@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from omptool.reading import shown
-from packager.model import DeviceImage, EntryState, FatBinary, Finding
+from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, Finding
 from packager.pairing import entry_states
 
 # More images than this make a table of states too wide: then only exceptions are listed.
@@ -108,9 +108,15 @@ def _symbols(binary: FatBinary) -> list[dict[str, Any]]:
     return [
         {"image": image.index, "kind": symbol.kind, "name": symbol.name, "size": symbol.size}
         for image in binary.images
-        for symbol in image.symbols
-        if symbol.listed
+        for symbol in _own(image)
     ]
+
+
+def _own(image: DeviceImage) -> Sequence[DeviceSymbol]:
+    """What an image is for: its table, with PTX's globals; without one, all that it exports."""
+    if image.table is None or image.kind == "ptx":
+        return image.symbols
+    return image.table
 
 
 def _states(states: Sequence[EntryState]) -> dict[str, str]:
@@ -192,7 +198,7 @@ def _dumped(binary: FatBinary) -> dict[str, Any]:
 
 
 def _dumped_image(image: DeviceImage) -> dict[str, Any]:
-    kernels = [symbol.name for symbol in image.symbols if symbol.kind == "kernel" and symbol.listed]
+    kernels = [symbol.name for symbol in _own(image) if symbol.kind == "kernel"]
     return {
         "index": image.index,
         "container": image.container,

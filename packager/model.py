@@ -119,6 +119,7 @@ class Descriptor:
     entries_begin: int | None  # None: an unresolved __start_ symbol, as in an object file
     entries_end: int | None
     registered_by: str | None  # "_GLOBAL__A_000000_OPENMPTGT", ".init_array[0]", …; None: nobody
+    is_traced: bool = True  # False: code of this machine is not read, so nothing is known of that
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from fixture_programs import FIXTURES
+from fixture_programs import build as build_fixture
 from jsonschema import Draft202012Validator
 from toolchain import (
     HOST,
@@ -28,6 +31,8 @@ from toolchain import (
     run,
     stripped,
 )
+
+from omptool.cli import cli
 
 CLANG_FLAGS = {
     "pie": ("-pie", "-fPIE"),
@@ -319,3 +324,55 @@ __attribute__((constructor)) static void start(void) {{ __tgt_register_lib(&desc
         assert (image["container"], image["triple"], image["kind"]) == ("raw", None, "elf")
         assert [entry["images"] for entry in file["entries"]] == [["present"]] * 3
         assert omptool("verify", path).exit_code == 0
+
+
+def test_clang_saxpy(tmp_path: Path) -> None:
+    """The fixture as its users have it."""
+    source = (FIXTURES / "clang_saxpy" / "saxpy.c").read_text()
+    path = clang_offload(source, tmp_path / "saxpy")
+    (file,) = dump(path)
+    assert file["abi"] == "llvm-19"
+    assert {entry["kind"] for entry in file["entries"]} >= {"kernel"}
+    assert all(entry["images"] == ["present"] for entry in file["entries"])
+    assert omptool("verify", path).exit_code == 0
+
+
+def test_two_abis_in_one_program(tmp_path: Path) -> None:
+    """Each table is for the image that is registered with it."""
+    (file,) = dump(build_fixture("mixed_clang", tmp_path))
+    containers = [image["container"] for image in file["images"]]
+    assert sorted(containers) == ["offload-binary", "omptool"]
+    for entry in file["entries"]:
+        of_clang = entry["flags"] is not None
+        its = containers.index("offload-binary" if of_clang else "omptool")
+        assert entry["images"][its] == "present"
+        assert entry["images"][1 - its] == "unrelated"
+    assert sorted(descriptor["images"] for descriptor in file["descriptors"]) == [[0], [1]]
+
+
+def test_a_device_image_of_clang_on_its_own(tmp_path: Path) -> None:
+    program = clang_offload(OPENMP, tmp_path / "program")
+    (file,) = dump(program)
+    (image,) = file["images"]
+    alone = tmp_path / "image.so"
+    alone.write_bytes(program.read_bytes()[image["offset"] :][: image["size"]])
+    (bare,) = dump(alone)
+    assert bare["host"] is None
+    assert bare["images"][0]["kernels"] == image["kernels"]
+    assert len(image["kernels"]) == 2
+
+
+def test_a_host_of_another_architecture(tmp_path: Path) -> None:
+    flags = ("--target=aarch64-linux-gnu", "-ffreestanding", "-c")
+    (file,) = dump(compile_c(HOST, tmp_path / "host.o", *flags, compiler="clang-19"))
+    assert file["host"] == {"machine": "aarch64", "type": "object"}
+    assert [entry["name"] for entry in file["entries"]] == ["table", "first", "second"]
+    assert [entry["symbol"] for entry in file["entries"]] == ["table", "first", "second"]
+
+
+def test_a_terminal_that_cannot_show_a_name(tmp_path: Path) -> None:
+    source = HOST.replace("OMPTARGET_KERNEL(first)", 'OMPTARGET_ENTRY("gr\u00fcn", first, 0)')
+    path = compile_c(source, tmp_path / "names.o", "-c")
+    result = CliRunner(charset="ascii").invoke(cli, ["dump", str(path)])
+    assert result.exit_code == 0
+    assert r"gr\xfcn" in result.stdout

@@ -40,7 +40,7 @@ def command(
 
     with reported("verify"):
         if explain:
-            echo(f"{explain}: {checks.explain(explain)}")
+            echo(f"{explain.upper()}: {checks.explain(explain.upper())}")
             ctx.exit(0)
         codes = checks.selected(_codes(select), _codes(ignore))
     if not files:

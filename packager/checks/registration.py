@@ -64,6 +64,8 @@ def _registration(descriptor: Descriptor, binary: FatBinary) -> Iterator[Finding
     if not descriptor.images:
         yield Finding("OMP101", "error", f"{where} has no device image", _hint(binary.abi))
     elif descriptor.registered_by is None:
+        if not descriptor.is_traced:
+            return
         if any(name.startswith(REGISTER) for name in binary.imports):
             message = f"no constructor was found that registers {where}"
             yield Finding("OMP101", "warning", message, "check that it is registered otherwise")

@@ -19,7 +19,11 @@ from packager.memory import Range, Space, Window
 # Descriptors have an image per triple and arch; candidates come of pointers, which are many.
 MAX_IMAGES = 1024
 MAX_CANDIDATES = 1 << 16
+MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
+
+# Machines whose code is understood as far as code_targets asks.
+DECODED = ("x86_64",)
 
 # Offsets of pointers in the records.
 IMAGE_END, IMAGE_ENTRIES = 8, 16
@@ -82,6 +86,8 @@ def _checked(space: Space, candidates: Sequence[int]) -> list[FoundDescriptor]:
     mapped = [at for at in candidates if space.offset(at, BIN_DESC.size) is not None]
     ranges = [Range(at, BIN_DESC.size, "offload descriptor") for at in mapped]
     heads = [window for window in space.windows(ranges) if _is_head(space, window)]
+    if sum(window.word(0) for window in heads) > MAX_RECORDS:
+        raise FormatError(f"offload descriptors with more than {MAX_RECORDS} images")
     arrays = [_array(window) for window in heads if window.word(0)]
     windows = iter(space.windows(arrays))
     found = []
@@ -134,9 +140,12 @@ def _descriptor(head: Window, images: tuple[ImageRange, ...]) -> FoundDescriptor
 def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[int, str]:
     """Who registers: descriptor address to the name of a constructor that refers to it.
 
-    A stripped file has no name for it: then its place, ".init_array[2]".
+    A stripped file has no name for it: then its place, ".init_array[2]". Empty for a machine whose
+    code is not understood.
     """
-    constructors = _constructors(space) if descriptors else []
+    if not descriptors or space.elf.machine not in DECODED:
+        return {}
+    constructors = _constructors(space)
     wanted = {descriptor.address for descriptor in descriptors}
     found: dict[int, Constructor] = {}
     for constructor in constructors:

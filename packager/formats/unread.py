@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager.elf import Elf
+from packager.formats.llvm_offloading import SHT_LLVM_OFFLOADING
 from packager.reader import Reader
 
 # Beginnings of section names that only offload code has, and whose they are.
@@ -36,7 +37,8 @@ MAGICS = {
 def traces(elf: Elf) -> Iterator[str]:
     """What a host file holds and this version does not read, once for each section."""
     for section in elf.sections:
-        for prefix, what in SECTIONS.items() if section.size else ():
+        is_read = section.type == SHT_LLVM_OFFLOADING  # whatever it is called
+        for prefix, what in SECTIONS.items() if section.size and not is_read else ():
             if section.name.startswith(prefix):
                 yield f"section {section.name} is {what}, which this version does not read"
 

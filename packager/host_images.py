@@ -1,0 +1,109 @@
+"""The device images in a host file: in sections of their own, or where a descriptor points."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from packager.elf import Section
+from packager.errors import FormatError
+from packager.formats import images, llvm_offloading, omptool_section
+from packager.formats.descriptors import FoundDescriptor, ImageRange
+from packager.formats.offload_binary import Blob
+from packager.memory import Space
+from packager.model import DeviceImage
+from packager.reader import Reader
+
+# More than any real file has: its images are of a few triples and some dozen archs.
+MAX_IMAGES = 4096
+
+if TYPE_CHECKING:
+
+    class Container(Protocol):
+        """A module of formats/ whose images are in sections of their own."""
+
+        NAME: str
+
+        @property
+        def claims(self) -> Callable[[Section], bool]:
+            """Whether a section is of this format."""
+
+        @property
+        def parse(self) -> Callable[[Reader], Iterator[Blob]]:
+            """The images in the bytes of a section."""
+
+
+# Where containers of host files are tried.
+CONTAINERS: tuple[Container, ...] = (omptool_section, llvm_offloading)
+
+
+class PlacedImage(NamedTuple):
+    """An image, and the address at which pointers of its file find it."""
+
+    image: DeviceImage
+    place: int | None  # None in a section that is not loaded
+
+
+def in_sections(memory: Space, *, hashed: bool) -> list[PlacedImage]:
+    """The images in sections that a container claims, in file order."""
+    found: list[PlacedImage] = []
+    for section in memory.elf.sections:
+        for container in CONTAINERS:
+            if not container.claims(section):
+                continue
+            for blob in container.parse(memory.elf.content(section)):
+                if len(found) == MAX_IMAGES:
+                    raise FormatError(f"more than {MAX_IMAGES} device images")
+                inside = blob.image.at - section.offset
+                place = memory.address(section) + inside if section.is_allocated else None
+                address = None if memory.elf.is_object else place
+                image = images.from_blob(blob, len(found), container.NAME, address, hashed)
+                found.append(PlacedImage(image, place))
+    return found
+
+
+def elsewhere(
+    memory: Space,
+    described: Sequence[FoundDescriptor],
+    found: Sequence[PlacedImage],
+    *,
+    hashed: bool,
+) -> list[PlacedImage]:
+    """The images that descriptors point to and no container holds."""
+    known = Places(found)
+    added: dict[int, PlacedImage] = {}
+    for at in (image for descriptor in described for image in descriptor.images):
+        if at.start in added or known.index(at) is not None:
+            continue
+        offset = memory.offset(at.start, at.end - at.start)
+        if offset is None or len(added) == MAX_IMAGES:
+            raise FormatError(f"device image at address {at.start:#x} is not in the file")
+        image = images.inspect_image(
+            memory.elf.data.slice(offset, at.end - at.start, "device image"),
+            index=len(found) + len(added),
+            container="raw",
+            address=None if memory.elf.is_object else at.start,
+            hashed=hashed,
+        )
+        added[at.start] = PlacedImage(image, at.start)
+    return list(added.values())
+
+
+class Places:
+    """Finds the image that a descriptor means."""
+
+    def __init__(self, found: Sequence[PlacedImage]) -> None:
+        self._at = {item.place: item.image.index for item in found if item.place is not None}
+        self._sorted = sorted(self._at)
+
+    def index(self, wanted: ImageRange) -> int | None:
+        """The index of the image at `wanted`.
+
+        Clang 15 to 17 register the OffloadBinary that the image is in, all others the image.
+        """
+        at = bisect_left(self._sorted, wanted.start)
+        if at == len(self._sorted):
+            return None
+        place = self._sorted[at]
+        return self._at[place] if place == wanted.start or place < wanted.end else None
