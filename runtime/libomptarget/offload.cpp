@@ -175,6 +175,10 @@ void data_update(std::int64_t device_id, Rows rows) {
   on_data(device_id, rows, [](Device& device, Rows wanted) { device.data.update(wanted); });
 }
 
+void before_host_version(std::int64_t device_id, Rows rows) {
+  on_data(device_id, rows, [](Device& device, Rows wanted) { device.data.make_host_current(wanted, {}); });
+}
+
 int number_of_devices() {
   Registry* registry = Registry::current();
   return registry && !disabled() ? registry->device_count() : 0;

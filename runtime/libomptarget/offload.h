@@ -23,6 +23,8 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
 void data_begin(std::int64_t device_id, Rows rows);
 void data_end(std::int64_t device_id, Rows rows);
 void data_update(std::int64_t device_id, Rows rows);
+// The caller is about to run on the host what it cannot launch: brings the host's copies up to date.
+void before_host_version(std::int64_t device_id, Rows rows);
 
 // The devices a program sees: none under OMP_TARGET_OFFLOAD=DISABLED.
 int number_of_devices();
