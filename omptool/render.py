@@ -227,14 +227,21 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     path = shown(binary.path)
     if binary.is_empty:
         return f"{path}: no offload code"
-    if not findings:
-        images, entries = len(binary.images), len(binary.entries)
-        count = f"{_count(images, 'image', 'images')}, {_count(entries, 'entry', 'entries')}"
-        return f"{path}: no findings ({count}; checked {', '.join(codes) or 'nothing'})"
+    if not (binary.images or binary.tables or binary.descriptors):
+        return f"{path}: nothing in a form that is checked"
     lines = []
     for finding in findings:
         lines.append(f"{path}: {finding.code} {finding.severity}: {finding.message}")
         lines.append(f"    {finding.hint}")
+    if not findings:
+        images = _count(len(binary.images), "image", "images")
+        entries = _count(len(binary.entries), "entry", "entries")
+        checked = ", ".join(codes) or "nothing"
+        lines.append(f"{path}: no findings ({images}, {entries}; checked {checked})")
+    for image in binary.images:
+        if image.contents.is_opaque and not image.contents.problem:
+            what = f"image {image.index} is {image.kind} whose symbols are not read"
+            lines.append(f"{path}: {what}: entries were not looked for in it")
     return "\n".join(lines)
 
 

@@ -337,6 +337,49 @@ def test_clang_saxpy(tmp_path: Path) -> None:
     assert omptool("verify", path).exit_code == 0
 
 
+KINDS = """
+int linked[4], entered[2];
+#pragma omp declare target link(linked)
+#pragma omp declare target to(entered)
+#pragma omp begin declare target indirect
+int function(int x) { return x + 1; }
+#pragma omp end declare target
+int main() {
+  int r = 0;
+#pragma omp target map(tofrom : r)
+  r = entered[0] + linked[1];
+  return r;
+}
+"""
+
+
+@pytest.mark.parametrize("shared_memory", [False, True], ids=["", "unified-shared-memory"])
+def test_kinds_of_entries(tmp_path: Path, shared_memory: bool) -> None:
+    requires = "#pragma omp requires unified_shared_memory\n" if shared_memory else ""
+    program = clang_offload(requires + KINDS, tmp_path / "program")
+    for path in (program, stripped(program)):
+        (file,) = dump(path)
+        kinds = [(e["kind"], e["size"], e["images"]) for e in file["entries"]]
+        assert kinds[:4] == [
+            ("link", 8, ["present"]),
+            ("global", 8, ["present"]),
+            ("indirect", 8, ["present"]),
+            ("kernel", 0, ["present"]),
+        ]
+        assert kinds[4:] == ([("requires", 0, ["unrelated"])] if shared_memory else [])
+        assert omptool("verify", path).stdout.count("no findings") == 1
+
+
+def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
+    """Only its image leads to the descriptor."""
+    program = clang_offload("int main(void) { return 0; }", tmp_path / "program")
+    for path in (program, stripped(program)):
+        (file,) = dump(path)
+        assert file["entries"] == []
+        assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0]]
+        assert omptool("verify", path).exit_code == 0
+
+
 def test_two_abis_in_one_program(tmp_path: Path) -> None:
     """Each table is for the image that is registered with it."""
     (file,) = dump(build_fixture("mixed_clang", tmp_path))

@@ -375,6 +375,15 @@ def swap_relocations(path: Path, data: bytearray, one: int, other: int) -> None:
     data[left], data[right] = data[right], data[left]
 
 
+def test_an_image_that_cannot_be_looked_into_is_said(bench: Bench) -> None:
+    plain = compile_c(HOST + MAIN, bench.folder / "opaque.o", "-c")
+    flags = ("--target=x86_64-pc-linux-gnu", "-emit-llvm", "-c")
+    bitcode = compile_c(HOST, bench.folder / "opaque.bc", *flags, compiler="clang-19")
+    out = bundled(plain, bench.folder / "opaque-bundled.o", {X86_64: bitcode})
+    assert findings(out) == []
+    assert "image 0 is bitcode whose symbols are not read" in omptool("verify", out).stdout
+
+
 def test_no_offload_code(bench: Bench) -> None:
     plain = compile_c("int main(void) { return 0; }", bench.folder / "empty-program")
     result = omptool("verify", plain)
