@@ -69,7 +69,7 @@ void with_rows(std::int64_t device_id, const Arrays& arrays, void (*action)(std:
     for (const auto& bit : kTranslation)
       if (arrays.type[i] & bit.type)
         row.flags |= bit.flags;
-    if (row.size > 0 && row.maps() && !(arrays.type[i] & kNonContiguous) && wanted(row))
+    if (row.size >= 0 && row.maps() && !(arrays.type[i] & kNonContiguous) && wanted(row))
       rows[count++] = row;
   }
   if (count)
@@ -107,7 +107,7 @@ OMPTOOL_EXPORT void __tgt_rtl_deinit() {}
 
 OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(void*, std::int64_t device, std::int32_t, std::int32_t, void*,
                                                 const omptool::KernelArguments* arguments) {
-  const omptool::KernelArguments& all = *arguments;
+  const omptool::KernelArguments all = arguments ? *arguments : omptool::KernelArguments{};
   return omptool::on_region(__func__, device, {all.count, all.base, all.begin, all.size, all.type});
 }
 

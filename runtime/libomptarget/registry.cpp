@@ -85,7 +85,11 @@ void Registry::remove(const __tgt_bin_desc& descriptor) {
   std::shared_ptr<Library> gone;
   {
     const std::lock_guard lock(mutex_);
-    std::erase(pending_, &descriptor);
+    if (std::erase(pending_, &descriptor) && !fault_of(descriptor))
+      for (Deferred& work : deferred_)
+        for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
+          if (work.host_address && entry.addr == work.host_address && !kernels_.contains(entry.addr))
+            work = {[](Device&) {}, nullptr};
     if (examined_ == &descriptor) // on another thread, which will find it gone
       examined_ = nullptr;
     const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
@@ -108,7 +112,7 @@ void Registry::remove(const __tgt_bin_desc& descriptor) {
     }
     for (Deferred& work : deferred_) // devices count what they have done: the place in line stays
       if (work.host_address && !kernels_.contains(work.host_address))
-        work.run = [](Device&) {};
+        work = {[](Device&) {}, nullptr};
   }
   for (auto& [number, there] : gone->on_device) {
     Device& device = *this->device(number);

@@ -13,6 +13,7 @@
 
 namespace omptool::host {
 
+// A pool that has run something is never destroyed: its threads wait for more.
 class Pool {
 public:
   // Calls body(context, i) once for each i in [0, count), on the calling thread and the pool's, and

@@ -1,0 +1,175 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device numbers and libraries: decision 12.
+#include "support.h"
+
+#include <cstdio>
+#include <cstring>
+#include <doctest/doctest.h>
+
+SCENARIO_OF(two_devices) {
+  use_main();
+  EXPECT(omp_get_num_devices() == 2);
+  EXPECT(omp_get_initial_device() == 2);
+  EXPECT(omp_is_initial_device() == 1);
+  EXPECT(omp_get_default_device() == 1); // OMP_DEFAULT_DEVICE
+  int values[1] = {1};
+  Rows rows{row(values, TOFROM | REF), value(1)};
+  rows.begin(0);
+  EXPECT(omp_target_is_present(values, 0) == 1);
+  EXPECT(omp_target_is_present(values, 1) == 0);
+  EXPECT(rows.region(&host::add_one) == 0); // on the default device, 1
+  EXPECT(values[0] == 2);
+  omp_set_default_device(0);
+  EXPECT(omp_get_default_device() == 0);
+  EXPECT(rows.region(&host::add_one) == 0); // present there, from before
+  EXPECT(values[0] == 2);
+  rows.end(0);
+  EXPECT(values[0] == 2); // what device 0 had, 1, plus one
+  // Each device has variables of its own.
+  EXPECT(Rows({}).region(&host::count_up, 0) == 0);
+  EXPECT(Rows({}).region(&host::count_up, 0) == 0);
+  EXPECT(Rows({}).region(&host::count_up, 1) == 0);
+  Rows{row(host::counter, FROM)}.update(0);
+  EXPECT(host::counter == 7);
+  Rows{row(host::counter, FROM)}.update(1);
+  EXPECT(host::counter == 6);
+  int marks[1] = {}, shape[3] = {};
+  EXPECT(Rows({row(marks, TOFROM | REF), row(shape, FROM | REF)}).region(&host::team_square, 1) == 0);
+  EXPECT(shape[2] == 1);
+  return 0;
+}
+
+TEST_CASE("two devices have memory and variables of their own") {
+  const Outcome outcome = run_scenario("two_devices", {"OMPTOOL_HOST_DEVICES=2", "OMP_DEFAULT_DEVICE=1"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "");
+}
+
+SCENARIO_OF(numbers_out_of_range) {
+  use_main();
+  EXPECT(Rows{}.region(&host::nothing, 1) != 0); // the initial device
+  EXPECT(Rows{}.region(&host::nothing, 2) != 0);
+  EXPECT(Rows{}.region(&host::nothing, 2) != 0);
+  EXPECT(Rows{}.region(&host::add_one, -4) != 0);
+  int object = 0;
+  Rows{row(object, TO | REF)}.begin(17);
+  EXPECT(Rows{}.region(&host::nothing, 0) == 0);
+  return 0;
+}
+
+TEST_CASE("a number beyond the devices is said once per region, the host's own number is not") {
+  const Outcome outcome = run_scenario("numbers_out_of_range");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "omptarget: region nothing runs on the host: device number 2 is out of range: there are 1 "
+                          "devices\n"
+                          "omptarget: region add_one runs on the host: device number -4 is out of range: there are 1 "
+                          "devices\n");
+}
+
+SCENARIO_OF(nothing_registered) {
+  EXPECT(omp_get_num_devices() == 0);
+  EXPECT(omp_get_initial_device() == 0);
+  EXPECT(Rows{}.region(&host::nothing) != 0);
+  EXPECT(omp_target_alloc(8, 3) == nullptr);
+  void* memory = omp_target_alloc(8, 0); // the host
+  EXPECT(memory != nullptr);
+  omp_target_free(memory, 0);
+  return 0;
+}
+
+TEST_CASE("without images there are no devices") {
+  const Outcome outcome = run_scenario("nothing_registered");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("runs on the host: no library has registered images"));
+}
+
+SCENARIO_OF(two_libraries) {
+  use_main();
+  // Another library, with the same variable and a kernel of the first that its image lacks.
+  std::vector<Program::Entry> entries{{&host::counter, "counter", sizeof host::counter},
+                                      {&host::other_add_hundred, "other_add_hundred"},
+                                      {&host::add_one, "add_one"}};
+  int number = 1;
+  {
+    Program other({image_file("other")}, entries);
+    EXPECT(omp_get_num_devices() == 1); // the plugin has its numbers already
+    Rows one{row(number, TOFROM | REF), value(1)};
+    EXPECT(one.region(&host::other_add_hundred) == 0);
+    EXPECT(number == 101);
+    EXPECT(one.region(&host::add_one) == 0); // the first library's image has it
+    EXPECT(number == 102);
+    // One variable of the host is one variable of the device: the first that was mapped.
+    Rows{row(host::counter, FROM)}.update();
+    EXPECT(host::counter == 5);
+  }
+  Rows one{row(number, TOFROM | REF), value(1)};
+  EXPECT(one.region(&host::other_add_hundred) != 0);
+  EXPECT(one.region(&host::add_one) == 0);
+  EXPECT(number == 103);
+  EXPECT(omp_target_is_present(&host::counter, 0) == 1); // the first library still has it
+  EXPECT(Rows({}).region(&host::count_up) == 0);
+  Rows{row(host::counter, FROM)}.update();
+  EXPECT(host::counter == 6);
+  return 0;
+}
+
+TEST_CASE("several libraries share a device, a table's addresses and a variable") {
+  const Outcome outcome = run_scenario("two_libraries");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(register_again) {
+  int number = 0;
+  for (int round = 0; round < 5; ++round) {
+    Program program({image_file("main")}, main_entries());
+    int counter = 0;
+    EXPECT(Rows({row(number, TOFROM | REF), value(1)}).region(&host::add_one) == 0);
+    EXPECT(Rows({row(counter, TOFROM | REF)}).region(&host::add_counter) == 0);
+    EXPECT(counter == 5); // a fresh image each time
+    EXPECT(Rows({}).region(&host::count_up) == 0);
+    EXPECT(omp_get_num_devices() == 1);
+  }
+  EXPECT(number == 5);
+  EXPECT(omp_target_is_present(&host::counter, 0) == 0);
+  EXPECT(Rows({row(number, TOFROM | REF), value(1)}).region(&host::add_one) != 0);
+  return 0;
+}
+
+TEST_CASE("a library can go and come back") {
+  const Outcome outcome = run_scenario("register_again");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(malformed_descriptors) {
+  __tgt_register_lib(nullptr);
+  __tgt_unregister_lib(nullptr);
+  __tgt_offload_entry entries[2]{};
+  char image[4] = "abc";
+  __tgt_device_image images[1]{{image + 3, image, entries, entries + 1}};
+  __tgt_bin_desc odd{0, nullptr, entries,
+                     reinterpret_cast<__tgt_offload_entry*>(reinterpret_cast<char*>(entries) + 20)};
+  __tgt_bin_desc backward{0, nullptr, entries + 1, entries};
+  __tgt_bin_desc empty{1, nullptr, entries, entries + 1};
+  __tgt_bin_desc huge{0xffffffff, images, entries, entries + 1};
+  __tgt_bin_desc reversed{1, images, entries, entries + 1};
+  __tgt_device_image short_images[1]{{image, image + 3, entries, entries + 1}};
+  __tgt_bin_desc text{1, short_images, entries, entries + 1};
+  __tgt_bin_desc nothing{0, nullptr, nullptr, nullptr};
+  for (__tgt_bin_desc* one : {&odd, &backward, &empty, &huge, &reversed, &text, &nothing})
+    __tgt_register_lib(one);
+  EXPECT(omp_get_num_devices() == 0);
+  for (__tgt_bin_desc* one : {&odd, &backward, &empty, &huge, &reversed, &text, &nothing})
+    __tgt_unregister_lib(one);
+  return 0;
+}
+
+TEST_CASE("malformed descriptors are named and ignored") {
+  const Outcome outcome = run_scenario("malformed_descriptors");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("is ignored: its entry table does not end where an entry ends"));
+  CHECK(outcome.has("is ignored: it counts images but has none"));
+  CHECK(outcome.has("is ignored: it counts more than 65536 images"));
+  CHECK(outcome.has("is ignored: an image ends before it begins"));
+}

@@ -1,0 +1,107 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Images are whatever a file holds: truncated and changed ones are told from sound ones, and never
+// read past their end (AddressSanitizer watches: each is in memory of exactly its size).
+#include "elf_image.h"
+
+#include <cstring>
+#include <doctest/doctest.h>
+#include <elf.h>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace omptool::host;
+
+namespace {
+
+// The headers of a shared object with one segment and an entry section, no code.
+std::vector<std::byte> sound() {
+  constexpr std::size_t kNames = 0x100, kSections = 0x140, kEnd = kSections + 3 * sizeof(Elf64_Shdr);
+  std::vector<std::byte> bytes(kEnd);
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_type = ET_DYN;
+  header.e_machine = EM_X86_64;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  header.e_shoff = kSections;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  header.e_shstrndx = 1;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  Elf64_Phdr segment{};
+  segment.p_type = PT_LOAD;
+  segment.p_filesz = segment.p_memsz = kEnd;
+  std::memcpy(bytes.data() + header.e_phoff, &segment, sizeof segment);
+  std::memcpy(bytes.data() + kNames, "\0omptarget_entries", 19);
+  Elf64_Shdr sections[3]{};
+  sections[1].sh_offset = kNames;
+  sections[1].sh_size = 19;
+  sections[2].sh_name = 1;
+  sections[2].sh_flags = SHF_ALLOC;
+  sections[2].sh_addr = 0x20;
+  sections[2].sh_size = 48;
+  std::memcpy(bytes.data() + kSections, sections, sizeof sections);
+  return bytes;
+}
+
+std::string fault(const std::vector<std::byte>& bytes) {
+  const auto exact = std::make_unique<std::byte[]>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), exact.get());
+  const Bytes image(exact.get(), bytes.size());
+  entry_table(image);
+  loaded_size(image);
+  const char* found = fault_of(image);
+  return found ? found : "";
+}
+
+template <typename Field> std::vector<std::byte> with(std::size_t offset, Field value) {
+  std::vector<std::byte> bytes = sound();
+  std::memcpy(bytes.data() + offset, &value, sizeof value);
+  return bytes;
+}
+
+} // namespace
+
+TEST_CASE("one wrong field of an image is named") {
+  CHECK(fault(sound()) == "");
+  const std::vector<std::byte> bytes = sound();
+  REQUIRE(entry_table(bytes).has_value());
+  CHECK(entry_table(bytes)->address == 0x20);
+  CHECK(entry_table(bytes)->size == 48);
+  CHECK(fault({}) == "it is not an ELF file");
+  CHECK(fault(with(0, 'x')) == "it is not an ELF file");
+  CHECK(fault(with<char>(EI_CLASS, ELFCLASS32)) == "it is not a 64-bit little-endian ELF file");
+  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_machine), EM_AARCH64)) == "it is for another machine");
+  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_type), ET_REL)) == "it is not a shared object");
+  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_phnum), 0)) == "it has no program headers");
+  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_phnum), 0xffff)) == "its program headers run past its end");
+  CHECK(fault(with<Elf64_Off>(offsetof(Elf64_Ehdr, e_phoff), ~0ULL)) == "its program headers run past its end");
+  constexpr std::size_t kSegment = sizeof(Elf64_Ehdr);
+  CHECK(fault(with<Elf64_Xword>(kSegment + offsetof(Elf64_Phdr, p_filesz), 0x10000)) ==
+        "one of its segments runs past its end");
+  CHECK(fault(with<Elf64_Off>(kSegment + offsetof(Elf64_Phdr, p_offset), ~0ULL)) ==
+        "one of its segments runs past its end");
+  CHECK(fault(with<Elf64_Xword>(kSegment + offsetof(Elf64_Phdr, p_memsz), 1)) ==
+        "one of its segments has an impossible size");
+  CHECK(fault(with<Elf64_Word>(kSegment + offsetof(Elf64_Phdr, p_type), PT_NOTE)) == "it has nothing to load");
+}
+
+TEST_CASE("truncated and changed images are read within their bounds") {
+  const std::vector<std::byte> whole = sound();
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    CHECK(fault({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}) != "");
+  std::mt19937 random(2);
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<std::byte> bytes = whole;
+    for (int flips = 0; flips < 3; ++flips)
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    fault(bytes);
+  }
+}

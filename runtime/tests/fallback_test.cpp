@@ -1,0 +1,332 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Regions that run on the host after all have the right data: decisions 1 and 3.
+#include "support.h"
+
+#include <csignal>
+#include <cstdio>
+#include <doctest/doctest.h>
+
+namespace {
+
+// What a compiler makes of a region: the call, and the host version if it says so.
+void run_add_one(int* values, long count, void* kernel = &host::add_one) {
+  Rows rows{{values, values, static_cast<std::int64_t>(sizeof(int)) * count, TOFROM | REF},
+            value(static_cast<std::uintptr_t>(count))};
+  if (rows.region(kernel) != 0)
+    for (long i = 0; i < count; ++i)
+      ++values[i];
+}
+
+} // namespace
+
+TEST_CASE("a region that falls back between two that do not, inside one target data") {
+  use_main();
+  int values[4] = {0, 0, 0, 0};
+  Rows data{row(values, TOFROM | REF)};
+  data.begin();
+  run_add_one(values, 4); // device: 1
+  CHECK(values[0] == 0);
+  run_add_one(values, 4, &host::absent); // host: 2
+  CHECK(values[0] == 2);
+  SUBCASE("a device region follows") {
+    run_add_one(values, 4); // device: 3
+    CHECK(values[0] == 2);
+    data.end();
+    CHECK(values[0] == 3);
+  }
+  SUBCASE("the data ends") {
+    data.end();
+    CHECK(values[0] == 2);
+  }
+  SUBCASE("an update from the device changes nothing") {
+    Rows{row(values, FROM)}.update();
+    CHECK(values[0] == 2);
+    data.end();
+    CHECK(values[0] == 2);
+  }
+  SUBCASE("another one falls back") {
+    run_add_one(values, 4, &host::absent);
+    run_add_one(values, 4);
+    data.end();
+    CHECK(values[3] == 4);
+  }
+  SUBCASE("a region maps it with ALWAYS") {
+    Rows always{row(values, TOFROM | ALWAYS | REF), value(4)};
+    CHECK(always.region(&host::add_one) == 0);
+    CHECK(values[0] == 3);
+    data.end();
+    CHECK(values[0] == 3);
+  }
+}
+
+TEST_CASE("a fallback's ALWAYS rows take the host's values") {
+  use_main();
+  int values[2] = {1, 1};
+  Rows data{row(values, TOFROM | REF)};
+  data.begin();
+  run_add_one(values, 2);
+  values[0] = 50;
+  Rows always{{values, values, sizeof(int), TO | ALWAYS | REF}};
+  CHECK(always.region(&host::absent) != 0);
+  CHECK(values[0] == 50); // the device would have got it
+  CHECK(values[1] == 2);  // the device's
+  data.end();
+  CHECK(values[0] == 50);
+}
+
+TEST_CASE("a fallback does not spoil what the device never had") {
+  use_main();
+  int values[2] = {3, 4};
+  struct {
+    int first, hole, second;
+  } object{1, 2, 3};
+  Rows data{row(values, FROM | REF), row(object, REF), row(object.first, TO), row(object.second, TO)};
+  data.begin();
+  CHECK(Rows({row(values, TOFROM | REF), row(object, REF), row(object.first, TO)}).region(&host::absent) != 0);
+  CHECK(values[0] == 3); // no region has run: the memory there holds nothing
+  CHECK(object.hole == 2);
+  object.hole = 20; // the host's own
+  CHECK(Rows({row(object, REF), row(object.first, TO)}).region(&host::nothing) == 0);
+  CHECK(Rows({row(object, REF), row(object.first, TO)}).region(&host::absent) != 0);
+  CHECK(object.first == 1);
+  CHECK(object.hole == 20);
+  Rows{row(values, REF), row(object, REF)}.end();
+  CHECK(object.hole == 20);
+}
+
+TEST_CASE("a fallback follows mapped pointers and keeps the host's") {
+  use_main();
+  struct list {
+    int before;
+    int* items;
+    long length;
+    int after;
+  };
+  int items[2] = {1, 2};
+  list object{0, items, 2, 0};
+  Rows data{row(object, TOFROM | REF), {&object.items, items, sizeof items, TOFROM | PTR}};
+  data.begin();
+  Rows only_struct{row(object, TOFROM | REF)};
+  CHECK(only_struct.region(&host::list_add_one) == 0);
+  CHECK(items[0] == 1);
+  CHECK(only_struct.region(&host::absent) != 0);
+  CHECK(object.items == items);
+  CHECK(items[0] == 2);
+  ++items[0]; // the host version
+  CHECK(only_struct.region(&host::list_add_one) == 0);
+  data.end();
+  CHECK(items[0] == 4);
+  CHECK(object.items == items);
+}
+
+TEST_CASE("a fallback brings the library's globals, and the next region takes them back") {
+  use_main();
+  host::counter = 30;
+  Rows{row(host::counter, TO)}.update();
+  CHECK(Rows{}.region(&host::count_up) == 0);
+  CHECK(Rows{}.region(&host::absent) != 0);
+  CHECK(host::counter == 31);
+  host::counter += 100; // the host version
+  int total = 0;
+  CHECK(Rows{row(total, TOFROM | REF)}.region(&host::add_counter) == 0);
+  CHECK(total == 131);
+  host::counter = 5;
+  Rows{row(host::counter, TO)}.update();
+}
+
+TEST_CASE("DELETE rows of a region that falls back are released") {
+  use_main();
+  int values[2] = {1, 2};
+  Rows{row(values, TOFROM | REF)}.begin();
+  run_add_one(values, 2);
+  CHECK(Rows({row(values, TOFROM | DELETE | REF)}).region(&host::absent) != 0);
+  CHECK(values[0] == 2);
+  CHECK(omp_target_is_present(values, 0) == 0);
+}
+
+SCENARIO_OF(say_reasons) {
+  use_main();
+  for (int i = 0; i < 3; ++i)
+    EXPECT(Rows({}).region(&host::absent) != 0);
+  EXPECT(Rows({}).region(&host::other_add_hundred) != 0);
+  return 0;
+}
+
+TEST_CASE("a fallback is said once per region") {
+  const Outcome outcome = run_scenario("say_reasons");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output.find("omptarget: region absent runs on the host: the image for device 0 (host) lacks it\n"
+                            "omptarget: region at 0x") == 0);
+  CHECK(outcome.has("runs on the host: no registered library lists it\n"));
+  CHECK(run_scenario("say_reasons", {"OMPTOOL_QUIET=1"}).output == "");
+}
+
+TEST_CASE("MANDATORY ends the program with the reason") {
+  const Outcome outcome = run_scenario("say_reasons", {"OMP_TARGET_OFFLOAD=mandatory", "OMPTOOL_QUIET=1"});
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.output == "omptarget fatal error: region absent cannot run on a device, and OMP_TARGET_OFFLOAD is "
+                          "MANDATORY: the image for device 0 (host) lacks it\n");
+}
+
+SCENARIO_OF(all_on_host) {
+  use_main();
+  EXPECT(omp_get_num_devices() == 0);
+  EXPECT(omp_get_initial_device() == 0);
+  int values[1] = {1};
+  Rows rows{row(values, TOFROM | REF), value(1)};
+  rows.begin();
+  EXPECT(rows.region(&host::add_one) != 0);
+  EXPECT(rows.region(&host::add_one, 5) != 0);
+  EXPECT(rows.region(&host::construct, -2) == 0);
+  rows.end();
+  EXPECT(values[0] == 1);
+  return 0;
+}
+
+TEST_CASE("DISABLED runs everything on the host, silently") {
+  const Outcome outcome = run_scenario("all_on_host", {"OMP_TARGET_OFFLOAD=DISABLED"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "");
+}
+
+SCENARIO_OF(one_region) {
+  use_main();
+  int values[1] = {1};
+  EXPECT(Rows({row(values, TOFROM | REF), value(1)}).region(&host::add_one) == 0);
+  return 0;
+}
+
+TEST_CASE("a bad value of a variable is one line, and the default is used") {
+  const Outcome outcome = run_scenario("one_region", {"OMP_TARGET_OFFLOAD=perhaps", "OMP_DEFAULT_DEVICE=-7",
+                                                      "OMPTOOL_HOST_DEVICES=many", "OMPTOOL_HOST_MEMORY=none"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("OMP_TARGET_OFFLOAD=perhaps is not a value for it; DEFAULT is used\n"));
+  CHECK(outcome.has("OMP_DEFAULT_DEVICE=-7 is not a value for it; 0 is used\n"));
+  CHECK(outcome.has("OMPTOOL_HOST_DEVICES=many is not a number from 0 to 256; 1 is used\n"));
+  CHECK(outcome.has("OMPTOOL_HOST_MEMORY=none is not shared or separate; separate is used\n"));
+}
+
+SCENARIO_OF(no_devices) {
+  use_main();
+  EXPECT(omp_get_num_devices() == 0);
+  EXPECT(Rows({}).region(&host::nothing) != 0);
+  return 0;
+}
+
+TEST_CASE("no device at all is a reason, too") {
+  Outcome outcome = run_scenario("no_devices", {"OMPTOOL_HOST_DEVICES=0"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("region nothing runs on the host: there is no device: plugin host has none\n"));
+  outcome = run_scenario("no_devices", {"OMPTOOL_PLUGINS=nosuch"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("OMPTOOL_PLUGINS names nosuch, but no libomptarget.rtl.nosuch.so was found\n"));
+  CHECK(outcome.has("there is no device: no plugin was found\n"));
+}
+
+// ---- a device that fails ----
+
+// Data, two regions, a fallback, an ALWAYS copy, a pointer, a private copy, a global: whatever call
+// fails, the host ends up with the right numbers or the program says what happened and aborts.
+SCENARIO_OF(all_kinds_of_work) {
+  use_main();
+  struct list {
+    int before;
+    int* items;
+    long length;
+    int after;
+  };
+  int values[3] = {0, 10, 20}, items[2] = {1, 2};
+  list object{0, items, 2, 0};
+  const auto list_add_one = [&] {
+    Rows rows{row(object, TOFROM | REF), {&object.items, items, sizeof items, TOFROM | PTR}};
+    if (rows.region(&host::list_add_one) != 0)
+      for (long i = 0; i < object.length; ++i)
+        ++object.items[i];
+  };
+  Rows data{row(values, TOFROM | REF), row(object, TOFROM | REF)};
+  data.begin();
+  run_add_one(values, 3);
+  list_add_one();
+  run_add_one(values, 3, &host::absent);
+  run_add_one(values, 3);
+  Rows inside{{values, nullptr, 0, REF}, value(3)};
+  if (inside.region(&host::add_one) != 0)
+    for (int& one : values)
+      ++one;
+  list_add_one();
+  Rows always{row(values, TOFROM | ALWAYS | REF), value(3)};
+  values[0] = 100;
+  values[1] = 200;
+  values[2] = 300;
+  if (always.region(&host::add_one) != 0)
+    for (int& one : values)
+      ++one;
+  int mine[2] = {1, 1};
+  Rows own{row(mine, PRIVATE | TO), value(2)};
+  own.region(&host::add_one);
+  data.end();
+  EXPECT(object.items == items);
+  EXPECT(values[0] == 101);
+  EXPECT(values[1] == 201);
+  EXPECT(values[2] == 301);
+  EXPECT(items[0] == 3);
+  EXPECT(items[1] == 4);
+  EXPECT(mine[0] == 1);
+  host::counter = 40;
+  Rows{row(host::counter, TO)}.update();
+  if (Rows({}).region(&host::count_up) != 0)
+    ++host::counter;
+  Rows{row(host::counter, FROM)}.update();
+  EXPECT(host::counter == 41);
+  std::puts("done");
+  return 0;
+}
+
+TEST_CASE("whatever call of the plugin fails, the results are right or the program says why it ends") {
+  const std::string path = "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail";
+  int completed = 0, aborted = 0;
+  for (const char* stay : {"FAKEFAIL_ON=0", "FAKEFAIL_ON=1"})
+    for (int at = 1; at < 200; ++at) {
+      const Outcome outcome = run_scenario(
+          "all_kinds_of_work", {path, "OMPTOOL_PLUGINS=fakefail", stay, "FAKEFAIL_AT=" + std::to_string(at)});
+      INFO("call " << at << ", " << stay << ": " << outcome.output);
+      if (outcome.signal == SIGABRT) {
+        CHECK(outcome.has("omptarget fatal error: "));
+        ++aborted;
+      } else {
+        CHECK(outcome.code == 0);
+        CHECK(outcome.has("done"));
+        ++completed;
+      }
+      if (outcome.code == 0 && !outcome.has("FAKE: "))
+        break; // fewer calls than that
+    }
+  CHECK(completed > 10);
+  CHECK(aborted > 10);
+}
+
+TEST_CASE("failures are named") {
+  const std::vector<std::string> fake{"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail",
+                                      "FAKEFAIL_AT=1", "FAKEFAIL_ON=1"};
+  const auto with = [&](const char* function) {
+    std::vector<std::string> environment = fake;
+    environment.push_back(std::string("FAKEFAIL_IN=") + function);
+    return run_scenario("one_region", environment);
+  };
+  CHECK(with("init_device")
+            .has("region add_one runs on the host: device 0 (fakefail) could not be initialised (FAKE "
+                 "failure)"));
+  CHECK(with("load_binary")
+            .has("region add_one runs on the host: its image could not be loaded on device 0 (fakefail) "
+                 "(FAKE failure)"));
+  CHECK(with("data_alloc").has("region add_one runs on the host: the device has no memory for the object at 0x"));
+  CHECK(with("data_submit").has("region add_one runs on the host: the device did not take a copy of the object at 0x"));
+  Outcome outcome = with("run");
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.has("fatal error: region add_one failed on device 0 (fakefail) with error 1 (FAKE failure)"));
+  outcome = with("data_retrieve");
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.has("fatal error: region add_one: copying back the object at 0x"));
+}

@@ -1,0 +1,135 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Images that lack something, call the runtime, or are broken.
+#include "support.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <dirent.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+SCENARIO_OF(lacking_image) {
+  static int devices_at_load = 0;
+  Program program({image_file("lacking")}, {{&host::add_one, "add_one"},
+                                            {&host::add_ten, "add_ten"},
+                                            {&devices_at_load, "devices_at_load", sizeof devices_at_load}});
+  int values[2] = {0, 0};
+  const auto add = [&](void* kernel, int amount) {
+    Rows rows{row(values, TOFROM | REF), value(2)};
+    if (rows.region(kernel) != 0)
+      for (int& one : values)
+        one += amount;
+  };
+  Rows data{row(values, TOFROM | REF)};
+  data.begin();
+  add(&host::add_ten, 10);
+  add(&host::add_one, 1);
+  add(&host::add_ten, 10);
+  EXPECT(values[0] == 11); // the device has 21
+  data.end();
+  EXPECT(values[0] == 21);
+  EXPECT(values[1] == 21);
+  Rows{row(devices_at_load, FROM)}.update();
+  EXPECT(devices_at_load == 1); // the image's constructor could ask
+  return 0;
+}
+
+TEST_CASE("an image that lacks a kernel runs the others; its constructors may use the runtime") {
+  const Outcome outcome = run_scenario("lacking_image");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "omptarget: region add_one runs on the host: the image for device 0 (host) lacks it\n");
+}
+
+SCENARIO_OF(two_images) {
+  // Of one library for one device: each has what the other lacks.
+  Program program({image_file("lacking"), {'t', 'e', 'x', 't'}, image_file("main")},
+                  {{&host::add_one, "add_one"}, {&host::add_ten, "add_ten"}});
+  int values[1] = {0};
+  EXPECT(Rows({row(values, TOFROM | REF), value(1)}).region(&host::add_ten) == 0);
+  EXPECT(Rows({row(values, TOFROM | REF), value(1)}).region(&host::add_one) == 0);
+  EXPECT(values[0] == 11);
+  EXPECT(omp_get_num_devices() == 1);
+  return 0;
+}
+
+TEST_CASE("any image of a library can have the kernel") {
+  const Outcome outcome = run_scenario("two_images");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(other_size) {
+  static long counter = 0; // an int in the image
+  Program program({image_file("main")}, {{&counter, "counter", sizeof counter}, {&host::add_one, "add_one"}});
+  EXPECT(Rows({}).region(&host::add_one) != 0);
+  return 0;
+}
+
+TEST_CASE("a variable of another size refuses the image") {
+  const Outcome outcome = run_scenario("other_size");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("its image could not be loaded on device 0 (host) (global counter has 8 bytes on the host and 4 in "
+                    "the image)"));
+}
+
+SCENARIO_OF(names_of_the_c_library) {
+  static char printf_address;
+  // The image needs libc, which has such a function: it is not the image's.
+  Program program({image_file("main")}, {{&printf_address, "printf"}, {&host::add_one, nullptr}, {nullptr, "add_one"}});
+  EXPECT(Rows({}).region(&printf_address) != 0);
+  EXPECT(Rows({}).region(&host::add_one) != 0);
+  return 0;
+}
+
+TEST_CASE("names of the libraries that an image needs are not its kernels") {
+  const Outcome outcome = run_scenario("names_of_the_c_library");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("region printf runs on the host: the image for device 0 (host) lacks it"));
+}
+
+SCENARIO_OF(broken_image) {
+  std::vector<char> image = image_file("main");
+  const std::size_t keep = static_cast<std::size_t>(std::atol(std::getenv("TEST_KEEP")));
+  image.resize(std::min(keep, image.size()));
+  Program program({image}, {{&host::add_one, "add_one"}});
+  int values[1] = {0};
+  if (Rows({row(values, TOFROM | REF), value(1)}).region(&host::add_one) != 0)
+    ++values[0];
+  EXPECT(values[0] == 1);
+  return 0;
+}
+
+TEST_CASE("truncated images end on the host with a reason") {
+  const std::size_t whole = image_file("main").size();
+  for (const std::size_t keep : {std::size_t{0}, std::size_t{10}, std::size_t{64}, std::size_t{500}, whole / 2}) {
+    const Outcome outcome = run_scenario("broken_image", {"TEST_KEEP=" + std::to_string(keep)});
+    INFO("of " << whole << " bytes, " << keep << ": " << outcome.output);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.has("region add_one runs on the host: there is no device: no plugin (host) accepts an image"));
+  }
+}
+
+TEST_CASE("OMPTOOL_KEEP_IMAGES leaves copies") {
+  char folder[] = "/tmp/omptool-test-XXXXXX";
+  REQUIRE(::mkdtemp(folder));
+  Outcome outcome = run_scenario("two_images", {std::string("OMPTOOL_KEEP_IMAGES=") + folder});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  int copies = 0;
+  DIR* open = ::opendir(folder);
+  while (const dirent* file = ::readdir(open))
+    if (file->d_name[0] != '.') {
+      const std::string path = std::string(folder) + "/" + file->d_name;
+      const std::vector<char> copy = read_file(path);
+      CHECK((copy == image_file("main") || copy == image_file("lacking")));
+      ++copies;
+      ::unlink(path.c_str());
+    }
+  ::closedir(open);
+  ::rmdir(folder);
+  CHECK(copies == 2);
+  outcome = run_scenario("two_images", {std::string("OMPTOOL_KEEP_IMAGES=") + folder});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.has("omptarget: OMPTOOL_KEEP_IMAGES: "));
+}

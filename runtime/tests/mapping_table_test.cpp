@@ -1,0 +1,76 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The table beside a plain map from each byte to the mapping that holds it.
+#include "mapping_table.h"
+
+#include <doctest/doctest.h>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace omptool;
+
+namespace {
+
+using Oracle = std::map<std::uintptr_t, std::uintptr_t>; // byte -> begin of its mapping
+
+Overlap expected(const Oracle& oracle, HostRange wanted) {
+  std::set<std::uintptr_t> owners;
+  bool all = true;
+  for (std::uintptr_t at = wanted.begin; at < wanted.end; ++at)
+    if (const auto found = oracle.find(at); found != oracle.end())
+      owners.insert(found->second);
+    else
+      all = false;
+  return owners.empty() ? Overlap::kNone : all && owners.size() == 1 ? Overlap::kWhole : Overlap::kPartial;
+}
+
+std::set<std::uintptr_t> owners_of(const Oracle& oracle, HostRange range) {
+  std::set<std::uintptr_t> owners;
+  for (std::uintptr_t at = range.begin; at < range.end; ++at)
+    if (const auto found = oracle.find(at); found != oracle.end())
+      owners.insert(found->second);
+  return owners;
+}
+
+} // namespace
+
+TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
+  std::mt19937 random(20);
+  std::uniform_int_distribution<std::uintptr_t> place(0x1000, 0x1200);
+  std::uniform_int_distribution<std::uintptr_t> length(1, 40);
+  MappingTable table;
+  Oracle oracle;
+  for (int step = 0; step < 20000; ++step) {
+    const std::uintptr_t begin = place(random);
+    const HostRange range{begin, begin + length(random)};
+    const Lookup found = table.find(range);
+    REQUIRE(found.overlap == expected(oracle, range));
+    if (found.overlap != Overlap::kNone) {
+      CHECK(owners_of(oracle, range).contains(found.mapping->host.begin));
+    }
+    std::set<std::uintptr_t> overlapping;
+    for (const auto& mapping : table.overlapping(range))
+      overlapping.insert(mapping->host.begin);
+    REQUIRE(overlapping == owners_of(oracle, range));
+    if (found.overlap == Overlap::kNone) {
+      table.insert(std::make_shared<Mapping>(range, nullptr, nullptr));
+      for (std::uintptr_t at = range.begin; at < range.end; ++at)
+        oracle[at] = range.begin;
+    } else if (step % 3 == 0) {
+      const HostRange gone = found.mapping->host;
+      table.erase(*found.mapping);
+      for (std::uintptr_t at = gone.begin; at < gone.end; ++at)
+        oracle.erase(at);
+    }
+    const void* address = reinterpret_cast<const void*>(place(random));
+    const auto holder = oracle.find(reinterpret_cast<std::uintptr_t>(address));
+    const std::shared_ptr<Mapping> held = table.find(address);
+    REQUIRE((held != nullptr) == (holder != oracle.end()));
+    if (held) {
+      CHECK(held->host.begin == holder->second);
+    }
+  }
+  CHECK(table.size() > 0);
+}

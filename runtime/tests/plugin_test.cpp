@@ -1,0 +1,99 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plugins: found by name, checked, refused with a reason: decision 11.
+#include "omptool_plugins.h"
+#include "support.h"
+
+#include <csignal>
+#include <cstdio>
+#include <doctest/doctest.h>
+
+SCENARIO_OF(describe) {
+  const std::int32_t count = omptool_describe_plugins(
+      [](void*, const char* name, const char* path, const char* state, const char* reason, std::int32_t devices) {
+        std::printf("%s|%s|%s|%d|%s\n", name, state, reason ? reason : "-", devices, path);
+      },
+      nullptr);
+  std::printf("%d\n", count);
+  return 0;
+}
+
+TEST_CASE("plugins are described in name order, with their reasons") {
+  Outcome outcome = run_scenario("describe", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakelacking:" TEST_FOLDER
+                                              "/nowhere:" TEST_FOLDER "/fakecount:" TEST_FOLDER "/fakenothing",
+                                              "OMPTOOL_HOST_DEVICES=3"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output.find("fakecount|refused|it counts -3 devices|0|" TEST_FOLDER
+                            "/fakecount/libomptarget.rtl.fakecount.so\n"
+                            "fakelacking|refused|it lacks __tgt_init_device|0|") == 0);
+  CHECK(outcome.has("\nfakenothing|ready|-|1|"));
+  CHECK(outcome.has("\nhost|ready|-|3|"));
+  CHECK(outcome.has("\n4\n"));
+  outcome = run_scenario("describe", {"OMPTOOL_PLUGINS=host", "OMPTOOL_HOST_DEVICES=0"});
+  CHECK(outcome.output.find("host|no devices|it has no devices|0|") == 0);
+}
+
+SCENARIO_OF(one_launch) {
+  use_main();
+  int values[2] = {1, 2};
+  Rows rows{row(values, TOFROM | REF), value(2)};
+  if (rows.region(&host::add_one) != 0)
+    return 3;
+  EXPECT(values[0] == 2);
+  return 0;
+}
+
+TEST_CASE("a refused plugin is passed over, and named when nothing else is there") {
+  Outcome outcome = run_scenario("one_launch", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakelacking"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  outcome =
+      run_scenario("one_launch", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakelacking", "OMPTOOL_PLUGINS=fakelacking"});
+  CHECK(outcome.code == 3);
+  CHECK(outcome.has("region add_one runs on the host: there is no device: plugin fakelacking was refused: it lacks "
+                    "__tgt_init_device\n"));
+  outcome = run_scenario("one_launch", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakecount", "OMPTOOL_PLUGINS=fakecount"});
+  CHECK(outcome.code == 3);
+  CHECK(outcome.has("plugin fakecount was refused: it counts -3 devices\n"));
+}
+
+// Private copies, pointers, sections, globals and counts where host memory is device memory.
+SCENARIO_OF(shared_memory) {
+  use_main();
+  int values[4] = {1, 2, 3, 4};
+  Rows data{row(values, TO | REF), {values, values, sizeof values, TO | REF | RETURN}};
+  data.begin();
+  EXPECT(data.base(1) == values);
+  EXPECT(omp_target_is_present(values, 0) == 1);
+  EXPECT(Rows({{values, nullptr, 0, REF}, value(4)}).region(&host::add_one) == 0);
+  EXPECT(values[0] == 2); // at once
+  EXPECT(Rows({{values, &values[2], 2 * sizeof(int), TOFROM | REF}, value(4)}).region(&host::add_one) == 0);
+  EXPECT(values[0] == 3);
+  EXPECT(Rows({row(values, PRIVATE | TO), value(4)}).region(&host::add_one) == 0);
+  EXPECT(values[0] == 3);
+  struct list {
+    int before;
+    int* items;
+    long length;
+    int after;
+  } object{0, values, 4, 0};
+  EXPECT(Rows({row(object, TOFROM | REF), {&object.items, values, sizeof values, TOFROM | PTR}})
+             .region(&host::list_add_one) == 0);
+  EXPECT(values[0] == 4);
+  EXPECT(object.items == values);
+  EXPECT(Rows({row(values, TOFROM | REF), value(4)}).region(&host::absent) != 0);
+  data.end();
+  EXPECT(values[3] == 7);
+  return 0;
+}
+
+TEST_CASE("a plugin whose data functions do nothing shares the host's memory") {
+  const Outcome outcome =
+      run_scenario("shared_memory", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakenothing", "OMPTOOL_PLUGINS=fakenothing"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+TEST_CASE("the host plugin can share the host's memory") {
+  const Outcome outcome = run_scenario("shared_memory", {"OMPTOOL_HOST_MEMORY=shared"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}

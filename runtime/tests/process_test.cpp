@@ -1,0 +1,152 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The process we live in: decision 21; and names that two ABIs share: decision 4.
+#include "support.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+SCENARIO_OF(fork_and_launch) {
+  use_main();
+  int values[4] = {1, 2, 3, 4};
+  Rows rows{row(values, TOFROM | REF), value(4)};
+  int marks[64] = {}, shape[3];
+  Rows teams{row(marks, TOFROM | REF), row(shape, FROM | REF)};
+  EXPECT(teams.teams(&host::team_square, 8, 8) == 0); // the pool has threads
+  rows.begin();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    EXPECT(omp_get_num_devices() == 0);
+    EXPECT(rows.region(&host::add_one) != 0);
+    rows.end();
+    EXPECT(values[0] == 1);
+    // Registered anew, it has a device again, with threads.
+    Program program({image_file("main")}, main_entries());
+    EXPECT(omp_get_num_devices() == 1);
+    EXPECT(rows.region(&host::add_one) == 0);
+    EXPECT(values[0] == 2);
+    EXPECT(teams.teams(&host::team_square, 8, 8) == 0);
+    EXPECT(marks[63] == 2);
+    return 0;
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT(rows.region(&host::add_one) == 0);
+  rows.end();
+  EXPECT(values[0] == 2);
+  return 0;
+}
+
+TEST_CASE("a forked child runs on the host until it registers anew") {
+  const Outcome outcome = run_scenario("fork_and_launch");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("runs on the host: the process has forked since it registered its images\n"));
+}
+
+SCENARIO_OF(fork_while_launching) {
+  use_main();
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&] {
+      while (!stop) {
+        int number = 0;
+        Rows{row(number, TOFROM | REF), value(1)}.region(&host::add_one);
+      }
+    });
+  bool fine = true;
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int number = 0;
+      ::_exit(Rows({row(number, TOFROM | REF), value(1)}).region(&host::add_one) == 0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    fine = fine && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  stop = true;
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT(fine);
+  return 0;
+}
+
+TEST_CASE("a child forked while other threads launch does not hang") {
+  const Outcome outcome = run_scenario("fork_while_launching");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(late_calls) {
+  static int values[2] = {1, 2};
+  static Rows rows{row(values, TOFROM | REF), value(2)};
+  std::atexit([] {
+    // After every library is gone.
+    if (rows.region(&host::add_one) == 0 || values[0] != 2)
+      ::_exit(9);
+    rows.begin();
+    rows.end();
+    rows.update();
+    if (omp_target_is_present(values, 0) != 0 || rows.region(&host::add_one, -3) != 0)
+      ::_exit(8);
+    void* memory = omp_target_alloc(8, 0); // the device is still there
+    omp_target_free(memory, 0);
+  });
+  {
+    Program program({image_file("main")}, main_entries());
+    EXPECT(rows.region(&host::add_one) == 0);
+    __tgt_unregister_lib(&program.descriptor); // and once more when it goes
+  }
+  return 0;
+}
+
+TEST_CASE("calls after unregistering are safe and say that nothing ran") {
+  const Outcome outcome = run_scenario("late_calls");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("runs on the host: no registered library lists it"));
+}
+
+SCENARIO_OF(llvm_calls) {
+  void* const library = ::dlopen("libomptarget.so", RTLD_NOW | RTLD_NOLOAD);
+  EXPECT(library);
+  const auto versioned = [&](const char* name, const char* version) { return ::dlvsym(library, name, version); };
+  for (const char* name : {"__tgt_register_lib", "__tgt_unregister_lib", "__tgt_target", "__tgt_target_teams",
+                           "__tgt_target_data_begin", "__tgt_target_data_end", "__tgt_target_data_update"}) {
+    EXPECT(versioned(name, "VERS1.0") != nullptr);
+    EXPECT(versioned(name, "OMPTARGET_4.5") != nullptr);
+    EXPECT(versioned(name, "VERS1.0") != versioned(name, "OMPTARGET_4.5"));
+  }
+  // The wrapper of an LLVM program registers 32-byte entries: they are not looked at.
+  struct {
+    std::int32_t images;
+    void *records, *first, *last;
+  } record{1, reinterpret_cast<void*>(1), reinterpret_cast<void*>(1), reinterpret_cast<void*>(2)};
+  reinterpret_cast<void (*)(void*)>(versioned("__tgt_register_lib", "VERS1.0"))(&record);
+  EXPECT(omp_get_num_devices() == 0);
+  const auto launch = reinterpret_cast<std::int32_t (*)(void*, std::int64_t, std::int32_t, std::int32_t, void*, void*)>(
+      versioned("__tgt_target_kernel", "VERS1.0"));
+  EXPECT(launch(nullptr, -1, 0, 0, &record, nullptr) != 0);
+  EXPECT(launch(nullptr, -1, 0, 0, &record, nullptr) != 0);
+  reinterpret_cast<void (*)(void*)>(versioned("__tgt_unregister_lib", "VERS1.0"))(&record);
+  return 0;
+}
+
+TEST_CASE("LLVM's calls run on the host, which is said once") {
+  Outcome outcome = run_scenario("llvm_calls");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "omptarget: regions of LLVM's ABI are not offloaded by this version: they run on the host\n");
+  CHECK(run_scenario("llvm_calls", {"OMPTOOL_QUIET=1"}).output == "");
+  CHECK(run_scenario("llvm_calls", {"OMP_TARGET_OFFLOAD=DISABLED"}).output == "");
+  outcome = run_scenario("llvm_calls", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.has("fatal error: a region of LLVM's ABI cannot run on a device"));
+}

@@ -1,0 +1,149 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#define DOCTEST_CONFIG_IMPLEMENT
+#include "support.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <doctest/doctest.h>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace host {
+int counter = 1;
+void* seen[24];
+int order[16];
+int order_length;
+char record, record1, record7, record20, add_one, add_ten, count_up, add_counter, nothing, list_add_one, example,
+    construct, team_square, hidden, other_add_hundred, absent;
+} // namespace host
+
+Rows::Rows(std::initializer_list<Row> rows) {
+  for (const Row& row : rows) {
+    base_.push_back(row.base);
+    begin_.push_back(row.begin);
+    size_.push_back(row.size);
+    type_.push_back(row.type);
+  }
+}
+
+std::int32_t Rows::region(void* host, std::int32_t device) {
+  return __tgt_target(device, host, count(), base_.data(), begin_.data(), size_.data(), type_.data());
+}
+std::int32_t Rows::teams(void* host, std::int32_t num_teams, std::int32_t thread_limit, std::int32_t device) {
+  return __tgt_target_teams(device, host, count(), base_.data(), begin_.data(), size_.data(), type_.data(), num_teams,
+                            thread_limit);
+}
+void Rows::begin(std::int32_t device) {
+  __tgt_target_data_begin(device, count(), base_.data(), begin_.data(), size_.data(), type_.data());
+}
+void Rows::end(std::int32_t device) {
+  __tgt_target_data_end(device, count(), base_.data(), begin_.data(), size_.data(), type_.data());
+}
+void Rows::update(std::int32_t device) {
+  __tgt_target_data_update(device, count(), base_.data(), begin_.data(), size_.data(), type_.data());
+}
+
+std::vector<char> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    std::fprintf(stderr, "%s cannot be read\n", path.c_str());
+    std::abort();
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+std::vector<char> image_file(const std::string& name) {
+  return read_file(std::string(TEST_FOLDER "/image_") + name + ".so");
+}
+
+Program::Program(std::vector<std::vector<char>> images, const std::vector<Entry>& entries)
+    : images_(std::move(images)) {
+  for (const Entry& entry : entries)
+    entries_.push_back({entry.address, const_cast<char*>(entry.name), entry.size});
+  __tgt_offload_entry* const first = entries_.data();
+  __tgt_offload_entry* const last = first + entries_.size();
+  for (std::vector<char>& image : images_)
+    records_.push_back({image.data(), image.data() + image.size(), first, last});
+  descriptor = {static_cast<std::uint32_t>(records_.size()), records_.data(), first, last};
+  __tgt_register_lib(&descriptor);
+}
+
+std::vector<Program::Entry> main_entries() {
+  using namespace host;
+  return {{&record, "record"},
+          {&record1, "record1"},
+          {&record7, "record7"},
+          {&record20, "record20"},
+          {&counter, "counter", sizeof counter},
+          {&seen, "seen", sizeof seen},
+          {&order, "order", sizeof order},
+          {&order_length, "order_length", sizeof order_length},
+          {&add_one, "add_one"},
+          {&add_ten, "add_ten"},
+          {&count_up, "count_up"},
+          {&add_counter, "add_counter"},
+          {&nothing, "nothing"},
+          {&list_add_one, "list_add_one"},
+          {&example, "example"},
+          {&construct, "construct"},
+          {&team_square, "team_square"},
+          {&hidden, "hidden"},
+          {&absent, "absent"}};
+}
+
+void use_main() {
+  static Program& program = *new Program({image_file("main")}, main_entries());
+  static_cast<void>(program);
+}
+
+namespace {
+std::map<std::string, int (*)()>& scenarios() {
+  static std::map<std::string, int (*)()> all;
+  return all;
+}
+} // namespace
+
+Scenario::Scenario(const char* name, int (*body)()) {
+  scenarios()[name] = body;
+}
+
+Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    for (const std::string& variable : environment)
+      ::putenv(const_cast<char*>(variable.c_str()));
+    ::execl("/proc/self/exe", "runtime_tests", "--scenario", name.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  Outcome outcome;
+  std::array<char, 4096> piece;
+  for (ssize_t got = 0; (got = ::read(ends[0], piece.data(), piece.size())) > 0;)
+    outcome.output.append(piece.data(), static_cast<std::size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  return outcome;
+}
+
+int main(int count, char** arguments) {
+  if (count == 3 && std::strcmp(arguments[1], "--scenario") == 0) {
+    const auto found = scenarios().find(arguments[2]);
+    return found == scenarios().end() ? 126 : found->second();
+  }
+  return doctest::Context(count, arguments).run();
+}

@@ -1,0 +1,116 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the tests of the exported calls share: programs that register images, argument arrays, and
+// scenarios, which are functions that run in a process of their own.
+#pragma once
+
+#include "omptarget.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+// Short names for the rows of a test.
+inline constexpr std::int32_t TO = OMP_TGT_MAPTYPE_TO, FROM = OMP_TGT_MAPTYPE_FROM, TOFROM = TO | FROM,
+                              ALWAYS = OMP_TGT_MAPTYPE_ALWAYS, DELETE = OMP_TGT_MAPTYPE_DELETE,
+                              PTR = OMP_TGT_MAPTYPE_MAP_PTR, REF = OMP_TGT_MAPTYPE_FIRST_REF,
+                              RETURN = OMP_TGT_MAPTYPE_RETURN_PTR, PRIVATE = OMP_TGT_MAPTYPE_PRIVATE_PTR,
+                              VALUE = OMP_TGT_MAPTYPE_PRIVATE_VAL;
+
+struct Row {
+  void* base;
+  void* begin;
+  std::int64_t size;
+  std::int32_t type;
+};
+template <typename T> Row row(T& object, std::int32_t type) {
+  return {&object, &object, sizeof object, type};
+}
+inline Row value(std::uintptr_t bits) {
+  return {reinterpret_cast<void*>(bits), nullptr, 0, VALUE};
+}
+
+// The argument arrays of one call.
+class Rows {
+public:
+  Rows(std::initializer_list<Row> rows);
+  std::int32_t region(void* host, std::int32_t device = -1);
+  std::int32_t teams(void* host, std::int32_t num_teams, std::int32_t thread_limit, std::int32_t device = -1);
+  void begin(std::int32_t device = -1);
+  void end(std::int32_t device = -1);
+  void update(std::int32_t device = -1);
+  void* base(std::size_t index) const { return base_[index]; }
+
+private:
+  std::int32_t count() const { return static_cast<std::int32_t>(base_.size()); }
+  std::vector<void*> base_, begin_;
+  std::vector<std::int64_t> size_;
+  std::vector<std::int32_t> type_;
+};
+
+std::vector<char> read_file(const std::string& path);
+std::vector<char> image_file(const std::string& name); // of tests/images
+
+// A library with images and an entry table, registered as long as it lives.
+class Program {
+public:
+  struct Entry {
+    void* address;
+    const char* name;
+    std::int64_t size = 0;
+  };
+  Program(std::vector<std::vector<char>> images, const std::vector<Entry>& entries);
+  ~Program() { __tgt_unregister_lib(&descriptor); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  __tgt_bin_desc descriptor{};
+
+private:
+  std::vector<std::vector<char>> images_;
+  std::vector<__tgt_offload_entry> entries_;
+  std::vector<__tgt_device_image> records_;
+};
+
+// The host's side of images/main.c.
+namespace host {
+extern int counter;
+extern void* seen[24];
+extern int order[16];
+extern int order_length;
+// Addresses that stand for the host versions.
+extern char record, record1, record7, record20, add_one, add_ten, count_up, add_counter, nothing, list_add_one, example,
+    construct, team_square, hidden, other_add_hundred, absent;
+} // namespace host
+std::vector<Program::Entry> main_entries();
+// Registers images/main.c for the whole process, once.
+void use_main();
+
+// How a scenario ended.
+struct Outcome {
+  int code = -1;      // exit code, or -1
+  int signal = 0;     // that killed it, or 0
+  std::string output; // stdout and stderr
+  bool has(const std::string& text) const { return output.find(text) != std::string::npos; }
+};
+// Runs the scenario in a fresh process, with more environment variables ("NAME=value").
+Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment = {});
+
+struct Scenario {
+  Scenario(const char* name, int (*body)());
+};
+// SCENARIO_OF(name) { ...; return 0; }: a function that run_scenario can start; non-zero is failure.
+#define SCENARIO_OF(name)                                                                                              \
+  static int name();                                                                                                   \
+  static const Scenario scenario_##name(#name, name);                                                                  \
+  static int name()
+// In a scenario: says what did not hold, and fails.
+#define EXPECT(condition)                                                                                              \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                     \
+      return 1;                                                                                                        \
+    }                                                                                                                  \
+  } while (false)
