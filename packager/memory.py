@@ -10,8 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from packager.elf import (
@@ -39,12 +39,17 @@ POINTER_RELOCATIONS = {
 NO_RELOCATIONS = (-1, -1)
 # Enough code of a constructor to see what it hands to __tgt_register_lib.
 CODE_WINDOW = 256
+# lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
+X86_LEA = b"\x8d"
+X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
 # Where a section of an object begins: no section is larger than this.
 SECTION_SHIFT = 40
 # Data that is searched for raw pointers, at a time.
 PIECE = 1 << 20
 # Tables that are held in memory whole: a million entries of the largest record.
 MAX_WINDOW = 1 << 26
+# Pointers to one address: the start of a table may be the end of a popular object.
+MAX_PLACES = 1 << 20
 
 DT_STRTAB, DT_RELA, DT_RELASZ, DT_NEEDED = 5, 7, 8, 1
 DT_RELRSZ, DT_RELR = 35, 36
@@ -123,11 +128,16 @@ class Space(ABC):
 
     @abstractmethod
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
-        """Where in writable data a pointer to one of `values` is: (place, value), sorted."""
+        """Where in writable data a pointer to one of `values` is: (place, value), sorted.
+
+        Raises FormatError when there are more than any table of entries can have.
+        """
 
     @abstractmethod
-    def code_targets(self, function: int) -> set[int]:
-        """Addresses that the first instructions of a function refer to."""
+    def references(
+        self, functions: Collection[int], wanted: Collection[int]
+    ) -> Iterator[tuple[int, int]]:
+        """(function, address) where the beginning of a function refers to a `wanted` address."""
 
     def symbol_names(self, addresses: set[int]) -> dict[int, str]:
         """The symbols at these addresses, where the file still has any."""
@@ -167,6 +177,23 @@ def _copies(space: Space, ranges: Sequence[Range]) -> list[Window]:
             raise FormatError(f"{at.what} is not in the file")
         windows.append(Window(at, space.elf.data.bytes(offset, at.size, at.what)))
     return windows
+
+
+def _rip_relative(code: bytes, start: int) -> Iterator[int]:
+    """The targets of `lea reg,[rip+disp32]` in x86-64 code at address `start`."""
+    at = code.find(X86_LEA)
+    while 0 <= at < len(code) - 5:
+        if code[at + 1] & X86_MODRM_MASK == X86_RIP_RELATIVE:
+            distance = int.from_bytes(code[at + 2 : at + 6], "little", signed=True)
+            yield start + at + 6 + distance  # from the end of the instruction
+        at = code.find(X86_LEA, at + 1)
+
+
+def _limited(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    found = set(islice(places, MAX_PLACES + 1))
+    if len(found) > MAX_PLACES:
+        raise FormatError(f"more than {MAX_PLACES} pointers to offload entries or images")
+    return sorted(found)
 
 
 class _Index:
@@ -250,14 +277,13 @@ class LinkedSpace(Space):
 
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
         relative = self._relative
-        found = {
+        found = (
             (place, addend)
             for place, info, addend in self._relocations()
             if addend in values and info & 0xFFFFFFFF == relative
-        }
-        if self.elf.is_executable or DT_RELR in self._dynamic:
-            found.update(self._raw_places(values))
-        return sorted(found)
+        )
+        has_raw = self.elf.is_executable or DT_RELR in self._dynamic
+        return _limited(chain(found, self._raw_places(values) if has_raw else ()))
 
     def _raw_places(self, values: Collection[int]) -> Iterator[tuple[int, int]]:
         needles = [(value, WORD.pack(value)) for value in values if 0 <= value < UNKNOWN]
@@ -274,19 +300,26 @@ class LinkedSpace(Space):
                         yield section.address + start + at, value
                         at = piece.find(needle, at + 1)
 
-    def code_targets(self, function: int) -> set[int]:
-        code = b""
+    def references(
+        self, functions: Collection[int], wanted: Collection[int]
+    ) -> Iterator[tuple[int, int]]:
+        for function in functions:
+            code = self._code(function)
+            if self.elf.is_executable:  # immediates of position-dependent code
+                for address in wanted:
+                    if address < 1 << 32 and address.to_bytes(4, "little") in code:
+                        yield function, address
+            for target in _rip_relative(code, function):
+                if target in wanted:
+                    yield function, target
+
+    def _code(self, function: int) -> bytes:
         for section in self.elf.sections:
             inside = function - section.address
             if section.is_code and 0 <= inside < section.size:
                 size = min(CODE_WINDOW, section.size - inside)
-                code = self.elf.content(section).bytes(inside, size, "constructor")
-        targets = set()
-        for at in range(len(code) - 3):
-            near = int.from_bytes(code[at : at + 4], "little", signed=True)
-            targets.add(function + at + 4 + near)  # the end of an instruction that is RIP-relative
-            targets.add(near)  # an immediate of position-dependent code
-        return targets
+                return self.elf.content(section).bytes(inside, size, "constructor")
+        return b""
 
     def symbol_address(self, symbol: Symbol) -> int:
         return symbol.value
@@ -347,24 +380,27 @@ class ObjectSpace(Space):
         return windows
 
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
-        found = set()
+        return _limited(self._matching(values))
+
+    def _matching(self, values: Collection[int]) -> Iterator[tuple[int, int]]:
         for section in self.elf.sections:
-            if not section.is_data:
-                continue
-            for place, info, addend in self._relocations(section.number):
+            for place, info, addend in self._relocations(section.number) if section.is_data else ():
                 value = self._symbol_value(info >> 32)
                 if value is not None and value + addend in values:
-                    found.add((place, value + addend))
-        return sorted(found)
+                    yield place, value + addend
 
-    def code_targets(self, function: int) -> set[int]:
-        targets = set()
-        for place, info, addend in self._relocations(function >> SECTION_SHIFT):
-            value = self._symbol_value(info >> 32)
-            if value is not None and function <= place < function + CODE_WINDOW:
+    def references(
+        self, functions: Collection[int], wanted: Collection[int]
+    ) -> Iterator[tuple[int, int]]:
+        starts = sorted(functions)
+        for number in {function >> SECTION_SHIFT for function in functions}:
+            for place, info, addend in self._relocations(number):
+                value = self._symbol_value(info >> 32)
                 # PC-relative addends count from the place, 4 bytes before the instruction's end.
-                targets |= {value + addend, value + addend + 4}
-        return targets
+                for target in (value + addend, value + addend + 4) if value is not None else ():
+                    at = bisect_right(starts, place) - 1 if target in wanted else -1
+                    if at >= 0 and place < starts[at] + CODE_WINDOW:
+                        yield starts[at], target
 
     def symbol_address(self, symbol: Symbol) -> int:
         if 0 < symbol.section < len(self.elf.sections):

@@ -299,6 +299,22 @@ def test_a_damaged_image_is_listed_with_its_fault(work: Path, tmp_path: Path) ->
     assert "image 0: " in omptool("dump", path).stdout
 
 
+def test_many_constructors(tmp_path: Path) -> None:
+    """The one that registers is found among those of a large program."""
+    count = 3000
+    constructor = "__attribute__((constructor)) static void c{0}(void) {{ table[0] += {0}; }}"
+    others = "\n".join(constructor.format(number) for number in range(count))
+    plain = compile_c(HOST + MAIN + others, tmp_path / "host.o", "-c", "-fPIC")
+    image = device_image(HOST, tmp_path / "image.so")
+    out = bundled(plain, tmp_path / "bundled.o", {X86_64: image})
+    runtime = fake_runtime(tmp_path)
+    program = linked([out], tmp_path / "program", runtime=runtime)
+    nopie = linked([out], tmp_path / "program-nopie", "-no-pie", runtime=runtime)
+    for path in (out, program, nopie):
+        (descriptor,) = dump(path)[0]["descriptors"]
+        assert descriptor["registered_by"] == "_GLOBAL__A_000000_OPENMPTGT"
+
+
 def test_images_that_only_a_descriptor_knows(work: Path, tmp_path: Path) -> None:
     """A host that writes its descriptor itself, with the image in .rodata."""
     source = (

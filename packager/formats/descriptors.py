@@ -22,7 +22,7 @@ MAX_CANDIDATES = 1 << 16
 MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
 
-# Machines whose code is understood as far as code_targets asks.
+# Machines whose code is understood as far as Space.references asks.
 DECODED = ("x86_64",)
 
 # Offsets of pointers in the records.
@@ -48,13 +48,6 @@ class FoundDescriptor:
     bounds: tuple[str | None, str | None]  # symbols of begin and end, in an object
 
 
-class Constructor(NamedTuple):
-    """A function that runs before main: its address, and where .init_array lists it."""
-
-    address: int
-    slot: int
-
-
 def find(
     space: Space, tables: Sequence[tuple[int, int]], images: Collection[int]
 ) -> list[FoundDescriptor]:
@@ -65,17 +58,18 @@ def find(
     if not tables and not images:
         return []  # nothing that could lead to one
     begins, ends = {begin for begin, _ in tables}, {end for _, end in tables}
-    candidates = set()
-    records = set()
+    candidates, by_end, records = set(), set(), set()
     for place, value in space.places(begins | ends | set(images)):
         if value in begins:
             candidates.add(place - DESCRIPTOR_BEGIN)
         if value in ends:
-            candidates.add(place - DESCRIPTOR_END)
+            by_end.add(place - DESCRIPTOR_END)
         if value in images:
             records.add(place)
     for place, _ in space.places(records) if records else ():
         candidates.add(place - DESCRIPTOR_IMAGES)
+    if len(by_end) <= MAX_CANDIDATES:  # else something popular lies right behind the entries
+        candidates |= by_end
     if len(candidates) > MAX_CANDIDATES:
         raise FormatError(f"{len(candidates)} places look like an offload descriptor")
     return _checked(space, sorted(candidates))
@@ -145,29 +139,29 @@ def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[
     """
     if not descriptors or space.elf.machine not in DECODED:
         return {}
-    constructors = _constructors(space)
+    slots = _constructors(space)
     wanted = {descriptor.address for descriptor in descriptors}
-    found: dict[int, Constructor] = {}
-    for constructor in constructors:
-        for address in wanted & space.code_targets(constructor.address):
-            found.setdefault(address, constructor)
-    names = space.symbol_names({constructor.address for constructor in found.values()})
+    found: dict[int, int] = {}
+    for function, address in space.references(slots, wanted):
+        found.setdefault(address, function)
+    names = space.symbol_names(set(found.values()))
     return {
-        address: names.get(constructor.address, f".init_array[{constructor.slot}]")
-        for address, constructor in found.items()
+        address: names.get(function, f".init_array[{slots[function]}]")
+        for address, function in found.items()
     }
 
 
-def _constructors(space: Space) -> list[Constructor]:
+def _constructors(space: Space) -> dict[int, int]:
+    """The functions that run before main, and where .init_array lists them."""
     ranges = [
         Range(space.address(section), section.size // WORD.size * WORD.size, section.name)
         for section in space.elf.of_type(SHT_INIT_ARRAY)
         if section.size >= WORD.size
     ]
-    functions: list[Constructor] = []
+    functions: dict[int, int] = {}
     for window in space.windows(ranges):
         for at in range(0, len(window.data), WORD.size):
             address = window.pointer(at)
             if address and len(functions) < MAX_CONSTRUCTORS:
-                functions.append(Constructor(address, at // WORD.size))
+                functions.setdefault(address, at // WORD.size)
     return functions
