@@ -14,10 +14,10 @@ from packager.elf import (
     Section,
 )
 from packager.errors import FormatError
-from packager.memory import DT_NEEDED
 
 PREFIX = "__tgt_"
 VERSION_HIDDEN = 0x8000
+DT_NEEDED = 1
 HALF = Struct("<H")
 VERNEED = Struct("<HHIII")  # version, count, file, aux, next
 VERNAUX = Struct("<IHHII")  # hash, flags, index, name, next
