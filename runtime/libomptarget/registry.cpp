@@ -11,13 +11,13 @@ namespace omptool {
 namespace {
 
 std::atomic<Registry*> the_registry{nullptr};
-std::atomic<bool> forked{false};
+std::atomic<Registry*> the_parents{nullptr};
 
 // In the child: locks may be held by threads that are gone, and devices do not follow. What the
 // parent had is given up, unlocked and unfreed; a new registration starts anew.
 void forget_after_fork() {
-  if (the_registry.exchange(nullptr))
-    forked = true;
+  if (Registry* left = the_registry.exchange(nullptr))
+    the_parents = left;
 }
 
 constexpr std::uint32_t kMostImages = 1U << 16;
@@ -56,7 +56,7 @@ Registry* Registry::current() noexcept {
   return the_registry.load(std::memory_order_acquire);
 }
 bool Registry::lost_by_fork() noexcept {
-  return forked && !current();
+  return the_parents && !current();
 }
 
 Registry& Registry::obtain() {
@@ -67,6 +67,7 @@ Registry& Registry::obtain() {
     return *known;
   // Never destroyed: other threads may still offload while the process exits.
   auto* made = new Registry;
+  made->parents_ = the_parents;
   if (the_registry.compare_exchange_strong(known, made))
     return *made;
   delete made;

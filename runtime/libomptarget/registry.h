@@ -165,7 +165,8 @@ private:
   std::vector<std::shared_ptr<Library>> libraries();
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
 
-  std::mutex settling_; // held while plugins are asked; never while an image is loaded
+  Registry* parents_ = nullptr; // of the process that forked this one; never looked into
+  std::mutex settling_;         // held while plugins are asked; never while an image is loaded
   std::vector<std::unique_ptr<Plugin>> plugins_;
   bool plugins_found_ = false;
   std::array<std::atomic<Device*>, kMostDevices> devices_{};

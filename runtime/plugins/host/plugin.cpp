@@ -36,6 +36,7 @@ constexpr long kMostDevices = 256;
 
 // One process's devices. A child of fork() gets new ones: the pool's threads are not in it.
 struct Host {
+  Host* parents = nullptr; // of the process that forked this one; never looked into
   Pool pool;
   std::vector<std::unique_ptr<Device>> devices;
 };
@@ -69,15 +70,22 @@ bool memory_is_shared() {
 }
 
 std::atomic<Host*> the_host{nullptr};
+std::atomic<Host*> the_parents{nullptr};
+
+void forget_after_fork() {
+  if (Host* left = the_host.exchange(nullptr))
+    the_parents = left;
+}
 
 Host& host() {
   static std::once_flag watching;
-  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, [] { the_host = nullptr; }); });
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
   Host* known = the_host.load(std::memory_order_acquire);
   if (known)
     return *known;
   // Never destroyed: threads may still run kernels while the process exits.
   auto made = std::make_unique<Host>();
+  made->parents = the_parents;
   for (std::int32_t i = 0; i < device_count(); ++i)
     made->devices.push_back(std::make_unique<Device>(i, made->pool));
   if (the_host.compare_exchange_strong(known, made.get()))

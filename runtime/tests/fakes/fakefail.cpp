@@ -54,7 +54,8 @@ FAKE_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t device, void* host, void* ta
   return fails("data_retrieve") ? 1 : HOST(__tgt_rtl_data_retrieve)(device, host, target, size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t device, void* target) {
-  return fails("data_delete") ? 1 : HOST(__tgt_rtl_data_delete)(device, target);
+  const int32_t result = HOST(__tgt_rtl_data_delete)(device, target); // LeakSanitizer watches
+  return fails("data_delete") ? 1 : result;
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device, void* entry, void** arguments, int32_t count) {
   return fails("run") ? 1 : HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
