@@ -409,6 +409,12 @@ def test_every_code_is_explained(code: str) -> None:
     assert "Cure: " in result.stdout
 
 
+def test_a_bare_image_with_a_duplicate(tmp_path: Path) -> None:
+    image = device_image(HOST + "\nOMPTARGET_KERNEL(first);\n", tmp_path / "image.so")
+    assert found(image) == {("OMP108", "error")}
+    assert findings(device_image(HOST, tmp_path / "sound.so")) == []
+
+
 def test_codes() -> None:
     assert tuple(CHECKS) == CODES
     assert omptool("verify", "--explain", "OMP000").exit_code == 2

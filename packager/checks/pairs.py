@@ -166,13 +166,15 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
         for name, count in names.items():
             if count > 1:
                 yield _duplicated(table, name, count)
-        for index in table.images:
-            image = binary.images[index]
-            for name, count in Counter(symbol.name for symbol in image.table or ()).items():
-                if count > 1:
-                    what = f"{name} is listed {count} times in the table of {_image(image)}"
-                    severity = _order_severity(table)
-                    yield Finding("OMP108", severity, what, "rename one of them", None, index)
+    for image in binary.images:
+        names = Counter(symbol.name for symbol in image.table or ())
+        hosts = [table for table in binary.tables if image.index in table.images]
+        # An image without a host may be meant for one that pairs by order.
+        severity = _order_severity(hosts[0]) if hosts else "error"
+        for name, count in names.items():
+            if count > 1:
+                what = f"{name} is listed {count} times in the table of {_image(image)}"
+                yield Finding("OMP108", severity, what, "rename one of them", None, image.index)
 
 
 def _duplicated(table: EntryTable, name: str, count: int) -> Finding:
