@@ -21,7 +21,9 @@ typedef struct tgt_target_table {
   __tgt_offload_entry* EntriesEnd;
 } tgt_target_table;
 
-/* Required. */
+/* Required. is_valid_binary runs with registration held up: it looks at the bytes and loads nothing.
+ * The bytes of an image are there during is_valid_binary and load_binary only, the image record and
+ * the entry table that it names until unload_binary. */
 int32_t __tgt_rtl_number_of_devices(void);
 int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image); /* non-zero: this plugin can load it */
 int32_t __tgt_init_device(int32_t device_id);                 /* also accepted as __tgt_rtl_init_device */

@@ -150,6 +150,7 @@ void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound) 
 }
 
 std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {
+  bool all_there = true; // as in most calls: nothing to create, to wait for or to complain about
   {
     Lock lock(mutex_);
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -159,14 +160,18 @@ std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) 
       if (rows[i].maps()) {
         bind_uncounted(rows[i], bound[i], &bound, lock);
         note_parts(rows, i, bound);
+        for (const Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+          all_there = all_there && (!mapping || (mapping->state == Mapping::State::kReady && !mapping->unusable));
       }
   }
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].maps())
-      copy_in(rows[i], bound[i]);
-  publish(bound);
-  refresh(rows, bound, purpose);
-  std::string failure = fault(bound);
+  if (!all_there) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].maps())
+        copy_in(rows[i], bound[i]);
+    publish(bound);
+  }
+  const bool refreshed = refresh(rows, bound, purpose);
+  std::string failure = all_there && refreshed ? "" : fault(bound);
   if (failure.empty())
     return_pointers(rows, bound);
   return failure;
@@ -265,7 +270,8 @@ std::string DataEnvironment::fault(Bindings& bound) {
 // Copies and pointers that a call owes to objects which were there before it. When a region's copy
 // fails, the region falls back and its object is repaired from the host; an enclosing construct has
 // no host version, so its program ends.
-void DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
+bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
+  bool done = true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     Binding& binding = bound[i];
@@ -277,13 +283,16 @@ void DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
         die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
             memory_.last_error().c_str());
       binding.refused = true;
+      done = false;
     }
     if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding)) {
       binding.refused = true;
+      done = false;
       const std::lock_guard lock(mutex_);
       binding.cell->unusable = binding.cell->unusable || purpose == Purpose::kData;
     }
   }
+  return done;
 }
 
 void DataEnvironment::return_pointers(Rows rows, Bindings& bound) const {
@@ -404,6 +413,11 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
                            std::span<const HostRange> except) {
   if (!mapping.device)
     return true;
+  const auto move = [&](HostRange piece) {
+    std::byte* const device = mapping.at(piece.begin);
+    return direction == Direction::kToDevice ? memory_.submit(device, piece.address(), piece.size())
+                                             : memory_.retrieve(piece.address(), device, piece.size());
+  };
   std::vector<HostRange> holes(except.begin(), except.end());
   {
     const std::lock_guard lock(mutex_);
@@ -411,19 +425,14 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
       holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
   }
   std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
-  holes.push_back({range.end, range.end});
   std::uintptr_t at = range.begin;
   for (const HostRange hole : holes) {
     const HostRange piece{at, std::min(hole.begin, range.end)};
-    if (piece.begin < piece.end) {
-      std::byte* const device = mapping.at(piece.begin);
-      if (direction == Direction::kToDevice ? !memory_.submit(device, piece.address(), piece.size())
-                                            : !memory_.retrieve(piece.address(), device, piece.size()))
-        return false;
-    }
+    if (piece.begin < piece.end && !move(piece))
+      return false;
     at = std::max(at, hole.end);
   }
-  return true;
+  return at >= range.end || move({at, range.end});
 }
 
 bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {

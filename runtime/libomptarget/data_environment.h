@@ -94,7 +94,7 @@ private:
   bool attach(const Row& row, Binding& binding);
   void publish(Bindings& bound);
   std::string fault(Bindings& bound);
-  void refresh(Rows rows, Bindings& bound, Purpose purpose);
+  bool refresh(Rows rows, Bindings& bound, Purpose purpose);
   void return_pointers(Rows rows, Bindings& bound) const;
 
   void drop(const Row& row, Binding& binding, Release release);

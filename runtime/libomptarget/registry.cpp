@@ -5,6 +5,8 @@
 #include "message.h"
 
 #include <algorithm>
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 
 namespace omptool {
@@ -41,6 +43,23 @@ const char* fault_of(const __tgt_bin_desc& descriptor) {
         !is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
       return "an image ends before it begins";
   return nullptr;
+}
+
+// Whether the descriptor is the executable's own, which is never unloaded.
+bool is_permanent(const __tgt_bin_desc& descriptor) {
+  Dl_info info{};
+  const link_map* object = nullptr;
+  return ::dladdr1(&descriptor, &info, reinterpret_cast<void**>(const_cast<link_map**>(&object)), RTLD_DL_LINKMAP) &&
+         object && object->l_name && !*object->l_name;
+}
+
+std::shared_ptr<const EntryTable> copy_of(const __tgt_bin_desc& descriptor) {
+  auto copy = std::make_shared<EntryTable>();
+  copy->records.assign(descriptor.EntriesBegin, descriptor.EntriesEnd);
+  for (__tgt_offload_entry& entry : copy->records)
+    if (entry.name)
+      entry.name = copy->names.emplace_back(entry.name).data();
+  return copy;
 }
 
 } // namespace
@@ -85,7 +104,7 @@ void Registry::add(const __tgt_bin_desc& descriptor) {
 void Registry::remove(const __tgt_bin_desc& descriptor) {
   std::shared_ptr<Library> gone;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (std::erase(pending_, &descriptor) && !fault_of(descriptor))
       for (Deferred& work : deferred_)
         for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
@@ -96,8 +115,11 @@ void Registry::remove(const __tgt_bin_desc& descriptor) {
     const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
       return library->descriptor == &descriptor;
     });
-    if (at == libraries_.end())
+    if (at == libraries_.end()) {
+      lock.unlock();
+      const std::lock_guard nobody_reads(reading_);
       return;
+    }
     gone = *at;
     gone->removed = true;
     libraries_.erase(at);
@@ -115,7 +137,16 @@ void Registry::remove(const __tgt_bin_desc& descriptor) {
       if (work.host_address && !kernels_.contains(work.host_address))
         work = {[](Device&) {}, nullptr};
   }
-  for (auto& [number, there] : gone->on_device) {
+  {
+    const std::lock_guard nobody_reads(reading_);
+  }
+  std::vector<int> numbers;
+  {
+    const std::shared_lock lock(mutex_);
+    for (const auto& [number, there] : gone->on_device)
+      numbers.push_back(number);
+  }
+  for (const int number : numbers) {
     Device& device = *this->device(number);
     for (const HostRange& global : gone->globals)
       device.data.unmap_global(global);
@@ -130,8 +161,9 @@ void Registry::remove(const __tgt_bin_desc& descriptor) {
         map_globals(*library, *image);
     }
   }
+  std::map<int, LibraryOnDevice> images; // unloaded without the lock: their destructors may call this library
   const std::lock_guard lock(mutex_);
-  gone->on_device.clear();
+  images.swap(gone->on_device);
 }
 
 std::vector<std::shared_ptr<Library>> Registry::libraries() {
@@ -160,28 +192,59 @@ void Registry::settle() {
       pending_.erase(pending_.begin());
       examined_ = next;
     }
-    if (const char* fault = fault_of(*next))
-      say("the descriptor at %p is ignored: %s", static_cast<const void*>(next), fault);
-    else
-      enlist(examine(*next));
+    const std::shared_ptr<Library> library = examine(*next);
+    if (!library)
+      continue;
+    for (const Library::Image& image : library->images)
+      if (image.plugin)
+        number_devices(*image.plugin);
+    enlist(library);
   }
 }
 
+// Null: malformed, or unregistered in the meantime.
 std::shared_ptr<Library> Registry::examine(const __tgt_bin_desc& descriptor) {
+  const bool permanent = is_permanent(descriptor);
+  const std::lock_guard reading(reading_);
+  {
+    const std::shared_lock lock(mutex_);
+    if (!examined_)
+      return nullptr;
+  }
+  if (const char* fault = fault_of(descriptor)) {
+    say("the descriptor at %p is ignored: %s", static_cast<const void*>(&descriptor), fault);
+    return nullptr;
+  }
   auto library = std::make_shared<Library>();
   library->descriptor = &descriptor;
-  library->entries = {descriptor.EntriesBegin, descriptor.EntriesEnd};
-  for (const __tgt_offload_entry& entry : library->entries)
+  library->permanent = permanent;
+  library->entries = copy_of(descriptor);
+  __tgt_offload_entry* const first = const_cast<__tgt_offload_entry*>(library->entries->records.data());
+  __tgt_offload_entry* const last = first + library->entries->records.size();
+  for (const __tgt_offload_entry& entry : library->entries->records)
     if (entry.addr && entry.size > 0)
       library->globals.push_back(HostRange::of(entry.addr, entry.size));
   for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i) {
-    __tgt_device_image image = descriptor.DeviceImages[i];
-    Plugin* plugin = owner_of(image);
-    library->images.push_back({image, plugin});
-    if (plugin)
-      number_devices(*plugin);
+    __tgt_device_image image{descriptor.DeviceImages[i].ImageStart, descriptor.DeviceImages[i].ImageEnd, first, last};
+    library->images.push_back({image, owner_of(image)});
   }
   return library;
+}
+
+// Makes `image` independent of its library's memory. False: the library has been unregistered.
+bool Registry::copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes) {
+  if (library.permanent)
+    return true;
+  const std::lock_guard reading(reading_);
+  {
+    const std::shared_lock lock(mutex_);
+    if (library.removed)
+      return false;
+  }
+  bytes.assign(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd));
+  image.ImageStart = bytes.data();
+  image.ImageEnd = bytes.data() + bytes.size();
+  return true;
 }
 
 Plugin* Registry::owner_of(__tgt_device_image& image) {
@@ -208,8 +271,8 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
   if (!examined_)
     return;
   libraries_.push_back(library);
-  for (std::size_t i = 0; i < library->entries.size(); ++i) {
-    const __tgt_offload_entry& entry = library->entries[i];
+  for (std::size_t i = 0; i < library->entries->records.size(); ++i) {
+    const __tgt_offload_entry& entry = library->entries->records[i];
     if (!entry.addr || entry.size != 0)
       continue;
     // A fresh record, so that a region that is running keeps what it was resolved to.
@@ -309,11 +372,14 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
   for (const Library::Image& image : library->images) {
     if (image.plugin != &device.plugin)
       continue;
-    auto loaded = std::make_shared<LoadedImage>(device, image.raw);
+    auto loaded = std::make_shared<LoadedImage>(device, image.raw, library->entries);
+    std::vector<char> bytes;
+    if (!copy_bytes(*library, loaded->image, bytes))
+      return;
     loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
-    const bool complete =
-        loaded->table && is_range(loaded->table->EntriesBegin, loaded->table->EntriesEnd) &&
-        static_cast<std::size_t>(loaded->table->EntriesEnd - loaded->table->EntriesBegin) == library->entries.size();
+    const bool complete = loaded->table && is_range(loaded->table->EntriesBegin, loaded->table->EntriesEnd) &&
+                          static_cast<std::size_t>(loaded->table->EntriesEnd - loaded->table->EntriesBegin) ==
+                              library->entries->records.size();
     const std::string failure = complete        ? ""
                                 : loaded->table ? " (its entry table has another length)"
                                                 : device.plugin.last_error();
@@ -335,8 +401,8 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
 }
 
 void Registry::map_globals(const Library& library, const LoadedImage& image) {
-  for (std::size_t i = 0; i < library.entries.size(); ++i) {
-    const __tgt_offload_entry& entry = library.entries[i];
+  for (std::size_t i = 0; i < library.entries->records.size(); ++i) {
+    const __tgt_offload_entry& entry = library.entries->records[i];
     void* const there = image.table->EntriesBegin[i].addr;
     // Another library may have mapped the same variable: it has one copy on each device.
     if (entry.addr && entry.size > 0 && there)

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,9 +50,16 @@ struct Device {
   std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
 };
 
+// The host's entry table, copied: the library may be unloaded while a plugin still looks at it.
+struct EntryTable {
+  std::vector<__tgt_offload_entry> records;
+  std::deque<std::string> names; // of the records; a deque's elements stay where they are
+};
+
 // An image on a device; unloaded when the library is gone and the last region in it has ended.
 struct LoadedImage {
-  LoadedImage(Device& its_device, const __tgt_device_image& its_image) : device(its_device), image(its_image) {}
+  LoadedImage(Device& its_device, const __tgt_device_image& its_image, std::shared_ptr<const EntryTable> its_entries)
+      : device(its_device), image(its_image), entries(std::move(its_entries)) {}
   ~LoadedImage() {
     if (table && device.plugin.call().unload_binary)
       device.plugin.call().unload_binary(device.rtl_id, &image);
@@ -60,7 +68,8 @@ struct LoadedImage {
   LoadedImage& operator=(const LoadedImage&) = delete;
 
   Device& device;
-  __tgt_device_image image; // our copy: the plugin may be asked to unload it when the library is gone
+  __tgt_device_image image; // the plugin knows the image by this address; its bytes may be gone
+  std::shared_ptr<const EntryTable> entries;
   tgt_target_table* table = nullptr;
 };
 
@@ -79,7 +88,8 @@ struct Library {
     Plugin* plugin; // null: none accepts it
   };
   const void* descriptor = nullptr;
-  std::span<const __tgt_offload_entry> entries;
+  bool permanent = false; // part of the executable: its memory outlives every use
+  std::shared_ptr<const EntryTable> entries;
   std::vector<Image> images;
   std::vector<HostRange> globals;
   std::map<int, LibraryOnDevice> on_device; // by device number; under the registry's lock
@@ -156,6 +166,7 @@ private:
   Registry() = default;
   void settle();
   std::shared_ptr<Library> examine(const __tgt_bin_desc& descriptor);
+  bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
   Plugin* owner_of(__tgt_device_image& image);
   void number_devices(Plugin& plugin);
   void enlist(const std::shared_ptr<Library>& library);
@@ -171,6 +182,10 @@ private:
   bool plugins_found_ = false;
   std::array<std::atomic<Device*>, kMostDevices> devices_{};
   std::atomic<int> device_count_{0};
+
+  // Held while a library's own memory is read, and taken by the call that unregisters it. Nothing that
+  // needs the dynamic linker happens under it: dlclose() unregisters libraries with the linker locked.
+  std::mutex reading_;
 
   std::shared_mutex mutex_; // the members below; held briefly
   std::vector<const __tgt_bin_desc*> pending_;
