@@ -102,68 +102,77 @@ void Registry::add(const __tgt_bin_desc& descriptor) {
 }
 
 void Registry::remove(const __tgt_bin_desc& descriptor) {
-  std::shared_ptr<Library> gone;
-  {
-    std::unique_lock lock(mutex_);
-    if (std::erase(pending_, &descriptor) && !fault_of(descriptor))
-      for (Deferred& work : deferred_)
-        for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
-          if (work.host_address && entry.addr == work.host_address && !kernels_.contains(entry.addr))
-            work = {[](Device&) {}, nullptr};
-    if (examined_ == &descriptor) // on another thread, which will find it gone
-      examined_ = nullptr;
-    const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
-      return library->descriptor == &descriptor;
-    });
-    if (at == libraries_.end()) {
-      lock.unlock();
-      const std::lock_guard nobody_reads(reading_);
-      return;
-    }
-    gone = *at;
-    gone->removed = true;
-    libraries_.erase(at);
-    for (auto kernel = kernels_.begin(); kernel != kernels_.end();) {
-      // A running region keeps the old record; the index gets one without this library.
-      auto rest = std::make_shared<Kernel>();
-      rest->name = kernel->second->name;
-      std::copy_if(kernel->second->owners.begin(), kernel->second->owners.end(), std::back_inserter(rest->owners),
-                   [&](const Kernel::Owner& owner) { return owner.library != gone; });
-      if (rest->owners.size() != kernel->second->owners.size())
-        kernel->second = rest;
-      kernel = rest->owners.empty() ? kernels_.erase(kernel) : std::next(kernel);
-    }
-    for (Deferred& work : deferred_) // devices count what they have done: the place in line stays
-      if (work.host_address && !kernels_.contains(work.host_address))
-        work = {[](Device&) {}, nullptr};
-  }
+  const std::shared_ptr<Library> gone = unlist(descriptor);
+  // The memory may go when this returns: wait for whoever still reads it.
   {
     const std::lock_guard nobody_reads(reading_);
   }
-  std::vector<int> numbers;
+  if (!gone)
+    return;
+  std::map<int, LibraryOnDevice> images; // unloaded without the lock: their destructors may call this library
   {
-    const std::shared_lock lock(mutex_);
-    for (const auto& [number, there] : gone->on_device)
-      numbers.push_back(number);
+    const std::lock_guard lock(mutex_);
+    images.swap(gone->on_device);
   }
-  for (const int number : numbers) {
-    Device& device = *this->device(number);
-    for (const HostRange& global : gone->globals)
-      device.data.unmap_global(global);
-    for (const std::shared_ptr<Library>& library : libraries()) { // they may list the same global
-      std::vector<std::shared_ptr<LoadedImage>> images;
-      {
-        const std::shared_lock lock(mutex_);
-        if (const auto on = library->on_device.find(number); on != library->on_device.end())
-          images = on->second.images;
-      }
-      for (const std::shared_ptr<LoadedImage>& image : images)
-        map_globals(*library, *image);
+  for (const auto& [number, there] : images)
+    unmap_globals(*gone, *device(number));
+}
+
+// Takes the library out of every list, so that new calls do not find it. Null: it was not settled.
+std::shared_ptr<Library> Registry::unlist(const __tgt_bin_desc& descriptor) {
+  const std::lock_guard lock(mutex_);
+  if (examined_ == &descriptor) // on another thread, which will find it gone
+    examined_ = nullptr;
+  if (std::erase(pending_, &descriptor) && !fault_of(descriptor))
+    for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
+      forget_deferred(entry.addr);
+  const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
+    return library->descriptor == &descriptor;
+  });
+  if (at == libraries_.end())
+    return nullptr;
+  const std::shared_ptr<Library> gone = *at;
+  gone->removed = true;
+  libraries_.erase(at);
+  for (const __tgt_offload_entry& entry : gone->entries->records) {
+    const auto known = kernels_.find(entry.addr);
+    if (known == kernels_.end())
+      continue;
+    // A running region keeps the old record; the index gets one without this library.
+    auto rest = std::make_shared<Kernel>();
+    rest->name = known->second->name;
+    std::copy_if(known->second->owners.begin(), known->second->owners.end(), std::back_inserter(rest->owners),
+                 [&](const Kernel::Owner& owner) { return owner.library != gone; });
+    if (!rest->owners.empty()) {
+      known->second = rest;
+    } else {
+      kernels_.erase(known);
+      forget_deferred(entry.addr);
     }
   }
-  std::map<int, LibraryOnDevice> images; // unloaded without the lock: their destructors may call this library
-  const std::lock_guard lock(mutex_);
-  images.swap(gone->on_device);
+  return gone;
+}
+
+// Caller holds the lock. Devices count what they have done, so the place in line stays.
+void Registry::forget_deferred(const void* host_address) {
+  for (Deferred& work : deferred_)
+    if (host_address && work.host_address == host_address && !kernels_.contains(host_address))
+      work = {[](Device&) {}, nullptr};
+}
+
+void Registry::unmap_globals(const Library& gone, Device& device) {
+  for (const HostRange& global : gone.globals)
+    device.data.unmap_global(global);
+  for (const std::shared_ptr<Library>& library : libraries()) { // they may list the same variable
+    std::vector<std::shared_ptr<LoadedImage>> images;
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto there = library->on_device.find(device.number); there != library->on_device.end())
+        images = there->second.images;
+    }
+    for (const std::shared_ptr<LoadedImage>& image : images)
+      map_globals(*library, *image);
+  }
 }
 
 std::vector<std::shared_ptr<Library>> Registry::libraries() {

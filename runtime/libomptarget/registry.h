@@ -172,6 +172,9 @@ private:
   void enlist(const std::shared_ptr<Library>& library);
   void load(const std::shared_ptr<Library>& library, Device& device);
   void map_globals(const Library& library, const LoadedImage& image);
+  void unmap_globals(const Library& gone, Device& device);
+  std::shared_ptr<Library> unlist(const __tgt_bin_desc& descriptor);
+  void forget_deferred(const void* host_address);
   void run_deferred(Device& device);
   std::vector<std::shared_ptr<Library>> libraries();
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <fstream>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -113,6 +115,25 @@ TEST_CASE("calls after unregistering are safe and say that nothing ran") {
   const Outcome outcome = run_scenario("late_calls");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("runs on the host: no registered library lists it"));
+}
+
+TEST_CASE("a setuid program ignores every OMPTOOL_ variable") {
+  if (::geteuid() != 0) {
+    MESSAGE("not tested: only root can make such a program");
+    return;
+  }
+  const std::string program = TEST_FOLDER "/setuid_tests";
+  const std::vector<char> bytes = read_file("/proc/self/exe");
+  std::ofstream(program, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  constexpr uid_t kNobody = 65534;
+  REQUIRE(::chown(program.c_str(), kNobody, kNobody) == 0);
+  REQUIRE(::chmod(program.c_str(), 04755) == 0);
+  const std::vector<std::string> none{"OMPTOOL_PLUGINS=nosuch", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_DEVICES=0",
+                                      "ASAN_OPTIONS=detect_leaks=0"}; // it cannot look into such a program
+  CHECK(run_scenario("one_region", none).code == 1);
+  const Outcome outcome = run_scenario("one_region", none, program);
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  ::unlink(program.c_str());
 }
 
 namespace {

@@ -112,7 +112,7 @@ Scenario::Scenario(const char* name, int (*body)()) {
   scenarios()[name] = body;
 }
 
-Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment) {
+Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment, const std::string& program) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const pid_t child = ::fork();
@@ -124,7 +124,7 @@ Outcome run_scenario(const std::string& name, const std::vector<std::string>& en
     ::close(ends[1]);
     for (const std::string& variable : environment)
       ::putenv(const_cast<char*>(variable.c_str()));
-    ::execl("/proc/self/exe", "runtime_tests", "--scenario", name.c_str(), nullptr);
+    ::execl(program.c_str(), "runtime_tests", "--scenario", name.c_str(), nullptr);
     ::_exit(127);
   }
   ::close(ends[1]);

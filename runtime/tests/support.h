@@ -96,7 +96,8 @@ struct Outcome {
   bool has(const std::string& text) const { return output.find(text) != std::string::npos; }
 };
 // Runs the scenario in a fresh process, with more environment variables ("NAME=value").
-Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment = {});
+Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment = {},
+                     const std::string& program = "/proc/self/exe");
 
 struct Scenario {
   Scenario(const char* name, int (*body)());
