@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from omptool import __version__
+from omptool.process import StoppedError, ending_well
 
 # In the order of --help; each is omptool/commands/<name>.py with a `command`.
 COMMANDS = {
@@ -34,6 +37,15 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"omptool.commands.{cmd_name}").command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a subcommand; what click would turn into exit code 1 stays the signal that it is."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise StoppedError(signal.SIGPIPE) from error
+        except KeyboardInterrupt as error:
+            raise StoppedError(signal.SIGINT) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -51,4 +63,6 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
-    sys.exit(cli(prog_name="omptool"))
+    with ending_well():
+        code = cli.main(prog_name="omptool", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from omptool.errors import fail
+from omptool.paths import file_path
 from packager.errors import PackagerError
 from packager.model import Finding
 
@@ -36,7 +37,7 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
         click.option(
-            "-o", "--output", "out", type=click.Path(path_type=Path), required=True,
+            "-o", "--output", "out", callback=file_path, required=True,
             metavar="OUT", help="The object file to write.",
         ),
     ]  # fmt: skip
@@ -47,6 +48,11 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
         return function
 
     return decorate
+
+
+def entry_list(entries: str | None) -> list[Path]:
+    """The file that --entries names, if it names one."""
+    return [] if entries in (None, "auto") else [Path(str(entries))]
 
 
 def entry_source(entries: str | None) -> str | list[str]:

@@ -18,7 +18,10 @@ def replacing(path: Path) -> Iterator[Path]:
     An existing file keeps its permissions, a symbolic link keeps pointing where it did. Raises
     UsageError when `path` is something that must not be replaced, such as a directory or device.
     """
-    target = path.resolve()
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError before Python 3.13
+        raise UsageError(f"cannot write {path}: it is a symbolic link to itself") from error
     if target.exists() and not target.is_file():
         kind = "a directory" if target.is_dir() else "not a regular file"
         raise UsageError(f"cannot write {path}: it is {kind}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -31,6 +32,16 @@ void second(int *p) { *p = 2; }
 OMPTARGET_KERNEL(first);
 OMPTARGET_GLOBAL(table);
 OMPTARGET_KERNEL(second);
+"""
+
+
+PTX = """
+.version 6.4
+.target sm_75
+.address_size 64
+.visible .entry first(.param .u64 p) { ret; }
+.visible .global .align 4 .b8 table[16];
+.visible .entry second(.param .u64 p) { ret; }
 """
 
 
@@ -115,11 +126,7 @@ def test_two_triples_make_one_object_in_the_order_given(work: Path, tmp_path: Pa
     from packager.load import load
 
     ptx = tmp_path / "image.ptx"
-    ptx.write_text(
-        ".version 6.4\n.target sm_75\n.address_size 64\n"
-        ".visible .entry first(.param .u64 p) { ret; }\n.visible .global .align 4 .b8 table[16];\n"
-        ".visible .entry second(.param .u64 p) { ret; }\n"
-    )
+    ptx.write_text(PTX)
     out = tmp_path / "out.o"
     images = ["--image", f"nvptx64:sm_75={ptx}", "--image", f"x86_64-linux-gnu={work}/image.so"]
     done = omptool("bundle", work / "host.o", *images, "-o", out)
@@ -214,6 +221,54 @@ def test_unwritable_output_is_one_line(
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_failing_rule_leaves_no_output(work: Path, tmp_path: Path) -> None:
+    image = f"{TRIPLE}={work}/image.so"
+    arguments = ("bundle", work / "host.o", "--image", image, "-o", tmp_path / "out.o")
+    done = omptool(*arguments, "-MD", tmp_path / "gone" / "out.d")
+    assert done.exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("clash", [["-o", "host.o"], ["-o", "image.so"], ["-o", "o", "-MD", "o"]])
+def test_outputs_never_replace_other_files(work: Path, tmp_path: Path, clash: list[str]) -> None:
+    for name in ("host.o", "image.so"):
+        shutil.copy(work / name, tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    words = [str(tmp_path / word) if not word.startswith("-") else word for word in clash]
+    image = f"{TRIPLE}={tmp_path}/image.so"
+    done = omptool("bundle", tmp_path / "host.o", "--image", image, *words)
+    assert done.exit_code == 2
+    assert "would be written over another file" in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("flags", [["-flto"], ["-flto", "-ffat-lto-objects"]])
+def test_host_for_link_time_optimisation_is_refused(
+    work: Path, tmp_path: Path, flags: list[str]
+) -> None:
+    host = compile_object(tmp_path, "lto", HOST, "-c", *flags)
+    done = omptool("bundle", host, "--image", f"{TRIPLE}={work}/image.so", "-o", tmp_path / "o")
+    assert done.exit_code == 2
+    assert "was compiled with -flto" in done.stderr
+
+
+def test_two_images_are_told_apart_by_their_bytes(work: Path, tmp_path: Path) -> None:
+    ptx = tmp_path / "image.ptx"
+    ptx.write_text(PTX)
+    images = ["--image", f"nvptx64={ptx}", "--image", f"nvptx64:sm_75={ptx}"]
+    done = omptool("bundle", work / "host.o", *images, "-o", tmp_path / "out.o")
+    assert done.exit_code == 2
+    assert "two images for nvptx64-nvidia-cuda:sm_75" in done.stderr
+
+
+def test_symbolic_link_to_itself_is_one_line(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    image = f"{TRIPLE}={work}/image.so"
+    done = omptool("bundle", work / "host.o", "--image", image, "-o", tmp_path / "loop")
+    assert done.exit_code == 2
+    assert "symbolic link to itself" in done.stderr
 
 
 def test_bundling_twice_is_refused(work: Path, tmp_path: Path) -> None:

@@ -347,3 +347,10 @@ def test_llvmlite_stays_out_of_the_parent():
     subprocess.run(
         [shutil.which("python3") or "python3", "-c", script], check=True, cwd=HERE.parent
     )
+
+
+@pytest.mark.parametrize("triple", [X86_64, NVPTX])
+@pytest.mark.parametrize("linkage", ["internal", "private"])
+def test_internal_definitions_that_are_named_become_entries(lower, linkage, triple):
+    text = f"define {linkage} void @hidden(ptr %p) {{\n  store i32 1, ptr %p\n  ret void\n}}\n"
+    assert b"hidden" in lower(text, "--entry", "hidden", triple=triple).read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,18 @@ int main(int argc, char **argv) {
 DECOY = (
     "int omp_get_num_devices(void) { return 77; }\nint omp_get_default_device(void) { return 7; }\n"
 )
+
+
+# `omptool run` whose runtime lies in the folder argv[1].
+SPACED = """
+import pathlib, sys
+import omptool.installation
+root = pathlib.Path(sys.argv[1]) / "omptool" / "_runtime"
+omptool.installation.runtime_root = lambda: root
+sys.argv[1] = "run"
+from omptool.cli import main
+main()
+"""
 
 
 def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -120,6 +133,42 @@ def test_what_cannot_start_is_one_line(tmp_path: Path) -> None:
         assert message in done.stderr, what
         assert len(done.stderr.splitlines()) == 1, what
         assert done.stdout == "", what
+
+
+@pytest.mark.parametrize("words", [[], ["--bogus", "x"], ["--device", "-1", "true"]])
+def test_wrong_usage_is_no_exit_code_of_the_program(words: list[str]) -> None:
+    assert run("run", *words).returncode == 125
+    assert run("run", "--help").returncode == 0
+
+
+def test_runtime_whose_path_the_loader_cannot_read_is_refused(tmp_path: Path) -> None:
+    copy = tmp_path / "with space"
+    shutil.copytree(libdir().parent, copy / "omptool" / "_runtime")
+    done = subprocess.run(
+        [sys.executable, "-c", SPACED, str(copy), "/bin/true"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 125
+    assert "the loader reads no path with that character" in done.stderr
+
+
+def test_sanitizer_library_stays_first(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text('#include <stdio.h>\nint main(void) { puts("fine"); }\n')
+    program = link(tmp_path / "p", tmp_path / "p.c", flags=("-fsanitize=address",))
+    done = run("run", program, ASAN_OPTIONS="detect_leaks=0")
+    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
+
+
+def test_script_without_interpreter_line_runs_as_in_a_shell(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text('echo "$1"\nexit 7\n')
+    script.chmod(0o755)
+    done = run("run", script, "word")
+    assert (done.returncode, done.stdout) == (7, "word\n")
+    script.write_text("#!/no/such/interpreter\n")
+    assert "its interpreter is not there" in run("run", script).stderr
 
 
 def test_devices_shows_the_host_plugin() -> None:

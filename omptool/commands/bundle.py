@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from omptool.errors import reported
-from omptool.wrapping import entry_source, report, wrapping_options
+from omptool.paths import check_distinct, file_path
+from omptool.wrapping import entry_list, entry_source, report, wrapping_options
 
 
 @click.command()
-@click.argument("host", type=click.Path(path_type=Path))
+@click.argument("host", callback=file_path)
 @wrapping_options(
     "Entries: `auto`, what the images and HOST define under one name; or a file, one name a "
     "line. Without it, HOST's own table (see omptarget.h)."
 )
 @click.option(
-    "-MD", "dependencies", type=click.Path(path_type=Path), metavar="FILE",
+    "-MD", "dependencies", callback=file_path, metavar="FILE",
     help="Write a make rule that names everything OUT was made from.",
 )  # fmt: skip
 def command(
@@ -41,21 +44,24 @@ def command(
         from packager.writers.bundle import bundle, parse_request
 
         requests = [parse_request(image) for image in images]
-        findings = bundle(host, requests, entry_source(entries), out, force=force)
+        inputs = [host, *(request.path for request in requests), *entry_list(entries)]
+        check_distinct([out] if dependencies is None else [out, dependencies], inputs)
+        with _rule(dependencies, out, inputs):
+            findings = bundle(host, requests, entry_source(entries), out, force=force)
     report(out, findings)
-    if dependencies:
-        with reported(dependencies):
-            _write_rule(dependencies, out, [host, *(request.path for request in requests)], entries)
 
 
-def _write_rule(path: Path, out: Path, inputs: list[Path], entries: str | None) -> None:
+@contextmanager
+def _rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]:
+    """The make rule is there once the block has succeeded, as OUT is."""
+    if path is None:
+        yield
+        return
     from packager.atomic import replacing
 
-    if entries not in (None, "auto"):
-        inputs = [*inputs, Path(str(entries))]
-    names = " ".join(_escaped(name) for name in inputs)
     with replacing(path) as temporary:
-        temporary.write_text(f"{_escaped(out)}: {names}\n")
+        temporary.write_text(f"{_escaped(out)}: {' '.join(_escaped(name) for name in inputs)}\n")
+        yield
 
 
 def _escaped(path: Path) -> str:

@@ -22,9 +22,9 @@ def command(show_libdir: bool, show_includedir: bool, show_version: bool) -> Non
     if not (show_libdir or show_includedir or show_version):
         raise click.UsageError("give at least one of --libdir, --includedir, --version")
     with reported("config"):
-        if show_libdir:
-            click.echo(libdir())
-        if show_includedir:
-            click.echo(includedir())
-        if show_version:
-            click.echo(__version__)
+        lines = [libdir()] if show_libdir else []
+        lines += [includedir()] if show_includedir else []
+    for line in lines:
+        click.echo(line)
+    if show_version:
+        click.echo(__version__)

@@ -70,4 +70,4 @@ def _table(plugins: list[dict[str, Any]]) -> str:
         )
         for plugin in plugins
     ]
-    return tabulate(rows, headers=("plugin", "state", "devices", "path", "reason"))
+    return tabulate(rows, headers=("plugin", "state", "device numbers", "path", "reason"))

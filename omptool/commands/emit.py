@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from omptool.errors import reported
-from omptool.wrapping import entry_source, report, wrapping_options
+from omptool.paths import check_distinct
+from omptool.wrapping import entry_list, entry_source, report, wrapping_options
 
 
 @click.command()
@@ -33,5 +34,6 @@ def command(
         from packager.writers.bundle import emit, parse_request
 
         requests = [parse_request(image) for image in images]
+        check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
         findings = emit(requests, entry_source(entries), out, force=force)
     report(out, findings)

@@ -8,13 +8,14 @@ from typing import cast
 import click
 
 from omptool.errors import fail, reported
+from omptool.paths import check_distinct, file_path
 from packager.atomic import replacing
 from packager.lowering.lower import Target, lower
 from packager.lowering.request import EMITS, Emit, SourceError
 
 
 @click.command()
-@click.argument("source", metavar="IN.ll|IN.bc", type=click.Path(path_type=Path))
+@click.argument("source", metavar="IN.ll|IN.bc", callback=file_path)
 @click.option(
     "--triple",
     metavar="T",
@@ -50,7 +51,7 @@ from packager.lowering.request import EMITS, Emit, SourceError
     "-o",
     "--output",
     metavar="OUT",
-    type=click.Path(path_type=Path),
+    callback=file_path,
     required=True,
     help="File to write.",
 )
@@ -73,6 +74,7 @@ def command(
     """
     target = Target(triple, cpu, features, level)
     with reported(source):
+        check_distinct([output], [source])
         try:
             with replacing(output) as temporary:
                 notes = lower(source, temporary, target, cast(Emit, emit), entries)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import signal
 import stat
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -17,9 +19,23 @@ from packager.program import Program, inspect_program
 
 # As in a shell, and 125 for what omptool itself could not do (DECISIONS 18).
 CANNOT_START, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+# Libraries that insist on being loaded first.
+FIRST = ("libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan")
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+class RunCommand(click.Command):
+    """Wrong usage of `run` must not look like an exit code of the program."""
+
+    def make_context(self, *args: Any, **how: Any) -> click.Context:
+        """The context, or exit code 125."""
+        try:
+            return super().make_context(*args, **how)
+        except click.UsageError as error:
+            error.show()
+            raise click.exceptions.Exit(CANNOT_START) from error
+
+
+@click.command(cls=RunCommand, context_settings={"allow_interspersed_args": False})
 @click.option(
     "--plugin", "plugins", multiple=True, metavar="P", help="Use only plugin P (repeatable)."
 )
@@ -45,10 +61,11 @@ def command(
     path = _find(program)
     try:
         library = libdir() / LIBRARY
-        _check_replaceable(path, inspect_program(path))
+        inspected = inspect_program(path)
+        _check_replaceable(path, inspected, library)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
-    environment = _environment(dict(os.environ), library)
+    environment = _environment(dict(os.environ), library, inspected)
     if plugins:
         environment["OMPTOOL_PLUGINS"] = ",".join(plugins)
     if device is not None:
@@ -68,8 +85,12 @@ def _find(program: str) -> Path:
     fail(f"{program}: not found", NOT_FOUND)
 
 
-def _check_replaceable(path: Path, program: Program | None) -> None:
+def _check_replaceable(path: Path, program: Program | None, library: Path) -> None:
     """Refuse what would quietly run on another runtime. None is a script: its children count."""
+    if any(character in str(library) for character in " \t\n:;"):
+        raise PackagerError(
+            f"cannot run on {library}: the loader reads no path with that character"
+        )
     if program is None:
         return
     if program.is_static:
@@ -81,25 +102,35 @@ def _check_replaceable(path: Path, program: Program | None) -> None:
         raise PackagerError(f"needs {foreign[0]}, which this version of the runtime cannot replace")
 
 
-def _environment(environment: dict[str, str], library: Path) -> dict[str, str]:
+def _environment(
+    environment: dict[str, str], library: Path, program: Program | None
+) -> dict[str, str]:
     """Put the runtime before any other.
 
     A preloaded library satisfies every DT_NEEDED of its SONAME, whatever DT_RPATH says;
     LD_LIBRARY_PATH serves what is opened by name later.
     """
-    for name, value, separator in (
-        ("LD_PRELOAD", str(library), ":"),
-        ("LD_LIBRARY_PATH", str(library.parent), ":"),
+    first = [name for name in (program.needed if program else ()) if name.startswith(FIRST)]
+    for name, values in (
+        ("LD_PRELOAD", [*first, str(library)]),
+        ("LD_LIBRARY_PATH", [str(library.parent)]),
     ):
         rest = environment.get(name)
-        environment[name] = f"{value}{separator}{rest}" if rest else value
+        environment[name] = ":".join([*values, rest] if rest else values)
     return environment
 
 
 def _execute(
     path: Path, program: str, args: tuple[str, ...], environment: dict[str, str]
 ) -> NoReturn:
+    # Python ignores these, and what is ignored stays so across exec.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execve(path, [program, *args], environment)
     except OSError as error:
-        fail(f"{program}: {error.strerror}", NOT_EXECUTABLE)
+        if error.errno == errno.ENOEXEC:  # a script without "#!": shells run it themselves
+            os.execve("/bin/sh", ["sh", str(path), *args], environment)
+        missing = error.errno == errno.ENOENT and path.exists()
+        what = "its interpreter is not there" if missing else error.strerror
+        fail(f"{program}: {what}", NOT_EXECUTABLE)

@@ -47,9 +47,10 @@ def internalise(module: llvm.ModuleRef, entries: Sequence[Entry], exports: Seque
     public = {entry.name for entry in entries} | set(exports)
     for value in _definitions(module):
         if value.name in public:
-            value.visibility = llvm.Visibility.protected
+            # Linkage first: LLVM dies of an internal definition that is not of default visibility.
             if value.linkage not in _VISIBLE or value.linkage == llvm.Linkage.common:
                 value.linkage = llvm.Linkage.external
+            value.visibility = llvm.Visibility.protected
         elif value.linkage != llvm.Linkage.private:
             value.linkage = llvm.Linkage.internal
 

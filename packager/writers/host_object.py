@@ -28,6 +28,8 @@ from packager.writers.elf_types import (
 
 # Padding is written out, so a hostile alignment must not become a huge file. 2 MiB pages fit.
 MAX_ALIGNMENT = 1 << 24
+# Where GCC and clang keep the intermediate code of an object, beside or instead of machine code.
+LTO_SECTIONS = (".gnu.lto_", ".llvm.lto")
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ def read_host(path: Path, data: Reader) -> HostObject:
         raise UsageError(f"is not an x86-64 object (ELF machine {machine})")
     if kind != ET_REL:
         raise UsageError("is a linked file; bundle takes the relocatable object, before the link")
+    if section_at and not count:
+        raise UsageError(f"has more than {SHN_LORESERVE - 1} sections, which is not supported")
     if record != SECTION_HEADER.size or not 0 < count < SHN_LORESERVE or names_at >= count:
         raise FormatError(f"section header table at {section_at:#x} is malformed")
     table = data.slice(section_at, count * record, "section header table").bytes()
@@ -151,6 +155,11 @@ def _host_object(
     if len(symbols) % SYMBOL.size or not 0 < local_count <= len(symbols) // SYMBOL.size:
         raise FormatError(f"symbol table in section {symtab} is malformed")
     names = tuple(_string(name_strings, header.name) for header in headers)
+    if any(name.startswith(LTO_SECTIONS) for name in names):
+        raise UsageError(
+            "was compiled with -flto: a link would take that part and drop what bundle adds; "
+            "compile the host without"
+        )
     return HostObject(
         machine, flags, os_abi, headers, names, symtab, strtab, shstrtab,
         symbols, local_count, content(strtab), name_strings,

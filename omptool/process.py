@@ -1,0 +1,80 @@
+"""How the process ends when it is stopped, or when nobody can read what it prints.
+
+A signal becomes an exception, so that outputs that were begun are taken away, and then the process
+dies of that signal. Output that cannot be written is one line and exit code 2, and a reader that
+went away (`omptool dump FILE | head`) is SIGPIPE, as for every other tool.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+STOPPING = (signal.SIGTERM, signal.SIGHUP)
+CANNOT_WRITE = 2
+
+
+class StoppedError(BaseException):
+    """A signal asked the process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def ending_well() -> Iterator[None]:
+    """Run the command line in the block; click's own handling of errors is off there."""
+    _open_standard_streams()
+    for number in STOPPING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, _stop)
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _die_of(signal.SIGINT)
+    except StoppedError as stopped:
+        _die_of(stopped.number)
+    except BrokenPipeError:
+        _die_of(signal.SIGPIPE)
+    except OSError as error:
+        _cannot_write(error)
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise StoppedError(number)
+
+
+def _die_of(number: int) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    raise SystemExit(128 + number)  # the signal is blocked
+
+
+def _open_standard_streams() -> None:
+    """Python has no object for a stream that was closed, and its number goes to the next file."""
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:  # what is printed fails, as on any stream that cannot be written
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _cannot_write(error: OSError) -> NoReturn:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest has nowhere to go
+    click.echo(f"Error: standard output: {error.strerror or error}", err=True)
+    raise SystemExit(CANNOT_WRITE)

@@ -1,0 +1,84 @@
+"""How the command ends when it is stopped, or when its output cannot be written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from linking import link
+
+OMPTOOL = str(Path(sys.executable).parent / "omptool")
+COMMANDS = (["--version"], ["--help"], ["devices"], ["devices", "--json"], ["config", "--libdir"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([OMPTOOL, *command], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "Error: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_closed_output_is_one_line(command: list[str]) -> None:
+    words = " ".join([OMPTOOL, *command])
+    done = subprocess.run(["sh", "-c", f"exec {words} >&-"], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "Error: standard output: Bad file descriptor\n"
+
+
+def test_closed_error_stream_keeps_the_exit_code() -> None:
+    done = subprocess.run(["sh", "-c", f"exec {OMPTOOL} dump /nowhere 2>&-"])
+    assert done.returncode == 2
+
+
+def test_reader_that_goes_away_is_sigpipe(tmp_path: Path) -> None:
+    files = []
+    for number in range(400):
+        files.append(tmp_path / f"{'long' * 40}{number}.ptx")
+        files[-1].write_text(".version 6.4\n.target sm_75\n.address_size 64\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([OMPTOOL, "dump", *files], stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert done.returncode == -signal.SIGPIPE
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_stopped_command_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """`cc` that never ends holds `lower` in the middle of its work."""
+    tools, folder = tmp_path / "tools", tmp_path / "work"
+    tools.mkdir()
+    folder.mkdir()
+    (tools / "cc").write_text("#!/bin/sh\ntouch started\nexec sleep 60\n")
+    (tools / "cc").chmod(0o755)
+    (folder / "k.ll").write_text("define void @k() {\n  ret void\n}\n")
+    environment = os.environ | {"PATH": f"{tools}:/usr/bin:/bin", "TMPDIR": str(tmp_path)}
+    command = [OMPTOOL, "lower", "k.ll", "--triple", "x86_64", "-o", "k.so"]
+    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE)
+    for _ in range(200):
+        if list(tmp_path.rglob("started")):
+            break
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait(timeout=20) == -number
+    assert process.stderr
+    assert process.stderr.read() == b""
+    assert [path.name for path in folder.iterdir() if path.name != "started"] == ["k.ll"]
+    assert not list(tmp_path.glob("omptool-*"))
+
+
+def test_programs_get_the_signals_they_are_used_to(tmp_path: Path) -> None:
+    """Python ignores SIGPIPE, and what is ignored stays so across exec."""
+    (tmp_path / "p.c").write_text(
+        "#include <signal.h>\n#include <stdio.h>\nint main(void) {\n"
+        '  puts(signal(SIGPIPE, SIG_DFL) == SIG_DFL ? "default" : "ignored");\n}\n'
+    )
+    program = link(tmp_path / "p", tmp_path / "p.c")
+    assert subprocess.check_output([OMPTOOL, "run", program]) == b"default\n"
