@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from packager.layouts import ENTRIES_SECTION
 from packager.model import Abi
 
 # The LLVM releases whose programs a generation stands for, by their first: see DESIGN, "ABI names".
@@ -17,14 +16,12 @@ _GENERATIONS: tuple[tuple[int, Abi], ...] = (
 _LIBRARY = "libomptarget.so."
 
 
-def of_section(name: str, needed: Iterable[str], imports: Iterable[str], *, wrapped: bool) -> Abi:
-    """The ABI of the entries in section `name`.
+def of_clang(needed: Iterable[str], imports: Iterable[str], *, wrapped: bool) -> Abi:
+    """The ABI of clang's entries.
 
     `needed` are the file's DT_NEEDED; clang's library says its release since 15. `imports` may show
     calls that only old releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's.
     """
-    if name == ENTRIES_SECTION:
-        return "interface"
     for library in needed:
         release = library.removeprefix(_LIBRARY).split(".")[0]
         if library.startswith(_LIBRARY) and release.isdecimal():

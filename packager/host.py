@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from packager.formats import descriptors, entries, llvm_offloading, omptool_sect
 from packager.formats.descriptors import FoundDescriptor
 from packager.formats.entries import FoundTable
 from packager.host_images import PlacedImage, Places
+from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
 from packager.memory import Space, space
 from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
 
@@ -58,7 +59,27 @@ def read_host(path: Path, file: Elf, *, hashed: bool) -> FatBinary | None:
     places = [item.place for item in placed if item.place is not None]
     described = descriptors.find(memory, [table.bounds for table in tables], places)
     placed += host_images.elsewhere(memory, described, placed, hashed=hashed)
+    tables += entries.in_ranges(memory, _merged(described, tables, placed, calls))
     return _assembled(path, _Found(memory, tables, placed, described, calls))
+
+
+def _merged(
+    described: Sequence[FoundDescriptor],
+    tables: Sequence[FoundTable],
+    placed: Sequence[PlacedImage],
+    calls: Iterable[str],
+) -> Iterator[tuple[int, int, EntryLayout]]:
+    """The ranges of descriptors whose records are in no section of entries (begin, end, layout)."""
+    sectioned = {table.layout is INTERFACE_ENTRY for table in tables}
+    places = Places(placed)
+    for descriptor in described:
+        containers = {placed[index].image.container for index in _indices(descriptor, places)}
+        is_ours = omptool_section.NAME in containers
+        if not containers & {omptool_section.NAME, llvm_offloading.NAME}:
+            is_ours = abi.of_imports(calls) == "interface"
+        if is_ours not in sectioned and descriptor.begin and descriptor.end:
+            layout = INTERFACE_ENTRY if is_ours else CLASSIC_ENTRY
+            yield descriptor.begin, descriptor.end, layout
 
 
 def _assembled(path: Path, found: _Found) -> FatBinary:
@@ -104,16 +125,18 @@ def _tables(
     is_wrapped = any(item.image.container == llvm_offloading.NAME for item in found.images)
     result: list[EntryTable] = []
     for table in found.tables:
-        section = table.section
+        is_ours = table.layout is INTERFACE_ENTRY
         first = sum(len(earlier.entries) for earlier in result)
         result.append(
             EntryTable(
-                section=section.name,
-                abi=abi.of_section(section.name, needed, found.imports, wrapped=is_wrapped),
+                section=table.section,
+                abi="interface"
+                if is_ours
+                else abi.of_clang(needed, found.imports, wrapped=is_wrapped),
                 record_size=table.layout.record,
-                offset=section.offset,
-                size=section.size,
-                address=None if found.is_object else section.address,
+                offset=table.offset,
+                size=table.size,
+                address=None if found.is_object else table.bounds[0],
                 entries=_entries(found, table, first),
                 images=_paired(found, table, used),
             )
@@ -129,7 +152,7 @@ def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -
         taken.update(indices)
         if _spans(descriptor, table):
             mine.update(indices)
-    is_ours = table.layout.generation == "interface"
+    is_ours = table.layout is INTERFACE_ENTRY
     return tuple(
         image.index
         for image, _ in found.images
@@ -157,7 +180,7 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
             symbol=names.get(record.address or 0) or record.symbol,
             size=record.size,
             flags=record.flags,
-            offset=table.section.offset + record.offset,
+            offset=table.offset + record.offset,
         )
         for number, record in enumerate(records)
     )

@@ -97,16 +97,21 @@ class OffloadEntry:
 
 @dataclass(frozen=True)
 class EntryTable:
-    """A host section of entry records."""
+    """A table of entry records in a host."""
 
-    section: str | None  # None in a file without section headers
+    section: str | None  # None: in no section of entries, a descriptor says where it is
     abi: Abi
     record_size: int
     offset: int
-    size: int  # bytes of the section
+    size: int  # bytes
     address: int | None
     entries: tuple[OffloadEntry, ...]
     images: tuple[int, ...] = ()  # DeviceImage.index of the images that these entries are for
+
+    @property
+    def name(self) -> str:
+        """The section, or where the table is, as a user can find it."""
+        return self.section or f"the table at file offset {self.offset:#x}"
 
 
 @dataclass(frozen=True)

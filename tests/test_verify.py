@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 from toolchain import (
     HOST,
     MAIN,
@@ -21,12 +18,12 @@ from toolchain import (
     clang_offload,
     compile_c,
     device_image,
-    fake_runtime,
     linked,
     omptool,
     run,
     stripped,
 )
+from verifying import Bench, findings, found
 
 from packager.checks import CHECKS
 from packager.load import load
@@ -41,28 +38,6 @@ LINK_FLAGS = {
 }
 
 
-class Bench:
-    """Builds the sound program, or one with a fault in the host, the image or the PTX."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.runtime = fake_runtime(folder)
-
-    def object(self, name: str, host: str = HOST, device: str = HOST, ptx: str = PTX) -> Path:
-        """The bundled object."""
-        plain = compile_c(host + MAIN, self.folder / f"{name}.o", "-c", "-fPIC")
-        image = device_image(device, self.folder / f"{name}.so")
-        text = self.folder / f"{name}.ptx"
-        text.write_text(ptx)
-        images = {X86_64: image, f"{NVPTX}:sm_70": text}
-        return bundled(plain, self.folder / f"{name}-bundled.o", images)
-
-    def program(self, name: str, *flags: str, **sources: str) -> Path:
-        """The same, linked."""
-        inputs = [self.object(name, **sources)]
-        return linked(inputs, self.folder / name, *flags, runtime=self.runtime)
-
-
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("verify"))
@@ -71,22 +46,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.fixture(scope="module")
 def sound(bench: Bench) -> Path:
     return bench.program("sound")
-
-
-def findings(path: Path, *options: str) -> list[dict[str, object]]:
-    """What verify finds, through its JSON, which must fit its schema."""
-    result = omptool("verify", "--json", *options, path)
-    document = json.loads(result.stdout)
-    schema = json.loads(files("omptool").joinpath("schemas/verify.json").read_text())
-    Draft202012Validator(schema).validate(document)
-    (file,) = document["files"]
-    has_error = any(finding["severity"] == "error" for finding in file["findings"])
-    assert result.exit_code == (1 if has_error else 0)
-    return list(file["findings"])
-
-
-def found(path: Path) -> set[tuple[str, str]]:
-    return {(str(finding["code"]), str(finding["severity"])) for finding in findings(path)}
 
 
 @pytest.mark.parametrize("flags", LINK_FLAGS.values(), ids=LINK_FLAGS)

@@ -9,6 +9,7 @@ from packager.pairing import needs_device
 
 REGISTER = "__tgt_register_lib"
 BUNDLE = "put the device images into the object with `omptool bundle` and link the result"
+EDITED = "the linker or a tool moved or dropped entries"
 CLANG = "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too"
 
 
@@ -32,7 +33,7 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
     for table in binary.tables:
         count = sum(needs_device(entry) for entry in table.entries)
         if count and not _is_covered(table, binary):
-            what = f"{_entries(count)} in {table.section} but no descriptor registers them"
+            what = f"{_entries(count)} in {table.name} but no descriptor registers them"
             message = f"{what}: every region runs on the host"
             yield Finding("OMP101", "error", message, _hint(table.abi))
     for descriptor in binary.descriptors:
@@ -81,21 +82,23 @@ def _place(descriptor: Descriptor) -> str:
 
 
 def wrong_range(binary: FatBinary) -> Iterator[Finding]:
-    """A descriptor that does not span the section of entries.
+    """A descriptor that does not span the table of entries.
 
     The descriptor's pair of pointers should be the start and the end of the section of entries,
     which the linker defines as __start_ and __stop_ symbols. If they are not, regions outside the
     range never run on a device, and a range that is too long makes the runtime read garbage. It
-    comes from a linker script that moves or merges sections, from a section that was garbage
-    collected in part, and from tools that edit linked files.
+    comes from a linker script that moves sections, from a section that was garbage collected in
+    part, and from tools that edit linked files. A script that merges the section with others and
+    defines both symbols itself is sound: then the entries are what the descriptor spans.
 
     Cure: link again without the script or the tool; with a linker script, keep the section of
     entries in an output section of its own, of the same name.
     """
     for table in binary.tables:
         if table.size % table.record_size:
-            message = f"section {table.section} of {table.size} bytes is no whole number of records"
-            hint = f"records have {table.record_size} bytes; was the section edited?"
+            where = f"section {table.section}" if table.section else table.name
+            message = f"{where} of {table.size} bytes is no whole number of records"
+            hint = f"records have {table.record_size} bytes; was the file edited?"
             yield Finding("OMP103", "error", message, hint)
     for descriptor in binary.descriptors:
         yield from _range(descriptor, binary)
@@ -104,16 +107,19 @@ def wrong_range(binary: FatBinary) -> Iterator[Finding]:
 def _range(descriptor: Descriptor, binary: FatBinary) -> Iterator[Finding]:
     begin, end = descriptor.entries_begin, descriptor.entries_end
     tables = [(table, table.address) for table in binary.tables if table.address is not None]
-    if begin is None or end is None or not tables:
+    if begin is None or end is None:
         return  # an object: the linker will define the bounds
+    spans = f"the descriptor at {_place(descriptor)} spans {begin:#x}..{end:#x}"
+    if not tables:
+        if begin != end:
+            yield Finding("OMP103", "error", f"{spans}, which is not in the file", EDITED)
+        return
     if any((begin, end) == (address, address + table.size) for table, address in tables):
         return
     if begin == end and any(_is_covered(table, binary) for table, _ in tables):
         return  # a second wrapper, for code without any entry
     table, start = min(tables, key=lambda pair: abs(pair[1] - begin))
     shared = max(0, min(end, start + table.size) - max(begin, start)) // table.record_size
-    message = (
-        f"the descriptor at {_place(descriptor)} spans {begin:#x}..{end:#x}: {shared} of the "
-        f"{len(table.entries)} entries of {table.section} at {start:#x}..{start + table.size:#x}"
-    )
-    yield Finding("OMP103", "error", message, "the linker or a tool moved or dropped entries")
+    entries = f"entries of {table.name} at {start:#x}..{start + table.size:#x}"
+    message = f"{spans}: {shared} of the {len(table.entries)} {entries}"
+    yield Finding("OMP103", "error", message, EDITED)

@@ -2,7 +2,8 @@
 24-byte records in `omptarget_entries`, clang's 32-byte ones in `omp_offloading_entries`.
 
 A section's name does not settle the size of its records (LLVM 20 has 56-byte ones under the name
-that was LLVM 19's): the first record decides.
+that was LLVM 19's): the first record decides. A linker script may have merged the section with
+others, or a tool renamed it: then the descriptor's range says where the records are.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from packager.elf import Section
 from packager.errors import FormatError
 from packager.layouts import (
     CLASSIC_ENTRY,
@@ -20,7 +20,7 @@ from packager.layouts import (
     VERSIONED_ENTRY,
     EntryLayout,
 )
-from packager.memory import Range, Space, Window, read_window
+from packager.memory import MAX_WINDOW, Range, Space, Window, read_window
 
 # Sections of entries that are read, and the records that they are expected to hold.
 SECTIONS = {ENTRIES_SECTION: INTERFACE_ENTRY, "omp_offloading_entries": CLASSIC_ENTRY}
@@ -38,12 +38,23 @@ class Record(NamedTuple):
 
 
 class FoundTable(NamedTuple):
-    """A section of entries: its records, relocated, and their layout."""
+    """A table of entries: its records, relocated, and their layout."""
 
-    section: Section
+    section: str | None  # None: not in a section of entries, a descriptor says where it is
     layout: EntryLayout
     window: Window
     bounds: tuple[int, int]  # addresses of its Space
+    offset: int  # in the file
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return len(self.window.data)
+
+    @property
+    def what(self) -> str:
+        """The table in the words of an error message."""
+        return _what(self.section, self.offset)
 
 
 def find(space: Space) -> list[FoundTable]:
@@ -53,19 +64,52 @@ def find(space: Space) -> list[FoundTable]:
         if section.name not in SECTIONS or not section.is_allocated:
             continue
         begin = space.address(section)
-        what = f"section {section.name}"
+        what = _what(section.name, section.offset)
         window = read_window(space, Range(begin, section.size, what))
         layout = VERSIONED_ENTRY if _is_versioned(window) else SECTIONS[section.name]
-        tables.append(FoundTable(section, layout, window, (begin, begin + section.size)))
+        bounds = (begin, begin + section.size)
+        tables.append(FoundTable(section.name, layout, window, bounds, section.offset))
     return tables
+
+
+def in_ranges(space: Space, ranges: Iterable[tuple[int, int, EntryLayout]]) -> list[FoundTable]:
+    """The tables that descriptors span as (begin, end, layout), where no section of entries is.
+
+    Left out are ranges that the file does not hold and those that overlap one before. Raises
+    FormatError when they are too large to be real.
+    """
+    chosen: list[tuple[Range, EntryLayout]] = []
+    total = past = 0
+    for begin, end, layout in sorted(set(ranges), key=lambda at: at[:2]):
+        size, offset = end - begin, space.offset(begin, end - begin)
+        if size <= 0 or begin < past or offset is None:
+            continue
+        chosen.append((Range(begin, size, _what(None, offset)), layout))
+        total, past = total + size, end
+    if total > MAX_WINDOW:
+        raise FormatError(f"tables of offload entries of {total} bytes are too large to be real")
+    windows = space.windows([at for at, _ in chosen])
+    return [
+        FoundTable(
+            None,
+            VERSIONED_ENTRY if layout is CLASSIC_ENTRY and _is_versioned(window) else layout,
+            window,
+            (at.address, at.address + at.size),
+            space.offset(at.address) or 0,
+        )
+        for (at, layout), window in zip(chosen, windows, strict=True)
+    ]
+
+
+def _what(section: str | None, offset: int) -> str:
+    return f"section {section}" if section else f"the table of entries at {offset:#x}"
 
 
 def unread(tables: Iterable[FoundTable]) -> Iterator[str]:
     """Tables whose records are of a generation that the rest of the reader does not know."""
     for table in tables:
         if table.layout is VERSIONED_ENTRY:
-            name = table.section.name
-            yield f"section {name} has LLVM 20's records, which this version does not read"
+            yield f"{table.what} has LLVM 20's records, which this version does not read"
 
 
 def _is_versioned(table: Window) -> bool:
@@ -100,7 +144,7 @@ def records(space: Space, table: FoundTable) -> Iterator[Record]:
 def _name(space: Space, table: FoundTable, at: int) -> str:
     if table.layout.name is None:
         return ""
-    which = f"name of record {at // table.layout.record} of section {table.section.name}"
+    which = f"name of record {at // table.layout.record} of {table.what}"
     address = table.window.pointer(at + table.layout.name)
     offset = space.offset(address) if address else None
     if offset is None:
