@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +14,9 @@ from omptool.errors import fail
 from omptool.paths import file_path
 from packager.errors import PackagerError
 from packager.model import Finding
+
+# Bytes that take a second or more to copy to a slow disk.
+WORTH_A_BAR = 1 << 28
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -77,3 +82,14 @@ def report(out: Path, findings: Sequence[Finding]) -> None:
     for finding in findings:
         if finding.severity != "info":
             click.echo(f"{out}: {finding.code} {finding.severity}: {finding.message}", err=True)
+
+
+@contextmanager
+def progress(paths: Iterable[Path]) -> Iterator[Callable[[int], None]]:
+    """What to call with the bytes that were copied: a bar on a terminal, when there are many."""
+    total = sum(path.stat().st_size for path in paths if path.is_file())
+    if total < WORTH_A_BAR or not sys.stderr.isatty():
+        yield lambda _size: None
+        return
+    with click.progressbar(length=total, file=sys.stderr, label="copying images") as bar:
+        yield bar.update

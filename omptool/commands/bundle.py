@@ -10,7 +10,7 @@ import click
 
 from omptool.errors import reported
 from omptool.paths import check_distinct, file_path
-from omptool.wrapping import entry_list, entry_source, report, wrapping_options
+from omptool.wrapping import entry_list, entry_source, progress, report, wrapping_options
 
 
 @click.command()
@@ -46,8 +46,9 @@ def command(
         requests = [parse_request(image) for image in images]
         inputs = [host, *(request.path for request in requests), *entry_list(entries)]
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
-        with _rule(dependencies, out, inputs):
-            findings = bundle(host, requests, entry_source(entries), out, force=force)
+        source = entry_source(entries)
+        with _rule(dependencies, out, inputs), progress(inputs) as copied:
+            findings = bundle(host, requests, source, out, force=force, copied=copied)
     report(out, findings)
 
 

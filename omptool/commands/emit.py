@@ -8,7 +8,7 @@ import click
 
 from omptool.errors import reported
 from omptool.paths import check_distinct
-from omptool.wrapping import entry_list, entry_source, report, wrapping_options
+from omptool.wrapping import entry_list, entry_source, progress, report, wrapping_options
 
 
 @click.command()
@@ -35,5 +35,7 @@ def command(
 
         requests = [parse_request(image) for image in images]
         check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
-        findings = emit(requests, entry_source(entries), out, force=force)
+        source = entry_source(entries)
+        with progress(request.path for request in requests) as copied:
+            findings = emit(requests, source, out, force=force, copied=copied)
     report(out, findings)

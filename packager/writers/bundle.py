@@ -18,7 +18,7 @@ from packager.reader import open_reader
 from packager.triples import normalise
 from packager.writers.entries import listed_entries, shared_entries
 from packager.writers.host_object import HostObject, blank_host, read_host
-from packager.writers.object_writer import write_object
+from packager.writers.object_writer import Copied, ignore, write_object
 from packager.writers.wrapper import EntryInput, ImageInput, Wrapper, build
 
 
@@ -53,6 +53,7 @@ def bundle(
     out: Path,
     *,
     force: bool = False,
+    copied: Copied = ignore,
 ) -> list[Finding]:
     """Write to `out` the object at `host_path` with the images wrapped for the interface ABI.
 
@@ -65,7 +66,7 @@ def bundle(
         raise UsageError("already holds device images; bundle the object the compiler wrote")
     inputs, images = _inspect(requests, force=force)
     wrapper = build(inputs, _host_entries(host, images, entries), alone=False)
-    return _write(out, host, wrapper, force=force)
+    return _write(out, host, wrapper, force=force, copied=copied)
 
 
 def emit(
@@ -74,12 +75,13 @@ def emit(
     out: Path,
     *,
     force: bool = False,
+    copied: Copied = ignore,
 ) -> list[Finding]:
     """Write to `out` the wrapper alone, to be linked with host objects that bring the entries
     or, with a list or "auto", the symbols that the entries name. Errors as for `bundle`."""
     inputs, images = _inspect(requests, force=force)
     wrapper = build(inputs, _chosen(entries, images, None) or [], alone=True)
-    return _write(out, blank_host(), wrapper, force=force)
+    return _write(out, blank_host(), wrapper, force=force, copied=copied)
 
 
 def _inspect(
@@ -140,12 +142,14 @@ def _chosen(
     return listed_entries(list(source), images, symbols)
 
 
-def _write(out: Path, host: HostObject, wrapper: Wrapper, *, force: bool) -> list[Finding]:
+def _write(
+    out: Path, host: HostObject, wrapper: Wrapper, *, force: bool, copied: Copied
+) -> list[Finding]:
     """Write beside `out`, check, and rename only what is sound."""
     with replacing(out) as temporary:
         # "r+b": it is empty, and ext4 writes a truncated file back before close returns.
         with temporary.open("r+b") as file:
-            write_object(file, host, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION})
+            write_object(file, host, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION}, copied)
         findings = verify(load(temporary))
         errors = [finding for finding in findings if finding.severity == "error"]
         if errors and not force:

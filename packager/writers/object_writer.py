@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -50,6 +50,13 @@ SYMBOL_WORD = 3
 REL_SIZE = 16
 
 
+Copied = Callable[[int], None]
+
+
+def ignore(_size: int) -> None:
+    """Nobody watches."""
+
+
 @dataclass(frozen=True)
 class _Symbols:
     """The symbol table of the result."""
@@ -66,11 +73,13 @@ def write_object(
     sections: Sequence[Section],
     symbols: Sequence[Symbol],
     retain: Collection[str] = (),
+    copied: Copied = ignore,
 ) -> None:
     """Write `host` with `sections` and `symbols` added to `out`.
 
     `symbols` are the added locals, and globals that are used unless the host has the same name.
-    Host sections named in `retain` are marked to survive --gc-sections.
+    Host sections named in `retain` are marked to survive --gc-sections. `copied` is told of every
+    piece of a file that was copied, in bytes.
     """
     merged = _merge_symbols(host, symbols)
     shift = merged.local_count - host.local_count
@@ -88,7 +97,7 @@ def write_object(
     )
     headers[host.strtab] = _with_content(headers[host.strtab], merged.strings)
     headers[host.shstrtab] = _with_content(headers[host.shstrtab], bytes(names))
-    _write(out, host, headers)
+    _write(out, host, headers, copied)
 
 
 def _merge_symbols(host: HostObject, symbols: Sequence[Symbol]) -> _Symbols:
@@ -214,7 +223,7 @@ def _added_headers(
     return added + relocations
 
 
-def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header]) -> None:
+def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: Copied) -> None:
     """ELF header, contents in section order, section header table."""
     position = HEADER.size
     out.write(bytes(position))  # the header is filled in when the table's place is known
@@ -229,7 +238,7 @@ def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header]) -> None:
         )  # fmt: skip
         if header.type != SHT_NOBITS:
             for part in header.content:
-                _copy(out, part)
+                _copy(out, part, copied)
             position += content_size(header.content)
     position += _pad(out, position, 8)
     out.write(b"".join(table))
@@ -248,7 +257,7 @@ def _pad(out: BinaryIO, position: int, alignment: int) -> int:
     return padding
 
 
-def _copy(out: BinaryIO, part: bytes | FilePart) -> None:
+def _copy(out: BinaryIO, part: bytes | FilePart, copied: Copied) -> None:
     if isinstance(part, bytes):
         out.write(part)
         return
@@ -261,3 +270,4 @@ def _copy(out: BinaryIO, part: bytes | FilePart) -> None:
                 raise FormatError(f"{part.path} ends while it is copied")
             out.write(buffer[:done])
             offset, left = offset + done, left - done
+            copied(done)
