@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -145,7 +144,6 @@ def test_the_variables_that_the_runtime_reads_are_documented():
     assert read == set(tags(sections(PAGES["run"])["ENVIRONMENT"]))
 
 
-@pytest.mark.skipif(not shutil.which("man"), reason="man is not on this machine")
 @pytest.mark.parametrize("page", sorted((ROOT / "man").glob("*.1")), ids=lambda page: page.stem)
 def test_man_formats_it_without_a_warning(page):
     command = ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(page)]
