@@ -181,6 +181,7 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
             size=record.size,
             flags=record.flags,
             offset=table.offset + record.offset,
+            target=record.target,
         )
         for number, record in enumerate(records)
     )

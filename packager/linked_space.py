@@ -65,11 +65,11 @@ class LinkedSpace(Space):
     ) -> None:
         if relative:
             for window in index.at(place):
-                window.relocate(place, addend, None)
+                window.relocate(place, 0, addend, None)
         elif info & 0xFFFFFFFF == self._absolute:
             symbol, name = self._symbol(info >> 32)
             for window in index.at(place):
-                window.relocate(place, symbol.value + addend if symbol.is_defined else None, name)
+                window.relocate(place, symbol.value if symbol.is_defined else None, addend, name)
 
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
         relative = self._relative

@@ -68,14 +68,20 @@ class Window:
         """The symbol that the pointer at `offset` names, if its relocation has one."""
         return self._symbols.get(offset)
 
-    def relocate(self, place: int, value: int | None, symbol: str | None) -> None:
-        """Store a relocated pointer."""
+    def target(self, offset: int) -> tuple[str | None, int] | None:
+        """What equal pointers have in common, wherever they will lead; None of a null pointer."""
+        name = self._symbols.get(offset) if offset in self._unresolved else None
+        value = self.word(offset)
+        return (name, value) if name or value else None
+
+    def relocate(self, place: int, base: int | None, addend: int, symbol: str | None) -> None:
+        """Store a relocated pointer; `base` is None of a symbol that another file defines."""
         offset = place - self.address
         if offset < 0 or offset > len(self.data) - WORD.size:
             return  # it begins in this range but ends beyond it: not one of its pointers
-        if value is None:
+        if base is None:
             self._unresolved.add(offset)
-        WORD.pack_into(self.data, offset, (value or 0) % (1 << 64))
+        WORD.pack_into(self.data, offset, ((base or 0) + addend) % (1 << 64))
         if symbol:
             self._symbols[offset] = symbol
 

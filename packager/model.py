@@ -93,6 +93,8 @@ class OffloadEntry:
     size: int
     flags: int | None  # None in generations without flags
     offset: int | None = None  # of the record
+    # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
+    target: tuple[str | None, int] | None = None
 
 
 @dataclass(frozen=True)

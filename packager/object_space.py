@@ -58,9 +58,8 @@ class ObjectSpace(Space):
                 if not index.low <= place < index.high or info & 0xFFFFFFFF != self._absolute:
                     continue
                 for window in index.at(place):
-                    value = self._symbol_value(info >> 32)
-                    where = None if value is None else value + addend
-                    window.relocate(place, where, self._symbol_name(info >> 32))
+                    base, name = self._symbol_value(info >> 32), self._symbol_name(info >> 32)
+                    window.relocate(place, base, addend, name)
         return windows
 
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:

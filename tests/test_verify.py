@@ -28,7 +28,7 @@ from verifying import Bench, findings, found
 from packager.checks import CHECKS
 from packager.load import load
 
-CODES = ("OMP101", "OMP103", "OMP105", "OMP106", "OMP107", "OMP108", "OMP109", "OMP110")
+CODES = ("OMP101", "OMP103", "OMP105", "OMP106", "OMP107", "OMP108", "OMP109", "OMP110", "OMP130")
 LINK_FLAGS = {
     "pie": ("-pie",),
     "relr": ("-pie", "-Wl,-z,pack-relative-relocs"),

@@ -6,9 +6,24 @@ import re
 from pathlib import Path
 
 import pytest
-from toolchain import HOST, OPENMP, clang_offload, linked, omptool, run, stripped
+from linking import link
+from toolchain import (
+    HOST,
+    MAIN,
+    OPENMP,
+    X86_64,
+    bundled,
+    clang_offload,
+    compile_c,
+    device_image,
+    linked,
+    omptool,
+    run,
+    stripped,
+)
 from verifying import Bench, findings, found
 
+from omptool.installation import libdir
 from packager.load import load
 
 FAULTS = {
@@ -95,6 +110,55 @@ def test_a_section_of_entries_that_was_removed(bench: Bench, flag: str) -> None:
     run("objcopy", "-R", "omptarget_entries", program, out)
     assert found(out) == {("OMP103", "error")}
     assert "which is not in the file" in omptool("verify", out).stdout
+
+
+FOLDABLE = HOST.replace("*(int *)p = 2", "*(int *)p = 1")  # both kernels have the same code
+
+
+@pytest.mark.parametrize("linker", ["lld", "gold", "mold"])
+@pytest.mark.parametrize("icf", ["all", "none"])
+def test_host_versions_that_the_linker_folded(
+    tmp_path: Path, bench: Bench, linker: str, icf: str
+) -> None:
+    plain = compile_c(FOLDABLE + MAIN, tmp_path / "host.o", "-c", "-fPIC", "-ffunction-sections")
+    image = device_image(HOST, tmp_path / "image.so")
+    out = bundled(plain, tmp_path / "bundled.o", {X86_64: image})
+    assert findings(out) == []
+    program = link(
+        tmp_path / "program",
+        out,
+        linker=linker,
+        flags=(f"-Wl,--icf={icf}", f"-L{libdir()}", "-lomptarget"),
+    )
+    for path in (program, stripped(program)):
+        assert found(path) == ({("OMP130", "error")} if icf == "all" else set())
+    if icf == "all":
+        assert (
+            "kernels first, second have one host address, 0x" in omptool("verify", program).stdout
+        )
+
+
+@pytest.mark.parametrize("defined", [True, False], ids=["defined", "undefined"])
+def test_two_names_for_one_function_in_an_object(tmp_path: Path, defined: bool) -> None:
+    body = "{ *(int *)p = 1; }" if defined else ";"
+    source = f"""#include "omptarget.h"
+void first(void *p) {body}
+void second(void *p);
+OMPTARGET_KERNEL(first);
+OMPTARGET_KERNEL(second);
+"""
+    extra = 'OMPTARGET_ENTRY("again", first, 0);'
+    assert found(compile_c(source, tmp_path / "two.o", "-c")) == {("OMP101", "info")}
+    three = compile_c(source + extra, tmp_path / "three.o", "-c")
+    assert found(three) == {("OMP101", "info"), ("OMP130", "error")}
+    expected = "kernels first, again have one host address, first, so"
+    assert expected in omptool("verify", three).stdout
+
+
+def test_regions_of_clang_do_not_fold(tmp_path: Path) -> None:
+    flags = ("-fuse-ld=lld", "-Wl,--icf=all", "-ffunction-sections", "-fdata-sections")
+    assert findings(clang_offload(OPENMP, tmp_path / "program", *flags)) == []
+    assert found(clang_offload(OPENMP, tmp_path / "program.o", "-c")) == {("OMP101", "info")}
 
 
 def test_a_merged_table_that_is_no_whole_number_of_records(bench: Bench) -> None:

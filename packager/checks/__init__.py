@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from inspect import getdoc
 
-from packager.checks import images, pairs, registration
+from packager.checks import addresses, images, pairs, registration
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
 
 Check = Callable[[FatBinary], Iterator[Finding]]
 
-# A code never changes its meaning; OMP101… are V01… of the list that the project works through.
+# A code never changes its meaning; OMP101… are V01… of the list that the project works through,
+# OMP130… are checks beyond that list.
 CHECKS: dict[str, Check] = {
     "OMP101": registration.unregistered,
     "OMP103": registration.wrong_range,
@@ -24,6 +25,7 @@ CHECKS: dict[str, Check] = {
     "OMP108": pairs.duplicated,
     "OMP109": pairs.mismatched,
     "OMP110": images.mislabelled,
+    "OMP130": addresses.folded,
 }
 
 

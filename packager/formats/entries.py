@@ -32,6 +32,7 @@ class Record(NamedTuple):
     offset: int  # from the start of the table
     address: int | None
     symbol: str | None  # of the relocation of `address`
+    target: tuple[str | None, int] | None  # equal for equal addresses; None for null
     name: str
     size: int
     flags: int | None
@@ -135,6 +136,7 @@ def records(space: Space, table: FoundTable) -> Iterator[Record]:
             at,
             window.pointer(place),
             window.symbol(place),
+            window.target(place),
             _name(space, table, at),
             size,
             None if layout.flags is None else window.half(at + layout.flags),

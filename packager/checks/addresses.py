@@ -1,0 +1,47 @@
+"""Whether a host address tells one entry from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from packager.model import EntryTable, FatBinary, Finding, OffloadEntry
+
+HINT = "link with --icf=safe or --icf=none, or make the host versions differ"
+# Names in a message; a table may have a thousand empty stubs.
+SHOWN = 4
+
+
+def folded(binary: FatBinary) -> Iterator[Finding]:
+    """Kernels of different names whose host versions have one address: host addresses fold.
+
+    The runtime is given the address of a region's host version and looks the kernel up by it, so
+    regions that share an address all run the same kernel, which is wrong for all but one. Linkers
+    do this to functions whose code is alike, such as empty or trivial host versions, when identical
+    code folding is on (--icf=all). Two names for one function do it as well.
+
+    Cure: link with --icf=safe or --icf=none, or make the host versions differ.
+    """
+    for table in binary.tables:
+        for same in _groups(table):
+            yield _finding(same)
+
+
+def _groups(table: EntryTable) -> Iterator[list[OffloadEntry]]:
+    """The kernels of a table that share an address, one for each name."""
+    groups: dict[tuple[str | None, int], dict[str, OffloadEntry]] = {}
+    for entry in table.entries:
+        if entry.kind == "kernel" and entry.target is not None:
+            groups.setdefault(entry.target, {}).setdefault(entry.name, entry)
+    return (list(group.values()) for group in groups.values() if len(group) > 1)
+
+
+def _finding(same: Sequence[OffloadEntry]) -> Finding:
+    names = ", ".join(entry.name for entry in same[:SHOWN])
+    more = f" and {len(same) - SHOWN} more" if len(same) > SHOWN else ""
+    first = same[0]
+    where = first.symbol if first.address is None else f"{first.address:#x}"
+    at = f", {where}," if where else ""
+    message = (
+        f"kernels {names}{more} have one host address{at} so all their regions run one of them"
+    )
+    return Finding("OMP130", "error", message, HINT, same[1].index)
