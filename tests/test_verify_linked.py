@@ -133,9 +133,8 @@ def test_host_versions_that_the_linker_folded(
     for path in (program, stripped(program)):
         assert found(path) == ({("OMP130", "error")} if icf == "all" else set())
     if icf == "all":
-        assert (
-            "kernels first, second have one host address, 0x" in omptool("verify", program).stdout
-        )
+        text = omptool("verify", program).stdout
+        assert "kernels first, second share one host address (0x" in text
 
 
 @pytest.mark.parametrize("defined", [True, False], ids=["defined", "undefined"])
@@ -151,8 +150,26 @@ OMPTARGET_KERNEL(second);
     assert found(compile_c(source, tmp_path / "two.o", "-c")) == {("OMP101", "info")}
     three = compile_c(source + extra, tmp_path / "three.o", "-c")
     assert found(three) == {("OMP101", "info"), ("OMP130", "error")}
-    expected = "kernels first, again have one host address, first, so"
+    expected = "kernels first, again share one host address (first):"
     assert expected in omptool("verify", three).stdout
+
+
+def test_a_relocatable_link_that_drops_the_symbol_version(bench: Bench) -> None:
+    """The object is to be linked with mold or another linker: neither can know the version."""
+    for linker, expected in (("ld.bfd", set()), ("mold", {("OMP101", "error")})):
+        out = bench.folder / f"relocatable-{linker}.o"
+        run(linker, "-r", bench.object("relocatable"), "-o", out)
+        assert found(out) == expected
+        program = linked([out], bench.folder / f"from-{linker}", runtime=bench.runtime)
+        # The stand-in for the runtime has one version only, which the linker then takes.
+        assert findings(program) == []
+        flags = (f"-L{libdir()}", "-lomptarget")
+        program = link(bench.folder / f"from-{linker}", out, flags=flags)
+        for path in (program, stripped(program)):
+            assert found(path) == expected
+            assert ("has lost its symbol version" in omptool("verify", path).stdout) == bool(
+                expected
+            )
 
 
 def test_regions_of_clang_do_not_fold(tmp_path: Path) -> None:

@@ -40,8 +40,6 @@ def _finding(same: Sequence[OffloadEntry]) -> Finding:
     more = f" and {len(same) - SHOWN} more" if len(same) > SHOWN else ""
     first = same[0]
     where = first.symbol if first.address is None else f"{first.address:#x}"
-    at = f", {where}," if where else ""
-    message = (
-        f"kernels {names}{more} have one host address{at} so all their regions run one of them"
-    )
+    at = f" ({where})" if where else ""
+    message = f"kernels {names}{more} share one host address{at}: all their regions run one kernel"
     return Finding("OMP130", "error", message, HINT, same[1].index)

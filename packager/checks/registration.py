@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packager import layouts
 from packager.model import Abi, Descriptor, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
 
 REGISTER = "__tgt_register_lib"
 BUNDLE = "put the device images into the object with `omptool bundle` and link the result"
 EDITED = "the linker or a tool moved or dropped entries"
+UNVERSIONED = "link with another linker, or without `mold -r`, which drops the versions of symbols"
 CLANG = "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too"
 
 
@@ -21,7 +23,8 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
     silently, whatever devices there are (or the program crashes in its first region). It happens
     when the offload flags are given to the compiler but not to the linker, when the linker driver
     is not the one that compiled, and when an object with entries was never bundled with its device
-    images.
+    images. It also happens when the wrapper's call has lost its symbol version, so that it reaches
+    the function of the same name that reads LLVM's records: `mold -r` drops versions.
 
     Cure: run `omptool bundle` on the object and link the result, or link with clang and the same
     offload flags as at compile time. In an object file this is not an error: registration comes
@@ -38,6 +41,22 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
             yield Finding("OMP101", "error", message, _hint(table.abi))
     for descriptor in binary.descriptors:
         yield from _registration(descriptor, binary)
+    yield from _version(binary)
+
+
+def _version(binary: FatBinary) -> Iterator[Finding]:
+    """The documents' records need the registration of that version (DECISIONS 4)."""
+    imports = [name for name in binary.imports if name.startswith(REGISTER)]
+    if not imports or layouts.REGISTER in imports:
+        return
+    for table in binary.tables:
+        if table.abi == "interface" and _is_covered(table, binary):
+            version = layouts.REGISTER.removeprefix(REGISTER)
+            message = (
+                f"the call of {REGISTER} has lost its symbol version {version}: the runtime takes "
+                f"the entries of {table.name} for LLVM's, and every region runs on the host"
+            )
+            yield Finding("OMP101", "error", message, UNVERSIONED)
 
 
 def _not_yet(binary: FatBinary) -> Iterator[Finding]:
