@@ -27,7 +27,7 @@ RELA = Struct("<QQq")
 DYNAMIC = Struct("<qQ")
 WORD = Struct("<Q")
 
-ET_REL, ET_EXEC = 1, 2
+ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_RELA, SHT_NOBITS, SHT_DYNSYM = 0, 1, 2, 4, 8, 11
 SHT_INIT_ARRAY, SHT_SYMTAB_SHNDX = 14, 18
 SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFFE, 0x6FFFFFFF
@@ -176,6 +176,7 @@ class Elf:
         self.abi_version = header.ident[8]
         self.is_object = header.type == ET_REL
         self.is_executable = header.type == ET_EXEC
+        self.is_dynamic = header.type == ET_DYN
         self._rows = 0
 
     def named(self, name: str) -> list[Section]:

@@ -31,6 +31,9 @@ class DeviceSymbol:
     listed: bool = True  # False: exported, but not in the entry table that the image carries
 
 
+ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file of another type"]
+
+
 @dataclass(frozen=True)
 class Contents:
     """What the bytes of a device image say about themselves."""
@@ -42,6 +45,7 @@ class Contents:
     table: tuple[DeviceSymbol, ...] | None = None  # the image's own entry table, in its order
     is_opaque: bool = False  # its symbols cannot be seen: bitcode, SPIR-V, damaged
     problem: str | None = None  # why the bytes could not be read as what they claim to be
+    form: ElfForm | None = None  # of ELF code for a CPU
 
 
 @dataclass(frozen=True)

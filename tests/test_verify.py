@@ -291,6 +291,27 @@ class TestImages:
         assert found(out) == {("OMP110", "error")}
         assert "declared as bitcode but holds elf" in omptool("verify", out).stdout
 
+    @pytest.mark.parametrize(
+        ("flags", "form"),
+        [
+            pytest.param(("-c",), "a relocatable object", id="object"),
+            pytest.param(("-pie", "-fPIE"), "an executable", id="pie"),
+            pytest.param(("-no-pie",), "an executable", id="no-pie"),
+            pytest.param(("-static",), "an executable", id="static"),
+        ],
+    )
+    def test_no_shared_object(self, bench: Bench, flags: tuple[str, ...], form: str) -> None:
+        plain = compile_c(HOST + MAIN, bench.folder / "form.o", "-c", "-fPIC")
+        source = HOST + "int main(void) { return 0; }"
+        exported = () if "-c" in flags else ("-rdynamic",)
+        image = compile_c(source, bench.folder / f"form{flags[0]}", *flags, *exported)
+        out = bundled(plain, bench.folder / "form-bundled.o", {X86_64: image})
+        program = linked([out], bench.folder / "form-program", runtime=bench.runtime)
+        for path in (out, program):
+            assert ("OMP110", "error") in found(path)
+            expected = f"image 0 ({X86_64}) is {form}, which no plugin can load"
+            assert expected in omptool("verify", path).stdout
+
     @pytest.mark.parametrize("size", [0, 40, 1000, -1])
     def test_truncated(self, tmp_path: Path, size: int) -> None:
         image = device_image(HOST, tmp_path / "whole.so")

@@ -24,6 +24,7 @@ MACHINES = {
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
 NO_ARCH = ("", "generic", "native")
 _SM = re.compile(r"sm_(\d+)")
+SHARED = "an image for a CPU is a shared object: link it with -shared, or use `omptool lower`"
 HINT = "give the image the triple and arch that it was compiled for"
 
 
@@ -33,13 +34,15 @@ def mislabelled(binary: FatBinary) -> Iterator[Finding]:
     The runtime chooses images by their bytes, tools and linkers by the declared triple, arch and
     kind: an image with the wrong label is not loaded, loaded for the wrong device, or rejected with
     an error that names neither. An image that is empty, cut off or of no known format is reported
-    here too.
+    here too, and one for a CPU that is not a shared object: no plugin can load an executable or a
+    relocatable object.
 
     Cure: name the triple and arch that the image was compiled for when bundling; `omptool dump`
-    shows what the bytes are. Copy a truncated file again.
+    shows what the bytes are. Copy a truncated file again. Link an image for a CPU with -shared, or
+    let `omptool lower` make it.
     """
     for image in binary.images:
-        for message, hint, severity in _faults(image):
+        for message, hint, severity in (*_faults(image), *_form(image, binary)):
             what = f"image {image.index} {message}"
             yield Finding("OMP110", severity, what, hint, None, image.index)
 
@@ -65,6 +68,21 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
         yield f"is declared for {image.triple} but holds {contents.machine} code", HINT, "error"
     elif contents.arch and image.arch not in NO_ARCH:
         yield from _arch(image, contents.arch)
+
+
+def _form(image: DeviceImage, binary: FatBinary) -> Iterator[tuple[str, str, Severity]]:
+    form = image.contents.form
+    if form is None or form == "shared object" or image.contents.problem:
+        return
+    if form == "relocatable object" and _is_to_be_linked(image, binary):
+        return
+    what = f"({image.target}) is {'an' if form[0] in 'eE' else 'a'} {form}"
+    yield f"{what}, which no plugin can load", SHARED, "error"
+
+
+def _is_to_be_linked(image: DeviceImage, binary: FatBinary) -> bool:
+    """Whether it is what clang puts into objects: its linker wrapper links the images itself."""
+    return image.container == "offload-binary" and binary.type in ("object", None)
 
 
 def _arch(image: DeviceImage, actual: str) -> Iterator[tuple[str, str, Severity]]:

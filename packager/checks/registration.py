@@ -11,7 +11,7 @@ from packager.pairing import needs_device
 REGISTER = "__tgt_register_lib"
 BUNDLE = "put the device images into the object with `omptool bundle` and link the result"
 EDITED = "the linker or a tool moved or dropped entries"
-UNVERSIONED = "link with another linker, or without `mold -r`, which drops the versions of symbols"
+UNVERSIONED = "link with -lomptarget, without `mold -r`, which drops the versions of symbols"
 CLANG = "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too"
 
 

@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from typing import Literal
 
 from packager import elf as elf_file
-from packager.elf import SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
+from packager.elf import GPUS, SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
 from packager.errors import FormatError
 from packager.formats import amdgpu, entries
 from packager.formats.entries import FoundTable
 from packager.memory import Space, space
-from packager.model import Contents, DeviceSymbol, ImageKind
+from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind
 from packager.reader import Reader
 
 KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
+DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
 STV_INTERNAL, STV_HIDDEN = 1, 2
@@ -41,15 +42,28 @@ def inspect(data: Reader) -> Contents:
     except FormatError as error:
         return Contents("elf", is_opaque=True, problem=str(error))
     kind, arch = KINDS.get(elf.machine, "elf"), _arch(elf)
+    form: ElfForm | None = None
     try:
+        if elf.machine not in GPUS:
+            form = _form(elf)
         if elf.end() > len(data):
             raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
         if not elf.symbol_tables():
-            return Contents(kind, elf.machine, arch, is_opaque=True)
+            return Contents(kind, elf.machine, arch, is_opaque=True, form=form)
         symbols, table = _symbols(elf)
     except FormatError as error:
-        return Contents(kind, elf.machine, arch, is_opaque=True, problem=str(error))
-    return Contents(kind, elf.machine, arch, symbols, table)
+        return Contents(kind, elf.machine, arch, is_opaque=True, problem=str(error), form=form)
+    return Contents(kind, elf.machine, arch, symbols, table, form=form)
+
+
+def _form(elf: Elf) -> ElfForm:
+    """What dlopen goes by: it refuses programs, position-independent ones by their flag."""
+    if elf.is_object:
+        return "relocatable object"
+    flags = elf.dynamic().get(DT_FLAGS_1, [0])
+    if elf.is_executable or flags[0] & DF_1_PIE:
+        return "executable"
+    return "shared object" if elf.is_dynamic else "ELF file of another type"
 
 
 def _arch(elf: Elf) -> str | None:
