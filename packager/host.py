@@ -59,6 +59,7 @@ def read_host(path: Path, file: Elf, *, hashed: bool) -> FatBinary | None:
     places = [item.place for item in placed if item.place is not None]
     described = descriptors.find(memory, [table.bounds for table in tables], places)
     placed += host_images.elsewhere(memory, described, placed, hashed=hashed)
+    placed = host_images.numbered(placed, described)
     tables += entries.in_ranges(memory, _merged(described, tables, placed, calls))
     return _assembled(path, _Found(memory, tables, placed, described, calls))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from packager.elf import Section
@@ -88,6 +89,26 @@ def elsewhere(
         )
         added[at.start] = PlacedImage(image, at.start)
     return list(added.values())
+
+
+def numbered(
+    found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
+) -> list[PlacedImage]:
+    """The images in the order of the descriptors, which is that of devices; others after them.
+
+    Linkers sort sections as they like: mold by alignment and size.
+    """
+    places = Places(found)
+    order: dict[int, None] = {}
+    for at in (image for descriptor in described for image in descriptor.images):
+        index = places.index(at)
+        if index is not None:
+            order[index] = None
+    order |= dict.fromkeys(range(len(found)))
+    return [
+        PlacedImage(replace(found[old].image, index=new), found[old].place)
+        for new, old in enumerate(order)
+    ]
 
 
 class Places:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from fixture_programs import FIXTURES
 from fixture_programs import build as build_fixture
 from jsonschema import Draft202012Validator
+from linking import LINKERS, link
 from toolchain import (
     HOST,
     MAIN,
@@ -33,6 +34,7 @@ from toolchain import (
 )
 
 from omptool.cli import cli
+from omptool.installation import libdir
 
 CLANG_FLAGS = {
     "pie": ("-pie", "-fPIE"),
@@ -407,6 +409,26 @@ def test_two_abis_in_one_program(tmp_path: Path) -> None:
         assert entry["images"][its] == "present"
         assert entry["images"][1 - its] == "unrelated"
     assert sorted(descriptor["images"] for descriptor in file["descriptors"]) == [[0], [1]]
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("reverse", [False, True], ids=["", "reversed"])
+def test_images_are_numbered_as_devices_are(
+    work: Path, tmp_path: Path, linker: str, reverse: bool
+) -> None:
+    """By the order of the triples given, wherever the linker puts their sections."""
+    images = {X86_64: work / "image.so", f"{NVPTX}:sm_70": work / "image.ptx"}
+    targets = sorted(images, reverse=reverse)
+    order = {target: images[target] for target in targets}
+    out = bundled(work / "host.o", tmp_path / "bundled.o", order)
+    flags = (f"-L{libdir()}", "-lomptarget")
+    program = link(tmp_path / "program", out, linker=linker, flags=flags)
+    for path in (out, program, stripped(program)):
+        (file,) = dump(path)
+        shown = [(image["index"], image["triple"]) for image in file["images"]]
+        assert shown == [(index, target.split(":")[0]) for index, target in enumerate(targets)]
+        assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0, 1]]
+        assert omptool("verify", path).stdout.count("no findings") == 1
 
 
 def test_a_device_image_of_clang_on_its_own(tmp_path: Path) -> None:
