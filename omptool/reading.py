@@ -41,8 +41,13 @@ class Files:
                 yield binary
 
     def _report(self, path: Path, message: str) -> None:
-        self.errors.append({"path": str(path), "message": message})
+        self.errors.append({"path": portable(path), "message": message})
         echo(f"Error: {shown(path)}: {message}", err=True)
+
+
+def portable(path: Path | str) -> str:
+    """A file name as JSON can hold it: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def shown(path: Path | str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from omptool.reading import shown
+from omptool.reading import portable, shown
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, Finding
 from packager.pairing import entry_states
 
@@ -167,7 +167,7 @@ def _document(files: Sequence[dict[str, Any]], errors: Sequence[dict[str, str]])
 def _dumped(binary: FatBinary) -> dict[str, Any]:
     is_host = binary.machine is not None
     return {
-        "path": binary.path,
+        "path": portable(binary.path),
         "host": {"machine": binary.machine, "type": binary.type} if is_host else None,
         "abi": binary.abi,
         "images": [_dumped_image(image) for image in binary.images],
@@ -258,7 +258,7 @@ def verify_json(
     return _document(
         [
             {
-                "path": binary.path,
+                "path": portable(binary.path),
                 "checked": codes,
                 "findings": [
                     {

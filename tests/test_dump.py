@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shutil
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -449,6 +451,21 @@ def test_a_host_of_another_architecture(tmp_path: Path) -> None:
     assert file["host"] == {"machine": "aarch64", "type": "object"}
     assert [entry["name"] for entry in file["entries"]] == ["table", "first", "second"]
     assert [entry["symbol"] for entry in file["entries"]] == ["table", "first", "second"]
+
+
+def test_names_of_files_in_json(work: Path, tmp_path: Path) -> None:
+    """JSON is Unicode, names of files are bytes."""
+    raw = os.fsencode(tmp_path) + b"/gr\xfcn\n"
+    shutil.copy(work / "program", raw)
+    missing = os.fsdecode(raw + b"-missing")
+    name = str(tmp_path) + "/gr\\xfcn\n"
+    for command in ("dump", "verify"):
+        result = omptool(command, "--json", os.fsdecode(raw), missing)
+        assert result.exit_code == 2
+        document = json.loads(result.stdout)
+        assert [file["path"] for file in document["files"]] == [name]
+        assert [error["path"] for error in document["errors"]] == [name + "-missing"]
+        assert r"gr\xfcn\n-missing" in result.stderr
 
 
 def test_a_terminal_that_cannot_show_a_name(tmp_path: Path) -> None:

@@ -172,6 +172,20 @@ def test_select_and_ignore(bench: Bench) -> None:
     assert omptool("verify", "--select", "OMP999", program).exit_code == 2
 
 
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+@pytest.mark.parametrize("codes", ["", ",", " , "])
+def test_a_list_without_any_code_is_wrong_usage(sound: Path, option: str, codes: str) -> None:
+    result = omptool("verify", option, codes, sound)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{option} {codes!r} names no check" in result.stderr
+
+
+def test_every_check_ignored_is_said(sound: Path) -> None:
+    result = omptool("verify", "--ignore", ",".join(CODES), sound)
+    assert result.exit_code == 0
+    assert "checked nothing" in result.stdout
+
+
 class TestRegistration:
     """OMP101 and OMP103."""
 

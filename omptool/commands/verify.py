@@ -9,12 +9,13 @@ import click
 from omptool.console import echo
 from omptool.errors import reported
 from omptool.reading import Files
+from packager.errors import UsageError
 
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE...")
-@click.option("--select", metavar="CODES", default="", help="Check only these, e.g. OMP105,OMP109.")
-@click.option("--ignore", metavar="CODES", default="", help="Leave these checks out.")
+@click.option("--select", metavar="CODES", help="Check only these, e.g. OMP105,OMP109.")
+@click.option("--ignore", metavar="CODES", help="Leave these checks out.")
 @click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--explain", metavar="CODE", help="Print cause and cure of a finding, and exit.")
@@ -22,8 +23,8 @@ from omptool.reading import Files
 def command(
     ctx: click.Context,
     files: tuple[Path, ...],
-    select: str,
-    ignore: str,
+    select: str | None,
+    ignore: str | None,
     strict: bool,
     as_json: bool,
     explain: str | None,
@@ -42,7 +43,7 @@ def command(
         if explain:
             echo(f"{explain.upper()}: {checks.explain(explain.upper())}")
             ctx.exit(0)
-        codes = checks.selected(_codes(select), _codes(ignore))
+        codes = checks.selected(_codes("--select", select), _codes("--ignore", ignore))
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
     found = Files(files)
@@ -59,5 +60,11 @@ def command(
     ctx.exit(2 if found.failed else 1 if is_wanting else 0)
 
 
-def _codes(text: str) -> list[str]:
-    return [code.strip().upper() for code in text.split(",") if code.strip()]
+def _codes(option: str, text: str | None) -> list[str]:
+    """The codes of an option; a list that names none is a mistake, not every check."""
+    if text is None:
+        return []
+    codes = [code.strip().upper() for code in text.split(",") if code.strip()]
+    if not codes:
+        raise UsageError(f"{option} {text!r} names no check")
+    return codes
