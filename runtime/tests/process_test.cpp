@@ -123,7 +123,7 @@ SCENARIO_OF(region_then_exit) {
   ::_exit(!ran); // LeakSanitizer cannot look into a setuid program
 }
 
-TEST_CASE("a setuid program ignores every OMPTOOL_ variable") {
+TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
   if (::geteuid() != 0) {
     MESSAGE("not tested: only root can make such a program");
     return;
@@ -131,9 +131,10 @@ TEST_CASE("a setuid program ignores every OMPTOOL_ variable") {
   const std::string program = TEST_FOLDER "/setuid_tests";
   const std::vector<char> bytes = read_file("/proc/self/exe");
   std::ofstream(program, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  constexpr uid_t kNobody = 65534;
-  REQUIRE(::chown(program.c_str(), kNobody, kNobody) == 0);
-  REQUIRE(::chmod(program.c_str(), 04755) == 0);
+  // Of another group, not another user: who could not even read what is below root's home.
+  constexpr gid_t kNoGroup = 65534;
+  REQUIRE(::chown(program.c_str(), 0, kNoGroup) == 0);
+  REQUIRE(::chmod(program.c_str(), 02755) == 0);
   const std::vector<std::string> none{"OMPTOOL_PLUGINS=nosuch", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_DEVICES=0"};
   CHECK(run_scenario("region_then_exit", none).code == 1);
   const Outcome outcome = run_scenario("region_then_exit", none, program);
