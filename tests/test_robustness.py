@@ -27,6 +27,7 @@ from toolchain import (
     run,
     stripped,
 )
+from verifying import merging_script
 
 from packager.elf import read
 from packager.reader import open_reader
@@ -37,6 +38,7 @@ NAMES = (
     "program.stripped",
     "program-relr",
     "program-nopie",
+    "program-merged",
     "clang-program",
     "clang-object",
     "image.so",
@@ -68,6 +70,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     linked([out], folder / "program-nopie", "-no-pie", runtime=runtime)
     relr = ("-pie", "-Wl,-z,pack-relative-relocs")
     linked([out], folder / "program-relr", *relr, runtime=runtime)
+    script = merging_script(folder / "merging.ld", "omptarget_entries", "-pie")
+    linked([out], folder / "program-merged", f"-Wl,-T,{script}", runtime=runtime)
     clang_offload(OPENMP, folder / "clang-program")
     clang_offload(OPENMP, folder / "clang-object", "-c")
     parts = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from toolchain import (
     run,
     stripped,
 )
-from verifying import Bench, findings, found
+from verifying import Bench, findings, found, merging_script
 
 from omptool.installation import libdir
 from packager.load import load
@@ -44,19 +43,6 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("linked"))
-
-
-def merging_script(out: Path, section: str, *emulation: str) -> Path:
-    """bfd's own script, with the entries at the start of .data."""
-    script = run("ld.bfd", *emulation, "--verbose").split("=" * 50)[1]
-    merged = (
-        f".data : {{ __start_{section} = .; KEEP(*({section})) __stop_{section} = .;"
-        " *(.data .data.*) } .rest :"
-    )
-    changed = re.sub(r"\.data +:", merged, script, count=1)
-    assert changed != script
-    out.write_text(changed)
-    return out
 
 
 def merged(bench: Bench, name: str, *flags: str, **sources: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from toolchain import (
     fake_runtime,
     linked,
     omptool,
+    run,
 )
 
 
@@ -58,3 +60,16 @@ def findings(path: Path, *options: str) -> list[dict[str, object]]:
 
 def found(path: Path) -> set[tuple[str, str]]:
     return {(str(finding["code"]), str(finding["severity"])) for finding in findings(path)}
+
+
+def merging_script(out: Path, section: str, *emulation: str) -> Path:
+    """bfd's own script, with the entries at the start of .data."""
+    script = run("ld.bfd", *emulation, "--verbose").split("=" * 50)[1]
+    merged = (
+        f".data : {{ __start_{section} = .; KEEP(*({section})) __stop_{section} = .;"
+        " *(.data .data.*) } .rest :"
+    )
+    changed = re.sub(r"\.data +:", merged, script, count=1)
+    assert changed != script
+    out.write_text(changed)
+    return out
