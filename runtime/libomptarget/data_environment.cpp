@@ -78,7 +78,7 @@ std::shared_ptr<Mapping> DataEnvironment::obtain(HostRange wanted, const void* c
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial)
     die_of_extension(wanted, *found.mapping);
-  if (found.overlap == Overlap::kWhole || shared_)
+  if (found.overlap == Overlap::kWhole || shares_host_memory())
     return found.mapping;
   auto created = std::make_shared<Mapping>(wanted, memory_.allocate(wanted.size()), &memory_);
   created->state = Mapping::State::kCreating;
@@ -118,7 +118,7 @@ void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const voi
     if (found.overlap == Overlap::kPartial)
       die_of_extension(wanted, *found.mapping);
     place = found.mapping;
-    if (!place && !shared_ && wanted.size() > 0)
+    if (!place && !shares_host_memory() && wanted.size() > 0)
       say("nothing is mapped at %p (%lld bytes): no row with FIRST_REF maps what this row is part of; it is ignored",
           wanted.address(), static_cast<long long>(wanted.size()));
   }
@@ -207,7 +207,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
     if (!object->device)
       return false;
     value = device_base(object->at(reinterpret_cast<std::uintptr_t>(begin)), begin, host_value);
-  } else if (shared_) {
+  } else if (shares_host_memory()) {
     value = host_value;
   }
   const std::uintptr_t cell = cell_of(row).begin;
@@ -308,7 +308,7 @@ void* DataEnvironment::argument(const Row& row, const Binding& binding) const {
     return row.base;
   const Mapping* object = row.has(kPointer) ? binding.cell.get() : binding.object.get();
   if (!object)
-    return shared_ ? row.base : nullptr;
+    return shares_host_memory() ? row.base : nullptr;
   const void* named = row.has(kPointer) || row.size == 0 ? row.base : row.begin;
   return device_base(object->at(reinterpret_cast<std::uintptr_t>(named)), named, row.base);
 }
@@ -411,7 +411,7 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
 // Copies a range of a mapping, except for pointers that have been attached and what `except` names.
 bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range,
                            std::span<const HostRange> except) {
-  if (!mapping.device)
+  if (!mapping.device || mapping.own_value)
     return true;
   const auto move = [&](HostRange piece) {
     std::byte* const device = mapping.at(piece.begin);
@@ -580,19 +580,20 @@ void DataEnvironment::forget_deleted(Rows rows) {
 
 // ---- mappings that no construct counts ----
 
-bool DataEnvironment::insert_infinite(HostRange host, void* device, const std::string& name) {
+bool DataEnvironment::insert_infinite(HostRange host, void* device, const std::string& name, Sync sync) {
   if (table_.find(host).overlap != Overlap::kNone)
     return false;
   auto mapping = std::make_shared<Mapping>(host, static_cast<std::byte*>(device), nullptr);
   mapping->infinite = true;
   mapping->name = name;
+  mapping->own_value = sync == Sync::kNever;
   table_.insert(mapping);
   return true;
 }
 
-bool DataEnvironment::map_global(HostRange host, void* device, const std::string& name) {
+bool DataEnvironment::map_global(HostRange host, void* device, const std::string& name, Sync sync) {
   const std::lock_guard lock(mutex_);
-  return insert_infinite(host, device, name);
+  return insert_infinite(host, device, name, sync);
 }
 
 void DataEnvironment::unmap_global(HostRange host) {
@@ -609,7 +610,7 @@ bool DataEnvironment::associate(HostRange host, void* device) {
   const std::lock_guard lock(mutex_);
   const Lookup found = table_.find(host);
   if (found.overlap == Overlap::kNone)
-    return insert_infinite(host, device, {});
+    return insert_infinite(host, device, {}, Sync::kCopied);
   const Mapping& known = *found.mapping;
   return known.infinite && known.host.begin == host.begin && known.host.end == host.end && known.device == device;
 }
@@ -628,7 +629,7 @@ bool DataEnvironment::disassociate(const void* host) {
 bool DataEnvironment::is_present(const void* host) {
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Mapping> found = table_.find(host);
-  return shared_ || (found && found->device && found->state != Mapping::State::kLeaving);
+  return shares_host_memory() || (found && found->device && found->state != Mapping::State::kLeaving);
 }
 
 } // namespace omptool

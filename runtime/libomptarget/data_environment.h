@@ -34,14 +34,16 @@ using Bindings = PerRow<Binding>;
 
 enum class Purpose { kData, kRegion };
 enum class Release { kNormal, kAbandoned };
+// Whether the two sides of a global variable hold the same thing.
+enum class Sync { kCopied, kNever };
 
 class DataEnvironment {
 public:
   explicit DataEnvironment(const DeviceMemory& memory) : memory_(memory) {}
 
   // Host addresses are device addresses: only global variables and associated pointers are mapped.
-  void share_host_memory() { shared_ = true; }
-  bool shares_host_memory() const { return shared_; }
+  void share_host_memory() { shared_.store(true, std::memory_order_relaxed); }
+  bool shares_host_memory() const { return shared_.load(std::memory_order_relaxed); }
 
   // Maps the rows. Returns why the device cannot hold them all, or "". After a failure the rows are
   // still to be released, and regions that name an object without a device copy run on the host.
@@ -70,7 +72,7 @@ public:
   void note_activity() { activity_.fetch_add(1, std::memory_order_relaxed); }
 
   // Mappings that no construct counts. False: something else is mapped there.
-  bool map_global(HostRange host, void* device, const std::string& name);
+  bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
   void unmap_global(HostRange host);
   bool associate(HostRange host, void* device);
   bool disassociate(const void* host);
@@ -103,10 +105,10 @@ private:
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
   void set_host_current(Mapping& mapping, bool value);
   void forget_deleted(Rows rows);
-  bool insert_infinite(HostRange host, void* device, const std::string& name);
+  bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync);
 
   const DeviceMemory& memory_;
-  bool shared_ = false;
+  std::atomic<bool> shared_{false};
   std::mutex mutex_;
   std::condition_variable changed_; // an object became ready or left
   MappingTable table_;

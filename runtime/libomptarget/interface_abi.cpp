@@ -93,6 +93,42 @@ std::int32_t on_region(const char* call, const Arrays& arrays, std::int64_t devi
   });
 }
 
+// ---- registered libraries ----
+
+template <typename T> bool is_range(const T* begin, const T* end) {
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end);
+  return first <= last && (last - first) % sizeof(T) == 0 && (first != 0 || last == 0);
+}
+
+// Why a descriptor cannot be used, or null.
+const char* fault_of(const __tgt_bin_desc& descriptor) {
+  if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))
+    return "its entry table does not end where an entry ends";
+  if (descriptor.NumDevices > kMostImages)
+    return "it counts more than 65536 images";
+  if (descriptor.NumDevices && !descriptor.DeviceImages)
+    return "it counts images but has none";
+  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
+    if (const __tgt_device_image& image = descriptor.DeviceImages[i];
+        !is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
+      return "an image ends before it begins";
+  return nullptr;
+}
+
+const char* read_library(const void* address, LibraryContents& contents) {
+  const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
+  if (const char* fault = fault_of(descriptor))
+    return fault;
+  for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd)) {
+    const EntryKind kind = entry.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal;
+    contents.table.add({entry.addr, entry.name, entry.size, kind, entry.size});
+  }
+  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
+    contents.images.push_back({descriptor.DeviceImages[i].ImageStart, descriptor.DeviceImages[i].ImageEnd, false});
+  return nullptr;
+}
+
 } // namespace
 } // namespace omptool
 
@@ -101,14 +137,14 @@ extern "C" {
 OMPTOOL_EXPORT void omptarget_register_lib(__tgt_bin_desc* descriptor) {
   omptool::guarded("__tgt_register_lib", [&] {
     if (descriptor)
-      omptool::Registry::obtain().add(*descriptor);
+      omptool::Registry::obtain().add(descriptor, omptool::read_library);
   });
 }
 
 OMPTOOL_EXPORT void omptarget_unregister_lib(__tgt_bin_desc* descriptor) {
   omptool::guarded("__tgt_unregister_lib", [&] {
     if (omptool::Registry* registry = omptool::Registry::current(); registry && descriptor)
-      registry->remove(*descriptor);
+      registry->remove(descriptor);
   });
 }
 

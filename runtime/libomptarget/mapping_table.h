@@ -59,7 +59,8 @@ struct Mapping {
   std::byte* device;         // null: the device had no memory for it, host only
   const DeviceMemory* owner; // null: somebody else's memory (globals, omp_target_associate_ptr)
   std::int64_t references = 0;
-  bool infinite = false; // never released by counting
+  bool infinite = false;  // never released by counting
+  bool own_value = false; // the device's copy holds something else than the host's: nothing is copied
   State state = State::kReady;
   const void* creator = nullptr;         // while kCreating: the call that fills it
   bool unusable = false;                 // no region that names it can run on the device

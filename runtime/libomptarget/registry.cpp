@@ -22,44 +22,28 @@ void forget_after_fork() {
     the_parents = left;
 }
 
-constexpr std::uint32_t kMostImages = 1U << 16;
-
-template <typename T> bool is_range(const T* begin, const T* end) {
-  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin);
-  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end);
-  return first <= last && (last - first) % sizeof(T) == 0 && (first != 0 || last == 0);
-}
-
-// Why a descriptor cannot be used, or null.
-const char* fault_of(const __tgt_bin_desc& descriptor) {
-  if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))
-    return "its entry table does not end where an entry ends";
-  if (descriptor.NumDevices > kMostImages)
-    return "it counts more than 65536 images";
-  if (descriptor.NumDevices && !descriptor.DeviceImages)
-    return "it counts images but has none";
-  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
-    if (const __tgt_device_image& image = descriptor.DeviceImages[i];
-        !is_range(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd)))
-      return "an image ends before it begins";
-  return nullptr;
-}
-
 // Whether the descriptor is the executable's own, which is never unloaded.
-bool is_permanent(const __tgt_bin_desc& descriptor) {
+bool is_permanent(const void* descriptor) {
   Dl_info info{};
   const link_map* object = nullptr;
-  return ::dladdr1(&descriptor, &info, reinterpret_cast<void**>(const_cast<link_map**>(&object)), RTLD_DL_LINKMAP) &&
+  return ::dladdr1(descriptor, &info, reinterpret_cast<void**>(const_cast<link_map**>(&object)), RTLD_DL_LINKMAP) &&
          object && object->l_name && !*object->l_name;
 }
 
-std::shared_ptr<const EntryTable> copy_of(const __tgt_bin_desc& descriptor) {
-  auto copy = std::make_shared<EntryTable>();
-  copy->records.assign(descriptor.EntriesBegin, descriptor.EntriesEnd);
-  for (__tgt_offload_entry& entry : copy->records)
-    if (entry.name)
-      entry.name = copy->names.emplace_back(entry.name).data();
-  return copy;
+// Whether the plugin has answered with one record for each of the host's.
+bool fits(const tgt_target_table& table, const EntryTable& entries) {
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(table.EntriesBegin);
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(table.EntriesEnd);
+  return first <= last && (first != 0 || last == 0) &&
+         last - first == entries.records.size() * sizeof *table.EntriesBegin;
+}
+
+const char* name_of(const HostEntry& entry) {
+  return entry.name ? entry.name : "(unnamed)";
+}
+
+bool is_variable(const HostEntry& entry) {
+  return entry.address && entry.size > 0;
 }
 
 } // namespace
@@ -95,13 +79,33 @@ Registry& Registry::obtain() {
 
 // ---- libraries ----
 
-void Registry::add(const __tgt_bin_desc& descriptor) {
+LoadedImage::~LoadedImage() {
+  if (constructed)
+    if (const std::string failed = run_all(EntryKind::kDestructor); !failed.empty())
+      say("the destructor %s could not run on %s%s", failed.c_str(), device.describe().c_str(),
+          device.plugin.last_error().c_str());
+  if (table && device.plugin.call().unload_binary)
+    device.plugin.call().unload_binary(device.rtl_id, &image);
+}
+
+std::string LoadedImage::run_all(EntryKind kind) const {
+  for (std::size_t i = 0; i < entries->entries.size(); ++i) {
+    if (entries->entries[i].kind != kind)
+      continue;
+    void* const function = table->EntriesBegin[i].addr;
+    if (!function || device.plugin.call().run_target_region(device.rtl_id, function, nullptr, 0) != 0)
+      return name_of(entries->entries[i]);
+  }
+  return {};
+}
+
+void Registry::add(const void* descriptor, LibraryReader read) {
   const std::lock_guard lock(mutex_);
-  pending_.push_back(&descriptor);
+  pending_.push_back({descriptor, read});
   any_pending_ = true;
 }
 
-void Registry::remove(const __tgt_bin_desc& descriptor) {
+void Registry::remove(const void* descriptor) {
   const std::shared_ptr<Library> gone = unlist(descriptor);
   // The memory may go when this returns: wait for whoever still reads it.
   {
@@ -119,23 +123,31 @@ void Registry::remove(const __tgt_bin_desc& descriptor) {
 }
 
 // Takes the library out of every list, so that new calls do not find it. Null: it was not settled.
-std::shared_ptr<Library> Registry::unlist(const __tgt_bin_desc& descriptor) {
+std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   const std::lock_guard lock(mutex_);
-  if (examined_ == &descriptor) // on another thread, which will find it gone
+  if (examined_ == descriptor) // on another thread, which will find it gone
     examined_ = nullptr;
-  if (std::erase(pending_, &descriptor) && !fault_of(descriptor))
-    for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
-      forget_deferred(entry.addr);
+  const auto waiting = std::find_if(pending_.begin(), pending_.end(), [&](const Registration& registration) {
+    return registration.descriptor == descriptor;
+  });
+  if (waiting != pending_.end()) {
+    LibraryContents contents;
+    const bool readable = !waiting->read(descriptor, contents);
+    pending_.erase(waiting);
+    for (const HostEntry& entry : contents.table.entries)
+      if (readable)
+        forget_deferred(entry.address);
+  }
   const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
-    return library->descriptor == &descriptor;
+    return library->descriptor == descriptor;
   });
   if (at == libraries_.end())
     return nullptr;
   const std::shared_ptr<Library> gone = *at;
   gone->removed = true;
   libraries_.erase(at);
-  for (const __tgt_offload_entry& entry : gone->entries->records) {
-    const auto known = kernels_.find(entry.addr);
+  for (const HostEntry& entry : gone->entries->entries) {
+    const auto known = kernels_.find(entry.address);
     if (known == kernels_.end())
       continue;
     // A running region keeps the old record; the index gets one without this library.
@@ -147,7 +159,7 @@ std::shared_ptr<Library> Registry::unlist(const __tgt_bin_desc& descriptor) {
       known->second = rest;
     } else {
       kernels_.erase(known);
-      forget_deferred(entry.addr);
+      forget_deferred(entry.address);
     }
   }
   return gone;
@@ -190,7 +202,7 @@ void Registry::settle() {
     plugins_found_ = true;
   }
   for (;;) {
-    const __tgt_bin_desc* next = nullptr;
+    Registration next{};
     {
       const std::lock_guard lock(mutex_);
       if (pending_.empty()) {
@@ -199,9 +211,9 @@ void Registry::settle() {
       }
       next = pending_.front();
       pending_.erase(pending_.begin());
-      examined_ = next;
+      examined_ = next.descriptor;
     }
-    const std::shared_ptr<Library> library = examine(*next);
+    const std::shared_ptr<Library> library = examine(next);
     if (!library)
       continue;
     for (const Library::Image& image : library->images)
@@ -212,30 +224,36 @@ void Registry::settle() {
 }
 
 // Null: malformed, or unregistered in the meantime.
-std::shared_ptr<Library> Registry::examine(const __tgt_bin_desc& descriptor) {
-  const bool permanent = is_permanent(descriptor);
+std::shared_ptr<Library> Registry::examine(const Registration& registration) {
+  const bool permanent = is_permanent(registration.descriptor);
   const std::lock_guard reading(reading_);
   {
     const std::shared_lock lock(mutex_);
     if (!examined_)
       return nullptr;
   }
-  if (const char* fault = fault_of(descriptor)) {
-    say("the descriptor at %p is ignored: %s", static_cast<const void*>(&descriptor), fault);
+  LibraryContents contents;
+  if (const char* fault = registration.read(registration.descriptor, contents)) {
+    say("the descriptor at %p is ignored: %s", registration.descriptor, fault);
     return nullptr;
   }
   auto library = std::make_shared<Library>();
-  library->descriptor = &descriptor;
+  library->descriptor = registration.descriptor;
   library->permanent = permanent;
-  library->entries = copy_of(descriptor);
-  __tgt_offload_entry* const first = const_cast<__tgt_offload_entry*>(library->entries->records.data());
-  __tgt_offload_entry* const last = first + library->entries->records.size();
-  for (const __tgt_offload_entry& entry : library->entries->records)
-    if (entry.addr && entry.size > 0)
-      library->globals.push_back(HostRange::of(entry.addr, entry.size));
-  for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i) {
-    __tgt_device_image image{descriptor.DeviceImages[i].ImageStart, descriptor.DeviceImages[i].ImageEnd, first, last};
-    library->images.push_back({image, owner_of(image)});
+  library->globals_required = contents.globals_required;
+  library->host_memory = contents.host_memory;
+  auto entries = std::make_shared<EntryTable>(std::move(contents.table));
+  __tgt_offload_entry* const first = entries->records.data();
+  __tgt_offload_entry* const last = first + entries->records.size();
+  for (const HostEntry& entry : entries->entries)
+    if (is_variable(entry) && entry.kind != EntryKind::kIndirect)
+      library->globals.push_back(HostRange::of(entry.address, entry.size));
+    else if (is_variable(entry))
+      library->globals.push_back(HostRange::of(entry.address, entry.extent));
+  library->entries = std::move(entries);
+  for (const ImageBytes& bytes : contents.images) {
+    __tgt_device_image image{bytes.begin, bytes.end, first, last};
+    library->images.push_back({image, owner_of(image), bytes.without_environment});
   }
   return library;
 }
@@ -280,18 +298,18 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
   if (!examined_)
     return;
   libraries_.push_back(library);
-  for (std::size_t i = 0; i < library->entries->records.size(); ++i) {
-    const __tgt_offload_entry& entry = library->entries->records[i];
-    if (!entry.addr || entry.size != 0)
+  for (std::size_t i = 0; i < library->entries->entries.size(); ++i) {
+    const HostEntry& entry = library->entries->entries[i];
+    if (!entry.address || entry.kind != EntryKind::kKernel)
       continue;
     // A fresh record, so that a region that is running keeps what it was resolved to.
-    const std::shared_ptr<Kernel>& known = kernels_[entry.addr];
+    const std::shared_ptr<Kernel>& known = kernels_[entry.address];
     auto kernel = std::make_shared<Kernel>();
     if (known)
       kernel->owners = known->owners;
-    kernel->name = entry.name ? entry.name : "(unnamed)";
+    kernel->name = name_of(entry);
     kernel->owners.push_back({library, i});
-    kernels_[entry.addr] = kernel;
+    kernels_[entry.address] = kernel;
   }
   generation_.fetch_add(1, std::memory_order_release);
 }
@@ -385,15 +403,10 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
     std::vector<char> bytes;
     if (!copy_bytes(*library, loaded->image, bytes))
       return;
+    loaded->without_environment = image.without_environment;
     loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
-    const bool complete = loaded->table && is_range(loaded->table->EntriesBegin, loaded->table->EntriesEnd) &&
-                          static_cast<std::size_t>(loaded->table->EntriesEnd - loaded->table->EntriesBegin) ==
-                              library->entries->records.size();
-    const std::string failure = complete        ? ""
-                                : loaded->table ? " (its entry table has another length)"
-                                                : device.plugin.last_error();
-    if (complete)
-      map_globals(*library, *loaded);
+    const std::string failure = loaded->table ? adopt(*library, *loaded) : device.plugin.last_error();
+    const bool complete = loaded->table && failure.empty();
     std::unique_lock lock(mutex_);
     LibraryOnDevice& there = library->on_device[device.number];
     if (library->removed) {
@@ -409,14 +422,52 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
   }
 }
 
+// Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
+// lacks, as the end of a message, or "".
+std::string Registry::adopt(const Library& library, LoadedImage& image) {
+  const std::vector<HostEntry>& entries = library.entries->entries;
+  if (!fits(*image.table, *library.entries))
+    return " (its entry table has another length)";
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (library.globals_required && is_variable(entries[i]) && !image.table->EntriesBegin[i].addr)
+      return " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
+  if (library.host_memory)
+    image.device.data.share_host_memory();
+  map_globals(library, image);
+  if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
+    const std::string why = image.device.plugin.last_error();
+    unmap_globals(library, image.device);
+    return " (its constructor " + failed + " could not run" + why + ")";
+  }
+  image.constructed = true;
+  return {};
+}
+
 void Registry::map_globals(const Library& library, const LoadedImage& image) {
-  for (std::size_t i = 0; i < library.entries->records.size(); ++i) {
-    const __tgt_offload_entry& entry = library.entries->records[i];
+  for (std::size_t i = 0; i < library.entries->entries.size(); ++i) {
+    const HostEntry& entry = library.entries->entries[i];
     void* const there = image.table->EntriesBegin[i].addr;
     // Another library may have mapped the same variable: it has one copy on each device.
-    if (entry.addr && entry.size > 0 && there)
-      image.device.data.map_global(HostRange::of(entry.addr, entry.size), there, entry.name ? entry.name : "(unnamed)");
+    if (is_variable(entry) && there && entry.kind == EntryKind::kGlobal)
+      image.device.data.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry), Sync::kCopied);
+    else if (is_variable(entry) && there)
+      map_reference(entry, there, image);
   }
+}
+
+// Maps an entry whose host memory is never copied as it is.
+void Registry::map_reference(const HostEntry& entry, void* there, const LoadedImage& image) {
+  const DeviceMemory& memory = image.device.memory;
+  HostRange host = HostRange::of(entry.address, entry.size);
+  if (entry.kind == EntryKind::kHostPointer && !memory.submit(there, entry.address, entry.size))
+    say("%s did not take the value of %s%s", image.device.describe().c_str(), name_of(entry),
+        memory.last_error().c_str());
+  if (entry.kind == EntryKind::kIndirect) {
+    host = HostRange::of(entry.address, entry.extent);
+    if (!memory.retrieve(&there, there, sizeof there) || !there)
+      return; // calls through it run the host's function
+  }
+  image.device.data.map_global(host, there, name_of(entry), Sync::kNever);
 }
 
 // ---- kernels ----

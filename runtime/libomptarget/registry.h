@@ -8,11 +8,11 @@
 
 #include "data_environment.h"
 #include "device_memory.h"
+#include "library.h"
 #include "plugin.h"
 
 #include <array>
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,27 +50,24 @@ struct Device {
   std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
 };
 
-// The host's entry table, copied: the library may be unloaded while a plugin still looks at it.
-struct EntryTable {
-  std::vector<__tgt_offload_entry> records;
-  std::deque<std::string> names; // of the records; a deque's elements stay where they are
-};
-
 // An image on a device; unloaded when the library is gone and the last region in it has ended.
 struct LoadedImage {
   LoadedImage(Device& its_device, const __tgt_device_image& its_image, std::shared_ptr<const EntryTable> its_entries)
       : device(its_device), image(its_image), entries(std::move(its_entries)) {}
-  ~LoadedImage() {
-    if (table && device.plugin.call().unload_binary)
-      device.plugin.call().unload_binary(device.rtl_id, &image);
-  }
+  ~LoadedImage();
   LoadedImage(const LoadedImage&) = delete;
   LoadedImage& operator=(const LoadedImage&) = delete;
+
+  // Runs the functions of that kind, which take no arguments, in table order. The name of the first
+  // that could not run, or "".
+  std::string run_all(EntryKind kind) const;
 
   Device& device;
   __tgt_device_image image; // the plugin knows the image by this address; its bytes may be gone
   std::shared_ptr<const EntryTable> entries;
   tgt_target_table* table = nullptr;
+  bool constructed = false;         // its constructors have run, so its destructors will
+  bool without_environment = false; // see ImageBytes
 };
 
 // What a library has on one device.
@@ -86,12 +83,15 @@ struct Library {
   struct Image {
     __tgt_device_image raw;
     Plugin* plugin; // null: none accepts it
+    bool without_environment;
   };
   const void* descriptor = nullptr;
   bool permanent = false; // part of the executable: its memory outlives every use
   std::shared_ptr<const EntryTable> entries;
   std::vector<Image> images;
   std::vector<HostRange> globals;
+  bool globals_required = false;
+  bool host_memory = false;
   std::map<int, LibraryOnDevice> on_device; // by device number; under the registry's lock
   bool removed = false;                     // under the registry's lock
 };
@@ -136,8 +136,10 @@ public:
   // The process is a child of fork() and nothing has registered anew.
   static bool lost_by_fork() noexcept;
 
-  void add(const __tgt_bin_desc& descriptor);
-  void remove(const __tgt_bin_desc& descriptor);
+  // `read` says what is at the address; called when a device is first needed, from any thread, until
+  // remove() has returned.
+  void add(const void* descriptor, LibraryReader read);
+  void remove(const void* descriptor);
 
   int device_count();
   // Null when there is no such number.
@@ -162,18 +164,24 @@ public:
 
 private:
   static constexpr std::size_t kMostDevices = 4096;
+  struct Registration {
+    const void* descriptor;
+    LibraryReader read;
+  };
 
   Registry() = default;
   void settle();
-  std::shared_ptr<Library> examine(const __tgt_bin_desc& descriptor);
+  std::shared_ptr<Library> examine(const Registration& registration);
   bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
   Plugin* owner_of(__tgt_device_image& image);
   void number_devices(Plugin& plugin);
   void enlist(const std::shared_ptr<Library>& library);
   void load(const std::shared_ptr<Library>& library, Device& device);
+  std::string adopt(const Library& library, LoadedImage& image);
   void map_globals(const Library& library, const LoadedImage& image);
+  void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);
   void unmap_globals(const Library& gone, Device& device);
-  std::shared_ptr<Library> unlist(const __tgt_bin_desc& descriptor);
+  std::shared_ptr<Library> unlist(const void* descriptor);
   void forget_deferred(const void* host_address);
   void run_deferred(Device& device);
   std::vector<std::shared_ptr<Library>> libraries();
@@ -191,8 +199,8 @@ private:
   std::mutex reading_;
 
   std::shared_mutex mutex_; // the members below; held briefly
-  std::vector<const __tgt_bin_desc*> pending_;
-  const __tgt_bin_desc* examined_ = nullptr; // neither pending nor enlisted
+  std::vector<Registration> pending_;
+  const void* examined_ = nullptr; // neither pending nor enlisted
   std::vector<std::shared_ptr<Library>> libraries_;
   std::unordered_map<const void*, std::shared_ptr<Kernel>> kernels_;
   std::vector<Deferred> deferred_;

@@ -1,0 +1,67 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an executable or shared library registers, in the core's own terms. Each ABI reads its
+// descriptor into this; the core knows no ABI's records.
+#pragma once
+
+#include "omptarget_rtl.h"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace omptool {
+
+enum class EntryKind {
+  kKernel,
+  kGlobal,
+  kConstructor, // a function without arguments that runs when the image has been loaded
+  kDestructor,  // and one that runs before it is unloaded
+  kOwnPointer,  // a pointer variable that host and device set each for itself
+  kHostPointer, // a pointer variable of the device that gets the host's value
+  kIndirect,    // a pointer variable of the device that holds the address of the host entry's counterpart
+};
+
+struct HostEntry {
+  void* address;
+  const char* name; // null: none
+  std::int64_t size;
+  EntryKind kind;
+  std::int64_t extent; // of kIndirect: bytes at `address`; `size` is the pointer's
+};
+
+// The host's entry table, copied: the library may be unloaded while a plugin still looks at it.
+struct EntryTable {
+  std::vector<HostEntry> entries;
+  std::vector<__tgt_offload_entry> records; // the same, as plugins know them
+  std::deque<std::string> names;            // of both; a deque's elements stay where they are
+  void add(HostEntry entry) {
+    if (entry.name)
+      entry.name = names.emplace_back(entry.name).data();
+    entries.push_back(entry);
+    records.push_back({entry.address, const_cast<char*>(entry.name), entry.size});
+  }
+};
+
+struct ImageBytes {
+  void* begin;
+  void* end;
+  bool without_environment; // its kernels do not take a launch environment, whatever their caller says
+};
+
+struct LibraryContents {
+  EntryTable table;
+  std::vector<ImageBytes> images;
+  bool globals_required = false; // an image that lacks a global cannot be used
+  bool host_memory = false;      // the library asks for devices that use host addresses
+};
+
+// Reads a registered descriptor. Returns why it cannot be used, or null.
+using LibraryReader = const char* (*)(const void* descriptor, LibraryContents& contents);
+
+// More is a damaged descriptor, not a program.
+constexpr std::uint32_t kMostImages = 1U << 16;
+
+} // namespace omptool
