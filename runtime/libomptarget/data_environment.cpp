@@ -43,6 +43,30 @@ std::string describe(const Mapping& mapping) {
       static_cast<long long>(present.host.size()));
 }
 
+[[noreturn]] void die_of_absence(HostRange wanted) {
+  die("device mapping required by 'present' map type modifier does not exist for host address 0x%016lx (%lld bytes)",
+      wanted.begin, static_cast<long long>(wanted.size()));
+}
+
+// What lies in both: an implicit row may reach past the object that serves it.
+HostRange common(HostRange a, HostRange b) {
+  const std::uintptr_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+// Where a row without bytes points.
+void* empty_section(const Row& row) {
+  if (row.has(kSection))
+    return row.begin;
+  return row.has(kPointer) ? pointer_value(row) : row.base;
+}
+
+// Vectors and long doubles in a struct need its start where it is on the host, modulo 16.
+std::ptrdiff_t padding_of(HostRange hull) {
+  constexpr std::uintptr_t kMost = 16;
+  return static_cast<std::ptrdiff_t>(hull.begin % kMost);
+}
+
 // A row that only reserves the hull of a partly mapped struct: the rows that follow, without a count
 // of their own, say which parts of it the program maps.
 bool is_hull(Rows rows, std::size_t index) {
@@ -69,18 +93,42 @@ Lookup DataEnvironment::look_up(HostRange wanted, Lock& lock) {
   }
 }
 
-std::shared_ptr<Mapping> DataEnvironment::look_up(const void* address, Lock& lock) {
-  return address ? look_up(HostRange::of(address, 1), lock).mapping : nullptr;
+// The object of a row that has no bytes, or null.
+std::shared_ptr<Mapping> DataEnvironment::look_up_empty(const Row& row, Lock& lock) {
+  const void* const address = empty_section(row);
+  if (!address)
+    return nullptr;
+  if (!row.has(kSection))
+    return look_up(HostRange::of(address, 1), lock).mapping;
+  for (;;) {
+    std::shared_ptr<Mapping> found = table_.find_section(address);
+    if (!found || found->state != Mapping::State::kLeaving)
+      return found;
+    changed_.wait(lock);
+  }
+}
+
+// The object that holds `wanted`, or null; ends the program when the row maps more than is there.
+std::shared_ptr<Mapping> DataEnvironment::find_for(const Row& row, HostRange wanted, Lock& lock) {
+  const Lookup found = look_up(wanted, lock);
+  if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
+    die_of_extension(wanted, *found.mapping);
+  if (found.overlap == Overlap::kNone && row.has(kPresent) && !shares_host_memory())
+    die_of_absence(wanted);
+  return found.mapping;
 }
 
 // The object that holds `wanted`, created if absent. Null on a device that shares the host's memory.
-std::shared_ptr<Mapping> DataEnvironment::obtain(HostRange wanted, const void* call, Lock& lock) {
-  const Lookup found = look_up(wanted, lock);
-  if (found.overlap == Overlap::kPartial)
-    die_of_extension(wanted, *found.mapping);
-  if (found.overlap == Overlap::kWhole || shares_host_memory())
-    return found.mapping;
-  auto created = std::make_shared<Mapping>(wanted, memory_.allocate(wanted.size()), &memory_);
+std::shared_ptr<Mapping> DataEnvironment::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
+                                                 std::ptrdiff_t padding) {
+  std::shared_ptr<Mapping> known = find_for(row, wanted, lock);
+  if (known || shares_host_memory())
+    return known;
+  auto created = std::make_shared<Mapping>(wanted, memory_.allocate(wanted.size() + padding), &memory_);
+  if (created->device) {
+    created->device += padding;
+    created->padding = padding;
+  }
   created->state = Mapping::State::kCreating;
   created->creator = call;
   created->born = activity_.load(std::memory_order_relaxed);
@@ -94,19 +142,29 @@ std::shared_ptr<Mapping> DataEnvironment::obtain(HostRange wanted, const void* c
 
 // ---- begin ----
 
-void DataEnvironment::bind_counted(const Row& row, Binding& binding, const void* call, Lock& lock) {
+void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {
+  const Row& row = rows[index];
   if (!row.has(kPointer) && !row.has(kCounts))
     return;
+  const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
   if (row.size == 0)
-    binding.object = look_up(row.has(kPointer) ? pointer_value(row) : row.base, lock);
+    binding.object = look_up_empty(row, lock);
   else
-    binding.object = obtain(range_of(row), call, lock);
-  if (binding.object)
-    ++binding.object->references;
+    binding.object = obtain(row, range_of(row), call, lock, is_hull(rows, index) ? padding_of(range_of(row)) : 0);
+  if (row.size == 0 && !binding.object && row.has(kPresent) && !shares_host_memory())
+    die_of_absence(HostRange::of(empty_section(row), 0));
+  if (binding.object) {
+    count(*binding.object);
+    const void* const base = row.has(kPointer) ? pointer_value(row) : row.base;
+    if (binding.object->creator == call && binding.object->host.address() == row.begin && base < row.begin)
+      binding.object->base = reinterpret_cast<std::uintptr_t>(base);
+  }
   if (row.has(kPointer) && row.has(kCounts)) {
-    binding.cell = obtain(cell_of(row), call, lock);
+    Row cell = row; // that the pointee must be present says nothing about its pointer
+    cell.flags &= ~static_cast<std::uint32_t>(kPresent | kImplicit);
+    binding.cell = obtain(cell, cell_of(row), call, lock);
     if (binding.cell)
-      ++binding.cell->references;
+      count(*binding.cell);
   }
 }
 
@@ -114,17 +172,28 @@ void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const voi
   if (!row.has(kCounts)) {
     std::shared_ptr<Mapping>& place = row.has(kPointer) ? binding.cell : binding.object;
     const HostRange wanted = row.has(kPointer) ? cell_of(row) : range_of(row);
-    const Lookup found = wanted.size() > 0 ? look_up(wanted, lock) : Lookup{};
-    if (found.overlap == Overlap::kPartial)
-      die_of_extension(wanted, *found.mapping);
-    place = found.mapping;
-    if (!place && !shares_host_memory() && wanted.size() > 0)
-      say("nothing is mapped at %p (%lld bytes): no row with FIRST_REF maps what this row is part of; it is ignored",
+    if (wanted.size() > 0)
+      place = find_for(row, wanted, lock);
+    if (!place && !shares_host_memory() && wanted.size() > 0 && !row.has(kImplicit))
+      say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
           wanted.address(), static_cast<long long>(wanted.size()));
   }
   const auto fresh = [&](const std::shared_ptr<Mapping>& mapping) {
     return mapping && mapping->state == Mapping::State::kCreating && mapping->creator == call;
   };
+  binding.object_fresh = fresh(binding.object);
+  binding.cell_fresh = fresh(binding.cell);
+}
+
+// A pointer that is to be attached if either side of it is new: nothing is counted, and either may be
+// absent.
+void DataEnvironment::bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock) {
+  if (!row.base || !row.begin || row.size < kPointerSize)
+    return;
+  const Lookup cell = look_up(HostRange::of(row.base, row.size), lock);
+  binding.cell = cell.overlap == Overlap::kWhole ? cell.mapping : nullptr;
+  binding.object = look_up_empty(row, lock);
+  const auto fresh = [&](const std::shared_ptr<Mapping>& mapping) { return mapping && mapping->creator == call; };
   binding.object_fresh = fresh(binding.object);
   binding.cell_fresh = fresh(binding.cell);
 }
@@ -155,14 +224,17 @@ std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) 
     Lock lock(mutex_);
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (rows[i].maps())
-        bind_counted(rows[i], bound[i], &bound, lock);
-    for (std::size_t i = 0; i < rows.size(); ++i)
+        bind_counted(rows, i, bound[i], &bound, lock);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].maps()) {
         bind_uncounted(rows[i], bound[i], &bound, lock);
         note_parts(rows, i, bound);
-        for (const Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
-          all_there = all_there && (!mapping || (mapping->state == Mapping::State::kReady && !mapping->unusable));
+      } else if (rows[i].has(kAttach) && !rows[i].has(kPrivate)) {
+        bind_attached(rows[i], bound[i], &bound, lock);
       }
+      for (const Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+        all_there = all_there && (!mapping || (mapping->state == Mapping::State::kReady && !mapping->unusable));
+    }
   }
   if (!all_there) {
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -203,7 +275,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
   void* const host_value = pointer_value(row);
   void* value = nullptr;
   if (const Mapping* object = binding.object.get()) {
-    const void* begin = row.size ? row.begin : host_value;
+    const void* begin = row.size || row.has(kSection) ? row.begin : host_value;
     if (!object->device)
       return false;
     value = device_base(object->at(reinterpret_cast<std::uintptr_t>(begin)), begin, host_value);
@@ -256,6 +328,16 @@ void DataEnvironment::publish(Bindings& bound) {
   each([&](Mapping& mapping) { changed_.wait(lock, [&] { return mapping.state != Mapping::State::kCreating; }); });
 }
 
+// For a kAttach row, once everything of the call is in place.
+bool DataEnvironment::attach_later(const Row& row, Binding& binding) {
+  const bool wanted = binding.object_fresh || binding.cell_fresh || row.has(kAlways);
+  if (!binding.object || !binding.cell || !binding.cell->device || !wanted)
+    return true;
+  // What follows the address, in the descriptors of Fortran.
+  const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
+  return attach(row, binding) && (rest.size() == 0 || copy(Direction::kToDevice, *binding.cell, rest));
+}
+
 // Which object of the call has no usable copy on the device, or "".
 std::string DataEnvironment::fault(Bindings& bound) {
   const std::lock_guard lock(mutex_);
@@ -275,10 +357,14 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     Binding& binding = bound[i];
+    if (row.has(kAttach) && !attach_later(row, binding)) {
+      binding.refused = true;
+      done = false;
+    }
     if (!row.maps())
       continue;
     if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0 &&
-        !copy(Direction::kToDevice, *binding.object, range_of(row))) {
+        !copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host))) {
       if (purpose == Purpose::kData)
         die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
             memory_.last_error().c_str());
@@ -308,24 +394,16 @@ void* DataEnvironment::argument(const Row& row, const Binding& binding) const {
     return row.base;
   const Mapping* object = row.has(kPointer) ? binding.cell.get() : binding.object.get();
   if (!object)
-    return shares_host_memory() ? row.base : nullptr;
-  const void* named = row.has(kPointer) || row.size == 0 ? row.base : row.begin;
+    return shares_host_memory() || row.has(kHostIfAbsent) ? row.base : nullptr;
+  const void* named = row.has(kPointer) || (row.size == 0 && !row.has(kSection)) ? row.base : row.begin;
   return device_base(object->at(reinterpret_cast<std::uintptr_t>(named)), named, row.base);
 }
 
 // ---- end ----
 
 void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock) {
-  const bool pointer = row.has(kPointer);
-  if (row.size == 0) {
-    binding.object = look_up(pointer ? pointer_value(row) : row.base, lock);
-  } else {
-    const Lookup found = look_up(range_of(row), lock);
-    if (found.overlap == Overlap::kPartial)
-      die_of_extension(range_of(row), *found.mapping);
-    binding.object = found.mapping;
-  }
-  if (pointer && row.has(kCounts)) {
+  binding.object = row.size == 0 ? look_up_empty(row, lock) : find_for(row, range_of(row), lock);
+  if (row.has(kPointer) && row.has(kCounts)) {
     const Lookup found = look_up(cell_of(row), lock);
     binding.cell = found.overlap == Overlap::kWhole ? found.mapping : nullptr;
   }
@@ -357,20 +435,22 @@ void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
   const auto drop_one = [&](Mapping* mapping, bool counted) {
     if (!mapping || mapping->infinite)
       return;
+    std::int64_t& count = row.has(kHold) ? mapping->holds : mapping->references;
     if (forced)
-      mapping->references = 0;
-    else if (counted && mapping->references > 0)
-      --mapping->references;
+      count = 0;
+    else if (counted && count > 0)
+      --count;
   };
   drop_one(binding.object.get(), row.any(kCounts | kPointer));
   // DELETE is about the pointee: the pointer's cell goes by its count.
-  if (Mapping* cell = binding.cell.get(); cell && !cell->infinite && row.has(kCounts) && cell->references > 0)
-    --cell->references;
+  if (Mapping* cell = binding.cell.get(); cell && !cell->infinite && row.has(kCounts))
+    if (std::int64_t& count = row.has(kHold) ? cell->holds : cell->references; count > 0)
+      --count;
 }
 
 void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const char* region) {
   const auto leaves = [](const std::shared_ptr<Mapping>& mapping) {
-    return mapping && !mapping->infinite && mapping->references == 0;
+    return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0;
   };
   Mappings leaving;
   {
@@ -392,7 +472,8 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
     const Row& row = rows[i];
     const Binding& binding = bound[i];
     const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 && (binding.leaving || row.has(kAlways));
-    if (wanted && binding.object && !binding.host_current && !copy(Direction::kToHost, *binding.object, range_of(row)))
+    if (wanted && binding.object && !binding.host_current &&
+        !copy(Direction::kToHost, *binding.object, common(range_of(row), binding.object->host)))
       die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
           describe(*binding.object).c_str(), memory_.last_error().c_str());
   }
@@ -453,15 +534,13 @@ void DataEnvironment::update(Rows rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].maps() || rows[i].size == 0)
         continue;
-      const Lookup found = look_up(range_of(rows[i]), lock);
-      if (found.overlap == Overlap::kPartial)
-        die_of_extension(range_of(rows[i]), *found.mapping);
-      bound[i].object = found.mapping;
-      if (!found.mapping)
+      const std::shared_ptr<Mapping> found = find_for(rows[i], range_of(rows[i]), lock);
+      bound[i].object = found;
+      if (!found)
         continue;
-      changed_.wait(lock, [&] { return found.mapping->state != Mapping::State::kCreating; });
-      bound[i].host_current = found.mapping->host_current;
-      found.mapping->written = found.mapping->written || rows[i].has(kTo);
+      changed_.wait(lock, [&] { return found->state != Mapping::State::kCreating; });
+      bound[i].host_current = found->host_current;
+      found->written = found->written || rows[i].has(kTo);
     }
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -502,7 +581,7 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
       if (row.size > 0)
         add(range_of(row));
       else
-        add(HostRange::of(row.has(kPointer) ? pointer_value(row) : row.base, 1));
+        add(HostRange::of(empty_section(row), 1));
     }
     for (const HostRange global : globals)
       add(global);

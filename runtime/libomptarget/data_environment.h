@@ -84,16 +84,20 @@ private:
   enum class Direction { kToDevice, kToHost };
 
   Lookup look_up(HostRange wanted, Lock& lock);
-  std::shared_ptr<Mapping> look_up(const void* address, Lock& lock);
-  std::shared_ptr<Mapping> obtain(HostRange wanted, const void* call, Lock& lock);
+  std::shared_ptr<Mapping> look_up_empty(const Row& row, Lock& lock);
+  std::shared_ptr<Mapping> find_for(const Row& row, HostRange wanted, Lock& lock);
+  std::shared_ptr<Mapping> obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
+                                  std::ptrdiff_t padding = 0);
 
-  void bind_counted(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
   void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_released(const Row& row, Binding& binding, Lock& lock);
   void note_parts(Rows rows, std::size_t index, Bindings& bound);
 
   void copy_in(const Row& row, Binding& binding);
   bool attach(const Row& row, Binding& binding);
+  bool attach_later(const Row& row, Binding& binding);
   void publish(Bindings& bound);
   std::string fault(Bindings& bound);
   bool refresh(Rows rows, Bindings& bound, Purpose purpose);

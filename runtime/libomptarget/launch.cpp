@@ -64,11 +64,11 @@ std::string describe(const Row& row) {
 }
 
 // Fills `arguments` with one value per kArgument row, in row order. Returns what failed, or "".
-std::string collect(Device& device, Rows rows, Bindings& bound, PrivateCopies& copies, PerRow<void*>& arguments,
-                    std::int32_t& count) {
+std::string collect(Device& device, const Resolved& kernel, Rows rows, Bindings& bound, PrivateCopies& copies,
+                    PerRow<void*>& arguments, std::int32_t& count) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    if (!row.has(kArgument))
+    if (!row.has(kArgument) || (row.has(kIfEnvironment) && kernel.image->without_environment))
       continue;
     void*& argument = arguments[static_cast<std::size_t>(count++)];
     if (!row.has(kPrivate) || row.has(kValue))
@@ -89,7 +89,7 @@ std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShap
 
   std::string failure = device.data.begin(rows, bound, Purpose::kRegion);
   if (failure.empty())
-    failure = collect(device, rows, bound, copies, arguments, count);
+    failure = collect(device, kernel, rows, bound, copies, arguments, count);
   if (failure.empty() && device.data.any_host_current())
     failure = device.data.make_device_current(rows, kernel.kernel->globals());
   if (!failure.empty()) {

@@ -24,6 +24,14 @@ std::shared_ptr<Mapping> MappingTable::find(const void* address) const {
   return find(HostRange::of(address, 1)).mapping;
 }
 
+std::shared_ptr<Mapping> MappingTable::find_section(const void* address) const {
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
+  const auto after = by_begin_.upper_bound(at);
+  if (after != by_begin_.begin() && at < std::prev(after)->second->host.end)
+    return std::prev(after)->second;
+  return after != by_begin_.end() && after->second->base <= at ? after->second : nullptr;
+}
+
 std::vector<std::shared_ptr<Mapping>> MappingTable::overlapping(HostRange range) const {
   std::vector<std::shared_ptr<Mapping>> found;
   auto at = by_begin_.upper_bound(range.begin);

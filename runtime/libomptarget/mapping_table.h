@@ -45,10 +45,10 @@ struct Mapping {
   enum class State { kCreating, kReady, kLeaving };
 
   Mapping(HostRange range, std::byte* device_begin, const DeviceMemory* memory)
-      : host(range), device(device_begin), owner(memory) {}
+      : host(range), device(device_begin), owner(memory), base(range.begin) {}
   ~Mapping() {
     if (owner && device)
-      owner->release(device, host.address(), host.size());
+      owner->release(device - padding, host.address(), host.size());
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -56,9 +56,12 @@ struct Mapping {
   std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
 
   const HostRange host;
-  std::byte* device;         // null: the device had no memory for it, host only
-  const DeviceMemory* owner; // null: somebody else's memory (globals, omp_target_associate_ptr)
+  std::byte* device;          // null: the device had no memory for it, host only
+  const DeviceMemory* owner;  // null: somebody else's memory (globals, omp_target_associate_ptr)
+  std::ptrdiff_t padding = 0; // device memory before `device`, so that members are aligned as on the host
+  std::uintptr_t base;        // what the program's pointer to the object was: host.begin or before it
   std::int64_t references = 0;
+  std::int64_t holds = 0; // references that only their own construct gives up
   bool infinite = false;  // never released by counting
   bool own_value = false; // the device's copy holds something else than the host's: nothing is copied
   State state = State::kReady;
@@ -86,6 +89,9 @@ public:
   Lookup find(HostRange wanted) const;
   // The mapping that holds the byte at `address`, or null.
   std::shared_ptr<Mapping> find(const void* address) const;
+  // The mapping that a section of no bytes at `address` belongs to: the one that holds the byte, or
+  // the next one if the address is a base pointer of it. Null: neither.
+  std::shared_ptr<Mapping> find_section(const void* address) const;
   // Every mapping that shares a byte with `range`, by address.
   std::vector<std::shared_ptr<Mapping>> overlapping(HostRange range) const;
   // The caller has made sure that nothing overlaps it.

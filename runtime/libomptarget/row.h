@@ -25,6 +25,14 @@ enum RowFlag : std::uint32_t {
   kPrivate = 1U << 7,  // a copy for one launch, initialised if kTo; nothing is mapped
   kValue = 1U << 8,    // base itself is the argument; nothing is mapped
   kArgument = 1U << 9, // the row is an argument of the kernel
+  // Of LLVM's ABI alone.
+  kPresent = 1U << 10,       // that it is not there is the program's mistake
+  kHold = 1U << 11,          // counts a holding reference, which kDelete does not touch
+  kImplicit = 1U << 12,      // nobody wrote it: what is there of a larger object serves
+  kSection = 1U << 13,       // begin is meant even if size is 0: a place in or after an object
+  kHostIfAbsent = 1U << 14,  // the argument for an absent object is the host address
+  kAttach = 1U << 15,        // base is a pointer that begin is its pointee of; nothing is mapped or counted
+  kIfEnvironment = 1U << 16, // an argument that kernels of an image without environment do not take
 };
 
 struct Row {
@@ -35,7 +43,7 @@ struct Row {
   void** base_slot = nullptr; // where kReturn goes
   bool has(std::uint32_t wanted) const { return (flags & wanted) == wanted; }
   bool any(std::uint32_t wanted) const { return (flags & wanted) != 0; }
-  bool maps() const { return !any(kPrivate | kValue); }
+  bool maps() const { return !any(kPrivate | kValue | kAttach); }
 };
 
 using Rows = std::span<const Row>;
