@@ -14,8 +14,9 @@ from packager.formats.descriptors import FoundDescriptor
 from packager.formats.entries import FoundTable
 from packager.host_images import PlacedImage, Places
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
-from packager.memory import Space, space
+from packager.memory import Space
 from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
+from packager.spaces import space
 
 # Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
 FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (

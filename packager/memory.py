@@ -139,17 +139,6 @@ class Space(ABC):
         return {address: names[at] for address, (_, at, names) in best.items()}
 
 
-def space(elf: Elf) -> Space:
-    """The address space of a file."""
-    if elf.is_object:
-        from packager.object_space import ObjectSpace
-
-        return ObjectSpace(elf)
-    from packager.linked_space import LinkedSpace
-
-    return LinkedSpace(elf)
-
-
 def read_window(space: Space, at: Range) -> Window:
     """A single range, relocated."""
     return space.windows([at])[0]

@@ -13,9 +13,10 @@ from packager.elf import GPUS, SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_
 from packager.errors import FormatError
 from packager.formats import amdgpu, entries
 from packager.formats.entries import FoundTable
-from packager.memory import Space, space
+from packager.memory import Space
 from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind
 from packager.reader import Reader
+from packager.spaces import space
 
 KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
