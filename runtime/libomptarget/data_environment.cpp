@@ -244,7 +244,8 @@ std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) 
   }
   const bool refreshed = refresh(rows, bound, purpose);
   std::string failure = all_there && refreshed ? "" : fault(bound);
-  if (failure.empty())
+  // One object that the device does not take leaves the others' addresses as they are.
+  if (failure.empty() || purpose == Purpose::kData)
     return_pointers(rows, bound);
   return failure;
 }
@@ -363,13 +364,16 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
     }
     if (!row.maps())
       continue;
-    if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0 &&
-        !copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host))) {
-      if (purpose == Purpose::kData)
-        die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
-            memory_.last_error().c_str());
-      binding.refused = true;
-      done = false;
+    if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0) {
+      if (copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host))) {
+        note_written(binding.object.get());
+      } else {
+        if (purpose == Purpose::kData)
+          die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
+              memory_.last_error().c_str());
+        binding.refused = true;
+        done = false;
+      }
     }
     if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding)) {
       binding.refused = true;
@@ -381,12 +385,30 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
   return done;
 }
 
-void DataEnvironment::return_pointers(Rows rows, Bindings& bound) const {
+// What the device holds now counts, if it did not before.
+void DataEnvironment::note_written(Mapping* mapping) {
+  const std::lock_guard lock(mutex_);
+  if (mapping)
+    mapping->written = true;
+}
+
+// Whoever gets a device address may write there without another call.
+void DataEnvironment::return_pointers(Rows rows, Bindings& bound) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool present = rows[i].has(kPointer) ? bound[i].cell != nullptr : bound[i].object != nullptr;
-    if (rows[i].has(kReturn) && rows[i].maps() && present)
-      *rows[i].base_slot = argument(rows[i], bound[i]);
+    if (!rows[i].has(kReturn) || !rows[i].maps())
+      continue;
+    const Mapping* const place = rows[i].has(kPointer) ? bound[i].cell.get() : bound[i].object.get();
+    if (!place || !is_usable(*place))
+      continue;
+    *rows[i].base_slot = argument(rows[i], bound[i]);
+    note_written(bound[i].object.get());
+    note_written(bound[i].cell.get());
   }
+}
+
+bool DataEnvironment::is_usable(const Mapping& mapping) {
+  const std::lock_guard lock(mutex_);
+  return mapping.device && !mapping.unusable;
 }
 
 void* DataEnvironment::argument(const Row& row, const Binding& binding) const {

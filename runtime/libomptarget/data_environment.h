@@ -101,7 +101,9 @@ private:
   void publish(Bindings& bound);
   std::string fault(Bindings& bound);
   bool refresh(Rows rows, Bindings& bound, Purpose purpose);
-  void return_pointers(Rows rows, Bindings& bound) const;
+  void return_pointers(Rows rows, Bindings& bound);
+  void note_written(Mapping* mapping);
+  bool is_usable(const Mapping& mapping);
 
   void drop(const Row& row, Binding& binding, Release release);
   bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
