@@ -336,7 +336,11 @@ bool DataEnvironment::attach_later(const Row& row, Binding& binding) {
     return true;
   // What follows the address, in the descriptors of Fortran.
   const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
-  return attach(row, binding) && (rest.size() == 0 || copy(Direction::kToDevice, *binding.cell, rest));
+  if (!attach(row, binding) || (rest.size() > 0 && !copy(Direction::kToDevice, *binding.cell, rest)))
+    return false;
+  if (rest.size() > 0)
+    note_written(binding.cell.get());
+  return true;
 }
 
 // Which object of the call has no usable copy on the device, or "".
@@ -590,12 +594,15 @@ void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
 DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   for (;;) {
     Mappings found;
-    const auto add = [&](HostRange range) {
-      for (const std::shared_ptr<Mapping>& mapping : table_.overlapping(range))
+    const auto add_all = [&](const Mappings& mappings) {
+      for (const std::shared_ptr<Mapping>& mapping : mappings)
         if (std::find(found.begin(), found.end(), mapping) == found.end())
           found.push_back(mapping);
     };
+    const auto add = [&](HostRange range) { add_all(table_.overlapping(range)); };
     for (const Row& row : rows) {
+      if (row.has(kValue) && any_host_current()) // it may be a device address (is_device_ptr)
+        add_all(table_.on_device({reinterpret_cast<std::uintptr_t>(row.base), 1}));
       if (!row.maps())
         continue;
       if (row.has(kPointer))
@@ -622,6 +629,25 @@ std::string DataEnvironment::make_device_current(Rows rows, std::span<const Host
   {
     Lock lock(mutex_);
     stale = named(rows, globals, lock);
+  }
+  return submit_host_current(std::move(stale));
+}
+
+std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
+  Mappings stale;
+  if (any_host_current()) {
+    const std::lock_guard lock(mutex_);
+    stale = table_.on_device({reinterpret_cast<std::uintptr_t>(device), size});
+    std::erase_if(stale,
+                  [](const std::shared_ptr<Mapping>& mapping) { return mapping->state != Mapping::State::kReady; });
+  }
+  return submit_host_current(std::move(stale));
+}
+
+// Returns which of them could not be copied, or "".
+std::string DataEnvironment::submit_host_current(Mappings stale) {
+  {
+    const std::lock_guard lock(mutex_);
     std::erase_if(stale, [](const std::shared_ptr<Mapping>& mapping) {
       return !mapping->host_current || !mapping->device || mapping->unusable;
     });

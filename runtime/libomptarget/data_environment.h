@@ -64,6 +64,8 @@ public:
   // A region is about to run: the device gets what the host computed in a region that fell back.
   // Returns which object could not be copied, or "".
   std::string make_device_current(Rows rows, std::span<const HostRange> globals);
+  // The same for device memory that a copy by address is about to read or to write in part.
+  std::string make_device_current(const void* device, std::size_t size);
   // A region is about to run on the host instead: the host gets what the device computed. Ends the
   // program when an object cannot be copied. Afterwards kDelete rows are unmapped.
   void make_host_current(Rows rows, std::span<const HostRange> globals);
@@ -109,6 +111,7 @@ private:
   bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  std::string submit_host_current(Mappings stale);
   void set_host_current(Mapping& mapping, bool value);
   void forget_deleted(Rows rows);
   bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync);

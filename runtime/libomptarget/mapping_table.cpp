@@ -42,4 +42,16 @@ std::vector<std::shared_ptr<Mapping>> MappingTable::overlapping(HostRange range)
   return found;
 }
 
+std::vector<std::shared_ptr<Mapping>> MappingTable::on_device(DeviceRange range) const {
+  std::vector<std::shared_ptr<Mapping>> found;
+  for (const auto& [host, mapping] : by_begin_) {
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(mapping->device);
+    const std::size_t size = mapping->host.end - mapping->host.begin;
+    // Differences: a sum of an address and a size may overflow.
+    if (begin && (begin <= range.begin ? range.begin - begin < size : begin - range.begin < range.size))
+      found.push_back(mapping);
+  }
+  return found;
+}
+
 } // namespace omptool

@@ -94,6 +94,12 @@ public:
   std::shared_ptr<Mapping> find_section(const void* address) const;
   // Every mapping that shares a byte with `range`, by address.
   std::vector<std::shared_ptr<Mapping>> overlapping(HostRange range) const;
+  struct DeviceRange {
+    std::uintptr_t begin;
+    std::size_t size;
+  };
+  // Every mapping whose device memory shares a byte with `range`; looks at all of them.
+  std::vector<std::shared_ptr<Mapping>> on_device(DeviceRange range) const;
   // The caller has made sure that nothing overlaps it.
   void insert(const std::shared_ptr<Mapping>& mapping) { by_begin_.emplace(mapping->host.begin, mapping); }
   void erase(const Mapping& mapping) { by_begin_.erase(mapping.host.begin); }

@@ -54,6 +54,10 @@ int copy_between_devices(Device& to, std::byte* target, Device& from, const std:
 
 int copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length) {
   const std::int64_t size = static_cast<std::int64_t>(length);
+  // What a region that fell back has left newer on the host.
+  if ((to.device && !to.device->data.make_device_current(target, length).empty()) ||
+      (from.device && !from.device->data.make_device_current(source, length).empty()))
+    return kFailed;
   if (to.device)
     to.device->data.note_activity();
   if (to.device && from.device)

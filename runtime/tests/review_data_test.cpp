@@ -90,3 +90,48 @@ TEST_CASE("an object that the device has no memory for does not keep back the ad
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("regions that use it run on the host: the device has no memory for the object at 0x"));
 }
+
+// ---- what the device gets after a fallback ----
+
+TEST_CASE("after a fallback a region that has the object's device address sees the host's values") {
+  use_main();
+  int values[4] = {};
+  Rows data{row(values, TOFROM | REF | RETURN)};
+  data.begin();
+  int* const there = static_cast<int*>(data.base(0));
+  CHECK(Rows({row(values, TOFROM | REF), value(4)}).region(&host::absent) != 0);
+  for (int& one : values)
+    one += 5; // the host version
+  CHECK(Rows({{there + 1, nullptr, 0, VALUE}, value(3)}).region(&host::add_one) == 0);
+  CHECK(values[1] == 5);
+  Rows{row(values, TOFROM | REF)}.end();
+  CHECK(values[0] == 5);
+  CHECK(values[1] == 6);
+  CHECK(values[3] == 6);
+}
+
+TEST_CASE("after a fallback a copy by address sees the host's values and is not lost") {
+  use_main();
+  const int initial = omp_get_initial_device();
+  int values[4] = {}, seen[4] = {}, sent[2] = {100, 200};
+  Rows data{row(values, TOFROM | REF | RETURN)};
+  data.begin();
+  int* const there = static_cast<int*>(data.base(0));
+  CHECK(Rows({row(values, TOFROM | REF), value(4)}).region(&host::absent) != 0);
+  for (int& one : values)
+    one += 5; // the host version
+  SUBCASE("from the device") {
+    CHECK(omp_target_memcpy(seen, there, sizeof seen, 0, 0, initial, 0) == 0);
+    CHECK(seen[0] == 5);
+    CHECK(seen[3] == 5);
+    Rows{row(values, TOFROM | REF)}.end();
+  }
+  SUBCASE("to a part of it") {
+    CHECK(omp_target_memcpy(there, sent, sizeof sent, sizeof sent, 0, 0, initial) == 0);
+    CHECK(Rows({row(values, TOFROM | REF), value(4)}).region(&host::add_one) == 0);
+    Rows{row(values, TOFROM | REF)}.end();
+    CHECK(values[0] == 6);
+    CHECK(values[2] == 101);
+    CHECK(values[3] == 201);
+  }
+}
