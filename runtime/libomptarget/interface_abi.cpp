@@ -9,6 +9,9 @@
 #include "exports.h"
 #include "offload.h"
 
+#include <cstdio>
+#include <string>
+
 namespace omptool {
 namespace {
 
@@ -61,34 +64,52 @@ const char* fault_of(const Arrays& arrays, std::size_t i) {
   return nullptr;
 }
 
-// Calls `body(rows)`, or says which row is malformed. False: malformed.
-template <typename Body> bool with_rows(const char* call, const Arrays& arrays, const Body& body) {
+std::string describe_fault(const char* call, const Arrays& arrays, std::size_t i, const char* fault) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%s: row %zu %s (address %p, size %lld, type 0x%x)", call, i, fault, arrays.begin[i],
+                static_cast<long long>(arrays.size[i]), static_cast<unsigned>(arrays.type[i]));
+  return text;
+}
+
+// Calls `body(rows, fault)`; `fault` says which row is the first malformed one, or is "". In place of
+// a malformed row stands one that names no more than the object around its base.
+template <typename Body> void with_rows(const char* call, const Arrays& arrays, const Body& body) {
   if (arrays.count < 0 || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))) {
-    say("%s: %d rows, but not all four arrays; the call is ignored", call, arrays.count);
-    return false;
+    body(Rows(), std::string(call) + ": " + std::to_string(arrays.count) + " rows, but not all four arrays");
+    return;
   }
+  std::string first_fault;
   PerRow<Row> rows(static_cast<std::size_t>(arrays.count));
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (const char* fault = fault_of(arrays, i)) {
-      say("%s: row %zu %s (address %p, size %lld, type 0x%x); the call is ignored", call, i, fault, arrays.begin[i],
-          static_cast<long long>(arrays.size[i]), static_cast<unsigned>(arrays.type[i]));
-      return false;
-    }
-    rows[i] = {arrays.base[i], arrays.begin[i], arrays.size[i], flags_of(arrays.type[i]), &arrays.base[i]};
+    const char* const fault = fault_of(arrays, i);
+    if (fault && first_fault.empty())
+      first_fault = describe_fault(call, arrays, i, fault);
+    rows[i].base = arrays.base[i];
+    if (!fault)
+      rows[i] = {arrays.base[i], arrays.begin[i], arrays.size[i], flags_of(arrays.type[i]), &arrays.base[i]};
   }
-  body(Rows(rows.data(), rows.size()));
-  return true;
+  body(Rows(rows.data(), rows.size()), first_fault);
 }
 
 void on_data(const char* call, const Arrays& arrays, std::int64_t device_id, void (*action)(std::int64_t, Rows)) {
-  guarded(call, [&] { with_rows(call, arrays, [&](Rows rows) { action(device_id, rows); }); });
+  guarded(call, [&] {
+    with_rows(call, arrays, [&](Rows rows, const std::string& fault) {
+      if (fault.empty())
+        action(device_id, rows);
+      else
+        say("%s; the call is ignored", fault.c_str());
+    });
+  });
 }
 
 std::int32_t on_region(const char* call, const Arrays& arrays, std::int64_t device_id, const void* host_address,
                        LaunchShape shape) {
   return guarded(call, [&] {
     std::int32_t result = -1;
-    with_rows(call, arrays, [&](Rows rows) { result = run_region(device_id, host_address, rows, shape); });
+    with_rows(call, arrays, [&](Rows rows, const std::string& fault) {
+      result = fault.empty() ? run_region(device_id, host_address, rows, shape)
+                             : refuse_region(device_id, host_address, rows, fault);
+    });
     return result;
   });
 }

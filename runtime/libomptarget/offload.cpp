@@ -8,8 +8,8 @@
 #include "message.h"
 
 #include <algorithm>
-#include <mutex>
-#include <unordered_set>
+#include <array>
+#include <atomic>
 
 namespace omptool {
 namespace {
@@ -34,12 +34,30 @@ bool mandatory() {
   return environment().policy == OffloadPolicy::kMandatory;
 }
 
-// One line per region and process.
+// One line per region and process. Without a lock: a child of fork() would wait forever for one that
+// another thread of its parent held.
 bool first_time(const void* host_address) {
-  static std::mutex& mutex = *new std::mutex;
-  static std::unordered_set<const void*>& told = *new std::unordered_set<const void*>;
-  const std::lock_guard lock(mutex);
-  return told.insert(host_address).second;
+  struct Told {
+    const void* host_address;
+    Told* next;
+  };
+  static constinit std::array<std::atomic<Told*>, 256> buckets{};
+  std::atomic<Told*>& bucket = buckets[(reinterpret_cast<std::uintptr_t>(host_address) >> 4) % buckets.size()];
+  const auto knows = [&](const Told* told) {
+    while (told && told->host_address != host_address)
+      told = told->next;
+    return told != nullptr;
+  };
+  Told* first = bucket.load(std::memory_order_acquire);
+  if (knows(first))
+    return false;
+  auto* const mine = new Told{host_address, first}; // never freed: other threads walk the list
+  while (!bucket.compare_exchange_weak(mine->next, mine, std::memory_order_acq_rel, std::memory_order_acquire))
+    if (knows(mine->next)) {
+      delete mine;
+      return false;
+    }
+  return true;
 }
 
 std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
@@ -77,13 +95,50 @@ Selected select(std::int64_t device_id) {
   return {&device, {}};
 }
 
+std::vector<HostRange> globals_of(const Kernel* kernel) {
+  return kernel ? kernel->globals() : std::vector<HostRange>{};
+}
+
 std::int32_t run_on(Device& device, const void* host_address, Rows rows, LaunchShape shape) {
   const Resolved kernel = Registry::current()->resolve(host_address, device);
   const std::string reason = kernel.function ? launch(device, kernel, rows, shape) : kernel.reason;
   if (reason.empty())
     return 0;
-  device.data.make_host_current(rows, kernel.kernel ? kernel.kernel->globals() : std::vector<HostRange>{});
+  device.data.make_host_current(rows, globals_of(kernel.kernel.get()));
   return fall_back(host_address, kernel.kernel.get(), reason);
+}
+
+// A region for every used device. Once it has run on one of them the host version must not run on
+// top of that: the others' failures are only said (decision 3).
+std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_address, Rows rows) {
+  struct Failure {
+    Device* device;
+    std::shared_ptr<Kernel> kernel;
+    std::string reason;
+  };
+  std::vector<Failure> failures;
+  for (Device* device : devices) {
+    const Resolved kernel = Registry::current()->resolve(host_address, *device);
+    const std::string reason = kernel.function ? launch(*device, kernel, rows, {}) : kernel.reason;
+    if (!reason.empty())
+      failures.push_back({device, kernel.kernel, reason});
+  }
+  if (failures.empty())
+    return 0;
+  const Failure& first = failures.front();
+  if (failures.size() == devices.size()) {
+    for (const Failure& failure : failures)
+      failure.device->data.make_host_current(rows, globals_of(failure.kernel.get()));
+    return fall_back(host_address, first.kernel.get(), first.reason);
+  }
+  const std::string name = name_of(host_address, first.kernel.get());
+  if (mandatory())
+    die("region %s ran on other devices but not on %s, and OMP_TARGET_OFFLOAD is MANDATORY: %s", name.c_str(),
+        first.device->describe().c_str(), first.reason.c_str());
+  for (const Failure& failure : failures)
+    say("region %s ran on other devices but not on %s: %s", name.c_str(), failure.device->describe().c_str(),
+        failure.reason.c_str());
+  return 0;
 }
 
 // The caller's arrays may be gone by the time a device is first used.
@@ -94,17 +149,21 @@ std::vector<Row> kept(Rows rows) {
   return copy;
 }
 
-// A constructor of device variables: without it the library's other regions must not run here.
+// Without a constructor of device variables the library's other regions must not run here.
+void give_up_constructor(Device& device, const void* host_address, const std::string& reason) {
+  Registry& registry = *Registry::current();
+  if (const std::shared_ptr<Kernel> kernel = registry.find_kernel(host_address))
+    registry.mark_unusable(*kernel, device, "the constructor " + kernel->name + " could not run there: " + reason);
+}
+
 void run_constructor(Device& device, const void* host_address, Rows rows) {
   Registry& registry = *Registry::current();
   const Resolved kernel = registry.resolve(host_address, device);
   if (!kernel.kernel)
     return;
-  std::string reason = kernel.function ? launch(device, kernel, rows, {}) : kernel.reason;
-  if (reason.empty())
-    return;
-  reason = "the constructor " + kernel.kernel->name + " could not run there: " + reason;
-  registry.mark_unusable(*kernel.kernel, device, reason);
+  const std::string reason = kernel.function ? launch(device, kernel, rows, {}) : kernel.reason;
+  if (!reason.empty())
+    give_up_constructor(device, host_address, reason);
 }
 
 void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
@@ -140,13 +199,8 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
   }
   if (disabled())
     return device_id == kUsedDevices ? 0 : kOnHost;
-  if (device_id == kUsedDevices) {
-    std::int32_t worst = 0;
-    for (Device* device : registry ? registry->used_devices(host_address) : std::vector<Device*>{})
-      if (const std::int32_t result = run_on(*device, host_address, rows, {}))
-        worst = result;
-    return worst;
-  }
+  if (device_id == kUsedDevices)
+    return registry ? run_on_used(registry->used_devices(host_address), host_address, rows) : 0;
   const Selected selected = select(device_id);
   if (selected.device)
     return run_on(*selected.device, host_address, rows, shape);
@@ -154,6 +208,34 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
     return kOnHost;
   const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
   return fall_back(host_address, kernel.get(), selected.reason);
+}
+
+std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason) {
+  Registry* registry = Registry::current();
+  if (device_id == kEveryDevice) {
+    if (registry && !disabled())
+      registry->defer({[host_address, reason](Device& device) { give_up_constructor(device, host_address, reason); },
+                       host_address});
+    return 0;
+  }
+  if (disabled())
+    return device_id == kUsedDevices ? 0 : kOnHost;
+  const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
+  std::vector<Device*> devices;
+  if (device_id != kUsedDevices)
+    devices = {select(device_id).device};
+  else if (registry)
+    devices = registry->used_devices(host_address);
+  if (device_id == kUsedDevices && devices.empty())
+    return 0;
+  for (Device* device : devices)
+    if (device)
+      device->data.make_host_current(rows, globals_of(kernel.get()));
+  if (mandatory())
+    return fall_back(host_address, kernel.get(), reason);
+  // Each call has a fault of its own.
+  say("region %s runs on the host: %s", name_of(host_address, kernel.get()).c_str(), reason.c_str());
+  return kOnHost;
 }
 
 void data_begin(std::int64_t device_id, Rows rows) {

@@ -9,6 +9,7 @@
 #include "row.h"
 
 #include <cstdint>
+#include <string>
 
 namespace omptool {
 
@@ -20,6 +21,9 @@ struct LaunchShape {
 
 // 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, LaunchShape shape);
+// The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
+// its data as far as the caller's arrays make sense.
+std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
 void data_begin(std::int64_t device_id, Rows rows);
 void data_end(std::int64_t device_id, Rows rows);
 void data_update(std::int64_t device_id, Rows rows);

@@ -5,6 +5,7 @@
 // of one call.
 #include "support.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -134,4 +135,111 @@ TEST_CASE("after a fallback a copy by address sees the host's values and is not 
     CHECK(values[2] == 101);
     CHECK(values[3] == 201);
   }
+}
+
+// ---- regions that fail before they start ----
+
+SCENARIO_OF(one_device_of_two_refuses) {
+  use_main();
+  EXPECT(Rows{}.region(&host::nothing, 0) == 0);
+  EXPECT(Rows{}.region(&host::nothing, 1) == 0);
+  static int values[1] = {1}; // far from the stack
+  char much = 0;
+  void* const there = omp_target_alloc(8, 0);
+  EXPECT(omp_target_associate_ptr(&much, there, kTooMuch, 0, 0) == 0); // device 0 has it, device 1 has no room
+  EXPECT(Rows({row(values, TOFROM | REF), value(1), {&much, &much, kTooMuch, REF}}).region(&host::add_one, -3) == 0);
+  EXPECT(values[0] == 2);                                                   // once
+  EXPECT(Rows({row(values, TOFROM | REF)}).region(&host::absent, -3) != 0); // on none of them
+  return 0;
+}
+
+TEST_CASE("a region for all used devices that has run on one is not run by its caller, too") {
+  const Outcome outcome = run_scenario("one_device_of_two_refuses", {"OMPTOOL_HOST_DEVICES=2"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("region add_one ran on other devices but not on device 1 (host): the device has no memory for"));
+  const Outcome mandatory =
+      run_scenario("one_device_of_two_refuses", {"OMPTOOL_HOST_DEVICES=2", "OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK(mandatory.signal == SIGABRT);
+  CHECK(mandatory.has("fatal error: region add_one ran on other devices but not on device 1 (host)"));
+}
+
+SCENARIO_OF(malformed_region_row) {
+  use_main();
+  int values[2] = {}, other[2] = {};
+  Rows data{row(values, TOFROM | REF), row(other, TOFROM | REF)};
+  data.begin();
+  host::counter = 0;
+  Rows{row(host::counter, TO)}.update();
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) == 0);
+  EXPECT(Rows({row(other, TOFROM | REF), value(2)}).region(&host::add_one) == 0);
+  EXPECT(Rows({}).region(&host::count_up) == 0);
+  EXPECT(Rows({row(values, TOFROM | REF), {other, other, -4, TOFROM | REF}}).region(&host::add_one) != 0);
+  EXPECT(values[1] == 1);
+  EXPECT(other[1] == 1);
+  EXPECT(host::counter == 1);
+  ++values[1]; // the host version
+  EXPECT(Rows({row(values, TOFROM | REF), value(2), {values, values, 4, 0x8000}}).region(&host::add_one) != 0);
+  ++values[1];
+  data.end();
+  EXPECT(values[1] == 3);
+  return 0;
+}
+
+TEST_CASE("a region with a malformed row falls back with its data") {
+  const Outcome outcome = run_scenario("malformed_region_row");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("region add_one runs on the host: __tgt_target: row 1 has a negative size (address 0x"));
+  CHECK(outcome.has("region add_one runs on the host: __tgt_target: row 2 has an unknown bit in its map type"));
+  const Outcome mandatory = run_scenario("malformed_region_row", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK(mandatory.signal == SIGABRT);
+  CHECK(mandatory.has("fatal error: region add_one cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: "
+                      "__tgt_target: row 1 has a negative size"));
+}
+
+SCENARIO_OF(malformed_constructor) {
+  use_main();
+  int object = 1;
+  EXPECT(Rows({{&object, &object, -4, TO | REF}}).region(&host::construct, -2) == 0);
+  EXPECT(Rows({row(object, TOFROM | REF), value(1)}).region(&host::add_one) != 0);
+  return 0;
+}
+
+TEST_CASE("a constructor with a malformed row is one that could not run") {
+  const Outcome outcome = run_scenario("malformed_constructor");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("region add_one runs on the host: the constructor construct could not run there: __tgt_target: "
+                    "row 0 has a negative size"));
+}
+
+// Children of a process whose other threads are about to say that a region falls back.
+SCENARIO_OF(fork_while_falling_back) {
+  use_main();
+  static char addresses[1 << 16], own[60];
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    for (std::size_t i = 0; !stop; ++i)
+      Rows{}.region(&addresses[i % sizeof addresses], 0);
+  });
+  int failed = 0;
+  for (int i = 0; i < 60 && failed == 0; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(5);
+      ::_exit(Rows{}.region(&own[i], 0) != 0 ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT(::waitpid(child, &status, 0) == child);
+    failed += status != 0;
+  }
+  stop = true;
+  busy.join();
+  EXPECT(failed == 0);
+  return 0;
+}
+
+TEST_CASE("a child of fork falls back although a thread of its parent was doing so") {
+  const Outcome outcome = run_scenario("fork_while_falling_back");
+  CHECK_MESSAGE(outcome.code == 0,
+                outcome.output.substr(outcome.output.size() - std::min<std::size_t>(outcome.output.size(), 400)));
+  CHECK(outcome.has("runs on the host: the process has forked since it registered its images"));
 }
