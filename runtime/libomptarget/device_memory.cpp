@@ -4,44 +4,63 @@
 
 #include "message.h"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace omptool {
 
 std::byte* DeviceMemory::allocate(std::int64_t size) const {
-  return size > 0 ? static_cast<std::byte*>(plugin_.call().data_alloc(rtl_id_, size)) : nullptr;
+  if (size <= 0)
+    return nullptr;
+  return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
+                                           : plugin_.call().data_alloc(rtl_id_, size));
 }
 
 bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) const {
+  if (inactive_) {
+    std::memmove(device, host, static_cast<std::size_t>(size));
+    return true;
+  }
   return plugin_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size) == 0;
 }
 
 bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
+  if (inactive_) {
+    std::memmove(host, device, static_cast<std::size_t>(size));
+    return true;
+  }
   return plugin_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size) == 0;
 }
 
 bool DeviceMemory::free(void* device) const {
+  if (inactive_) {
+    std::free(device);
+    return true;
+  }
   return plugin_.call().data_delete(rtl_id_, device) == 0;
 }
 
-void DeviceMemory::release(void* device, const void* host, std::int64_t size) const {
+void DeviceMemory::release(void* device, const void* host, std::int64_t size, const std::string& region) const {
   if (!free(device))
-    die("plugin %s could not free device memory of the object at %p (%lld bytes)%s", plugin_.name().c_str(), host,
+    die("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
+        region.empty() ? "" : "region ", region.c_str(), region.empty() ? "" : ": ", plugin_.name().c_str(), host,
         static_cast<long long>(size), plugin_.last_error().c_str());
 }
 
-bool DeviceMemory::shares_host_memory() const {
-  if (plugin_.call().shares_host_memory)
-    return plugin_.call().shares_host_memory(rtl_id_) != 0;
+bool DeviceMemory::shares_host_memory() {
+  const bool says_so = plugin_.call().shares_host_memory && plugin_.call().shares_host_memory(rtl_id_) != 0;
+  if (plugin_.call().shares_host_memory && !says_so)
+    return false;
   constexpr char kSent[16] = "omptool's probe";
   char received[sizeof kSent] = {};
   std::byte* there = allocate(sizeof kSent);
   if (!there)
-    return false;
+    return says_so;
   const bool moved = submit(there, kSent, sizeof kSent) && retrieve(received, there, sizeof received);
   const bool arrived = std::memcmp(kSent, received, sizeof kSent) == 0;
   free(there);
-  return moved && !arrived;
+  inactive_ = moved && !arrived;
+  return says_so || inactive_;
 }
 
 } // namespace omptool

@@ -1,11 +1,14 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory of one device: the plugin's data functions, with the device's number in front.
+// The memory of one device: the plugin's data functions, with the device's number in front. Where
+// those take no action, which a plugin for shared memory may choose, this does what is left to do:
+// variables of an image have addresses of their own even there.
 #pragma once
 
 #include "plugin.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,18 +23,20 @@ public:
   bool submit(void* device, const void* host, std::int64_t size) const;
   bool retrieve(void* host, const void* device, std::int64_t size) const;
   // A device that cannot even free memory cannot be trusted with more work: the program ends,
-  // naming the host object whose copy it was.
-  void release(void* device, const void* host, std::int64_t size) const;
+  // naming the host object whose copy it was, and the region for which it was, if any.
+  void release(void* device, const void* host, std::int64_t size, const std::string& region = {}) const;
   // False when the device could not free it.
   bool free(void* device) const;
-  // Whether host addresses are device addresses: asks the plugin, or sends a few bytes there and
-  // back, which data functions that do nothing do not move (device-rtl-interface.tex, last paragraph).
-  bool shares_host_memory() const;
+  // Whether host addresses are device addresses: asks the plugin, and sends a few bytes there and
+  // back, which data functions that do nothing do not move (device-rtl-interface.tex, last
+  // paragraph). To be asked before the device is used.
+  bool shares_host_memory();
   std::string last_error() const { return plugin_.last_error(); }
 
 private:
   const Plugin& plugin_;
   std::int32_t rtl_id_;
+  std::atomic<bool> inactive_{false}; // the plugin's data functions take no action
 };
 
 } // namespace omptool

@@ -5,6 +5,8 @@
 #include "message.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <new>
 
 namespace omptool {
 namespace {
@@ -12,11 +14,12 @@ namespace {
 // Device memory of kPrivate rows, for the length of one launch.
 class PrivateCopies {
 public:
-  PrivateCopies(Device& device, std::size_t rows) : device_(device), copies_(rows) {}
+  PrivateCopies(Device& device, const std::string& region, std::size_t rows)
+      : device_(device), region_(region), copies_(rows) {}
   ~PrivateCopies() {
     for (const Copy& copy : copies_)
       if (copy.device && !copy.on_host)
-        device_.memory.release(copy.device, copy.host, copy.size);
+        device_.memory.release(copy.device, copy.host, copy.size, region_);
       else if (copy.device)
         ::operator delete(copy.device, std::align_val_t{kAlignment});
   }
@@ -26,17 +29,18 @@ public:
   // The argument for the row: the device address of its base. False: the device could not provide it.
   bool make(std::size_t index, const Row& row, void*& argument) {
     Copy& copy = copies_[index];
-    copy = {nullptr, row.begin, std::max<std::int64_t>(row.size, 1), device_.data.shares_host_memory()};
+    // A row of no bytes says nothing in `begin`.
+    const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
+    copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), device_.data.shares_host_memory()};
     // Where host memory is device memory nothing is allocated, but a private copy is still a copy.
-    copy.device =
-        copy.on_host
-            ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size), std::align_val_t{kAlignment}))
-            : device_.memory.allocate(copy.size);
+    copy.device = copy.on_host ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size),
+                                                                        std::align_val_t{kAlignment}, std::nothrow))
+                               : device_.memory.allocate(copy.size);
     if (!copy.device)
       return false;
-    argument = reinterpret_cast<void*>(
-        reinterpret_cast<std::uintptr_t>(copy.device) -
-        (reinterpret_cast<std::uintptr_t>(row.begin) - reinterpret_cast<std::uintptr_t>(row.base)));
+    argument =
+        reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(copy.device) -
+                                (reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(row.base)));
     if (!row.has(kTo) || row.size == 0)
       return true;
     if (!copy.on_host)
@@ -54,6 +58,7 @@ private:
     bool on_host;
   };
   Device& device_;
+  const std::string& region_;
   PerRow<Copy> copies_;
 };
 
@@ -84,7 +89,8 @@ std::string collect(Device& device, const Resolved& kernel, Rows rows, Bindings&
 std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShape shape) {
   Bindings bound(rows.size());
   PerRow<void*> arguments(rows.size());
-  PrivateCopies copies(device, rows.size());
+  const std::string& region = kernel.kernel->name;
+  PrivateCopies copies(device, region, rows.size());
   std::int32_t count = 0;
 
   std::string failure = device.data.begin(rows, bound, Purpose::kRegion);
@@ -93,7 +99,7 @@ std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShap
   if (failure.empty() && device.data.any_host_current())
     failure = device.data.make_device_current(rows, kernel.kernel->globals());
   if (!failure.empty()) {
-    device.data.end(rows, bound, Release::kAbandoned);
+    device.data.end(rows, bound, Release::kAbandoned, region.c_str());
     return failure;
   }
 
@@ -105,9 +111,9 @@ std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShap
                                   : plugin.run_target_region(device.rtl_id, kernel.function, arguments.data(), count);
   // It may have begun: the host version must not run on top of what it has done.
   if (result != 0)
-    die("region %s failed on %s with error %d%s", kernel.kernel->name.c_str(), device.describe().c_str(), result,
+    die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
         device.plugin.last_error().c_str());
-  device.data.end(rows, bound, Release::kNormal, kernel.kernel->name.c_str());
+  device.data.end(rows, bound, Release::kNormal, region.c_str());
   return {};
 }
 

@@ -48,7 +48,7 @@ struct Mapping {
       : host(range), device(device_begin), owner(memory), base(range.begin) {}
   ~Mapping() {
     if (owner && device)
-      owner->release(device - padding, host.address(), host.size());
+      owner->release(device - padding, host.address(), host.size(), released_by);
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
@@ -71,6 +71,7 @@ struct Mapping {
   bool written = false;                  // the host's data has been copied to the device
   std::uint64_t born = 0;                // the device's activity when it was created
   std::string name;                      // of a global variable
+  std::string released_by;               // the region that dropped the last reference, if a region did
   std::vector<AttachedPointer> pointers; // by cell
   bool hull = false;                     // memory around the mapped parts of a struct; the holes hold nothing
   std::vector<HostRange> parts;          // of a hull: what the program maps
