@@ -79,6 +79,21 @@ bool is_hull(Rows rows, std::size_t index) {
   });
 }
 
+// Whether the hull's ends are those of its parts, as compilers make it. A row that reaches further is
+// an allocation of its own: what lies beside the parts is the device's, too.
+bool is_tight(Rows rows, std::size_t index) {
+  const HostRange hull = range_of(rows[index]);
+  HostRange parts{hull.end, hull.begin};
+  for (const Row& part : rows) {
+    const HostRange range = part.has(kPointer) ? cell_of(part) : range_of(part);
+    if (!part.maps() || part.has(kCounts) || !hull.contains(range))
+      continue;
+    parts.begin = std::min(parts.begin, range.begin);
+    parts.end = std::max(parts.end, range.end);
+  }
+  return parts.begin == hull.begin && parts.end == hull.end;
+}
+
 } // namespace
 
 // ---- finding ----
@@ -209,7 +224,7 @@ void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound) 
       binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
                                            [&](const Binding& other) { return other.object == binding.object; });
   if (is_hull(rows, index)) {
-    object.hull = object.hull || first_use;
+    object.hull = object.hull || (first_use && is_tight(rows, index));
     return;
   }
   const HostRange part = range_of(row);
@@ -348,7 +363,8 @@ std::string DataEnvironment::fault(Bindings& bound) {
   const std::lock_guard lock(mutex_);
   for (const Binding& binding : bound)
     for (const Mapping* mapping : {binding.object.get(), binding.cell.get()})
-      if (mapping && (mapping->unusable || binding.refused))
+      if (mapping && (mapping->unusable || (binding.refused && mapping == binding.object.get()) ||
+                      (binding.cell_refused && mapping == binding.cell.get())))
         return (mapping->device ? "the device did not take a copy of " : "the device has no memory for ") +
                describe(*mapping) + memory_.last_error();
   return {};
@@ -363,7 +379,7 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
     const Row& row = rows[i];
     Binding& binding = bound[i];
     if (row.has(kAttach) && !attach_later(row, binding)) {
-      binding.refused = true;
+      binding.cell_refused = true;
       done = false;
     }
     if (!row.maps())
@@ -380,7 +396,7 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
       }
     }
     if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding)) {
-      binding.refused = true;
+      binding.cell_refused = true;
       done = false;
       const std::lock_guard lock(mutex_);
       binding.cell->unusable = binding.cell->unusable || purpose == Purpose::kData;
@@ -488,6 +504,8 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
       for (const std::shared_ptr<Mapping>& mapping : {std::cref(binding.object), std::cref(binding.cell)})
         if (leaves(mapping) && mapping->state == Mapping::State::kReady) {
           mapping->state = Mapping::State::kLeaving;
+          if (region)
+            mapping->released_by = region;
           leaving.push_back(mapping);
         }
       binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();
@@ -691,17 +709,23 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
 
 void DataEnvironment::forget_deleted(Rows rows) {
   Mappings gone; // freed without the lock
-  const std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   for (const Row& row : rows) {
-    if (!row.maps() || !row.has(kDelete) || row.size == 0)
+    if (!row.maps() || !row.has(kDelete) || (row.size == 0 && !row.any(kCounts | kPointer)))
       continue;
-    const Lookup found = table_.find(range_of(row));
-    if (found.overlap != Overlap::kWhole || found.mapping->infinite || found.mapping->state != Mapping::State::kReady)
+    const Lookup whole = row.size == 0 ? Lookup{} : look_up(range_of(row), lock);
+    const std::shared_ptr<Mapping> found = row.size == 0                      ? look_up_empty(row, lock)
+                                           : whole.overlap == Overlap::kWhole ? whole.mapping
+                                                                              : nullptr;
+    if (!found || found->infinite || found->state != Mapping::State::kReady)
       continue;
-    found.mapping->state = Mapping::State::kLeaving;
-    set_host_current(*found.mapping, false);
-    table_.erase(*found.mapping);
-    gone.push_back(found.mapping);
+    (row.has(kHold) ? found->holds : found->references) = 0;
+    if (found->references != 0 || found->holds != 0)
+      continue;
+    found->state = Mapping::State::kLeaving;
+    set_host_current(*found, false);
+    table_.erase(*found);
+    gone.push_back(found);
   }
 }
 

@@ -26,7 +26,8 @@ struct Binding {
   std::shared_ptr<Mapping> cell;   // of a kPointer row: what holds the pointer
   bool object_fresh = false;       // created by this call
   bool cell_fresh = false;
-  bool refused = false;      // the device did not take what this call owes to it
+  bool refused = false;      // the device did not take what this call owes to the object
+  bool cell_refused = false; // or to the cell
   bool leaving = false;      // released by this call
   bool host_current = false; // at the time the call began to copy
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <doctest/doctest.h>
@@ -242,4 +243,145 @@ TEST_CASE("a child of fork falls back although a thread of its parent was doing 
   CHECK_MESSAGE(outcome.code == 0,
                 outcome.output.substr(outcome.output.size() - std::min<std::size_t>(outcome.output.size(), 400)));
   CHECK(outcome.has("runs on the host: the process has forked since it registered its images"));
+}
+
+// ---- memory that is shared ----
+
+SCENARIO_OF(variables_of_a_shared_device) {
+  use_main();
+  host::counter = 100;
+  Rows{row(host::counter, TO)}.update();
+  int value = 0;
+  EXPECT(Rows({row(value, TOFROM | REF)}).region(&host::add_counter) == 0);
+  EXPECT(value == 100);
+  EXPECT(Rows({}).region(&host::count_up) == 0);
+  EXPECT(host::counter == 100);
+  EXPECT(Rows({}).region(&host::absent) != 0); // brings the variable
+  EXPECT(host::counter == 101);
+  ++host::counter; // the host version
+  EXPECT(Rows({row(value, TOFROM | REF)}).region(&host::add_counter) == 0);
+  EXPECT(value == 202);
+  char text[256] = "some text";
+  char* const there = static_cast<char*>(omp_target_alloc(sizeof text, 0));
+  const int initial = omp_get_initial_device();
+  EXPECT(omp_target_memcpy(there, text, sizeof text, 0, 0, 0, initial) == 0);
+  text[0] = 'x';
+  EXPECT(omp_target_memcpy(text, there, sizeof text, 0, 0, initial, 0) == 0);
+  EXPECT(text[0] == 's');
+  omp_target_free(there, 0);
+  return 0;
+}
+
+TEST_CASE("variables of an image move although the data functions of its plugin do nothing") {
+  const Outcome nothing =
+      run_scenario("variables_of_a_shared_device",
+                   {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakenothing", "OMPTOOL_PLUGINS=fakenothing"});
+  CHECK_MESSAGE(nothing.code == 0, nothing.output);
+  const Outcome shared = run_scenario("variables_of_a_shared_device", {"OMPTOOL_HOST_MEMORY=shared"});
+  CHECK_MESSAGE(shared.code == 0, shared.output);
+}
+
+SCENARIO_OF(private_copy_too_large) {
+  use_main();
+  int value = 0;
+  EXPECT(Rows({{&value, &value, 2 * kTooMuch, PRIVATE}}).region(&host::record1) != 0);
+  EXPECT(Rows({row(value, PRIVATE)}).region(&host::record1) == 0);
+  return 0;
+}
+
+TEST_CASE("a private copy that is too large makes its region fall back, shared memory or not") {
+  for (const char* memory : {"OMPTOOL_HOST_MEMORY=shared", "OMPTOOL_HOST_MEMORY=separate"}) {
+    const Outcome outcome = run_scenario("private_copy_too_large", {memory});
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.has("region record1 runs on the host: the device has no private copy of the object at 0x"));
+  }
+}
+
+// ---- rows of no bytes, and parts ----
+
+TEST_CASE("a DELETE row of no bytes releases, whether its region falls back or not") {
+  use_main();
+  int values[2] = {};
+  for (void* region : {static_cast<void*>(&host::absent), static_cast<void*>(&host::add_one)}) {
+    Rows{row(values, TOFROM | REF)}.begin();
+    CHECK(omp_target_is_present(values, 0) == 1);
+    Rows({{values, nullptr, 0, DELETE | REF}, value(2)}).region(region);
+    CHECK(omp_target_is_present(values, 0) == 0);
+  }
+}
+
+TEST_CASE("a private row of no bytes goes by its base") {
+  use_main();
+  char object[8] = {};
+  CHECK(Rows({{object, object + 1, 0, PRIVATE | TO}}).region(&host::record1) == 0);
+  Rows{row(host::seen, FROM)}.update();
+  CHECK(reinterpret_cast<std::uintptr_t>(host::seen[0]) % alignof(std::max_align_t) == 0); // not one before it
+}
+
+TEST_CASE("an allocation larger than the parts that are copied to it is the device's as a whole") {
+  use_main();
+  int values[8] = {};
+  Rows data{{values, values, sizeof values, REF}, {values, values, 2 * sizeof(int), TO}};
+  data.begin();
+  Rows section{{values, nullptr, 0, REF}, value(8)};
+  CHECK(section.region(&host::add_one) == 0);
+  Rows{{values, values + 5, sizeof(int), FROM}}.update();
+  const int there = values[5];
+  values[5] = ~there;
+  CHECK(section.region(&host::absent) != 0);
+  CHECK(values[0] == 1);
+  CHECK(values[5] == there);
+  Rows{row(values, REF)}.end();
+}
+
+// ---- who is to blame ----
+
+SCENARIO_OF(cell_refused) {
+  use_main();
+  struct list {
+    int before;
+    int* items;
+    long length;
+    int after;
+  };
+  int items[2] = {1, 2};
+  list object{0, items, 2, 0};
+  Rows{row(object, TOFROM | REF)}.begin();
+  Rows{row(items, REF)}.begin();
+  EXPECT(Rows({row(object, TOFROM | REF), {&object.items, items, sizeof items, TOFROM | PTR}})
+             .region(&host::list_add_one) != 0);
+  return 0;
+}
+
+// The first call of each kind is the runtime's own: it asks whether the device shares memory.
+TEST_CASE("a pointer that the device does not take is not its pointee") {
+  const Outcome outcome =
+      run_scenario("cell_refused", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail",
+                                    "FAKEFAIL_IN=data_submit", "FAKEFAIL_AT=3"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK_MESSAGE(outcome.has("(32 bytes) (FAKE failure)"), outcome.output);
+}
+
+SCENARIO_OF(freed_after_the_kernel) {
+  use_main();
+  int mapped = 1;
+  return Rows({row(mapped, TOFROM | REF), value(1)}).region(&host::add_one);
+}
+
+SCENARIO_OF(private_freed_after_the_kernel) {
+  use_main();
+  int own = 1;
+  return Rows({row(own, PRIVATE | TO), value(1)}).region(&host::add_one);
+}
+
+TEST_CASE("memory that cannot be freed after a region is the region's, and the object's") {
+  for (const char* scenario : {"freed_after_the_kernel", "private_freed_after_the_kernel"}) {
+    const Outcome outcome =
+        run_scenario(scenario, {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail",
+                                "FAKEFAIL_IN=data_delete", "FAKEFAIL_AT=2"});
+    CHECK(outcome.signal == SIGABRT);
+    CHECK_MESSAGE(outcome.has("fatal error: region add_one: plugin fakefail could not free device memory of the object "
+                              "at 0x"),
+                  outcome.output);
+  }
 }
