@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "environment.h"
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -72,9 +73,18 @@ Environment read_environment() {
 } // namespace
 
 const Environment& environment() noexcept {
-  // Never destroyed: other threads may still offload while the process exits.
-  static const Environment& only = *new Environment(read_environment());
-  return only;
+  // Never destroyed: other threads may still offload while the process exits. Without the lock of a
+  // static's initialisation: a child of fork() would wait forever for the thread of its parent that
+  // held it. Of threads that read at the same time, the first to finish counts.
+  static constinit std::atomic<const Environment*> known{nullptr};
+  const Environment* only = known.load(std::memory_order_acquire);
+  if (only)
+    return *only;
+  const auto* const mine = new Environment(read_environment());
+  if (known.compare_exchange_strong(only, mine, std::memory_order_acq_rel, std::memory_order_acquire))
+    return *mine;
+  delete mine;
+  return *only;
 }
 
 } // namespace omptool
