@@ -56,7 +56,7 @@ std::string fault(const std::vector<std::byte>& bytes) {
   std::copy(bytes.begin(), bytes.end(), exact.get());
   const Bytes image(exact.get(), bytes.size());
   entry_table(image);
-  loaded_size(image);
+  readable_from(image, 0x20);
   const char* found = fault_of(image);
   return found ? found : "";
 }

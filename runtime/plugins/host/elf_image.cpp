@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "elf_image.h"
 
-#include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <string_view>
@@ -93,13 +92,15 @@ std::optional<TableLocation> entry_table(Bytes image) {
   return std::nullopt;
 }
 
-std::uint64_t loaded_size(Bytes image) {
-  std::uint64_t end = 0;
+std::uint64_t readable_from(Bytes image, std::uint64_t address) {
   const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
-  for (std::uint64_t i = 0; header && i < header->e_phnum; ++i)
-    if (const auto segment = read_nth<Elf64_Phdr>(image, header->e_phoff, i); segment && segment->p_type == PT_LOAD)
-      end = std::max(end, segment->p_vaddr + segment->p_memsz);
-  return end;
+  for (std::uint64_t i = 0; header && i < header->e_phnum; ++i) {
+    const std::optional<Elf64_Phdr> segment = read_nth<Elf64_Phdr>(image, header->e_phoff, i);
+    if (segment && segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && address >= segment->p_vaddr &&
+        address - segment->p_vaddr < segment->p_memsz)
+      return segment->p_memsz - (address - segment->p_vaddr);
+  }
+  return 0;
 }
 
 } // namespace omptool::host

@@ -25,7 +25,8 @@ struct TableLocation {
 };
 std::optional<TableLocation> entry_table(Bytes image);
 
-// The span of addresses that the image occupies when loaded, from its base.
-std::uint64_t loaded_size(Bytes image);
+// How many bytes there are to read at an address, relative to where the image is loaded: up to the end
+// of the segment that has it; 0 outside of them.
+std::uint64_t readable_from(Bytes image, std::uint64_t address);
 
 } // namespace omptool::host

@@ -58,6 +58,17 @@ const link_map* map_of(void* handle) {
   return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
 }
 
+// A path of the open file that no other image ever had. The dynamic linker knows an object by the
+// spelling of its path, and an object may stay (-z nodelete, a unique symbol) when its number is free
+// again. So the spelling counts: each bit of a serial number is "/" or "/.", which name the same folder.
+std::string path_of(int file) {
+  static std::atomic<std::uint64_t> loads{0};
+  std::string path = "/proc/self/fd";
+  for (std::uint64_t serial = ++loads; serial; serial >>= 1)
+    path += serial & 1 ? "/." : "/";
+  return path + "/" + std::to_string(file);
+}
+
 } // namespace
 
 std::unique_ptr<Image> Image::load(const __tgt_device_image& image, ThreadStateFunction thread_state) {
@@ -79,23 +90,29 @@ std::unique_ptr<Image> Image::load(const __tgt_device_image& image, ThreadStateF
 Image::~Image() {
   if (handle_)
     ::dlclose(handle_);
-  if (file_ >= 0)
-    ::close(file_);
 }
 
 bool Image::open(Bytes bytes) {
-  file_ = ::memfd_create("omptool device image", MFD_CLOEXEC);
-  if (file_ < 0 || !write_all(file_, bytes)) {
+  const int file = ::memfd_create("omptool device image", MFD_CLOEXEC);
+  if (file < 0 || !write_all(file, bytes)) {
     fail(std::string("no memory file for the image: ") + std::strerror(errno));
+    if (file >= 0)
+      ::close(file);
     return false;
   }
-  const std::string path = "/proc/self/fd/" + std::to_string(file_);
+  const std::string path = path_of(file);
   handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* const reason = handle_ ? nullptr : ::dlerror();
+  ::close(file); // what is mapped stays; the number may become the program's
   if (!handle_) {
-    const char* reason = ::dlerror();
     fail(std::string("the image cannot be loaded: ") + (reason ? reason : "no reason given"));
+    return false;
   }
-  return handle_ != nullptr;
+  const link_map* const own = map_of(handle_);
+  if (own && own->l_name == path)
+    return true;
+  fail("the image cannot be loaded: the dynamic linker took it for an object that is loaded already");
+  return false;
 }
 
 // The address of a name that this image itself defines, and its size as far as the symbol tells.
@@ -119,18 +136,20 @@ void* Image::address_of(const char* name, std::int64_t& size) const {
 void Image::read_own_entries(Bytes bytes) {
   const std::optional<TableLocation> where = entry_table(bytes);
   const link_map* const own = map_of(handle_);
-  const std::uint64_t end = loaded_size(bytes);
-  if (!where || !own || where->address > end || where->size > end - where->address)
+  if (!where || !own || where->size > readable_from(bytes, where->address))
     return;
-  const auto inside = [&](const void* address) {
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(address) - own->l_addr;
-    return offset < end;
+  const auto rest_from = [&](const void* address) {
+    return readable_from(bytes, reinterpret_cast<std::uintptr_t>(address) - own->l_addr);
+  };
+  const auto is_name = [&](const char* name) {
+    const std::uint64_t rest = rest_from(name);
+    return ::strnlen(name, rest) < rest;
   };
   const auto* const table = reinterpret_cast<const std::byte*>(own->l_addr + where->address);
   for (std::uint64_t at = 0; where->size - at >= sizeof(__tgt_offload_entry); at += sizeof(__tgt_offload_entry)) {
     __tgt_offload_entry entry;
     std::memcpy(&entry, table + at, sizeof entry);
-    if (entry.addr && entry.name && inside(entry.addr) && inside(entry.name))
+    if (entry.addr && entry.name && rest_from(entry.addr) && is_name(entry.name))
       own_entries_.push_back(entry);
   }
 }

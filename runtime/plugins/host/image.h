@@ -34,9 +34,6 @@ private:
   void read_own_entries(Bytes bytes);
   void* address_of(const char* name, std::int64_t& size) const;
 
-  // The dynamic linker knows an object by its path. The descriptor stays open as long as the object
-  // is loaded, so that no other image gets the same number, thus the same path.
-  int file_ = -1;
   void* handle_ = nullptr;
   std::vector<__tgt_offload_entry> own_entries_; // of the image's own table, for names it does not export
   std::vector<__tgt_offload_entry> entries_;
