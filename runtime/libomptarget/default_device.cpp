@@ -30,9 +30,18 @@ Libomp find_libomp() {
           reinterpret_cast<void (*)(int)>(::dlsym(handle, "omp_set_default_device"))};
 }
 
+// No lock while the linker is asked, not even that of a static: the caller may be a constructor that
+// runs with the linker locked, and would wait for a thread that waits for the linker.
 const Libomp& libomp() {
-  static const Libomp found = find_libomp();
-  return found;
+  static std::atomic<const Libomp*> known{nullptr};
+  const Libomp* found = known.load(std::memory_order_acquire);
+  if (found)
+    return *found;
+  const auto* const made = new Libomp(find_libomp());
+  if (known.compare_exchange_strong(found, made, std::memory_order_acq_rel))
+    return *made;
+  delete made;
+  return *found;
 }
 
 std::atomic<int>& own_default() {

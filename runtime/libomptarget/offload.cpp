@@ -149,6 +149,18 @@ std::vector<Row> kept(Rows rows) {
   return copy;
 }
 
+// What the call will touch, which may be unloaded before a device is first used.
+std::vector<HostRange> memory_of(Rows rows) {
+  std::vector<HostRange> memory;
+  for (const Row& row : rows) {
+    if (!row.has(kValue))
+      memory.push_back(HostRange::of(row.begin, std::max<std::int64_t>(row.size, 1)));
+    if (row.has(kPointer))
+      memory.push_back(HostRange::of(row.base, sizeof(void*)));
+  }
+  return memory;
+}
+
 // Without a constructor of device variables the library's other regions must not run here.
 void give_up_constructor(Device& device, const void* host_address, const std::string& reason) {
   Registry& registry = *Registry::current();
@@ -171,7 +183,7 @@ void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
     return;
   Registry* registry = Registry::current();
   if (registry && device_id == kEveryDevice) {
-    registry->defer({[action, copy = kept(rows)](Device& device) { action(device, copy); }, nullptr});
+    registry->defer({[action, copy = kept(rows)](Device& device) { action(device, copy); }, nullptr, memory_of(rows)});
     return;
   }
   if (registry && device_id == kUsedDevices) {

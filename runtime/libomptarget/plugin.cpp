@@ -85,16 +85,24 @@ void Plugin::bind(void* handle) {
   look_up(handle, "__tgt_rtl_last_error", functions_.last_error);
 }
 
+const std::string& Plugin::refusal() const {
+  return refusal_.empty() && counted() ? count_refusal_ : refusal_;
+}
+
 int Plugin::device_count() {
-  std::call_once(counted_, [this] {
-    if (!refusal_.empty())
-      return;
-    const int count = functions_.number_of_devices();
-    if (count < 0 || count > kMostDevices)
-      refusal_ = "it counts " + std::to_string(count) + " devices" + last_error();
-    else
-      device_count_ = count;
-  });
+  if (!refusal_.empty())
+    return 0;
+  if (counted())
+    return device_count_;
+  const int count = functions_.number_of_devices();
+  const std::lock_guard lock(counting_);
+  if (counted())
+    return device_count_;
+  if (count < 0 || count > kMostDevices)
+    count_refusal_ = "it counts " + std::to_string(count) + " devices" + last_error();
+  else
+    device_count_ = count;
+  counted_.store(true, std::memory_order_release);
   return device_count_;
 }
 
@@ -110,8 +118,10 @@ std::vector<std::unique_ptr<Plugin>> find_plugins() {
   add_from(own_folder(), paths);
 
   const std::vector<std::string>& only = environment().plugins;
+  static std::atomic<bool> told{false}; // threads may look at once
+  const bool first = !told.exchange(true);
   for (const std::string& name : only)
-    if (!paths.contains(name))
+    if (first && !paths.contains(name))
       say("OMPTOOL_PLUGINS names %s, but no %s%s%s was found", name.c_str(), kPrefix.data(), name.c_str(),
           kSuffix.data());
 

@@ -7,6 +7,7 @@
 
 #include "omptarget_rtl.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,10 +40,13 @@ public:
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
   const PluginFunctions& call() const { return functions_; }
-  const std::string& refusal() const { return refusal_; } // empty: usable
+  const std::string& refusal() const; // empty: usable
 
-  // The number of devices, asked for once: a GPU's driver is not woken for a program without images for it.
+  // The number of devices, asked for when first needed: a GPU's driver is not woken for a program
+  // without images for it. Threads that come at once may each ask, since the driver may need the dynamic
+  // linker and a constructor that calls this has it locked; the first answer counts.
   int device_count();
+  bool counted() const { return counted_.load(std::memory_order_acquire); }
   // Why the last call on this thread failed, as far as the plugin says: " (reason)" or "".
   std::string last_error() const;
 
@@ -52,9 +56,11 @@ private:
   std::string name_;
   std::string path_;
   PluginFunctions functions_;
-  std::string refusal_;
-  std::once_flag counted_;
-  int device_count_ = 0;
+  std::string refusal_; // of the file
+  std::mutex counting_; // held to note the answer
+  std::atomic<bool> counted_{false};
+  std::string count_refusal_; // before counted_
+  int device_count_ = 0;      // before counted_
 };
 
 // Every plugin of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first

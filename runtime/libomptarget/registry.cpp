@@ -5,9 +5,11 @@
 #include "message.h"
 
 #include <algorithm>
+#include <chrono>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <span>
 
 namespace omptool {
 namespace {
@@ -22,12 +24,33 @@ void forget_after_fork() {
     the_parents = left;
 }
 
-// Whether the descriptor is the executable's own, which is never unloaded.
-bool is_permanent(const void* descriptor) {
-  Dl_info info{};
-  const link_map* object = nullptr;
-  return ::dladdr1(descriptor, &info, reinterpret_cast<void**>(const_cast<link_map**>(&object)), RTLD_DL_LINKMAP) &&
-         object && object->l_name && !*object->l_name;
+// The executable or shared library that a descriptor is part of.
+struct Home {
+  const void* descriptor;
+  HostRange object; // empty: none of them
+  bool permanent;   // the executable, which is never unloaded
+};
+
+int visit_object(dl_phdr_info* info, std::size_t, void* context) {
+  Home& home = *static_cast<Home*>(context);
+  HostRange object{UINTPTR_MAX, 0};
+  for (const ElfW(Phdr) & segment : std::span(info->dlpi_phdr, info->dlpi_phnum))
+    if (segment.p_type == PT_LOAD) {
+      object.begin = std::min(object.begin, info->dlpi_addr + segment.p_vaddr);
+      object.end = std::max(object.end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+    }
+  const std::uintptr_t descriptor = reinterpret_cast<std::uintptr_t>(home.descriptor);
+  if (descriptor < object.begin || descriptor >= object.end)
+    return 0;
+  home.object = object;
+  home.permanent = !info->dlpi_name || !*info->dlpi_name;
+  return 1;
+}
+
+Home home_of(const void* descriptor) {
+  Home home{descriptor, {}, false};
+  ::dl_iterate_phdr(visit_object, &home);
+  return home;
 }
 
 // Whether the plugin has answered with one record for each of the host's.
@@ -46,6 +69,39 @@ bool is_variable(const HostEntry& entry) {
   return entry.address && entry.size > 0;
 }
 
+// A thread that asks plugins: what they or their drivers ask in turn is answered from what is known.
+thread_local bool settling_here = false;
+
+class Settling {
+public:
+  Settling() { settling_here = true; }
+  ~Settling() { settling_here = false; }
+  Settling(const Settling&) = delete;
+  Settling& operator=(const Settling&) = delete;
+};
+
+// The devices that a thread prepares, innermost first. What the constructors of their images ask for is
+// answered from what is there.
+class Preparing {
+public:
+  explicit Preparing(const Device& device) : device_(&device), outer_(innermost_) { innermost_ = this; }
+  ~Preparing() { innermost_ = outer_; }
+  Preparing(const Preparing&) = delete;
+  Preparing& operator=(const Preparing&) = delete;
+  static bool here(const Device& device) {
+    for (const Preparing* one = innermost_; one; one = one->outer_)
+      if (one->device_ == &device)
+        return true;
+    return false;
+  }
+
+private:
+  static thread_local const Preparing* innermost_;
+  const Device* const device_;
+  const Preparing* const outer_;
+};
+thread_local const Preparing* Preparing::innermost_ = nullptr;
+
 } // namespace
 
 std::vector<HostRange> Kernel::globals() const {
@@ -53,6 +109,17 @@ std::vector<HostRange> Kernel::globals() const {
   for (const Owner& owner : owners)
     all.insert(all.end(), owner.library->globals.begin(), owner.library->globals.end());
   return all;
+}
+
+std::string Kernel::ambiguity() const {
+  const auto entry_name = [](const Owner& owner) {
+    return std::string(name_of(owner.library->entries->entries[owner.index]));
+  };
+  for (const Owner& owner : owners)
+    if (const std::string first = entry_name(owners.front()), other = entry_name(owner); first != other)
+      return "its host address stands for two kernels, " + first + " and " + other +
+             " (identical functions folded by the linker)";
+  return {};
 }
 
 Registry* Registry::current() noexcept {
@@ -100,8 +167,9 @@ std::string LoadedImage::run_all(EntryKind kind) const {
 }
 
 void Registry::add(const void* descriptor, LibraryReader read) {
+  const Home home = home_of(descriptor); // asks the dynamic linker
   const std::lock_guard lock(mutex_);
-  pending_.push_back({descriptor, read});
+  pending_.push_back({descriptor, read, home.permanent, home.object});
   any_pending_ = true;
 }
 
@@ -133,10 +201,14 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   if (waiting != pending_.end()) {
     LibraryContents contents;
     const bool readable = !waiting->read(descriptor, contents);
+    forget_deferred_within(waiting->object);
     pending_.erase(waiting);
     for (const HostEntry& entry : contents.table.entries)
-      if (readable)
+      if (readable) {
         forget_deferred(entry.address);
+        if (is_variable(entry))
+          forget_deferred_within(HostRange::of(entry.address, entry.size));
+      }
   }
   const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
     return library->descriptor == descriptor;
@@ -146,6 +218,9 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   const std::shared_ptr<Library> gone = *at;
   gone->removed = true;
   libraries_.erase(at);
+  forget_deferred_within(gone->object);
+  for (const HostRange& global : gone->globals)
+    forget_deferred_within(global);
   for (const HostEntry& entry : gone->entries->entries) {
     const auto known = kernels_.find(entry.address);
     if (known == kernels_.end())
@@ -172,6 +247,13 @@ void Registry::forget_deferred(const void* host_address) {
       work = {[](Device&) {}, nullptr};
 }
 
+// Caller holds the lock. A data call has no entry that names its library, only memory.
+void Registry::forget_deferred_within(HostRange gone) {
+  for (Deferred& work : deferred_)
+    if (std::any_of(work.memory.begin(), work.memory.end(), [&](const HostRange& used) { return used.overlaps(gone); }))
+      work = {[](Device&) {}, nullptr};
+}
+
 void Registry::unmap_globals(const Library& gone, Device& device) {
   for (const HostRange& global : gone.globals)
     device.data.unmap_global(global);
@@ -194,20 +276,36 @@ std::vector<std::shared_ptr<Library>> Registry::libraries() {
 
 // Takes in what has registered since the last call, in order.
 void Registry::settle() {
-  if (!any_pending_.load(std::memory_order_acquire))
+  if (!any_pending_.load(std::memory_order_acquire) || settling_here)
     return;
+  const Settling here;
+  open_plugins();
+  while (Plugin* plugin = settle_known())
+    plugin->device_count();
+}
+
+// Threads may each open them; the first list stays.
+void Registry::open_plugins() {
+  if (plugins_found_.load(std::memory_order_acquire))
+    return;
+  std::vector<std::unique_ptr<Plugin>> found = find_plugins();
   const std::lock_guard settling(settling_);
-  if (!plugins_found_) {
-    plugins_ = find_plugins();
-    plugins_found_ = true;
-  }
+  if (plugins_found_)
+    return;
+  plugins_ = std::move(found);
+  plugins_found_.store(true, std::memory_order_release);
+}
+
+// Takes in libraries up to one whose plugin has yet to count its devices: that plugin, or null at the end.
+Plugin* Registry::settle_known() {
+  const std::lock_guard settling(settling_);
   for (;;) {
     Registration next{};
     {
       const std::lock_guard lock(mutex_);
       if (pending_.empty()) {
         any_pending_ = false;
-        return;
+        return nullptr;
       }
       next = pending_.front();
       pending_.erase(pending_.begin());
@@ -216,6 +314,13 @@ void Registry::settle() {
     const std::shared_ptr<Library> library = examine(next);
     if (!library)
       continue;
+    if (Plugin* const plugin = uncounted(*library)) {
+      const std::lock_guard lock(mutex_);
+      if (examined_) // not unregistered in the meantime
+        pending_.insert(pending_.begin(), next);
+      examined_ = nullptr;
+      return plugin;
+    }
     for (const Library::Image& image : library->images)
       if (image.plugin)
         number_devices(*image.plugin);
@@ -223,9 +328,16 @@ void Registry::settle() {
   }
 }
 
+// A plugin that accepts an image but may be refused for its count of devices.
+Plugin* Registry::uncounted(const Library& library) const {
+  for (const Library::Image& image : library.images)
+    if (image.plugin && !image.plugin->counted())
+      return image.plugin;
+  return nullptr;
+}
+
 // Null: malformed, or unregistered in the meantime.
 std::shared_ptr<Library> Registry::examine(const Registration& registration) {
-  const bool permanent = is_permanent(registration.descriptor);
   const std::lock_guard reading(reading_);
   {
     const std::shared_lock lock(mutex_);
@@ -239,7 +351,8 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
   }
   auto library = std::make_shared<Library>();
   library->descriptor = registration.descriptor;
-  library->permanent = permanent;
+  library->permanent = registration.permanent;
+  library->object = registration.object;
   library->globals_required = contents.globals_required;
   library->host_memory = contents.host_memory;
   auto entries = std::make_shared<EntryTable>(std::move(contents.table));
@@ -347,20 +460,20 @@ bool Registry::start(Device& device) {
 
 bool Registry::prepare(Device& device) {
   settle();
-  if (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire))
+  if (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) ||
+      settling_here || Preparing::here(device))
     return device.usable.load(std::memory_order_acquire);
-  const std::lock_guard lock(device.preparing);
-  if (device.busy) // a constructor of an image that is being loaded
-    return device.usable.load(std::memory_order_acquire);
+  const Preparing here(device);
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (start(device)) {
-    device.busy = true;
+  const bool started = start(device);
+  if (started)
     for (const std::shared_ptr<Library>& library : libraries())
       load(library, device);
+  const std::lock_guard lock(device.preparing);
+  if (started)
     run_deferred(device);
-    device.busy = false;
-  }
-  device.prepared_for.store(generation, std::memory_order_release);
+  if (device.prepared_for.load(std::memory_order_relaxed) < generation)
+    device.prepared_for.store(generation, std::memory_order_release);
   return device.usable.load(std::memory_order_acquire);
 }
 
@@ -370,6 +483,8 @@ std::string Registry::reason_of(Device& device) {
 }
 
 std::string Registry::reason_for_none() {
+  if (settling_here)
+    return "there is no device: a plugin that is asked for its devices cannot use them";
   const std::lock_guard settling(settling_);
   if (plugins_.empty())
     return "there is no device: no plugin was found";
@@ -388,38 +503,90 @@ std::string Registry::reason_for_none() {
 
 // ---- images ----
 
-// Loads what the library has for the device, once. The lock is not held: an image's constructors may
-// call this library.
+bool Registry::is_loaded(const Library& library, const Device& device) {
+  const std::shared_lock lock(mutex_);
+  const auto there = library.on_device.find(device.number);
+  return library.removed || (there != library.on_device.end() && there->second.loaded);
+}
+
+// Loads what the library has for the device. A caller inside dlopen() or dlclose() has the dynamic linker
+// locked, which another thread that loads the same images may wait for, so nobody waits without end:
+// then both load, the first to be done is published, and the other's images are unloaded.
 void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!library->on_device.emplace(device.number, LibraryOnDevice{}).second)
-      return;
-  }
-  for (const Library::Image& image : library->images) {
+  constexpr std::chrono::milliseconds kPatience{1000};
+  if (is_loaded(*library, device))
+    return;
+  Images images; // unloaded without a lock: destructors may call this library
+  std::string failure;
+  const std::unique_lock loading(device.loading, kPatience);
+  if (is_loaded(*library, device))
+    return;
+  images = load_images(*library, device, failure);
+  const std::lock_guard lock(device.preparing);
+  if (!is_loaded(*library, device))
+    publish(*library, device, images, std::move(failure));
+}
+
+// No lock is held: an image's constructors may call this library.
+Registry::Images Registry::load_images(const Library& library, Device& device, std::string& failure) {
+  Images images;
+  for (const Library::Image& image : library.images) {
     if (image.plugin != &device.plugin)
       continue;
-    auto loaded = std::make_shared<LoadedImage>(device, image.raw, library->entries);
+    auto loaded = std::make_shared<LoadedImage>(device, image.raw, library.entries);
     std::vector<char> bytes;
-    if (!copy_bytes(*library, loaded->image, bytes))
-      return;
+    if (!copy_bytes(library, loaded->image, bytes))
+      return images;
     loaded->without_environment = image.without_environment;
     loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
-    const std::string failure = loaded->table ? adopt(*library, *loaded) : device.plugin.last_error();
-    const bool complete = loaded->table && failure.empty();
-    std::unique_lock lock(mutex_);
-    LibraryOnDevice& there = library->on_device[device.number];
-    if (library->removed) {
-      lock.unlock();
-      for (const HostRange& global : library->globals)
-        device.data.unmap_global(global);
-      return;
-    }
-    if (complete)
-      there.images.push_back(loaded);
-    else if (there.failure.empty())
-      there.failure = "its image could not be loaded on " + device.describe() + failure;
+    if (loaded->table)
+      images.push_back(std::move(loaded));
+    else if (failure.empty())
+      failure = "its image could not be loaded on " + device.describe() + device.plugin.last_error();
   }
+  return images;
+}
+
+// Gives the library the images that can be used, and leaves the others to be unloaded. Caller holds
+// device.preparing, so that constructors run once and before any region.
+void Registry::publish(Library& library, Device& device, Images& images, std::string failure) {
+  Images complete;
+  for (const std::shared_ptr<LoadedImage>& image : images) {
+    std::string fault = second_copy(library, *image, complete);
+    if (fault.empty())
+      fault = adopt(library, *image);
+    if (fault.empty())
+      complete.push_back(image);
+    else if (failure.empty())
+      failure = "its image could not be loaded on " + device.describe() + fault;
+  }
+  bool removed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    removed = library.removed;
+    if (!removed)
+      library.on_device[device.number] = {true, std::move(complete), std::move(failure)};
+  }
+  for (const HostRange& global : library.globals)
+    if (removed)
+      device.data.unmap_global(global);
+}
+
+// Why the image's kernels would see another variable than the host's: an image of the same library has
+// it already, and a variable has one copy on a device. The end of a message, or "".
+std::string Registry::second_copy(const Library& library, const LoadedImage& image, const Images& others) {
+  const std::vector<HostEntry>& entries = library.entries->entries;
+  if (!fits(*image.table, *library.entries))
+    return {}; // adopt() says so
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_variable(entries[i]) ||
+        (entries[i].kind != EntryKind::kGlobal && entries[i].kind != EntryKind::kOwnPointer))
+      continue;
+    const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->table->EntriesBegin[i].addr; };
+    if (image.table->EntriesBegin[i].addr && std::any_of(others.begin(), others.end(), has))
+      return " (another image of this library has its global variable " + std::string(name_of(entries[i])) + ")";
+  }
+  return {};
 }
 
 // Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
@@ -504,16 +671,23 @@ Resolved Registry::resolve(const void* host_address, Device& device) {
     found.kernel->by_device.resize(std::max(found.kernel->by_device.size(), number + 1));
     found.kernel->by_device[number] = loaded;
     for (const Kernel::Owner& owner : found.kernel->owners)
-      owner.library->on_device[device.number].used = true;
+      if (const auto there = owner.library->on_device.find(device.number); there != owner.library->on_device.end())
+        there->second.used = true;
   }
   return found;
 }
 
 // Caller holds the lock.
 Kernel::Loaded Registry::search(const Kernel& kernel, Device& device, std::string& reason) {
+  reason = kernel.ambiguity();
+  if (!reason.empty())
+    return {};
   bool any_image = false;
   for (const Kernel::Owner& owner : kernel.owners) {
-    const LibraryOnDevice& there = owner.library->on_device[device.number];
+    const auto at = owner.library->on_device.find(device.number);
+    if (at == owner.library->on_device.end())
+      continue;
+    const LibraryOnDevice& there = at->second;
     if (!there.failure.empty() && reason.empty())
       reason = there.failure;
     if (there.unusable)
@@ -573,9 +747,11 @@ void Registry::run_deferred(Device& device) {
 void Registry::mark_unusable(const Kernel& kernel, Device& device, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   for (const Kernel::Owner& owner : kernel.owners) {
-    LibraryOnDevice& there = owner.library->on_device[device.number];
-    there.unusable = true;
-    there.failure = reason;
+    const auto there = owner.library->on_device.find(device.number);
+    if (there == owner.library->on_device.end())
+      continue;
+    there->second.unusable = true;
+    there->second.failure = reason;
     for (auto& [address, other] : kernels_)
       if (std::any_of(other->owners.begin(), other->owners.end(),
                       [&](const Kernel::Owner& its) { return its.library == owner.library; }))

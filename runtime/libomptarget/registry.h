@@ -39,12 +39,15 @@ struct Device {
   DataEnvironment data{memory};
 
   enum class State { kUntouched, kReady, kFailed };
-  // Held while the device is initialised and loads images. Recursive: constructors in an image may
-  // call this library.
+  // Held while the device is initialised, takes in loaded images and runs deferred work. Recursive:
+  // constructors of device variables may call this library. No image is loaded under it: the dynamic
+  // linker may be locked by a thread that waits for this.
   std::recursive_mutex preparing;
+  // Held while images are loaded, so that threads that come at once don't each load them; a thread that
+  // has waited for a while goes on without it (see Registry::load).
+  std::timed_mutex loading;
   State state = State::kUntouched;            // under `preparing`
   std::string failure;                        // under `preparing`; of kFailed
-  bool busy = false;                          // under `preparing`; loading or running deferred work
   std::size_t deferred_done = 0;              // under `preparing`
   std::atomic<bool> usable{false};            // kReady
   std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
@@ -72,6 +75,7 @@ struct LoadedImage {
 
 // What a library has on one device.
 struct LibraryOnDevice {
+  bool loaded = false; // what could be loaded is in `images`
   std::vector<std::shared_ptr<LoadedImage>> images;
   std::string failure;   // the first image that could not be loaded, or constructor that could not run
   bool unusable = false; // regions run on the host although an image is loaded
@@ -87,6 +91,7 @@ struct Library {
   };
   const void* descriptor = nullptr;
   bool permanent = false; // part of the executable: its memory outlives every use
+  HostRange object{};     // see Registration
   std::shared_ptr<const EntryTable> entries;
   std::vector<Image> images;
   std::vector<HostRange> globals;
@@ -111,6 +116,8 @@ struct Kernel {
   std::vector<Owner> owners;
   std::vector<Loaded> by_device; // what has been found so far; under the registry's lock
   std::vector<HostRange> globals() const;
+  // Why the address does not say which kernel is meant, or "".
+  std::string ambiguity() const;
 };
 
 // A kernel on a device, or why it is not there.
@@ -125,6 +132,7 @@ struct Resolved {
 struct Deferred {
   std::function<void(Device&)> run;
   const void* host_address = nullptr; // of a region; null for data
+  std::vector<HostRange> memory = {}; // that it uses: gone with the library that it is part of
 };
 
 class Registry {
@@ -167,30 +175,43 @@ private:
   struct Registration {
     const void* descriptor;
     LibraryReader read;
+    bool permanent;   // see Library
+    HostRange object; // what the executable or shared library occupies; empty: not known
   };
+  using Images = std::vector<std::shared_ptr<LoadedImage>>;
 
   Registry() = default;
   void settle();
+  void open_plugins();
+  Plugin* settle_known();
+  Plugin* uncounted(const Library& library) const;
   std::shared_ptr<Library> examine(const Registration& registration);
   bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
   Plugin* owner_of(__tgt_device_image& image);
   void number_devices(Plugin& plugin);
   void enlist(const std::shared_ptr<Library>& library);
+  bool is_loaded(const Library& library, const Device& device);
   void load(const std::shared_ptr<Library>& library, Device& device);
+  Images load_images(const Library& library, Device& device, std::string& failure);
+  void publish(Library& library, Device& device, Images& images, std::string failure);
+  static std::string second_copy(const Library& library, const LoadedImage& image, const Images& others);
   std::string adopt(const Library& library, LoadedImage& image);
   void map_globals(const Library& library, const LoadedImage& image);
   void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);
   void unmap_globals(const Library& gone, Device& device);
   std::shared_ptr<Library> unlist(const void* descriptor);
   void forget_deferred(const void* host_address);
+  void forget_deferred_within(HostRange gone);
   void run_deferred(Device& device);
   std::vector<std::shared_ptr<Library>> libraries();
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
 
   Registry* parents_ = nullptr; // of the process that forked this one; never looked into
-  std::mutex settling_;         // held while plugins are asked; never while an image is loaded
-  std::vector<std::unique_ptr<Plugin>> plugins_;
-  bool plugins_found_ = false;
+  // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
+  // is opened, no driver asked for its devices, no image loaded.
+  std::mutex settling_;
+  std::vector<std::unique_ptr<Plugin>> plugins_; // under the lock until plugins_found_
+  std::atomic<bool> plugins_found_{false};
   std::array<std::atomic<Device*>, kMostDevices> devices_{};
   std::atomic<int> device_count_{0};
 
