@@ -144,7 +144,7 @@ int omp_target_disassociate_ptr(const void* ptr, int device_num);
 #define OMPTARGET_ENTRY(name, address, bytes)                                                                          \
   static __tgt_offload_entry OMPTARGET_PASTE(omptarget_entry_, __LINE__)                                               \
       __attribute__((section("omptarget_entries"), aligned(8), used OMPTARGET_RETAIN OMPTARGET_IN_ORDER)) = {          \
-          (void*)(address), (char*)(name), (bytes)}
+          __extension__(void*)(address), (char*)(name), (bytes)}
 
 /* A kernel whose host version is the function `function`; __tgt_target takes its address. */
 #define OMPTARGET_KERNEL(function) OMPTARGET_ENTRY(#function, &(function), 0)

@@ -32,13 +32,22 @@ std::vector<std::string> split(const char* list, char separator) {
   return parts;
 }
 
+// Without the white space around it, which OpenMP allows in the values of its variables.
+std::string trimmed(const char* value) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  const std::string_view all = value ? value : "";
+  const std::size_t first = all.find_first_not_of(kBlanks);
+  return first == all.npos ? std::string() : std::string(all.substr(first, all.find_last_not_of(kBlanks) - first + 1));
+}
+
 OffloadPolicy read_policy(const Environment& read) {
   const char* value = std::getenv("OMP_TARGET_OFFLOAD");
-  if (!value || !*value || !::strcasecmp(value, "default"))
+  const std::string word = trimmed(value);
+  if (word.empty() || !::strcasecmp(word.c_str(), "default"))
     return OffloadPolicy::kDefault;
-  if (!::strcasecmp(value, "disabled"))
+  if (!::strcasecmp(word.c_str(), "disabled"))
     return OffloadPolicy::kDisabled;
-  if (!::strcasecmp(value, "mandatory"))
+  if (!::strcasecmp(word.c_str(), "mandatory"))
     return OffloadPolicy::kMandatory;
   refuse(read, "OMP_TARGET_OFFLOAD", value, "DEFAULT");
   return OffloadPolicy::kDefault;
@@ -46,11 +55,12 @@ OffloadPolicy read_policy(const Environment& read) {
 
 int read_default_device(const Environment& read) {
   const char* value = std::getenv("OMP_DEFAULT_DEVICE");
-  if (!value || !*value)
+  const std::string word = trimmed(value);
+  if (word.empty())
     return 0;
   char* end = nullptr;
   errno = 0;
-  const long number = std::strtol(value, &end, 10);
+  const long number = std::strtol(word.c_str(), &end, 10);
   if (errno == 0 && *end == '\0' && number >= 0 && number <= INT_MAX)
     return static_cast<int>(number);
   refuse(read, "OMP_DEFAULT_DEVICE", value, "0");
