@@ -22,6 +22,8 @@ typedef struct tgt_target_table {
 } tgt_target_table;
 
 /* Required. is_valid_binary runs with registration held up: it looks at the bytes and loads nothing.
+ * number_of_devices and load_binary run without a lock of the core's, so threads that come first at
+ * once may each call them; one answer counts, and the other images are unloaded.
  * The bytes of an image are there during is_valid_binary and load_binary only, the image record and
  * the entry table that it names until unload_binary. */
 int32_t __tgt_rtl_number_of_devices(void);
