@@ -46,6 +46,10 @@ int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_p
  * recognised as those of a device that shares the host's memory. */
 int32_t __tgt_rtl_shares_host_memory(int32_t device_id);
 
+/* Non-zero when the host can use the addresses that data_alloc returns. Fallback: it cannot, and the
+ * program gets no memory that is for both. */
+int32_t __tgt_rtl_memory_is_addressable(int32_t device_id);
+
 /* Release what load_binary made for this image. Fallback: nothing, the image stays loaded. */
 int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image);
 

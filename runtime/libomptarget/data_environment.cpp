@@ -67,6 +67,11 @@ std::ptrdiff_t padding_of(HostRange hull) {
   return static_cast<std::ptrdiff_t>(hull.begin % kMost);
 }
 
+// A row that only asks where its object is.
+bool is_question(const Row& row) {
+  return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
+}
+
 // A row that only reserves the hull of a partly mapped struct: the rows that follow, without a count
 // of their own, say which parts of it the program maps.
 bool is_hull(Rows rows, std::size_t index) {
@@ -75,7 +80,8 @@ bool is_hull(Rows rows, std::size_t index) {
     return false;
   const HostRange hull = range_of(row);
   return std::any_of(rows.begin(), rows.end(), [&](const Row& part) {
-    return part.maps() && !part.has(kCounts) && hull.contains(part.has(kPointer) ? cell_of(part) : range_of(part));
+    return part.maps() && !part.has(kCounts) && !is_question(part) &&
+           hull.contains(part.has(kPointer) ? cell_of(part) : range_of(part));
   });
 }
 
@@ -86,7 +92,7 @@ bool is_tight(Rows rows, std::size_t index) {
   HostRange parts{hull.end, hull.begin};
   for (const Row& part : rows) {
     const HostRange range = part.has(kPointer) ? cell_of(part) : range_of(part);
-    if (!part.maps() || part.has(kCounts) || !hull.contains(range))
+    if (!part.maps() || part.has(kCounts) || is_question(part) || !hull.contains(range))
       continue;
     parts.begin = std::min(parts.begin, range.begin);
     parts.end = std::max(parts.end, range.end);
@@ -189,6 +195,8 @@ void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const voi
     const HostRange wanted = row.has(kPointer) ? cell_of(row) : range_of(row);
     if (wanted.size() > 0)
       place = find_for(row, wanted, lock);
+    else if (row.has(kSection))
+      place = look_up_empty(row, lock);
     if (!place && !shares_host_memory() && wanted.size() > 0 && !row.has(kImplicit))
       say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
           wanted.address(), static_cast<long long>(wanted.size()));
@@ -217,7 +225,7 @@ void DataEnvironment::bind_attached(const Row& row, Binding& binding, const void
 void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound) {
   const Row& row = rows[index];
   const Binding& binding = bound[index];
-  if (!binding.object || row.size == 0)
+  if (!binding.object || row.size == 0 || is_question(row))
     return;
   Mapping& object = *binding.object;
   const bool first_use =
@@ -244,7 +252,7 @@ std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) 
       if (rows[i].maps()) {
         bind_uncounted(rows[i], bound[i], &bound, lock);
         note_parts(rows, i, bound);
-      } else if (rows[i].has(kAttach) && !rows[i].has(kPrivate)) {
+      } else if (rows[i].has(kAttach)) {
         bind_attached(rows[i], bound[i], &bound, lock);
       }
       for (const Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
@@ -439,6 +447,12 @@ void* DataEnvironment::argument(const Row& row, const Binding& binding) const {
     return shares_host_memory() || row.has(kHostIfAbsent) ? row.base : nullptr;
   const void* named = row.has(kPointer) || (row.size == 0 && !row.has(kSection)) ? row.base : row.begin;
   return device_base(object->at(reinterpret_cast<std::uintptr_t>(named)), named, row.base);
+}
+
+void* DataEnvironment::pointee(const Row& row, const Binding& binding) const {
+  if (!binding.object || !binding.object->device)
+    return nullptr;
+  return device_base(binding.object->at(reinterpret_cast<std::uintptr_t>(row.begin)), row.begin, pointer_value(row));
 }
 
 // ---- end ----
@@ -775,6 +789,20 @@ bool DataEnvironment::disassociate(const void* host) {
   set_host_current(*found, false);
   table_.erase(*found);
   return true;
+}
+
+void* DataEnvironment::device_address(const void* host) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Mapping> found = table_.find(host);
+  if (found && found->device && found->state != Mapping::State::kLeaving)
+    return found->at(reinterpret_cast<std::uintptr_t>(host));
+  return shares_host_memory() ? const_cast<void*>(host) : nullptr;
+}
+
+std::vector<std::shared_ptr<const Mapping>> DataEnvironment::objects() {
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::shared_ptr<Mapping>> all = table_.overlapping({0, UINTPTR_MAX});
+  return {all.begin(), all.end()};
 }
 
 bool DataEnvironment::is_present(const void* host) {

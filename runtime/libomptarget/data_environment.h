@@ -60,6 +60,9 @@ public:
   // The kernel's argument for a kArgument row that is not private.
   void* argument(const Row& row, const Binding& binding) const;
 
+  // What a device's copy of the pointer of a kAttach row holds; null: the pointee is not present.
+  void* pointee(const Row& row, const Binding& binding) const;
+
   // Some object is newer on the host than here.
   bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
   // A region is about to run: the device gets what the host computed in a region that fell back.
@@ -80,6 +83,10 @@ public:
   bool associate(HostRange host, void* device);
   bool disassociate(const void* host);
   bool is_present(const void* host);
+  // Where the device has what is at `host`, or null.
+  void* device_address(const void* host);
+  // What is mapped now, by address.
+  std::vector<std::shared_ptr<const Mapping>> objects();
 
 private:
   using Lock = std::unique_lock<std::mutex>;

@@ -47,6 +47,10 @@ void DeviceMemory::release(void* device, const void* host, std::int64_t size, co
         static_cast<long long>(size), plugin_.last_error().c_str());
 }
 
+bool DeviceMemory::is_addressable() const {
+  return inactive_ || (plugin_.call().memory_is_addressable && plugin_.call().memory_is_addressable(rtl_id_) != 0);
+}
+
 bool DeviceMemory::shares_host_memory() {
   const bool says_so = plugin_.call().shares_host_memory && plugin_.call().shares_host_memory(rtl_id_) != 0;
   if (plugin_.call().shares_host_memory && !says_so)

@@ -31,6 +31,8 @@ public:
   // back, which data functions that do nothing do not move (device-rtl-interface.tex, last
   // paragraph). To be asked before the device is used.
   bool shares_host_memory();
+  // Whether the host can use the addresses that allocate() returns.
+  bool is_addressable() const;
   std::string last_error() const { return plugin_.last_error(); }
 
 private:

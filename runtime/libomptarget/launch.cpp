@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 namespace omptool {
@@ -25,6 +26,22 @@ public:
   }
   PrivateCopies(const PrivateCopies&) = delete;
   PrivateCopies& operator=(const PrivateCopies&) = delete;
+
+  // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
+  bool attach(const void* cell, void* value) {
+    for (const Copy& copy : copies_) {
+      const std::uintptr_t offset =
+          reinterpret_cast<std::uintptr_t>(cell) - reinterpret_cast<std::uintptr_t>(copy.host);
+      if (!copy.device || offset > static_cast<std::uintptr_t>(copy.size) ||
+          static_cast<std::uintptr_t>(copy.size) - offset < sizeof value)
+        continue;
+      if (copy.on_host)
+        std::memcpy(copy.device + offset, &value, sizeof value);
+      else if (!device_.memory.submit(copy.device + offset, &value, sizeof value))
+        return false;
+    }
+    return true;
+  }
 
   // The argument for the row: the device address of its base. False: the device could not provide it.
   bool make(std::size_t index, const Row& row, void*& argument) {
@@ -81,6 +98,10 @@ std::string collect(Device& device, const Resolved& kernel, Rows rows, Bindings&
     else if (!copies.make(i, row, argument))
       return "the device has no private copy of the object at " + describe(row) + device.memory.last_error();
   }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].has(kAttach))
+      if (void* value = device.data.pointee(rows[i], bound[i]); value && !copies.attach(rows[i].base, value))
+        return "the device did not take a pointer to the object at " + describe(rows[i]) + device.memory.last_error();
   return {};
 }
 

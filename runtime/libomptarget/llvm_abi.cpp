@@ -1,55 +1,25 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of programs compiled by clang, version VERS1.0. This version of omptool does not offload
-// their regions: each call succeeds in the way that makes the program run its host versions, on the
-// right data (decision 1: plain C code of the same program may have put it on a device), and one line
-// says so. LLVM's records are not looked at.
+// The calls of programs compiled by clang 14 to 22, version VERS1.0: registration, regions, data. Each
+// is a translation into offload.h. Work that clang marks nowait runs before the call returns; libomp
+// has put it on a thread of its own and has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
-#include "environment.h"
 #include "exports.h"
+#include "llvm_descriptor.h"
+#include "llvm_rows.h"
 #include "offload.h"
 
-#include <atomic>
 #include <cstdint>
 
-namespace omptool {
+namespace omptool::llvm {
 namespace {
 
-std::atomic<bool> told{false};
-
-void not_offloaded() noexcept {
-  switch (environment().policy) {
-  case OffloadPolicy::kDisabled:
-    return;
-  case OffloadPolicy::kMandatory:
-    die("a region of LLVM's ABI cannot run on a device: this version does not offload them, and OMP_TARGET_OFFLOAD is "
-        "MANDATORY");
-  case OffloadPolicy::kDefault:
-    if (!told.exchange(true))
-      say("regions of LLVM's ABI are not offloaded by this version: they run on the host");
-  }
-}
-
 constexpr std::int32_t kOnHost = -1;
+constexpr std::int64_t kDefaultDevice = -1;
+constexpr std::uint32_t kNewestVersion = 3; // of the kernel arguments
 
-constexpr struct {
-  std::int64_t type;
-  std::uint32_t flags;
-} kTranslation[] = {
-    {0x1, kTo}, {0x2, kFrom}, {0x4, kAlways}, {0x10, kPointer}, {0x80, kPrivate}, {0x100, kValue},
-};
-constexpr std::int64_t kNonContiguous = 0x100000000000; // the row's begin is a list of dimensions
-
-struct Arrays {
-  std::uint32_t count;
-  void** base;
-  void** begin;
-  std::int64_t* size;
-  std::int64_t* type;
-};
-
-// How every version of LLVM's kernel arguments begins.
+// How every version of LLVM's kernel arguments begins; the first ends soon after.
 struct KernelArguments {
   std::uint32_t version;
   std::uint32_t count;
@@ -57,101 +27,194 @@ struct KernelArguments {
   void** begin;
   std::int64_t* size;
   std::int64_t* type;
+  void** names;
+  void** mappers;
 };
 
-// Hands `action` the rows of which `wanted` holds.
-template <typename Wanted>
-void with_rows(std::int64_t device_id, const Arrays& arrays, void (*action)(std::int64_t, Rows), const Wanted& wanted) {
-  PerRow<Row> rows(arrays.count);
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < arrays.count; ++i) {
-    Row row{arrays.base[i], arrays.begin[i], arrays.size[i], 0, nullptr};
-    for (const auto& bit : kTranslation)
-      if (arrays.type[i] & bit.type)
-        row.flags |= bit.flags;
-    if (row.size >= 0 && row.maps() && !(arrays.type[i] & kNonContiguous) && wanted(row))
-      rows[count++] = row;
-  }
-  if (count)
-    action(device_id, Rows(rows.data(), count));
+// A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
+// when every region runs on the host.
+void check_device(std::int64_t number) {
+  const int count = number_of_devices();
+  if (count > 0 && (number < kDefaultDevice || number > count))
+    die("device number '%lld' out of range, only %d devices available", static_cast<long long>(number), count);
 }
 
-std::int32_t on_region(const char* call, std::int64_t device_id, const Arrays& arrays) {
+void on_data(const char* call, std::int64_t device, const Arrays& arrays, Construct construct,
+             void (*action)(std::int64_t, Rows)) {
   guarded(call, [&] {
-    not_offloaded();
-    with_rows(device_id, arrays, before_host_version, [](const Row&) { return true; });
+    check_device(device);
+    RowList rows;
+    if (const std::string fault = add_rows(arrays, construct, 0, rows); !fault.empty())
+      say("%s: %s; the call is ignored", call, fault.c_str());
+    else
+      action(device, rows);
   });
-  return kOnHost;
 }
 
-// Nothing is mapped for LLVM's constructs; what somebody else has mapped is copied as they say.
-void on_data(const char* call, std::int64_t device_id, const Arrays& arrays, std::uint32_t flags) {
-  guarded(call, [&] {
-    not_offloaded();
-    with_rows(device_id, arrays, data_update, [&](const Row& row) { return row.has(flags); });
+// `rows` holds what precedes the arguments that the arrays describe.
+std::int32_t on_region(const char* call, std::int64_t device, const void* region, const Arrays& arrays,
+                       std::uint32_t extra, RowList& rows) {
+  check_device(device);
+  if (const std::string fault = add_rows(arrays, Construct::kRegion, extra, rows); !fault.empty())
+    return refuse_region(device, region, {}, (std::string(call) + ": " + fault).c_str());
+  return run_region(device, region, rows, {});
+}
+
+// Clang 14 and before: no environment, and null for what is absent.
+std::int32_t on_old_region(const char* call, std::int64_t device, const void* region, const Arrays& arrays) {
+  return guarded(call, [&] {
+    RowList rows;
+    return on_region(call, device, region, arrays, 0, rows);
+  });
+}
+
+// The launch environment is the first argument of kernels since clang 18. Clang 18 says version 2, as
+// 16 and 17 do, but only they wrap their images. The kernels of a CPU never look at it.
+void add_environment(std::uint32_t version, RowList& rows) {
+  void* const nobody = reinterpret_cast<void*>(~std::uintptr_t{0});
+  if (version >= 2)
+    rows.add({nobody, nullptr, 0, kValue | kArgument | (version == 2 ? kIfEnvironment : 0U), nullptr});
+}
+
+std::int32_t on_kernel(const char* call, std::int64_t device, const void* region, const KernelArguments* arguments) {
+  return guarded(call, [&] {
+    if (!arguments)
+      return refuse_region(device, region, {}, "its call has no kernel arguments");
+    const KernelArguments& all = *arguments;
+    if (all.version == 0 || all.version > kNewestVersion) {
+      const std::string reason = "kernel arguments of version " + std::to_string(all.version) + " are unknown";
+      return refuse_region(device, region, {}, reason.c_str());
+    }
+    RowList rows;
+    add_environment(all.version, rows);
+    // LLVM 16 began to pass the host's address for what is absent.
+    const std::uint32_t extra = all.version >= 2 ? kHostIfAbsent : 0U;
+    return on_region(call, device, region, {all.count, all.base, all.begin, all.size, all.type, all.mappers}, extra,
+                     rows);
   });
 }
 
 } // namespace
-} // namespace omptool
+} // namespace omptool::llvm
+
+using omptool::llvm::Construct;
 
 extern "C" {
 
-// Arguments that are not looked at are left out at the end; the C calling convention lets callers
-// pass them all the same.
-OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc*) {}
-OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc*) {}
-OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t) {}
+OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
+  omptool::guarded(__func__, [&] {
+    if (descriptor)
+      omptool::Registry::obtain().add(descriptor, omptool::llvm::read_library);
+  });
+}
+
+OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
+  omptool::guarded(__func__, [&] {
+    if (omptool::Registry* registry = omptool::Registry::current(); registry && descriptor)
+      registry->remove(descriptor);
+  });
+}
+
+OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {
+  omptool::guarded(__func__, [&] { omptool::llvm::require(mask); });
+}
+
+// Devices are initialised when they are first used, and never given up.
 OMPTOOL_EXPORT void __tgt_rtl_init() {}
 OMPTOOL_EXPORT void __tgt_rtl_deinit() {}
+OMPTOOL_EXPORT void __tgt_init_all_rtls() {}
 
-OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(void*, std::int64_t device, std::int32_t, std::int32_t, void*,
-                                                const omptool::KernelArguments* arguments) {
-  const omptool::KernelArguments all = arguments ? *arguments : omptool::KernelArguments{};
-  return omptool::on_region(__func__, device, {all.count, all.base, all.begin, all.size, all.type});
+// ---- regions ----
+
+// Arguments that nothing needs are left out at the end of parameter lists; the C calling convention
+// lets callers pass them all the same. Dependences are among them: clang 14 to 18 leave them undefined.
+
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(void*, std::int64_t device, std::int32_t, std::int32_t, void* region,
+                                                const omptool::llvm::KernelArguments* arguments) {
+  return omptool::llvm::on_kernel(__func__, device, region, arguments);
+}
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(void*, std::int64_t device, std::int32_t, std::int32_t,
+                                                       void* region, const omptool::llvm::KernelArguments* arguments) {
+  return omptool::llvm::on_kernel(__func__, device, region, arguments);
 }
 
-// The data calls of clang 11 and later, deferred or not; the names of the interface document without
-// the source location in front.
-#define OMPTOOL_LLVM_DATA(function, flags)                                                                             \
-  OMPTOOL_EXPORT void function(void*, std::int64_t device, std::uint32_t count, void** base, void** begin,             \
-                               std::int64_t* size, std::int64_t* type) {                                               \
-    omptool::on_data(__func__, device, {count, base, begin, size, type}, flags);                                       \
+#define OMPTOOL_LLVM_REGION(function)                                                                                  \
+  OMPTOOL_EXPORT std::int32_t function(void*, std::int64_t device, void* region, std::uint32_t count, void** base,     \
+                                       void** begin, std::int64_t* size, std::int64_t* type, void**, void** mappers) { \
+    return omptool::llvm::on_old_region(__func__, device, region, {count, base, begin, size, type, mappers});          \
   }
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, omptool::kTo | omptool::kAlways)
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, omptool::kTo | omptool::kAlways)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, omptool::kFrom | omptool::kAlways)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, omptool::kFrom | omptool::kAlways)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, 0)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, 0)
+OMPTOOL_LLVM_REGION(__tgt_target_mapper)
+OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_mapper)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
+#undef OMPTOOL_LLVM_REGION
+
+// Before clang 12: no source location, no names, no mappers.
+#define OMPTOOL_LLVM_OLD_REGION(function, name)                                                                        \
+  OMPTOOL_EXPORT std::int32_t function(std::int64_t device, void* region, std::uint32_t count, void** base,            \
+                                       void** begin, std::int64_t* size, std::int64_t* type) {                         \
+    return omptool::llvm::on_old_region(name, device, region, {count, base, begin, size, type, nullptr});              \
+  }
+OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target")
+OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams")
+OMPTOOL_LLVM_OLD_REGION(__tgt_target_nowait, __func__)
+OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__)
+#undef OMPTOOL_LLVM_OLD_REGION
+
+// The device image itself shares out iterations; their number is of no use here.
+OMPTOOL_EXPORT void __kmpc_push_target_tripcount(std::int64_t, std::uint64_t) {}
+OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std::uint64_t) {}
+
+// ---- data ----
+
+#define OMPTOOL_LLVM_DATA(function, construct, action)                                                                 \
+  OMPTOOL_EXPORT void function(void*, std::int64_t device, std::uint32_t count, void** base, void** begin,             \
+                               std::int64_t* size, std::int64_t* type, void**, void** mappers) {                       \
+    omptool::llvm::on_data(__func__, device, {count, base, begin, size, type, mappers}, construct, action);            \
+  }
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, omptool::data_begin)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, omptool::data_begin)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Construct::kEnd, omptool::data_end)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Construct::kEnd, omptool::data_end)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Construct::kUpdate, omptool::data_update)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, omptool::data_update)
 #undef OMPTOOL_LLVM_DATA
 
-OMPTOOL_EXPORT std::int32_t llvm_target(std::int64_t device, void*, std::uint32_t count, void** base, void** begin,
-                                        std::int64_t* size, std::int64_t* type) {
-  return omptool::on_region("__tgt_target", device, {count, base, begin, size, type});
-}
-OMPTOOL_EXPORT std::int32_t llvm_target_teams(std::int64_t device, void*, std::uint32_t count, void** base,
-                                              void** begin, std::int64_t* size, std::int64_t* type) {
-  return omptool::on_region("__tgt_target_teams", device, {count, base, begin, size, type});
-}
-OMPTOOL_EXPORT void llvm_target_data_begin(std::int64_t device, std::uint32_t count, void** base, void** begin,
-                                           std::int64_t* size, std::int64_t* type) {
-  omptool::on_data("__tgt_target_data_begin", device, {count, base, begin, size, type},
-                   omptool::kTo | omptool::kAlways);
-}
-OMPTOOL_EXPORT void llvm_target_data_end(std::int64_t device, std::uint32_t count, void** base, void** begin,
-                                         std::int64_t* size, std::int64_t* type) {
-  omptool::on_data("__tgt_target_data_end", device, {count, base, begin, size, type},
-                   omptool::kFrom | omptool::kAlways);
-}
-OMPTOOL_EXPORT void llvm_target_data_update(std::int64_t device, std::uint32_t count, void** base, void** begin,
-                                            std::int64_t* size, std::int64_t* type) {
-  omptool::on_data("__tgt_target_data_update", device, {count, base, begin, size, type}, 0);
-}
+#define OMPTOOL_LLVM_OLD_DATA(function, name, construct, action)                                                       \
+  OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
+                               std::int64_t* size, std::int64_t* type) {                                               \
+    omptool::llvm::on_data(name, device, {count, base, begin, size, type, nullptr}, construct, action);                \
+  }
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin, omptool::data_begin)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd, omptool::data_end)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_update, "__tgt_target_data_update", Construct::kUpdate, omptool::data_update)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_begin_nowait, __func__, Construct::kBegin, omptool::data_begin)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_end_nowait, __func__, Construct::kEnd, omptool::data_end)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_update_nowait, __func__, Construct::kUpdate, omptool::data_update)
+#undef OMPTOOL_LLVM_OLD_DATA
 
 OMPTOOL_EXPORT_AS(llvm_target, "__tgt_target@VERS1.0");
 OMPTOOL_EXPORT_AS(llvm_target_teams, "__tgt_target_teams@VERS1.0");
 OMPTOOL_EXPORT_AS(llvm_target_data_begin, "__tgt_target_data_begin@VERS1.0");
 OMPTOOL_EXPORT_AS(llvm_target_data_end, "__tgt_target_data_end@VERS1.0");
 OMPTOOL_EXPORT_AS(llvm_target_data_update, "__tgt_target_data_update@VERS1.0");
+
+// ---- user-defined mappers ----
+
+OMPTOOL_EXPORT std::int64_t __tgt_mapper_num_components(void* handle) {
+  return static_cast<std::int64_t>(static_cast<omptool::llvm::Components*>(handle)->size());
+}
+
+OMPTOOL_EXPORT void __tgt_push_mapper_component(void* handle, void* base, void* begin, std::int64_t size,
+                                                std::int64_t type, void*) {
+  omptool::guarded(__func__,
+                   [&] { static_cast<omptool::llvm::Components*>(handle)->push_back({base, begin, size, type}); });
+}
+
+// A task that waits for a region asks whether it is done: regions are, when their call returns.
+OMPTOOL_EXPORT void __tgt_target_nowait_query(void** handle) {
+  if (handle)
+    *handle = nullptr;
+}
+OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
 }

@@ -28,6 +28,7 @@ struct PluginFunctions {
   decltype(&__tgt_rtl_run_target_team_region) run_target_team_region = nullptr;
   // Optional.
   decltype(&__tgt_rtl_shares_host_memory) shares_host_memory = nullptr;
+  decltype(&__tgt_rtl_memory_is_addressable) memory_is_addressable = nullptr;
   decltype(&__tgt_rtl_unload_binary) unload_binary = nullptr;
   decltype(&__tgt_rtl_last_error) last_error = nullptr;
 };

@@ -35,6 +35,7 @@ struct Device {
   const int number;
   Plugin& plugin;
   const std::int32_t rtl_id;
+  const std::string uid = plugin.name() + "-" + std::to_string(rtl_id); // no other device has it
   DeviceMemory memory{plugin, rtl_id};
   DataEnvironment data{memory};
 

@@ -1,0 +1,295 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The routines of OpenMP 5 and of LLVM that programs find in libomptarget. Asynchronous ones wait for
+// what they depend on and have done their work when they return. No device has interop objects.
+#define OMPTARGET_NO_SYMVER
+#include "omptarget.h"
+
+#include "exports.h"
+#include "libomp.h"
+#include "offload.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace omptool {
+namespace {
+
+constexpr int kFailed = -1;
+
+bool is_host(int number) {
+  return number == number_of_devices();
+}
+
+bool fill(Device& device, std::byte* target, int value, std::size_t size) {
+  std::array<unsigned char, 4096> pattern;
+  pattern.fill(static_cast<unsigned char>(value));
+  device.data.note_activity();
+  for (std::size_t done = 0; done < size;) {
+    const std::size_t piece = std::min(size - done, pattern.size());
+    if (!device.memory.submit(target + done, pattern.data(), static_cast<std::int64_t>(piece)))
+      return false;
+    done += piece;
+  }
+  return true;
+}
+
+void* set_memory(void* target, int value, std::size_t size, int number) {
+  if (!target || size == 0)
+    return target;
+  if (is_host(number))
+    return std::memset(target, value, size);
+  Device* device = usable_device(number);
+  return device && fill(*device, static_cast<std::byte*>(target), value, size) ? target : nullptr;
+}
+
+// Device memory that the host can use at the same address, where there is any.
+void* allocate_for_both(std::size_t size, int number) {
+  if (is_host(number))
+    return std::malloc(size);
+  Device* device = usable_device(number);
+  return device && device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
+}
+
+void print_objects(Device& device) {
+  const auto objects = device.data.objects();
+  if (objects.empty()) {
+    std::printf("omptarget device %d info: OpenMP Host-Device pointer mappings table empty\n", device.number);
+    return;
+  }
+  std::printf("omptarget device %d info: OpenMP Host-Device pointer mappings table:\n", device.number);
+  std::printf("omptarget device %d info: %-18s %-18s %s %s %s %s\n", device.number, "Host Ptr", "Target Ptr",
+              "Size (B)", "DynRefCount", "HoldRefCount", "Declaration");
+  for (const auto& object : objects) {
+    const std::string count = object->infinite ? "INF" : std::to_string(object->references);
+    std::printf("omptarget device %d info: 0x%016lx 0x%016lx %-8lld %-11s %-12lld %s\n", device.number,
+                object->host.begin, reinterpret_cast<unsigned long>(object->device),
+                static_cast<long long>(object->host.size()), count.c_str(), static_cast<long long>(object->holds),
+                object->name.empty() ? "unknown" : object->name.c_str());
+  }
+}
+
+constexpr int kFirstProperty = -9; // they count down from -1
+constexpr int kEmpty = -1, kOutOfRange = -2;
+
+// The answer to any question about an interop object: there is none.
+void answer(int property, int* code) {
+  if (code)
+    *code = property < kFirstProperty || property >= 0 ? kOutOfRange : kEmpty;
+}
+
+} // namespace
+} // namespace omptool
+
+extern "C" {
+
+// ---- where things are ----
+
+OMPTOOL_EXPORT int omp_get_device_num(void) {
+  return omp_get_num_devices(); // this function is the host's
+}
+
+OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
+  return omptool::guarded(__func__, [&]() -> void* {
+    if (!host)
+      return nullptr;
+    if (omptool::is_host(number))
+      return const_cast<void*>(host);
+    omptool::Device* device = omptool::prepared_device(number);
+    return device ? device->data.device_address(host) : nullptr;
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_is_accessible(const void* address, size_t size, int number) {
+  return omptool::guarded(__func__, [&]() -> int {
+    if (!address || size == 0)
+      return 0;
+    if (omptool::is_host(number))
+      return 1;
+    omptool::Device* device = omptool::prepared_device(number);
+    return device && device->data.shares_host_memory();
+  });
+}
+
+OMPTOOL_EXPORT const char* omp_get_uid_from_device(int number) {
+  return omptool::guarded(__func__, [&]() -> const char* {
+    if (omptool::is_host(number))
+      return "HOST";
+    omptool::Device* device = omptool::usable_device(number);
+    return device ? device->uid.c_str() : nullptr;
+  });
+}
+
+OMPTOOL_EXPORT int omp_get_device_from_uid(const char* uid) {
+  return omptool::guarded(__func__, [&]() -> int {
+    constexpr int kInvalidDevice = -2;
+    const int count = omptool::number_of_devices();
+    if (uid && !std::strcmp(uid, "HOST"))
+      return count;
+    for (int number = 0; uid && number < count; ++number)
+      if (omptool::Registry::current()->device(number)->uid == uid)
+        return number;
+    return kInvalidDevice;
+  });
+}
+
+OMPTOOL_EXPORT void ompx_dump_mapping_tables(void) {
+  omptool::guarded(__func__, [] {
+    for (int number = 0; number < omptool::number_of_devices(); ++number)
+      omptool::print_objects(*omptool::Registry::current()->device(number));
+    std::fflush(stdout);
+  });
+}
+
+OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
+  return omptool::guarded(__func__, [&]() -> int {
+    if (number < 0 || number >= omptool::number_of_devices())
+      return 0;
+    const omptool::Device& device = *omptool::Registry::current()->device(static_cast<int>(number));
+    std::printf("%s: uid %s, plugin %s\n", device.describe().c_str(), device.uid.c_str(), device.plugin.path().c_str());
+    std::fflush(stdout);
+    return 1;
+  });
+}
+
+OMPTOOL_EXPORT void __tgt_set_info_flag(std::uint32_t flags) {
+  static std::atomic<bool> told{false};
+  if (flags && !told.exchange(true))
+    omptool::say("__tgt_set_info_flag: this version has no LIBOMPTARGET_INFO messages");
+}
+
+// ---- memory ----
+
+OMPTOOL_EXPORT void* omp_target_memset(void* target, int value, size_t size, int number) {
+  return omptool::guarded(__func__, [&] { return omptool::set_memory(target, value, size, number); });
+}
+
+OMPTOOL_EXPORT void* omp_target_memset_async(void* target, int value, size_t size, int number, int count,
+                                             void** dependences) {
+  return omptool::guarded(__func__, [&] {
+    omptool::wait_for(count, dependences);
+    return omptool::set_memory(target, value, size, number);
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_memcpy_async(void* target, const void* source, size_t size, size_t target_offset,
+                                           size_t source_offset, int to, int from, int count, void** dependences) {
+  return omptool::guarded(__func__, [&] {
+    omptool::wait_for(count, dependences);
+    return omp_target_memcpy(target, source, size, target_offset, source_offset, to, from);
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_memcpy_rect_async(void* target, const void* source, size_t element, int dimensions,
+                                                const size_t* volume, const size_t* target_offsets,
+                                                const size_t* source_offsets, const size_t* target_dimensions,
+                                                const size_t* source_dimensions, int to, int from, int count,
+                                                void** dependences) {
+  return omptool::guarded(__func__, [&] {
+    omptool::wait_for(count, dependences);
+    return omp_target_memcpy_rect(target, source, element, dimensions, volume, target_offsets, source_offsets,
+                                  target_dimensions, source_dimensions, to, from);
+  });
+}
+
+OMPTOOL_EXPORT void* llvm_omp_target_alloc_device(size_t size, int number) {
+  return omp_target_alloc(size, number);
+}
+OMPTOOL_EXPORT void* llvm_omp_target_alloc_host(size_t size, int number) {
+  return omptool::guarded(__func__, [&] { return omptool::allocate_for_both(size, number); });
+}
+OMPTOOL_EXPORT void* llvm_omp_target_alloc_shared(size_t size, int number) {
+  return omptool::guarded(__func__, [&] { return omptool::allocate_for_both(size, number); });
+}
+OMPTOOL_EXPORT void llvm_omp_target_free_device(void* memory, int number) {
+  omp_target_free(memory, number);
+}
+OMPTOOL_EXPORT void llvm_omp_target_free_host(void* memory, int number) {
+  omp_target_free(memory, number);
+}
+OMPTOOL_EXPORT void llvm_omp_target_free_shared(void* memory, int number) {
+  omp_target_free(memory, number);
+}
+
+// Copies need no locked memory.
+OMPTOOL_EXPORT void* llvm_omp_target_lock_mem(void* memory, size_t, int) {
+  return memory;
+}
+OMPTOOL_EXPORT void llvm_omp_target_unlock_mem(void*, int) {}
+
+// Memory of a team: the host has none.
+OMPTOOL_EXPORT void* llvm_omp_target_dynamic_shared_alloc(void) {
+  return nullptr;
+}
+OMPTOOL_EXPORT void* llvm_omp_get_dynamic_shared(void) {
+  return nullptr;
+}
+
+// ---- interop ----
+
+OMPTOOL_EXPORT void __tgt_interop_init(void*, std::int32_t, void** interop, std::int32_t, std::int32_t,
+                                       std::int32_t count, void* dependences, std::int32_t) {
+  omptool::wait_for_infos(count, dependences);
+  if (interop)
+    *interop = nullptr;
+}
+OMPTOOL_EXPORT void __tgt_interop_use(void*, std::int32_t, void**, std::int32_t, std::int32_t count, void* dependences,
+                                      std::int32_t) {
+  omptool::wait_for_infos(count, dependences);
+}
+OMPTOOL_EXPORT void __tgt_interop_destroy(void*, std::int32_t, void** interop, std::int32_t, std::int32_t count,
+                                          void* dependences, std::int32_t) {
+  omptool::wait_for_infos(count, dependences);
+  if (interop)
+    *interop = nullptr;
+}
+OMPTOOL_EXPORT void* __tgt_interop_get(void*, std::int32_t, std::int64_t, std::int32_t, void*, void*, void*) {
+  return nullptr;
+}
+OMPTOOL_EXPORT int __tgt_interop_use60(void*, void* interop, void*, void*) {
+  return interop ? omptool::kFailed : 0;
+}
+OMPTOOL_EXPORT int __tgt_interop_release(void*, void* interop, void*, void*) {
+  return interop ? omptool::kFailed : 0;
+}
+OMPTOOL_EXPORT int ompx_interop_add_completion_callback(void*, void (*)(void*, void*), void*) {
+  return omptool::kFailed;
+}
+OMPTOOL_EXPORT std::intptr_t omp_get_interop_int(const void*, int property, int* code) {
+  omptool::answer(property, code);
+  return 0;
+}
+OMPTOOL_EXPORT void* omp_get_interop_ptr(const void*, int property, int* code) {
+  omptool::answer(property, code);
+  return nullptr;
+}
+OMPTOOL_EXPORT const char* omp_get_interop_str(const void*, int property, int* code) {
+  omptool::answer(property, code);
+  return nullptr;
+}
+OMPTOOL_EXPORT const char* omp_get_interop_name(const void*, int) {
+  return nullptr;
+}
+OMPTOOL_EXPORT const char* omp_get_interop_type_desc(const void*, int) {
+  return nullptr;
+}
+
+// ---- record and replay ----
+
+OMPTOOL_EXPORT int __tgt_target_kernel_replay(void*, std::int64_t, void*, void*, std::int64_t, void**, std::ptrdiff_t*,
+                                              std::int32_t, std::int32_t, std::int32_t, std::uint64_t) {
+  omptool::say("__tgt_target_kernel_replay: this runtime does not replay kernels");
+  return omptool::kFailed;
+}
+OMPTOOL_EXPORT int __tgt_activate_record_replay(std::int64_t, std::uint64_t, void*, bool, bool, std::uint64_t*) {
+  omptool::say("__tgt_activate_record_replay: this runtime does not record kernels");
+  return omptool::kFailed;
+}
+}

@@ -1,0 +1,216 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "llvm_rows.h"
+
+#include <cstdio>
+
+namespace omptool::llvm {
+namespace {
+
+enum Type : std::int64_t {
+  kTypeTo = 0x1,
+  kTypeFrom = 0x2,
+  kTypeAlways = 0x4,
+  kTypeDelete = 0x8,
+  kTypePointerAndObject = 0x10,
+  kTypeParameter = 0x20,
+  kTypeReturn = 0x40,
+  kTypePrivate = 0x80,
+  kTypeLiteral = 0x100,
+  kTypeImplicit = 0x200,
+  kTypePresent = 0x1000,
+  kTypeHold = 0x2000,
+  kTypeAttach = 0x4000,
+  kTypeNonContiguous = 0x100000000000,
+};
+constexpr std::int64_t kTypeMemberOf = static_cast<std::int64_t>(0xffffULL << 48);
+
+constexpr struct {
+  std::int64_t type;
+  std::uint32_t flags;
+} kTranslation[] = {
+    {kTypeTo, kTo},           {kTypeFrom, kFrom},         {kTypeAlways, kAlways}, {kTypeDelete, kDelete},
+    {kTypePresent, kPresent}, {kTypeImplicit, kImplicit}, {kTypeHold, kHold},
+};
+
+std::uint32_t flags_of(std::int64_t type) {
+  std::uint32_t flags = kSection;
+  for (const auto& bit : kTranslation)
+    if (type & bit.type)
+      flags |= bit.flags;
+  if (!(type & kTypeMemberOf))
+    flags |= kCounts;
+  return flags;
+}
+
+// One dimension of a section that is not contiguous, as clang writes it.
+struct Dimension {
+  std::uint64_t offset, count, stride;
+};
+
+class Translator {
+public:
+  Translator(Construct construct, std::uint32_t extra, RowList& rows)
+      : construct_(construct), extra_(extra), rows_(rows) {}
+
+  // Returns what is wrong with the element, or null.
+  const char* add(const Component& element, void** slot);
+  const char* add_mapped(const Component& element, void* mapper);
+
+private:
+  const char* add_object(const Component& element, void** slot);
+  const char* add_sections(const Component& element);
+  void add_private(const Component& element);
+  void add_question(const Component& element, void* base, void** slot);
+
+  bool is_region() const { return construct_ == Construct::kRegion; }
+  bool is_argument(std::int64_t type) const { return is_region() && (type & kTypeParameter); }
+
+  const Construct construct_;
+  const std::uint32_t extra_;
+  RowList& rows_;
+};
+
+const char* Translator::add(const Component& element, void** slot) {
+  const std::int64_t type = element.type;
+  const bool maps_in = is_region() || construct_ == Construct::kBegin;
+  if (type & kTypeLiteral) {
+    if (is_argument(type))
+      rows_.add({element.base, element.begin, 0, kValue | kArgument, nullptr});
+    else if (is_region() && (type & kTypePointerAndObject)) // what a lambda captures by reference
+      rows_.add({element.base, element.begin, sizeof(void*), kAttach | kAlways | kSection, nullptr});
+    return nullptr;
+  }
+  if (element.size < 0)
+    return "has a negative size";
+  if (type & kTypePrivate) {
+    if (is_argument(type))
+      add_private(element);
+    return nullptr;
+  }
+  if (type & kTypeAttach) {
+    if (maps_in)
+      rows_.add({element.base, element.begin, element.size, (flags_of(type) & kAlways) | kAttach | kSection, nullptr});
+    return nullptr;
+  }
+  if (type & kTypeNonContiguous)
+    return construct_ == Construct::kUpdate ? add_sections(element) : "is not contiguous, which only updates may be";
+  return add_object(element, slot);
+}
+
+void Translator::add_private(const Component& element) {
+  if (element.type & kTypeAttach) { // a private pointer to what is mapped
+    rows_.add({element.base, element.base, element.size, kPrivate | kArgument | kTo, nullptr});
+    rows_.add({element.base, element.begin, element.size, kAttach | kAlways | kSection, nullptr});
+    return;
+  }
+  const std::uint32_t to = element.type & kTypeTo ? kTo : 0U;
+  rows_.add({element.base, element.begin, element.size, kPrivate | kArgument | to, nullptr});
+}
+
+// Where the object of another row is; what the kernel or `slot` gets.
+void Translator::add_question(const Component& element, void* base, void** slot) {
+  const std::uint32_t what = slot ? kReturn : kArgument | extra_;
+  rows_.add({base, element.begin, element.size, kSection | kImplicit | what, slot});
+}
+
+const char* Translator::add_object(const Component& element, void** slot) {
+  const std::int64_t type = element.type;
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(element.begin);
+  if (element.size > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(element.size) < begin))
+    return "names memory that cannot exist";
+  std::uint32_t flags = flags_of(type);
+  const bool returns = slot && (type & kTypeReturn);
+  if (!(type & kTypePointerAndObject)) {
+    if (is_argument(type))
+      flags |= kArgument | extra_;
+    if (returns && construct_ == Construct::kBegin)
+      flags |= kReturn;
+    rows_.add({element.base, element.begin, element.size, flags, slot});
+    return nullptr;
+  }
+  if (construct_ == Construct::kUpdate || (returns && construct_ == Construct::kEnd)) {
+    // The pointer's own place is not meant; use_device_ptr has put something else there.
+    rows_.add({element.begin, element.begin, element.size, flags | kCounts, nullptr});
+    return nullptr;
+  }
+  if (!element.base)
+    return "has a pointer and no place for it";
+  void* const pointee = *static_cast<void**>(element.base);
+  rows_.add({element.base, element.begin, element.size, flags | kPointer, nullptr});
+  if (is_argument(type))
+    add_question(element, pointee, nullptr);
+  if (returns && construct_ == Construct::kBegin)
+    add_question(element, pointee, slot);
+  return nullptr;
+}
+
+// `size` counts dimensions, which `begin` points to. One row for each contiguous piece.
+const char* Translator::add_sections(const Component& element) {
+  constexpr std::int64_t kMostDimensions = 64;
+  if (element.size < 1 || element.size > kMostDimensions || !element.begin || !element.base)
+    return "has an impossible number of dimensions";
+  const auto* const all = static_cast<const Dimension*>(element.begin);
+  const std::span<const Dimension> dimensions(all, static_cast<std::size_t>(element.size));
+  std::size_t outer = dimensions.size() - 1;
+  std::uint64_t piece = dimensions[outer].count * dimensions[outer].stride;
+  std::uint64_t pieces = 1;
+  std::uint64_t first = 0;
+  for (const Dimension& dimension : dimensions) {
+    std::uint64_t extent = 0;
+    if (__builtin_mul_overflow(dimension.offset + dimension.count, dimension.stride, &extent) || extent > INT64_MAX)
+      return "names memory that cannot exist";
+    first += dimension.offset * dimension.stride;
+  }
+  for (; outer > 0 && dimensions[outer - 1].stride == piece; --outer) // dense: pieces touch
+    piece *= dimensions[outer - 1].count;
+  for (std::size_t i = 0; i < outer; ++i)
+    if (__builtin_mul_overflow(pieces, dimensions[i].count, &pieces))
+      return "names memory that cannot exist";
+  for (std::uint64_t number = 0; piece > 0 && number < pieces; ++number) {
+    std::uint64_t offset = first;
+    std::uint64_t rest = number;
+    for (std::size_t i = outer; i-- > 0; rest /= dimensions[i].count)
+      offset += rest % dimensions[i].count * dimensions[i].stride;
+    void* const at = static_cast<std::byte*>(element.base) + offset;
+    rows_.add({at, at, static_cast<std::int64_t>(piece), flags_of(element.type), nullptr});
+  }
+  return nullptr;
+}
+
+// A user-defined mapper says what the element consists of; the kernel still gets the element itself.
+const char* Translator::add_mapped(const Component& element, void* mapper) {
+  using Mapper = void (*)(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void* name);
+  Components components;
+  reinterpret_cast<Mapper>(mapper)(&components, element.base, element.begin, element.size, element.type, nullptr);
+  for (Component component : components) {
+    component.type &= ~(kTypeParameter | kTypeReturn);
+    if (const char* fault = add(component, nullptr))
+      return fault;
+  }
+  if (is_argument(element.type))
+    add_question(element, element.base, nullptr);
+  return nullptr;
+}
+
+} // namespace
+
+std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
+  if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
+    return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
+  Translator translator(construct, extra, rows);
+  for (std::size_t i = 0; i < arrays.count; ++i) {
+    const Component element{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
+    void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
+    const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
+    if (!fault)
+      continue;
+    char text[160];
+    std::snprintf(text, sizeof text, "argument %zu %s (address %p, size %lld, type 0x%llx)", i, fault, element.begin,
+                  static_cast<long long>(element.size), static_cast<unsigned long long>(element.type));
+    return text;
+  }
+  return {};
+}
+
+} // namespace omptool::llvm

@@ -1,0 +1,52 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LLVM's argument arrays as rows of the core: map-type bits, user-defined mappers, sections that are
+// not contiguous.
+#pragma once
+
+#include "row.h"
+
+#include <string>
+
+namespace omptool::llvm {
+
+// The arrays of one call. `mappers` may be null, and so may each of its elements.
+struct Arrays {
+  std::uint32_t count = 0;
+  void** base = nullptr;
+  void** begin = nullptr;
+  std::int64_t* size = nullptr;
+  std::int64_t* type = nullptr;
+  void** mappers = nullptr;
+};
+
+enum class Construct { kRegion, kBegin, kEnd, kUpdate };
+
+// The rows of a call. Most calls have few, and find room for them here.
+class RowList {
+public:
+  void add(const Row& row) { rows_.push_back(row); }
+  operator Rows() const { return {rows_.data(), rows_.size()}; }
+
+private:
+  static constexpr std::size_t kInline = 32;
+  alignas(Row) std::array<std::byte, kInline * sizeof(Row)> room_;
+  std::pmr::monotonic_buffer_resource arena_{room_.data(), room_.size()};
+  std::pmr::vector<Row> rows_{&arena_};
+};
+
+// Appends the rows of the arrays. `extra` flags go to the kernel's arguments that are mapped. Returns
+// which element is malformed, or "".
+std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows);
+
+// What a user-defined mapper pushes for one array element or section.
+struct Component {
+  void* base;
+  void* begin;
+  std::int64_t size;
+  std::int64_t type;
+};
+using Components = std::vector<Component>;
+
+} // namespace omptool::llvm

@@ -1,0 +1,23 @@
+/* What every program here uses. Exit code 0 and "ok": everything held. */
+#ifndef CHECK_H
+#define CHECK_H
+#include <omp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+#define CHECK(condition)                                                                                               \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                                   \
+      ++failures;                                                                                                      \
+    }                                                                                                                  \
+  } while (0)
+static inline int report(void) {
+  if (!failures)
+    puts("ok");
+  return failures != 0;
+}
+#endif
