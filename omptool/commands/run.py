@@ -60,12 +60,11 @@ def command(
     """
     path = _find(program)
     try:
-        library = libdir() / LIBRARY
         inspected = inspect_program(path)
-        _check_replaceable(path, inspected, library)
+        libraries = _replacements(path, inspected)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
-    environment = _environment(dict(os.environ), library, inspected)
+    environment = _environment(dict(os.environ), libraries, inspected)
     if plugins:
         environment["OMPTOOL_PLUGINS"] = ",".join(plugins)
     if device is not None:
@@ -85,25 +84,33 @@ def _find(program: str) -> Path:
     fail(f"{program}: not found", NOT_FOUND)
 
 
-def _check_replaceable(path: Path, program: Program | None, library: Path) -> None:
-    """Refuse what would quietly run on another runtime. None is a script: its children count."""
-    if any(character in str(library) for character in " \t\n:;"):
+def _replacements(path: Path, program: Program | None) -> list[Path]:
+    """The runtime, under each name that the program knows it by.
+
+    Refuses what would quietly run on another one. None is a script: its children count.
+    """
+    runtime = libdir() / LIBRARY
+    if any(character in str(runtime) for character in " \t\n:;"):
         raise PackagerError(
-            f"cannot run on {library}: the loader reads no path with that character"
+            f"cannot run on {runtime}: the loader reads no path with that character"
         )
     if program is None:
-        return
+        return [runtime]
     if program.is_static:
         raise PackagerError("is statically linked: no runtime can take the place of its own")
     if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         raise PackagerError("is setuid or setgid: the loader ignores the runtime put before it")
-    foreign = [name for name in program.offload_libraries if name != LIBRARY]
-    if foreign:
-        raise PackagerError(f"needs {foreign[0]}, which this version of the runtime cannot replace")
+    names = [runtime.with_name(name) for name in program.offload_libraries if name != LIBRARY]
+    for name in names:
+        if not name.is_file():
+            raise PackagerError(
+                f"needs {name.name}, which this version of the runtime cannot replace"
+            )
+    return [runtime, *names]
 
 
 def _environment(
-    environment: dict[str, str], library: Path, program: Program | None
+    environment: dict[str, str], libraries: list[Path], program: Program | None
 ) -> dict[str, str]:
     """Put the runtime before any other.
 
@@ -112,8 +119,8 @@ def _environment(
     """
     first = [name for name in (program.needed if program else ()) if name.startswith(FIRST)]
     for name, values in (
-        ("LD_PRELOAD", [*first, str(library)]),
-        ("LD_LIBRARY_PATH", [str(library.parent)]),
+        ("LD_PRELOAD", [*first, *map(str, libraries)]),
+        ("LD_LIBRARY_PATH", [str(libraries[0].parent)]),
     ):
         rest = environment.get(name)
         environment[name] = ":".join([*values, rest] if rest else values)

@@ -4,9 +4,14 @@
 void* llvm_omp_target_alloc_host(size_t, int);
 void* llvm_omp_target_alloc_shared(size_t, int);
 void* llvm_omp_target_alloc_device(size_t, int);
+#if __clang_major__ >= 16
 void llvm_omp_target_free_host(void*, int);
 void llvm_omp_target_free_shared(void*, int);
 void llvm_omp_target_free_device(void*, int);
+#define FREE(kind) llvm_omp_target_free_##kind
+#else
+#define FREE(kind) omp_target_free
+#endif
 
 static void devices(void) {
   CHECK(omp_get_num_devices() == 1);
@@ -44,16 +49,16 @@ static void for_both(void) {
 #pragma omp target is_device_ptr(memory)
   memory[0] += 1;
   CHECK(memory[0] == 2);
-  llvm_omp_target_free_host(memory, 0);
+  FREE(host)(memory, 0);
   memory = llvm_omp_target_alloc_shared(40, 0);
   memory[0] = 1;
 #pragma omp target is_device_ptr(memory)
   memory[0] += 1;
   CHECK(memory[0] == 2);
-  llvm_omp_target_free_shared(memory, 0);
+  FREE(shared)(memory, 0);
   memory = llvm_omp_target_alloc_device(40, 0);
   CHECK(memory != NULL);
-  llvm_omp_target_free_device(memory, 0);
+  FREE(device)(memory, 0);
 }
 
 static void rectangles(void) {

@@ -75,7 +75,11 @@ static void loops(void) {
 #pragma omp target simd map(tofrom : y)
   for (int i = 0; i < N; ++i)
     y[i] += 1;
+#if __clang_major__ == 16 /* its loops skip iterations, on its own runtime too */
+#pragma omp target teams distribute parallel for map(tofrom : y)
+#else
 #pragma omp target teams loop map(tofrom : y)
+#endif
   for (int i = 0; i < N; ++i)
     y[i] += 1;
   int wrong = 0;

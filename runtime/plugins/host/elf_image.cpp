@@ -15,7 +15,12 @@ constexpr Elf64_Half kMachine = EM_X86_64;
 #error "the host plugin calls kernels on x86-64 only (call.h)"
 #endif
 
-constexpr std::string_view kEntrySection = "omptarget_entries";
+// Entries of this project, and of LLVM until 19, which begin alike. Images of later LLVM export every
+// name, so that nobody needs their tables.
+constexpr struct {
+  std::string_view section;
+  std::uint64_t record;
+} kTables[] = {{"omptarget_entries", 24}, {"omp_offloading_entries", 32}};
 
 // The one place that reads: a T at `offset`, or nothing when that runs past the end.
 template <typename T> std::optional<T> read(Bytes image, std::uint64_t offset) {
@@ -86,8 +91,11 @@ std::optional<TableLocation> entry_table(Bytes image) {
   const std::optional<Elf64_Shdr> strings = read_nth<Elf64_Shdr>(image, header->e_shoff, header->e_shstrndx);
   for (std::uint64_t i = 0; strings && i < header->e_shnum; ++i) {
     const std::optional<Elf64_Shdr> section = read_nth<Elf64_Shdr>(image, header->e_shoff, i);
-    if (section && (section->sh_flags & SHF_ALLOC) && name_of(image, *strings, *section) == kEntrySection)
-      return TableLocation{section->sh_addr, section->sh_size};
+    if (!section || !(section->sh_flags & SHF_ALLOC))
+      continue;
+    for (const auto& table : kTables)
+      if (name_of(image, *strings, *section) == table.section)
+        return TableLocation{section->sh_addr, section->sh_size, table.record};
   }
   return std::nullopt;
 }

@@ -22,6 +22,7 @@ const char* fault_of(Bytes image);
 struct TableLocation {
   std::uint64_t address;
   std::uint64_t size;
+  std::uint64_t record; // bytes of each entry, which begins as __tgt_offload_entry does
 };
 std::optional<TableLocation> entry_table(Bytes image);
 

@@ -146,7 +146,7 @@ void Image::read_own_entries(Bytes bytes) {
     return ::strnlen(name, rest) < rest;
   };
   const auto* const table = reinterpret_cast<const std::byte*>(own->l_addr + where->address);
-  for (std::uint64_t at = 0; where->size - at >= sizeof(__tgt_offload_entry); at += sizeof(__tgt_offload_entry)) {
+  for (std::uint64_t at = 0; where->size - at >= where->record; at += where->record) {
     __tgt_offload_entry entry;
     std::memcpy(&entry, table + at, sizeof entry);
     if (entry.addr && entry.name && rest_from(entry.addr) && is_name(entry.name))

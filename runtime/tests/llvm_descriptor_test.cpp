@@ -1,0 +1,155 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LLVM's records, byte by byte: which size they have, and OffloadBinaries that lie about theirs.
+#include "llvm_descriptor.h"
+
+#include <cstring>
+#include <doctest/doctest.h>
+#include <memory>
+#include <random>
+#include <vector>
+
+using namespace omptool;
+using omptool::llvm::record_size;
+
+namespace {
+
+template <typename T> void put(std::vector<std::byte>& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+// `count` records of LLVM 20 and later.
+std::vector<std::byte> records_56(std::size_t count) {
+  std::vector<std::byte> bytes(count * 56);
+  for (std::size_t at = 0; at < bytes.size(); at += 56) {
+    put<std::uint16_t>(bytes, at + 8, 1);
+    put<std::uint16_t>(bytes, at + 10, 1);
+    put<std::uint64_t>(bytes, at + 16, 0x5000 + at);
+    put<std::uint64_t>(bytes, at + 24, 0x6000 + at);
+  }
+  return bytes;
+}
+
+// And of LLVM 19 and earlier.
+std::vector<std::byte> records_32(std::size_t count) {
+  std::vector<std::byte> bytes(count * 32);
+  for (std::size_t at = 0; at < bytes.size(); at += 32) {
+    put<std::uint64_t>(bytes, at, 0x5000 + at);
+    put<std::uint64_t>(bytes, at + 8, 0x6000 + at);
+  }
+  return bytes;
+}
+
+constexpr std::size_t kImageAt = 0x50;
+
+// An OffloadBinary that holds `image`, without strings.
+std::vector<std::byte> wrapped(std::size_t image_size) {
+  std::vector<std::byte> bytes(kImageAt + image_size);
+  std::memcpy(bytes.data(), "\x10\xff\x10\xad", 4);
+  put<std::uint32_t>(bytes, 4, 1);
+  put<std::uint64_t>(bytes, 8, bytes.size());
+  put<std::uint64_t>(bytes, 16, 32);
+  put<std::uint64_t>(bytes, 24, 40);
+  put<std::uint16_t>(bytes, 32, 1);
+  put<std::uint64_t>(bytes, 56, kImageAt);
+  put<std::uint64_t>(bytes, 64, image_size);
+  return bytes;
+}
+
+// The size of what is inside, or -1; from memory of exactly the bytes' size.
+long inside(const std::vector<std::byte>& bytes) {
+  const auto exact = std::make_unique<std::byte[]>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), exact.get());
+  const std::optional<llvm::Bytes> image = llvm::unwrap({exact.get(), bytes.size()});
+  if (image && !image->empty()) {
+    CHECK(image->data() >= exact.get());
+    CHECK(image->data() + image->size() <= exact.get() + bytes.size());
+  }
+  return image ? static_cast<long>(image->size()) : -1;
+}
+
+} // namespace
+
+TEST_CASE("records have 56 bytes if every one of them looks so") {
+  for (std::size_t count = 1; count <= 16; ++count) {
+    CHECK(record_size(records_56(count)) == 56);
+    CHECK(record_size(records_32(count)) == 32);
+  }
+  CHECK(record_size({}) == 32);
+  CHECK(record_size(std::vector<std::byte>(33)) == 0);
+  std::vector<std::byte> table = records_56(4); // 224 bytes: either size divides it
+  put<std::uint16_t>(table, 3 * 56 + 10, 5);    // no kind has this number
+  CHECK(record_size(table) == 32);
+  table = records_56(4);
+  put<std::uint32_t>(table, 2 * 56 + 12, 0x100);
+  CHECK(record_size(table) == 32);
+  table = records_32(7); // a requires record comes first: address 0
+  put<std::uint64_t>(table, 0, 0);
+  put<std::uint32_t>(table, 24, 0x10);
+  CHECK(record_size(table) == 32);
+}
+
+TEST_CASE("an image comes out of its OffloadBinary") {
+  CHECK(inside(wrapped(100)) == 100);
+  CHECK(inside(std::vector<std::byte>(10)) == 10); // not one
+  CHECK(inside({}) == 0);
+}
+
+TEST_CASE("an OffloadBinary with one wrong field is refused") {
+  const struct {
+    std::size_t at;
+    std::uint64_t value;
+  } faults[] = {{8, 1000}, {8, 40}, {16, 1000}, {16, ~0ULL}, {24, 39}, {56, 1000}, {56, ~0ULL}, {64, 101}, {64, ~0ULL}};
+  for (const auto& fault : faults) {
+    std::vector<std::byte> bytes = wrapped(100);
+    put(bytes, fault.at, fault.value);
+    CHECK_MESSAGE(inside(bytes) == -1, fault.at);
+  }
+  std::vector<std::byte> bytes = wrapped(100);
+  put<std::uint32_t>(bytes, 4, 2);
+  CHECK(inside(bytes) == -1);
+  for (std::size_t size = 4; size < bytes.size(); ++size)
+    CHECK(inside({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}) == -1);
+}
+
+TEST_CASE("no byte of an OffloadBinary leads out of it") {
+  std::mt19937 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    std::vector<std::byte> bytes = wrapped(64);
+    for (int flips = 0; flips < 3; ++flips)
+      bytes[4 + random() % (kImageAt - 4)] = static_cast<std::byte>(random());
+    inside(bytes);
+  }
+}
+
+TEST_CASE("requirements, kinds and sizes are read from the entries") {
+  static char names[5][32] = {"kernel", "global", "link", "function", "construct"};
+  static char places[5];
+  std::vector<std::byte> table(5 * 56);
+  const std::uint32_t flags[] = {0, 0, 1, 8, 2};
+  const std::uint64_t sizes[] = {0, 16, 8, 24, 0};
+  for (std::size_t i = 0; i < 5; ++i) {
+    put<std::uint16_t>(table, i * 56 + 8, 1);
+    put<std::uint16_t>(table, i * 56 + 10, 1);
+    put<std::uint32_t>(table, i * 56 + 12, flags[i]);
+    put<void*>(table, i * 56 + 16, &places[i]);
+    put<const char*>(table, i * 56 + 24, names[i]);
+    put<std::uint64_t>(table, i * 56 + 32, sizes[i]);
+  }
+  const std::byte* const record[4] = {nullptr, nullptr, table.data(), table.data() + table.size()};
+  LibraryContents contents;
+  REQUIRE(llvm::read_library(record, contents) == nullptr);
+  const EntryKind kinds[] = {EntryKind::kKernel, EntryKind::kGlobal, EntryKind::kOwnPointer, EntryKind::kIndirect,
+                             EntryKind::kConstructor};
+  REQUIRE(contents.table.entries.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CHECK(contents.table.entries[i].kind == kinds[i]);
+    CHECK(contents.table.entries[i].address == &places[i]);
+    CHECK(std::strcmp(contents.table.records[i].name, names[i]) == 0);
+  }
+  CHECK(contents.table.records[3].size == 8); // the device's pointer
+  CHECK(contents.table.entries[3].extent == 24);
+  CHECK(contents.globals_required);
+  CHECK(!contents.host_memory);
+}

@@ -1,0 +1,288 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The calls of clang's programs where clang itself is not at hand to make them: every version of the
+// kernel arguments, records of both sizes, wrapped images, attached pointers. tests/openmp has the rest.
+#include "support.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+namespace {
+
+enum Type : std::int64_t { kFrom = 2, kTofrom = 3, kAlways = 4, kParameter = 0x20, kLiteral = 0x100, kAttach = 0x4000 };
+
+struct Arguments { // version 3
+  std::uint32_t version = 3, count = 0;
+  void **base, **begin;
+  std::int64_t *size, *type;
+  void **names = nullptr, **mappers = nullptr;
+  std::uint64_t trip_count = 0, flags = 0;
+  std::uint32_t teams[3]{}, threads[3]{}, dynamic = 0;
+};
+static_assert(sizeof(Arguments) == 104);
+
+struct Record32 {
+  void* address;
+  const char* name;
+  std::uint64_t size;
+  std::uint32_t flags, data;
+};
+struct Record56 {
+  std::uint64_t reserved = 0;
+  std::uint16_t version = 1, kind = 1;
+  std::uint32_t flags = 0;
+  void* address;
+  const char* name;
+  std::uint64_t size, data = 0;
+  void* auxiliary = nullptr;
+};
+
+void* versioned(const char* name) {
+  void* const found = ::dlvsym(RTLD_DEFAULT, name, "VERS1.0");
+  if (!found)
+    std::fprintf(stderr, "no %s@VERS1.0\n", name);
+  return found;
+}
+
+// UBSan compares declarations, and these are LLVM's.
+__attribute__((no_sanitize("undefined"))) void call(const char* name, void* descriptor) {
+  reinterpret_cast<void (*)(void*)>(versioned(name))(descriptor);
+}
+__attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, Arguments& arguments) {
+  return reinterpret_cast<std::int32_t (*)(void*, std::int64_t, std::int32_t, std::int32_t, void*, Arguments*)>(
+      versioned("__tgt_target_kernel"))(nullptr, -1, -1, 0, region, &arguments);
+}
+
+struct Element {
+  void *base, *begin;
+  std::int64_t size, type;
+};
+
+std::int32_t launch(void* region, std::vector<Element> elements, std::uint32_t version) {
+  std::vector<void*> base, begin;
+  std::vector<std::int64_t> size, type;
+  for (const Element& element : elements) {
+    base.push_back(element.base);
+    begin.push_back(element.begin);
+    size.push_back(element.size);
+    type.push_back(element.type);
+  }
+  Arguments arguments{version,    static_cast<std::uint32_t>(elements.size()), base.data(), begin.data(), size.data(),
+                      type.data()};
+  return launch(region, arguments);
+}
+
+Element literal(std::uintptr_t value) {
+  return {reinterpret_cast<void*>(value), reinterpret_cast<void*>(value), 8, kLiteral | kParameter};
+}
+
+enum class Wrapping { kRaw, kOffloadBinary };
+
+// images/main.c registered as clang's linker wrapper would.
+template <typename Record> class Library {
+public:
+  explicit Library(Wrapping wrapping, bool absent_global = false) : image_(image_file("main")) {
+    if (wrapping == Wrapping::kOffloadBinary)
+      wrap();
+    for (const Program::Entry& entry : main_entries())
+      add(entry.address, entry.name, static_cast<std::uint64_t>(entry.size));
+    if (absent_global)
+      add(&image_, "no_such_global", 8);
+    record_ = {image_.data(), image_.data() + image_.size(), nullptr, nullptr};
+    descriptor_ = {1, &record_, records_.data(), records_.data() + records_.size()};
+    call("__tgt_register_lib", &descriptor_);
+  }
+  ~Library() { call("__tgt_unregister_lib", &descriptor_); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+private:
+  void add(void* address, const char* name, std::uint64_t size) {
+    Record record{};
+    record.address = address;
+    record.name = name;
+    record.size = size;
+    records_.push_back(record);
+  }
+  void wrap() {
+    constexpr std::size_t kHeaders = 72;
+    const std::uint64_t size = image_.size(), total = kHeaders + size;
+    const std::uint64_t fields[] = {total, 32, 40, 1 | 1 << 16, kHeaders, 0, kHeaders, size};
+    std::vector<char> blob(kHeaders);
+    std::memcpy(blob.data(), "\x10\xff\x10\xad\1\0\0\0", 8);
+    std::memcpy(blob.data() + 8, fields, sizeof fields);
+    blob.insert(blob.end(), image_.begin(), image_.end());
+    image_ = blob;
+  }
+
+  std::vector<char> image_;
+  std::vector<Record> records_;
+  __tgt_device_image record_{};
+  struct {
+    std::int32_t images;
+    __tgt_device_image* image;
+    void *first, *last;
+  } descriptor_{};
+};
+
+template <typename Record> int adds_one() {
+  const Library<Record> library(Wrapping::kRaw);
+  int values[4] = {1, 2, 3, 4};
+  EXPECT(launch(&host::add_one, {{values, values, sizeof values, kTofrom | kParameter}, literal(4)}, 1) == 0);
+  EXPECT(values[0] == 2 && values[3] == 5);
+  return 0;
+}
+
+// Whether the kernel gets a launch environment before its arguments.
+template <typename Record> int environment_of(std::uint32_t version, Wrapping wrapping, bool expected) {
+  const Library<Record> library(wrapping);
+  const std::vector<Element> arguments{literal(11), literal(12), literal(13), literal(14), literal(15), literal(16)};
+  EXPECT(launch(&host::record, arguments, version) == 0);
+  EXPECT(launch(&host::nothing, {{host::seen, host::seen, sizeof host::seen, kFrom | kAlways | kParameter}}, 1) == 0);
+  EXPECT(host::seen[expected] == reinterpret_cast<void*>(11));
+  EXPECT(!expected || host::seen[0] == reinterpret_cast<void*>(~std::uintptr_t{0}));
+  return 0;
+}
+
+void* const kRegion = &host::add_one;
+
+} // namespace
+
+SCENARIO_OF(llvm_records_32) {
+  return adds_one<Record32>();
+}
+SCENARIO_OF(llvm_records_56) {
+  return adds_one<Record56>();
+}
+SCENARIO_OF(llvm_version_1) {
+  return environment_of<Record32>(1, Wrapping::kOffloadBinary, false);
+}
+SCENARIO_OF(llvm_version_2_of_clang_16) {
+  return environment_of<Record32>(2, Wrapping::kOffloadBinary, false);
+}
+SCENARIO_OF(llvm_version_2_of_clang_18) {
+  return environment_of<Record32>(2, Wrapping::kRaw, true);
+}
+SCENARIO_OF(llvm_version_3) {
+  return environment_of<Record56>(3, Wrapping::kRaw, true);
+}
+
+TEST_CASE("clang's programs of every generation run on the device") {
+  for (const char* name : {"llvm_records_32", "llvm_records_56", "llvm_version_1", "llvm_version_2_of_clang_16",
+                           "llvm_version_2_of_clang_18", "llvm_version_3"}) {
+    const Outcome outcome = run_scenario(name, {"OMP_TARGET_OFFLOAD=MANDATORY"});
+    CHECK_MESSAGE(outcome.code == 0, std::string(name) << ": " << outcome.output);
+  }
+}
+
+SCENARIO_OF(llvm_attach) {
+  const Library<Record56> library(Wrapping::kRaw);
+  struct {
+    int before;
+    int* items;
+    long length;
+  } list{};
+  int items[3] = {1, 2, 3};
+  list.items = items;
+  list.length = 3;
+  EXPECT(launch(&host::list_add_one,
+                {{&list, &list, sizeof list, kTofrom | kParameter},
+                 {items, items, sizeof items, kTofrom},
+                 {&list.items, items, sizeof(void*), kAttach}},
+                1) == 0);
+  EXPECT(items[0] == 2 && items[2] == 4 && list.items == items);
+  return 0;
+}
+
+TEST_CASE("a pointer in a mapped struct is attached to what it points to") {
+  const Outcome outcome = run_scenario("llvm_attach", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(llvm_unknown_version) {
+  const Library<Record32> library(Wrapping::kRaw);
+  for (std::uint32_t version : {0U, 4U})
+    EXPECT(launch(kRegion, {}, version) != 0);
+  return 0;
+}
+
+TEST_CASE("kernel arguments of an unknown version are named and not guessed at") {
+  CHECK(run_scenario("llvm_unknown_version").has("runs on the host: kernel arguments of version 0 are unknown"));
+  const Outcome outcome = run_scenario("llvm_unknown_version", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.has("kernel arguments of version 0 are unknown"));
+}
+
+SCENARIO_OF(llvm_missing_global) {
+  const Library<Record32> library(Wrapping::kRaw, true);
+  int values[1] = {1};
+  EXPECT(launch(kRegion, {{values, values, sizeof values, kTofrom | kParameter}, literal(1)}, 1) != 0);
+  return 0;
+}
+
+TEST_CASE("an image that lacks a global variable is not used") {
+  const Outcome outcome = run_scenario("llvm_missing_global");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("it lacks the global variable no_such_global"));
+}
+
+SCENARIO_OF(llvm_damaged) {
+  char bytes[100] = {0x10, '\xff', 0x10, '\xad', 1};
+  __tgt_device_image image{bytes, bytes + sizeof bytes, nullptr, nullptr};
+  struct {
+    std::int32_t images;
+    __tgt_device_image* image;
+    void *first, *last;
+  } wrapped{1, &image, nullptr, nullptr}, uneven{0, nullptr, bytes, bytes + 33},
+      negative{-1, nullptr, nullptr, nullptr};
+  call("__tgt_register_lib", &wrapped);
+  call("__tgt_register_lib", &uneven);
+  call("__tgt_register_lib", &negative);
+  EXPECT(omp_get_num_devices() == 0);
+  call("__tgt_unregister_lib", &wrapped);
+  call("__tgt_unregister_lib", &uneven);
+  call("__tgt_unregister_lib", &negative);
+  return 0;
+}
+
+TEST_CASE("damaged descriptors are ignored and named") {
+  const Outcome outcome = run_scenario("llvm_damaged");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("an image's OffloadBinary is damaged"));
+  CHECK(outcome.has("its entry table does not end where an entry ends"));
+  CHECK(outcome.has("it counts more than 65536 images"));
+}
+
+__attribute__((no_sanitize("undefined"))) static void require(std::int64_t mask) {
+  reinterpret_cast<void (*)(std::int64_t)>(versioned("__tgt_register_requires"))(mask);
+}
+
+SCENARIO_OF(llvm_requires) {
+  require(8);
+  require(8);
+  require(1);
+  return 0;
+}
+
+TEST_CASE("requirements that contradict each other end the program") {
+  const Outcome outcome = run_scenario("llvm_requires");
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.has("'#pragma omp requires unified_shared_memory' not used consistently!"));
+}
+
+TEST_CASE("names of two ABIs are two functions") {
+  void* const library = ::dlopen("libomptarget.so", RTLD_NOW | RTLD_NOLOAD);
+  REQUIRE(library);
+  for (const char* name : {"__tgt_register_lib", "__tgt_unregister_lib", "__tgt_target", "__tgt_target_teams",
+                           "__tgt_target_data_begin", "__tgt_target_data_end", "__tgt_target_data_update"}) {
+    void* const llvm = ::dlvsym(library, name, "VERS1.0");
+    void* const document = ::dlvsym(library, name, "OMPTARGET_4.5");
+    CHECK(llvm);
+    CHECK(document);
+    CHECK(llvm != document);
+  }
+}
