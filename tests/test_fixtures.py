@@ -18,8 +18,6 @@ PROGRAMS = sorted(path.parent.name for path in FIXTURES.glob("*/expected.txt"))
 FALL_BACK = {
     "missing_kernel": "omptarget: region second runs on the host: the image for device 0 (host) "
     "lacks it\n",
-    "mixed_clang": "omptarget: regions of LLVM's ABI are not offloaded by this version: they run "
-    "on the host\n",
 }
 # Constructors of device objects have no host version, and map_types is about moving data.
 DEVICE_ONLY = {"ctor_order", "map_types"}

@@ -75,7 +75,9 @@ def build_against(folder: Path, soname: str, *flags: str) -> Path:
 
 
 @pytest.mark.parametrize("tags", ["--disable-new-dtags", "--enable-new-dtags"])
-@pytest.mark.parametrize("soname", ["libomptarget.so", "libomptarget.so.16", "libomptarget.so.22.1"])
+@pytest.mark.parametrize(
+    "soname", ["libomptarget.so", "libomptarget.so.16", "libomptarget.so.22.1"]
+)
 def test_runtime_is_replaced_whatever_the_rpath(tmp_path: Path, tags: str, soname: str) -> None:
     program = build_against(tmp_path, soname, f"-Wl,{tags}", f"-Wl,-rpath,{tmp_path}/lib")
     plain = subprocess.run([program], capture_output=True, text=True, check=True).stdout

@@ -15,7 +15,6 @@
 namespace omptool::llvm {
 namespace {
 
-constexpr std::int32_t kOnHost = -1;
 constexpr std::int64_t kDefaultDevice = -1;
 constexpr std::uint32_t kNewestVersion = 3; // of the kernel arguments
 

@@ -1,0 +1,149 @@
+"""Programs of tests/openmp, compiled by clang with OpenMP, on the bundled runtime's device.
+
+Offloading is mandatory in all of them, so that nothing passes by running on the host.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from fixture_programs import OMPTOOL, X86_64, call
+
+from omptool.installation import libdir
+
+SOURCES = Path(__file__).parent / "openmp"
+CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
+FLAGS = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
+# The message with which a program ends that breaks a rule of OpenMP.
+FATAL = {
+    "absent": "device mapping required by 'present' map type modifier does not exist for host "
+    "address 0x",
+    "bad_device": "device number '7' out of range, only 1 devices available",
+    "extension": "explicit extension not allowed: host address specified is 0x",
+}
+SOUND = sorted(
+    path.stem for path in SOURCES.iterdir() if path.suffix in CLANG and path.stem not in FATAL
+)
+
+
+def compiled(name: str, into: Path, *flags: str) -> Path:
+    """The program `name`; clang's warnings are errors."""
+    (source,) = (path for path in SOURCES.glob(f"{name}.*"))
+    program = into / name
+    warnings = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable")
+    call(CLANG[source.suffix], *FLAGS, *warnings, *flags, source, "-o", program)
+    return program
+
+
+def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [OMPTOOL, "run", "--mandatory", str(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
+@pytest.mark.parametrize("name", SOUND)
+def test_it_runs_on_the_device(tmp_path: Path, name: str, optimisation: str) -> None:
+    done = run(compiled(name, tmp_path, optimisation))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+@pytest.mark.parametrize("name", FATAL)
+def test_a_broken_rule_ends_the_program(tmp_path: Path, name: str) -> None:
+    done = run(compiled(name, tmp_path, "-O1"))
+    assert done.returncode == -6
+    assert done.stdout == ""
+    assert f"omptarget fatal error: {FATAL[name]}" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("flags", [["-no-pie"], ["-flto", "-fuse-ld=lld"], ["-g"], ["-Wl,-s"]])
+def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
+    done = run(compiled("structs", tmp_path, *flags))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+def test_it_runs_without_omptool_run(tmp_path: Path) -> None:
+    environment = os.environ | {"LD_LIBRARY_PATH": str(libdir()), "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    program = [str(compiled("mapping", tmp_path))]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+def test_two_sonames_in_one_process_are_one_runtime(tmp_path: Path) -> None:
+    """Each library asks for another libomptarget; what one maps, the other finds."""
+    for name, body in {
+        "map": "int *f(int *p) {\n#pragma omp target enter data map(to : p[0 : 4])\nreturn p; }",
+        "find": "int omp_target_is_present(const void *, int);\n"
+        "int g(int *p) { return omp_target_is_present(p, 0); }",
+    }.items():
+        (tmp_path / f"{name}.c").write_text(body)
+    (tmp_path / "main.c").write_text(
+        "#include <stdio.h>\nint *f(int *); int g(int *); static int x[4];\n"
+        'int main(void) { printf("%d", g(x)); printf("%d\\n", g(f(x))); return 0; }\n'
+    )
+    region = "void h(void);\nvoid h(void) {\n#pragma omp target\n;}\n"
+    with (tmp_path / "map.c").open("a") as more:  # without a region there is no image
+        more.write(f"\n{region}")
+    clang = (CLANG[".c"], *FLAGS, "-shared", "-fPIC")
+    call(*clang, tmp_path / "map.c", "-o", tmp_path / "libmap.so")
+    old = libdir() / "libomptarget.so.16"
+    find = (tmp_path / "find.c", "-Wl,--no-as-needed", old)
+    call("gcc", "-shared", "-fPIC", *find, "-o", tmp_path / "libfind.so")
+    libraries = (tmp_path / "libmap.so", tmp_path / "libfind.so")
+    linked = (f"-L{libdir()}", "-lomptarget", "-Wl,--allow-shlib-undefined")
+    call("gcc", tmp_path / "main.c", *libraries, *linked, "-o", tmp_path / "main")
+    needed = subprocess.run(
+        ["readelf", "-d", *libraries], capture_output=True, text=True, check=True
+    ).stdout
+    assert "[libomptarget.so.16]" in needed
+    assert "[libomptarget.so.19.1]" in needed
+    done = run(tmp_path / "main", LD_LIBRARY_PATH=str(tmp_path))
+    assert (done.stdout, done.stderr) == ("01\n", "")
+
+
+def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
+    (tmp_path / "library.c").write_text(
+        "int count = 1;\n#pragma omp declare target to(count)\n"
+        "int next(void) { int n = 0;\n#pragma omp target map(from : n)\nn = count++;\nreturn n; }\n"
+    )
+    (tmp_path / "main.c").write_text(
+        "#include <dlfcn.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\n"
+        "for (int i = 0; i < 3; ++i) { void *h = dlopen(argv[argc - 1], RTLD_NOW);\n"
+        'int (*next)(void) = (int (*)(void))dlsym(h, "next");\n'
+        'printf("%d%d ", next(), next()); dlclose(h); }\nreturn 0; }\n'
+    )
+    library = tmp_path / "library.so"
+    call(CLANG[".c"], *FLAGS, "-shared", "-fPIC", tmp_path / "library.c", "-o", library)
+    call(CLANG[".c"], *FLAGS, tmp_path / "main.c", "-o", tmp_path / "main")
+    done = subprocess.run(
+        [OMPTOOL, "run", "--mandatory", str(tmp_path / "main"), str(library)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.stdout, done.stderr) == ("12 12 12 ", "")
+
+
+@pytest.mark.parametrize("policy", ["DEFAULT", "DISABLED"])
+def test_without_a_device_it_runs_on_the_host(tmp_path: Path, policy: str) -> None:
+    program = compiled("updates", tmp_path)
+    environment = os.environ | {"OMP_TARGET_OFFLOAD": policy, "OMPTOOL_PLUGINS": "none"}
+    done = subprocess.run(
+        [OMPTOOL, "run", str(program)], capture_output=True, text=True, check=False, env=environment
+    )
+    assert "Abort" not in done.stderr
+    assert done.returncode in (0, 1)  # on one memory an update changes nothing
+    if policy == "DEFAULT":
+        assert "runs on the host: there is no device" in done.stderr
+    else:
+        assert done.stderr == ""
