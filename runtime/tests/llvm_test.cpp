@@ -62,18 +62,31 @@ struct Element {
   std::int64_t size, type;
 };
 
-std::int32_t launch(void* region, std::vector<Element> elements, std::uint32_t version) {
+struct Arrays {
+  explicit Arrays(const std::vector<Element>& elements) {
+    for (const Element& element : elements) {
+      base.push_back(element.base);
+      begin.push_back(element.begin);
+      size.push_back(element.size);
+      type.push_back(element.type);
+    }
+  }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(base.size()); }
   std::vector<void*> base, begin;
   std::vector<std::int64_t> size, type;
-  for (const Element& element : elements) {
-    base.push_back(element.base);
-    begin.push_back(element.begin);
-    size.push_back(element.size);
-    type.push_back(element.type);
-  }
-  Arguments arguments{version,    static_cast<std::uint32_t>(elements.size()), base.data(), begin.data(), size.data(),
-                      type.data()};
+};
+
+std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version) {
+  Arrays all(elements);
+  Arguments arguments{version, all.count(), all.base.data(), all.begin.data(), all.size.data(), all.type.data()};
   return launch(region, arguments);
+}
+
+__attribute__((no_sanitize("undefined"))) void data(const char* name, const std::vector<Element>& elements) {
+  Arrays all(elements);
+  reinterpret_cast<void (*)(void*, std::int64_t, std::uint32_t, void**, void**, std::int64_t*, std::int64_t*, void**,
+                            void**)>(versioned(name))(nullptr, -1, all.count(), all.base.data(), all.begin.data(),
+                                                      all.size.data(), all.type.data(), nullptr, nullptr);
 }
 
 Element literal(std::uintptr_t value) {
@@ -201,6 +214,30 @@ SCENARIO_OF(llvm_attach) {
 TEST_CASE("a pointer in a mapped struct is attached to what it points to") {
   const Outcome outcome = run_scenario("llvm_attach", {"OMP_TARGET_OFFLOAD=MANDATORY"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(llvm_falls_back_between) {
+  const Library<Record56> library(Wrapping::kRaw);
+  int values[4] = {1, 2, 3, 4};
+  const std::vector<Element> whole{{values, values, sizeof values, kTofrom}};
+  const std::vector<Element> arguments{{values, values, sizeof values, kTofrom | kParameter}, literal(4)};
+  data("__tgt_target_data_begin_mapper", whole);
+  EXPECT(launch(&host::add_one, arguments, 1) == 0);
+  EXPECT(values[0] == 1);
+  EXPECT(launch(&host::absent, arguments, 1) != 0);
+  EXPECT(values[0] == 2 && values[3] == 5); // what the device has computed
+  for (int& value : values)
+    value *= 10;
+  EXPECT(launch(&host::add_one, arguments, 1) == 0);
+  data("__tgt_target_data_end_mapper", whole);
+  EXPECT(values[0] == 21 && values[3] == 51);
+  return 0;
+}
+
+TEST_CASE("a region that falls back between two that do not works on the right data") {
+  const Outcome outcome = run_scenario("llvm_falls_back_between");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("region absent runs on the host"));
 }
 
 SCENARIO_OF(llvm_unknown_version) {
