@@ -3,15 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 RUNTIME := $(shell find runtime -type f)
 
-.PHONY: demo test test-all bench packages clean
+.PHONY: demo test test-all bench packages compilers clean
 
 demo: $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
 
-test: packages $(VENV)/.installed
+test: packages compilers $(VENV)/.installed
 	scripts/test.sh
 
-test-all: packages $(VENV)/.installed
+test-all: packages compilers $(VENV)/.installed
 	scripts/test.sh all
 
 bench: packages $(VENV)/.installed
@@ -19,6 +19,9 @@ bench: packages $(VENV)/.installed
 
 packages:
 	scripts/packages.sh
+
+compilers: packages
+	scripts/compilers.sh
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

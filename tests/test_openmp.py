@@ -15,6 +15,9 @@ from fixture_programs import OMPTOOL, X86_64, call
 from omptool.installation import libdir
 
 SOURCES = Path(__file__).parent / "openmp"
+# Where scripts/compilers.sh unpacks older clangs, if the distribution has them.
+UNPACKED = Path(__file__).parent.parent / "build" / "compilers"
+OLDER = ("14", "16")
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
 FLAGS = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
 # The message with which a program ends that breaks a rule of OpenMP.
@@ -38,6 +41,21 @@ def compiled(name: str, into: Path, *flags: str) -> Path:
     return program
 
 
+def compiled_by(version: str, name: str, into: Path) -> Path:
+    """The program `name`, compiled by an unpacked clang and linked with its own runtime."""
+    root = UNPACKED / version / "usr"
+    clang = root / "lib" / f"llvm-{version}" / "bin" / "clang"
+    if not clang.exists():
+        pytest.skip(f"clang-{version} is not here: scripts/compilers.sh unpacks it")
+    libraries = (root / "lib" / "x86_64-linux-gnu", root / "lib" / f"llvm-{version}" / "lib")
+    command = ["env", f"LD_LIBRARY_PATH={':'.join(map(str, libraries))}", str(clang)]
+    (source,) = (path for path in SOURCES.glob(f"{name}.*"))
+    if source.suffix == ".cpp":
+        command.append("--driver-mode=g++")
+    call(*command, "-O1", *FLAGS, "-fopenmp-version=51", source, "-o", into / name)
+    return into / name
+
+
 def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [OMPTOOL, "run", "--mandatory", str(program)],
@@ -53,6 +71,15 @@ def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", SOUND)
 def test_it_runs_on_the_device(tmp_path: Path, name: str, optimisation: str) -> None:
     done = run(compiled(name, tmp_path, optimisation))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("name", SOUND)
+def test_it_runs_on_the_device_whatever_clang_made_it(
+    tmp_path: Path, name: str, version: str
+) -> None:
+    done = run(compiled_by(version, name, tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
@@ -132,6 +159,16 @@ def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
         timeout=120,
     )
     assert (done.stdout, done.stderr) == ("12 12 12 ", "")
+
+
+def test_tasks_that_nobody_waits_for_do_no_harm(tmp_path: Path) -> None:
+    """Libomp runs them when it ends, after the program's images are gone."""
+    (tmp_path / "main.c").write_text(
+        "int x[4];\nint main(void) { for (int i = 0; i < 20; ++i) {\n"
+        "#pragma omp target nowait map(tofrom : x)\nx[0]++;\n}\nreturn 0; }\n"
+    )
+    call(CLANG[".c"], *FLAGS, tmp_path / "main.c", "-o", tmp_path / "main")
+    assert run(tmp_path / "main").returncode == 0
 
 
 @pytest.mark.parametrize("policy", ["DEFAULT", "DISABLED"])

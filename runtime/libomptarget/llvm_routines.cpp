@@ -31,6 +31,8 @@ bool is_host(int number) {
 bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   std::array<unsigned char, 4096> pattern;
   pattern.fill(static_cast<unsigned char>(value));
+  if (!device.data.make_device_current(target, size).empty()) // what is next to it in the same object
+    return false;
   device.data.note_activity();
   for (std::size_t done = 0; done < size;) {
     const std::size_t piece = std::min(size - done, pattern.size());

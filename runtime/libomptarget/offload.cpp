@@ -61,7 +61,10 @@ bool first_time(const void* host_address) {
 }
 
 std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
-  if (mandatory())
+  // Tasks that nobody waited for run when libomp ends, after the exit handler that unregisters. There
+  // is no device left to insist on.
+  Registry* const registry = Registry::current();
+  if (mandatory() && !(registry && registry->is_over()))
     die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
         name_of(host_address, kernel).c_str(), reason.c_str());
   if (!environment().quiet && first_time(host_address))

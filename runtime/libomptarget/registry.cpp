@@ -193,6 +193,7 @@ void Registry::remove(const void* descriptor) {
 // Takes the library out of every list, so that new calls do not find it. Null: it was not settled.
 std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   const std::lock_guard lock(mutex_);
+  any_removed_ = true;
   if (examined_ == descriptor) // on another thread, which will find it gone
     examined_ = nullptr;
   const auto waiting = std::find_if(pending_.begin(), pending_.end(), [&](const Registration& registration) {
@@ -482,6 +483,11 @@ std::string Registry::reason_of(Device& device) {
   return device.failure;
 }
 
+bool Registry::is_over() {
+  const std::shared_lock lock(mutex_);
+  return any_removed_ && libraries_.empty() && pending_.empty() && !examined_;
+}
+
 std::string Registry::reason_for_none() {
   if (settling_here)
     return "there is no device: a plugin that is asked for its devices cannot use them";
@@ -495,6 +501,8 @@ std::string Registry::reason_for_none() {
     for (const Library::Image& image : library->images)
       if (image.plugin)
         return "there is no device: plugin " + image.plugin->name() + " has none";
+  if (is_over())
+    return "there is no device: every library has unregistered its images";
   std::string names;
   for (const std::unique_ptr<Plugin>& plugin : plugins_)
     names += (names.empty() ? "" : ", ") + plugin->name();

@@ -158,6 +158,8 @@ public:
   // Also loads the images of every library and runs deferred work.
   bool prepare(Device& device);
   std::string reason_of(Device& device);
+  // Every library that registered is gone: the program is ending, or has unloaded all of them.
+  bool is_over();
   // Why there is no device at all.
   std::string reason_for_none();
 
@@ -221,6 +223,7 @@ private:
   std::mutex reading_;
 
   std::shared_mutex mutex_; // the members below; held briefly
+  bool any_removed_ = false;
   std::vector<Registration> pending_;
   const void* examined_ = nullptr; // neither pending nor enlisted
   std::vector<std::shared_ptr<Library>> libraries_;
