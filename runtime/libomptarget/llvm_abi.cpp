@@ -55,7 +55,7 @@ std::int32_t on_region(const char* call, std::int64_t device, const void* region
                        std::uint32_t extra, RowList& rows) {
   check_device(device);
   if (const std::string fault = add_rows(arrays, Construct::kRegion, extra, rows); !fault.empty())
-    return refuse_region(device, region, {}, (std::string(call) + ": " + fault).c_str());
+    return refuse_region(device, region, rows, (std::string(call) + ": " + fault).c_str());
   return run_region(device, region, rows, {});
 }
 
