@@ -50,7 +50,16 @@ def test_reader_that_goes_away_is_sigpipe(tmp_path: Path) -> None:
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def heed_signals() -> None:
+    """Under nohup, or in the background of a shell, the tests themselves ignore some."""
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("number", STOPPING)
 def test_stopped_command_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     """`cc` that never ends holds `lower` in the middle of its work."""
     tools, folder = tmp_path / "tools", tmp_path / "work"
@@ -61,7 +70,9 @@ def test_stopped_command_leaves_nothing(tmp_path: Path, number: signal.Signals) 
     (folder / "k.ll").write_text("define void @k() {\n  ret void\n}\n")
     environment = os.environ | {"PATH": f"{tools}:/usr/bin:/bin", "TMPDIR": str(tmp_path)}
     command = [OMPTOOL, "lower", "k.ll", "--triple", "x86_64", "-o", "k.so"]
-    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stderr=subprocess.PIPE, preexec_fn=heed_signals
+    )
     for _ in range(200):
         if list(tmp_path.rglob("started")):
             break
