@@ -172,6 +172,16 @@ def test_script_without_interpreter_line_runs_as_in_a_shell(tmp_path: Path) -> N
     assert "its interpreter is not there" in run("run", script).stderr
 
 
+def test_program_of_another_machine_is_no_script(tmp_path: Path) -> None:
+    program = build_against(tmp_path, "libomptarget.so")
+    foreign = bytearray(program.read_bytes())
+    foreign[18:20] = (183).to_bytes(2, "little")  # e_machine: AArch64
+    program.write_bytes(foreign)
+    done = run("run", program)
+    assert (done.returncode, done.stdout) == (126, "")
+    assert done.stderr.splitlines() == [f"Error: {program}: Exec format error"]
+
+
 def test_devices_shows_the_host_plugin() -> None:
     done = run("devices", "--json", OMPTOOL_HOST_DEVICES="2")
     assert done.returncode == 0, done.stderr

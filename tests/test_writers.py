@@ -120,10 +120,12 @@ def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | No
     return out
 
 
-def linked(work: Path, out: Path, *objects: Path, **how: object) -> str:
-    flags = ("-L" + str(work), "-lrecorder", f"-Wl,-rpath,{work}", "-lstdc++")
-    flags += how.pop("flags", ())  # type: ignore[operator]
-    return run(link(out, *objects, flags=flags, **how))  # type: ignore[arg-type]
+def linked(
+    work: Path, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
+) -> str:
+    """What the linked program prints."""
+    libraries = (f"-L{work}", "-lrecorder", f"-Wl,-rpath,{work}", "-lstdc++")
+    return run(link(out, *objects, linker=linker, flags=libraries + flags))
 
 
 @pytest.mark.parametrize("linker", LINKERS)

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +20,8 @@ from packager.program import Program, inspect_program
 
 # As in a shell, and 125 for what omptool itself could not do (DECISIONS 18).
 CANNOT_START, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+# Bytes of a file that tell whether it can be a script.
+SCRIPT_START = 128
 # Libraries that insist on being loaded first.
 FIRST = ("libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan")
 
@@ -136,8 +139,15 @@ def _execute(
     try:
         os.execve(path, [program, *args], environment)
     except OSError as error:
-        if error.errno == errno.ENOEXEC:  # a script without "#!": shells run it themselves
-            os.execve("/bin/sh", ["sh", str(path), *args], environment)
+        if error.errno == errno.ENOEXEC and _is_text(path):  # no "#!": shells run it themselves
+            with suppress(OSError):
+                os.execve("/bin/sh", ["sh", str(path), *args], environment)
         missing = error.errno == errno.ENOENT and path.exists()
         what = "its interpreter is not there" if missing else error.strerror
         fail(f"{program}: {what}", NOT_EXECUTABLE)
+
+
+def _is_text(path: Path) -> bool:
+    """As shells tell a script from a program of another machine: it begins without a NUL."""
+    with path.open("rb") as file:
+        return b"\0" not in file.read(SCRIPT_START)
