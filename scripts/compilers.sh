@@ -1,15 +1,23 @@
 #!/usr/bin/env bash
-# Unpacks older clangs under build/compilers for tests/test_openmp.py: their packages cannot be
-# installed beside clang-19. Where the distribution has none, says so; the tests then skip them.
+# Unpacks other clangs, with their runtimes, under build/compilers for tests and benchmarks: their
+# packages cannot be installed beside clang-19. Where the distribution has none, says so; the tests
+# then skip them (in CI they fail).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=build/compilers
 
+packages_of() {  # packages_of VERSION
+  local common=(clang-"$1" clang-tools-"$1" libclang-common-"$1"-dev libclang-cpp"$1" libllvm"$1" libomp-"$1"-dev)
+  case $1 in
+    22) echo "${common[@]}" llvm-22 llvm-22-linker-tools liboffload-22 liboffload-22-dev libomp5-19 ;;
+    *) echo "${common[@]}" libomp5-"$1" ;;
+  esac
+}
+
 unpack() {  # unpack VERSION
   local version=$1 into=$folder/$1 packages debs
-  [ -x "$into/usr/lib/llvm-$version/bin/clang" ] && return
-  packages=(clang-"$version" clang-tools-"$version" libclang-common-"$version"-dev libclang-cpp"$version"
-    libllvm"$version" libomp-"$version"-dev libomp5-"$version")
+  [ -e "$into/.complete" ] && return
+  read -ra packages <<<"$(packages_of "$version")"
   debs=$(mktemp -d)
   if ! (cd "$debs" && apt-get download -qq "${packages[@]}" >log 2>&1); then
     echo "clang-$version is not tested: $(grep -m1 '^E:' "$debs/log" || echo 'no apt-get here')"
@@ -22,9 +30,10 @@ unpack() {  # unpack VERSION
   for deb in "$debs"/*.deb; do
     dpkg -x "$deb" "$into"
   done
+  touch "$into/.complete"
   rm -rf "$debs"
 }
 
-for version in 14 16; do
+for version in 14 16 22; do
   unpack "$version"
 done
