@@ -1,7 +1,4 @@
-"""Programs of tests/openmp, compiled by clang with OpenMP, on the bundled runtime's device.
-
-Offloading is mandatory in all of them, so that nothing passes by running on the host.
-"""
+"""Programs of tests/openmp, compiled by clang with OpenMP, on the bundled runtime's device."""
 
 from __future__ import annotations
 
@@ -10,16 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fixture_programs import OMPTOOL, X86_64, call
+from clangs import CLANG, FLAGS, OTHERS, compiled, compiled_by, run
+from fixture_programs import OMPTOOL, call
 
 from omptool.installation import libdir
 
 SOURCES = Path(__file__).parent / "openmp"
-# Where scripts/compilers.sh unpacks other clangs, if the distribution has them.
-UNPACKED = Path(__file__).parent.parent / "build" / "compilers"
-OTHERS = ("14", "16", "22")
-CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
-FLAGS = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
 # The message with which a program ends that breaks a rule of OpenMP.
 FATAL = {
     "absent": "device mapping required by 'present' map type modifier does not exist for host "
@@ -32,48 +25,16 @@ SOUND = sorted(
 )
 
 
-def compiled(name: str, into: Path, *flags: str) -> Path:
-    """The program `name`; clang's warnings are errors."""
-    (source,) = (path for path in SOURCES.glob(f"{name}.*"))
-    program = into / name
-    warnings = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable")
-    call(CLANG[source.suffix], *FLAGS, *warnings, *flags, source, "-o", program)
-    return program
-
-
-def compiled_by(version: str, name: str, into: Path) -> Path:
-    """The program `name`, compiled by an unpacked clang and linked with its own runtime."""
-    root = UNPACKED / version / "usr"
-    clang = root / "lib" / f"llvm-{version}" / "bin" / "clang"
-    if not clang.exists():
-        missing = f"clang-{version} is not here: scripts/compilers.sh unpacks it"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    libraries = (root / "lib" / "x86_64-linux-gnu", root / "lib" / f"llvm-{version}" / "lib")
-    command = ["env", f"LD_LIBRARY_PATH={':'.join(map(str, libraries))}", str(clang)]
-    (source,) = (path for path in SOURCES.glob(f"{name}.*"))
-    if source.suffix == ".cpp":
-        command.append("--driver-mode=g++")
-    call(*command, "-O1", *FLAGS, "-fopenmp-version=51", source, "-o", into / name)
-    return into / name
-
-
-def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [OMPTOOL, "run", "--mandatory", str(program)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | environment,
-    )
+def source(name: str) -> Path:
+    """Where program `name` is."""
+    (path,) = (path for path in SOURCES.glob(f"{name}.*"))
+    return path
 
 
 @pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
 @pytest.mark.parametrize("name", SOUND)
 def test_it_runs_on_the_device(tmp_path: Path, name: str, optimisation: str) -> None:
-    done = run(compiled(name, tmp_path, optimisation))
+    done = run(compiled(source(name), tmp_path, optimisation))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
@@ -82,13 +43,13 @@ def test_it_runs_on_the_device(tmp_path: Path, name: str, optimisation: str) -> 
 def test_it_runs_on_the_device_whatever_clang_made_it(
     tmp_path: Path, name: str, version: str
 ) -> None:
-    done = run(compiled_by(version, name, tmp_path))
+    done = run(compiled_by(version, source(name), tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
 @pytest.mark.parametrize("name", FATAL)
 def test_a_broken_rule_ends_the_program(tmp_path: Path, name: str) -> None:
-    done = run(compiled(name, tmp_path, "-O1"))
+    done = run(compiled(source(name), tmp_path, "-O1"))
     assert done.returncode == -6
     assert done.stdout == ""
     assert f"omptarget fatal error: {FATAL[name]}" in done.stderr
@@ -97,13 +58,13 @@ def test_a_broken_rule_ends_the_program(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("flags", [["-no-pie"], ["-flto", "-fuse-ld=lld"], ["-g"], ["-Wl,-s"]])
 def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
-    done = run(compiled("structs", tmp_path, *flags))
+    done = run(compiled(source("structs"), tmp_path, *flags))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
 def test_it_runs_without_omptool_run(tmp_path: Path) -> None:
     environment = os.environ | {"LD_LIBRARY_PATH": str(libdir()), "OMP_TARGET_OFFLOAD": "MANDATORY"}
-    program = [str(compiled("mapping", tmp_path))]
+    program = [str(compiled(source("mapping"), tmp_path))]
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
@@ -176,7 +137,7 @@ def test_tasks_that_nobody_waits_for_do_no_harm(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", ["DEFAULT", "DISABLED"])
 def test_without_a_device_it_runs_on_the_host(tmp_path: Path, policy: str) -> None:
-    program = compiled("updates", tmp_path)
+    program = compiled(source("updates"), tmp_path)
     environment = os.environ | {"OMP_TARGET_OFFLOAD": policy, "OMPTOOL_PLUGINS": "none"}
     done = subprocess.run(
         [OMPTOOL, "run", str(program)], capture_output=True, text=True, check=False, env=environment

@@ -1,0 +1,64 @@
+"""OpenMP programs: how the tests compile them, with every clang, and run them on the device.
+
+Offloading is mandatory in all of them, so that nothing passes by running on the host.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from fixture_programs import OMPTOOL, X86_64, call
+
+INSTALLED = "19"
+# Where scripts/compilers.sh unpacks other clangs, if the distribution has them.
+UNPACKED = Path(__file__).parent.parent / "build" / "compilers"
+OTHERS = ("14", "16", "22")
+CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
+FLAGS = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
+WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable")
+
+
+def compiled(source: Path, into: Path, *flags: str) -> Path:
+    """The program of `source`; clang's warnings are errors."""
+    program = into / source.stem
+    call(CLANG[source.suffix], *FLAGS, *WARNINGS, *flags, source, "-o", program)
+    return program
+
+
+def compiled_by(version: str, source: Path, into: Path) -> Path:
+    """The program of `source`, compiled by an unpacked clang and linked with its own runtime."""
+    root = unpacked(version)
+    libraries = (root / "lib" / "x86_64-linux-gnu", root / "lib" / f"llvm-{version}" / "lib")
+    clang = root / "lib" / f"llvm-{version}" / "bin" / "clang"
+    command = ["env", f"LD_LIBRARY_PATH={':'.join(map(str, libraries))}", str(clang)]
+    if source.suffix == ".cpp":
+        command.append("--driver-mode=g++")
+    program = into / source.stem
+    call(*command, "-O1", *FLAGS, "-fopenmp-version=51", source, "-o", program)
+    return program
+
+
+def unpacked(version: str) -> Path:
+    """The `usr` folder of an unpacked clang; the test is skipped without it, or fails in CI."""
+    root = UNPACKED / version / "usr"
+    if not (root / "lib" / f"llvm-{version}" / "bin" / "clang").exists():
+        missing = f"clang-{version} is not here: scripts/compilers.sh unpacks it"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return root
+
+
+def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `program` on the bundled runtime, where every region must offload."""
+    return subprocess.run(
+        [OMPTOOL, "run", "--mandatory", str(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | environment,
+    )
