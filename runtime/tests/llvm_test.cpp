@@ -3,7 +3,7 @@
 //
 // The calls of clang's programs where clang itself is not at hand to make them: every version of the
 // kernel arguments, records of both sizes, wrapped images, attached pointers. tests/openmp has the rest.
-#include "support.h"
+#include "llvm_calls.h"
 
 #include <csignal>
 #include <cstdio>
@@ -11,139 +11,16 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+using namespace llvm_abi;
+
 namespace {
 
-enum Type : std::int64_t { kFrom = 2, kTofrom = 3, kAlways = 4, kParameter = 0x20, kLiteral = 0x100, kAttach = 0x4000 };
-
-struct Arguments { // version 3
-  std::uint32_t version = 3, count = 0;
-  void **base, **begin;
-  std::int64_t *size, *type;
-  void **names = nullptr, **mappers = nullptr;
-  std::uint64_t trip_count = 0, flags = 0;
-  std::uint32_t teams[3]{}, threads[3]{}, dynamic = 0;
-};
-static_assert(sizeof(Arguments) == 104);
-
-struct Record32 {
-  void* address;
-  const char* name;
-  std::uint64_t size;
-  std::uint32_t flags, data;
-};
-struct Record56 {
-  std::uint64_t reserved = 0;
-  std::uint16_t version = 1, kind = 1;
-  std::uint32_t flags = 0;
-  void* address;
-  const char* name;
-  std::uint64_t size, data = 0;
-  void* auxiliary = nullptr;
-};
-
-void* versioned(const char* name) {
-  void* const found = ::dlvsym(RTLD_DEFAULT, name, "VERS1.0");
-  if (!found)
-    std::fprintf(stderr, "no %s@VERS1.0\n", name);
-  return found;
+template <typename Record> Library<Record> main_library(Wrapping wrapping = Wrapping::kRaw) {
+  return {image_file("main"), main_entries(), wrapping};
 }
-
-// UBSan compares declarations, and these are LLVM's.
-__attribute__((no_sanitize("undefined"))) void call(const char* name, void* descriptor) {
-  reinterpret_cast<void (*)(void*)>(versioned(name))(descriptor);
-}
-__attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, Arguments& arguments) {
-  return reinterpret_cast<std::int32_t (*)(void*, std::int64_t, std::int32_t, std::int32_t, void*, Arguments*)>(
-      versioned("__tgt_target_kernel"))(nullptr, -1, -1, 0, region, &arguments);
-}
-
-struct Element {
-  void *base, *begin;
-  std::int64_t size, type;
-};
-
-struct Arrays {
-  explicit Arrays(const std::vector<Element>& elements) {
-    for (const Element& element : elements) {
-      base.push_back(element.base);
-      begin.push_back(element.begin);
-      size.push_back(element.size);
-      type.push_back(element.type);
-    }
-  }
-  std::uint32_t count() const { return static_cast<std::uint32_t>(base.size()); }
-  std::vector<void*> base, begin;
-  std::vector<std::int64_t> size, type;
-};
-
-std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version) {
-  Arrays all(elements);
-  Arguments arguments{version, all.count(), all.base.data(), all.begin.data(), all.size.data(), all.type.data()};
-  return launch(region, arguments);
-}
-
-__attribute__((no_sanitize("undefined"))) void data(const char* name, const std::vector<Element>& elements) {
-  Arrays all(elements);
-  reinterpret_cast<void (*)(void*, std::int64_t, std::uint32_t, void**, void**, std::int64_t*, std::int64_t*, void**,
-                            void**)>(versioned(name))(nullptr, -1, all.count(), all.base.data(), all.begin.data(),
-                                                      all.size.data(), all.type.data(), nullptr, nullptr);
-}
-
-Element literal(std::uintptr_t value) {
-  return {reinterpret_cast<void*>(value), reinterpret_cast<void*>(value), 8, kLiteral | kParameter};
-}
-
-enum class Wrapping { kRaw, kOffloadBinary };
-
-// images/main.c registered as clang's linker wrapper would.
-template <typename Record> class Library {
-public:
-  explicit Library(Wrapping wrapping, bool absent_global = false) : image_(image_file("main")) {
-    if (wrapping == Wrapping::kOffloadBinary)
-      wrap();
-    for (const Program::Entry& entry : main_entries())
-      add(entry.address, entry.name, static_cast<std::uint64_t>(entry.size));
-    if (absent_global)
-      add(&image_, "no_such_global", 8);
-    record_ = {image_.data(), image_.data() + image_.size(), nullptr, nullptr};
-    descriptor_ = {1, &record_, records_.data(), records_.data() + records_.size()};
-    call("__tgt_register_lib", &descriptor_);
-  }
-  ~Library() { call("__tgt_unregister_lib", &descriptor_); }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-private:
-  void add(void* address, const char* name, std::uint64_t size) {
-    Record record{};
-    record.address = address;
-    record.name = name;
-    record.size = size;
-    records_.push_back(record);
-  }
-  void wrap() {
-    constexpr std::size_t kHeaders = 72;
-    const std::uint64_t size = image_.size(), total = kHeaders + size;
-    const std::uint64_t fields[] = {total, 32, 40, 1 | 1 << 16, kHeaders, 0, kHeaders, size};
-    std::vector<char> blob(kHeaders);
-    std::memcpy(blob.data(), "\x10\xff\x10\xad\1\0\0\0", 8);
-    std::memcpy(blob.data() + 8, fields, sizeof fields);
-    blob.insert(blob.end(), image_.begin(), image_.end());
-    image_ = blob;
-  }
-
-  std::vector<char> image_;
-  std::vector<Record> records_;
-  __tgt_device_image record_{};
-  struct {
-    std::int32_t images;
-    __tgt_device_image* image;
-    void *first, *last;
-  } descriptor_{};
-};
 
 template <typename Record> int adds_one() {
-  const Library<Record> library(Wrapping::kRaw);
+  const Library<Record> library = main_library<Record>();
   int values[4] = {1, 2, 3, 4};
   EXPECT(launch(&host::add_one, {{values, values, sizeof values, kTofrom | kParameter}, literal(4)}, 1) == 0);
   EXPECT(values[0] == 2 && values[3] == 5);
@@ -152,7 +29,7 @@ template <typename Record> int adds_one() {
 
 // Whether the kernel gets a launch environment before its arguments.
 template <typename Record> int environment_of(std::uint32_t version, Wrapping wrapping, bool expected) {
-  const Library<Record> library(wrapping);
+  const Library<Record> library = main_library<Record>(wrapping);
   const std::vector<Element> arguments{literal(11), literal(12), literal(13), literal(14), literal(15), literal(16)};
   EXPECT(launch(&host::record, arguments, version) == 0);
   EXPECT(launch(&host::nothing, {{host::seen, host::seen, sizeof host::seen, kFrom | kAlways | kParameter}}, 1) == 0);
@@ -193,7 +70,7 @@ TEST_CASE("clang's programs of every generation run on the device") {
 }
 
 SCENARIO_OF(llvm_attach) {
-  const Library<Record56> library(Wrapping::kRaw);
+  const Library<Record56> library = main_library<Record56>();
   struct {
     int before;
     int* items;
@@ -217,7 +94,7 @@ TEST_CASE("a pointer in a mapped struct is attached to what it points to") {
 }
 
 SCENARIO_OF(llvm_falls_back_between) {
-  const Library<Record56> library(Wrapping::kRaw);
+  const Library<Record56> library = main_library<Record56>();
   int values[4] = {1, 2, 3, 4};
   const std::vector<Element> whole{{values, values, sizeof values, kTofrom}};
   const std::vector<Element> arguments{{values, values, sizeof values, kTofrom | kParameter}, literal(4)};
@@ -241,7 +118,7 @@ TEST_CASE("a region that falls back between two that do not works on the right d
 }
 
 SCENARIO_OF(llvm_unknown_version) {
-  const Library<Record32> library(Wrapping::kRaw);
+  const Library<Record32> library = main_library<Record32>();
   for (std::uint32_t version : {0U, 4U})
     EXPECT(launch(kRegion, {}, version) != 0);
   return 0;
@@ -255,7 +132,10 @@ TEST_CASE("kernel arguments of an unknown version are named and not guessed at")
 }
 
 SCENARIO_OF(llvm_missing_global) {
-  const Library<Record32> library(Wrapping::kRaw, true);
+  static char variable[8];
+  std::vector<Program::Entry> entries = main_entries();
+  entries.push_back({&variable, "no_such_global", sizeof variable});
+  const Library<Record32> library(image_file("main"), entries);
   int values[1] = {1};
   EXPECT(launch(kRegion, {{values, values, sizeof values, kTofrom | kParameter}, literal(1)}, 1) != 0);
   return 0;
@@ -276,13 +156,13 @@ SCENARIO_OF(llvm_damaged) {
     void *first, *last;
   } wrapped{1, &image, nullptr, nullptr}, uneven{0, nullptr, bytes, bytes + 33},
       negative{-1, nullptr, nullptr, nullptr};
-  call("__tgt_register_lib", &wrapped);
-  call("__tgt_register_lib", &uneven);
-  call("__tgt_register_lib", &negative);
+  register_library(&wrapped);
+  register_library(&uneven);
+  register_library(&negative);
   EXPECT(omp_get_num_devices() == 0);
-  call("__tgt_unregister_lib", &wrapped);
-  call("__tgt_unregister_lib", &uneven);
-  call("__tgt_unregister_lib", &negative);
+  unregister_library(&wrapped);
+  unregister_library(&uneven);
+  unregister_library(&negative);
   return 0;
 }
 
