@@ -12,7 +12,7 @@ struct data {
 
 static void members(struct data* s) {
   s->n = 10;
-#pragma omp target map(tofrom : s->a[0 : 10], s->n)
+#pragma omp target map(s->a, s->a[0 : 10], s->n)
   {
     s->a[1] = 5;
     s->n = 42;
