@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data_environment.h"
 
+#include "mapping_fault.h"
 #include "message.h"
 
 #include <algorithm>
@@ -36,16 +37,25 @@ std::string describe(const Mapping& mapping) {
 }
 
 // OpenMP forbids mapping more of an object than is present; users know LLVM's words for it.
-[[noreturn]] void die_of_extension(HostRange wanted, const Mapping& present) {
-  die("explicit extension not allowed: host address specified is 0x%016lx (%lld bytes), but device allocation maps "
-      "to host at 0x%016lx (%lld bytes)",
+MappingFault extension(HostRange wanted, const Mapping& present) {
+  char text[192];
+  std::snprintf(
+      text, sizeof text,
+      "explicit extension not allowed: host address specified is 0x%016lx (%lld bytes), but device allocation "
+      "maps to host at 0x%016lx (%lld bytes)",
       wanted.begin, static_cast<long long>(wanted.size()), present.host.begin,
       static_cast<long long>(present.host.size()));
+  return {MappingFault::Kind::kExtension, text};
 }
 
-[[noreturn]] void die_of_absence(HostRange wanted) {
-  die("device mapping required by 'present' map type modifier does not exist for host address 0x%016lx (%lld bytes)",
-      wanted.begin, static_cast<long long>(wanted.size()));
+// `modifier` is "map type", or "motion" in an update.
+MappingFault absence(HostRange wanted, const char* modifier = "map type") {
+  char text[160];
+  std::snprintf(
+      text, sizeof text,
+      "device mapping required by 'present' %s modifier does not exist for host address 0x%016lx (%lld bytes)",
+      modifier, wanted.begin, static_cast<long long>(wanted.size()));
+  return {MappingFault::Kind::kAbsent, text};
 }
 
 // What lies in both: an implicit row may reach past the object that serves it.
@@ -129,14 +139,27 @@ std::shared_ptr<Mapping> DataEnvironment::look_up_empty(const Row& row, Lock& lo
   }
 }
 
-// The object that holds `wanted`, or null; ends the program when the row maps more than is there.
+// The object that holds `wanted`, or null; it is a fault when the row maps more than is there.
 std::shared_ptr<Mapping> DataEnvironment::find_for(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
-    die_of_extension(wanted, *found.mapping);
+    throw extension(wanted, *found.mapping);
   if (found.overlap == Overlap::kNone && row.has(kPresent) && !shares_host_memory())
-    die_of_absence(wanted);
+    throw absence(wanted);
   return found.mapping;
+}
+
+// The same where nothing is to be created: on LLVM, what is there in part is not there.
+std::shared_ptr<Mapping> DataEnvironment::find_known(const Row& row, HostRange wanted, Lock& lock,
+                                                     const char* modifier) {
+  const Lookup found = look_up(wanted, lock);
+  if (found.overlap == Overlap::kPartial && !row.any(kImplicit | kSection))
+    throw extension(wanted, *found.mapping);
+  if (found.overlap == Overlap::kWhole || (found.overlap == Overlap::kPartial && row.has(kImplicit)))
+    return found.mapping;
+  if (row.has(kPresent) && !shares_host_memory())
+    throw absence(wanted, modifier);
+  return nullptr;
 }
 
 // The object that holds `wanted`, created if absent. Null on a device that shares the host's memory.
@@ -173,7 +196,7 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
   else
     binding.object = obtain(row, range_of(row), call, lock, is_hull(rows, index) ? padding_of(range_of(row)) : 0);
   if (row.size == 0 && !binding.object && row.has(kPresent) && !shares_host_memory())
-    die_of_absence(HostRange::of(empty_section(row), 0));
+    throw absence(HostRange::of(empty_section(row), 0));
   if (binding.object) {
     count(*binding.object);
     const void* const base = row.has(kPointer) ? pointer_value(row) : row.base;
@@ -458,7 +481,7 @@ void* DataEnvironment::pointee(const Row& row, const Binding& binding) const {
 // ---- end ----
 
 void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock) {
-  binding.object = row.size == 0 ? look_up_empty(row, lock) : find_for(row, range_of(row), lock);
+  binding.object = row.size == 0 ? look_up_empty(row, lock) : find_known(row, range_of(row), lock, "map type");
   if (row.has(kPointer) && row.has(kCounts)) {
     const Lookup found = look_up(cell_of(row), lock);
     binding.cell = found.overlap == Overlap::kWhole ? found.mapping : nullptr;
@@ -592,7 +615,7 @@ void DataEnvironment::update(Rows rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].maps() || rows[i].size == 0)
         continue;
-      const std::shared_ptr<Mapping> found = find_for(rows[i], range_of(rows[i]), lock);
+      const std::shared_ptr<Mapping> found = find_known(rows[i], range_of(rows[i]), lock, "motion");
       bound[i].object = found;
       if (!found)
         continue;

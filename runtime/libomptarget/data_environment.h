@@ -96,6 +96,7 @@ private:
   Lookup look_up(HostRange wanted, Lock& lock);
   std::shared_ptr<Mapping> look_up_empty(const Row& row, Lock& lock);
   std::shared_ptr<Mapping> find_for(const Row& row, HostRange wanted, Lock& lock);
+  std::shared_ptr<Mapping> find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier);
   std::shared_ptr<Mapping> obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
                                   std::ptrdiff_t padding = 0);
 

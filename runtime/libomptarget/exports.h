@@ -5,6 +5,7 @@
 // meanings, under an explicit symbol version (exports.map names the versions).
 #pragma once
 
+#include "mapping_fault.h"
 #include "message.h"
 
 #include <exception>
@@ -21,6 +22,8 @@ namespace omptool {
 template <typename Body> auto guarded(const char* call, const Body& body) noexcept -> decltype(body()) {
   try {
     return body();
+  } catch (const MappingFault& fault) {
+    die("%s", fault.what());
   } catch (const std::exception& error) {
     die("%s: %s", call, error.what());
   } catch (...) {

@@ -8,6 +8,7 @@
 #include "exports.h"
 #include "llvm_descriptor.h"
 #include "llvm_rows.h"
+#include "llvm_source.h"
 #include "offload.h"
 
 #include <cstdint>
@@ -35,12 +36,45 @@ struct KernelArguments {
 void check_device(std::int64_t number) {
   const int count = number_of_devices();
   if (count > 0 && (number < kDefaultDevice || number > count))
-    die("device number '%lld' out of range, only %d devices available", static_cast<long long>(number), count);
+    die_at("", 7, "Device number '%lld' out of range, only %d devices available", static_cast<long long>(number),
+           count);
 }
 
-void on_data(const char* call, std::int64_t device, const Arrays& arrays, Construct construct,
+// What LLVM's users read when their program breaks a rule of data mapping (abi-facts.md, 10.2).
+[[noreturn]] void die_of(const MappingFault& fault, Construct construct, const Location* where) {
+  constexpr const char* kError = "omptarget error: ";
+  const bool maps_in = construct == Construct::kBegin || construct == Construct::kRegion;
+  tell("omptarget message: ", "%s", fault.what());
+  if (maps_in)
+    tell(kError, "Call to getTargetPointer returned null pointer (%s).",
+         fault.kind == MappingFault::Kind::kAbsent ? "'present' map type modifier"
+                                                   : "device failure or illegal mapping");
+  if (construct == Construct::kRegion) {
+    tell(kError, "Call to targetDataBegin failed, abort target.");
+    tell(kError, "Failed to process data before launching the kernel.");
+  }
+  tell(kError, "Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.");
+  const Place place = place_of(where);
+  if (!place.known())
+    tell(kError, "Source location information not present. Compile with -g or -gline-tables-only.");
+  die_at(place.known() ? place.text().c_str() : "", 1, "failure of target construct while offloading is mandatory");
+}
+
+// Runs `body`, all of a call for the construct at `where`.
+template <typename Body>
+auto translated(const char* call, Construct construct, const Location* where, const Body& body) noexcept {
+  return guarded(call, [&] {
+    try {
+      return body();
+    } catch (const MappingFault& fault) {
+      die_of(fault, construct, where);
+    }
+  });
+}
+
+void on_data(const char* call, const Location* where, std::int64_t device, const Arrays& arrays, Construct construct,
              void (*action)(std::int64_t, Rows)) {
-  guarded(call, [&] {
+  translated(call, construct, where, [&] {
     check_device(device);
     RowList rows;
     if (const std::string fault = add_rows(arrays, construct, 0, rows); !fault.empty())
@@ -60,8 +94,9 @@ std::int32_t on_region(const char* call, std::int64_t device, const void* region
 }
 
 // Clang 14 and before: no environment, and null for what is absent.
-std::int32_t on_old_region(const char* call, std::int64_t device, const void* region, const Arrays& arrays) {
-  return guarded(call, [&] {
+std::int32_t on_old_region(const char* call, const Location* where, std::int64_t device, const void* region,
+                           const Arrays& arrays) {
+  return translated(call, Construct::kRegion, where, [&] {
     RowList rows;
     return on_region(call, device, region, arrays, 0, rows);
   });
@@ -75,8 +110,9 @@ void add_environment(std::uint32_t version, RowList& rows) {
     rows.add({nobody, nullptr, 0, kValue | kArgument | (version == 2 ? kIfEnvironment : 0U), nullptr});
 }
 
-std::int32_t on_kernel(const char* call, std::int64_t device, const void* region, const KernelArguments* arguments) {
-  return guarded(call, [&] {
+std::int32_t on_kernel(const char* call, const Location* where, std::int64_t device, const void* region,
+                       const KernelArguments* arguments) {
+  return translated(call, Construct::kRegion, where, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");
     const KernelArguments& all = *arguments;
@@ -97,6 +133,7 @@ std::int32_t on_kernel(const char* call, std::int64_t device, const void* region
 } // namespace omptool::llvm
 
 using omptool::llvm::Construct;
+using omptool::llvm::Location;
 
 extern "C" {
 
@@ -128,19 +165,21 @@ OMPTOOL_EXPORT void __tgt_init_all_rtls() {}
 // Arguments that nothing needs are left out at the end of parameter lists; the C calling convention
 // lets callers pass them all the same. Dependences are among them: clang 14 to 18 leave them undefined.
 
-OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(void*, std::int64_t device, std::int32_t, std::int32_t, void* region,
-                                                const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, device, region, arguments);
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(const Location* where, std::int64_t device, std::int32_t, std::int32_t,
+                                                void* region, const omptool::llvm::KernelArguments* arguments) {
+  return omptool::llvm::on_kernel(__func__, where, device, region, arguments);
 }
-OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(void*, std::int64_t device, std::int32_t, std::int32_t,
-                                                       void* region, const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, device, region, arguments);
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, std::int64_t device, std::int32_t,
+                                                       std::int32_t, void* region,
+                                                       const omptool::llvm::KernelArguments* arguments) {
+  return omptool::llvm::on_kernel(__func__, where, device, region, arguments);
 }
 
 #define OMPTOOL_LLVM_REGION(function)                                                                                  \
-  OMPTOOL_EXPORT std::int32_t function(void*, std::int64_t device, void* region, std::uint32_t count, void** base,     \
-                                       void** begin, std::int64_t* size, std::int64_t* type, void**, void** mappers) { \
-    return omptool::llvm::on_old_region(__func__, device, region, {count, base, begin, size, type, mappers});          \
+  OMPTOOL_EXPORT std::int32_t function(const Location* where, std::int64_t device, void* region, std::uint32_t count,  \
+                                       void** base, void** begin, std::int64_t* size, std::int64_t* type, void**,      \
+                                       void** mappers) {                                                               \
+    return omptool::llvm::on_old_region(__func__, where, device, region, {count, base, begin, size, type, mappers});   \
   }
 OMPTOOL_LLVM_REGION(__tgt_target_mapper)
 OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper)
@@ -152,7 +191,7 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
 #define OMPTOOL_LLVM_OLD_REGION(function, name)                                                                        \
   OMPTOOL_EXPORT std::int32_t function(std::int64_t device, void* region, std::uint32_t count, void** base,            \
                                        void** begin, std::int64_t* size, std::int64_t* type) {                         \
-    return omptool::llvm::on_old_region(name, device, region, {count, base, begin, size, type, nullptr});              \
+    return omptool::llvm::on_old_region(name, nullptr, device, region, {count, base, begin, size, type, nullptr});     \
   }
 OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target")
 OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams")
@@ -167,9 +206,9 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
 // ---- data ----
 
 #define OMPTOOL_LLVM_DATA(function, construct, action)                                                                 \
-  OMPTOOL_EXPORT void function(void*, std::int64_t device, std::uint32_t count, void** base, void** begin,             \
-                               std::int64_t* size, std::int64_t* type, void**, void** mappers) {                       \
-    omptool::llvm::on_data(__func__, device, {count, base, begin, size, type, mappers}, construct, action);            \
+  OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
+                               void** begin, std::int64_t* size, std::int64_t* type, void**, void** mappers) {         \
+    omptool::llvm::on_data(__func__, where, device, {count, base, begin, size, type, mappers}, construct, action);     \
   }
 OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, omptool::data_begin)
 OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, omptool::data_begin)
@@ -182,7 +221,7 @@ OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, om
 #define OMPTOOL_LLVM_OLD_DATA(function, name, construct, action)                                                       \
   OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
                                std::int64_t* size, std::int64_t* type) {                                               \
-    omptool::llvm::on_data(name, device, {count, base, begin, size, type, nullptr}, construct, action);                \
+    omptool::llvm::on_data(name, nullptr, device, {count, base, begin, size, type, nullptr}, construct, action);       \
   }
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin, omptool::data_begin)
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd, omptool::data_end)

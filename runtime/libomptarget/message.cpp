@@ -35,10 +35,27 @@ void say(const char* format, ...) noexcept {
   va_end(arguments);
 }
 
+void tell(const char* prefix, const char* format, ...) noexcept {
+  std::va_list arguments;
+  va_start(arguments, format);
+  write_line(prefix, format, arguments);
+  va_end(arguments);
+}
+
 void die(const char* format, ...) noexcept {
   std::va_list arguments;
   va_start(arguments, format);
   write_line("omptarget fatal error: ", format, arguments);
+  va_end(arguments);
+  std::abort();
+}
+
+void die_at(const char* place, int number, const char* format, ...) noexcept {
+  char prefix[256];
+  std::snprintf(prefix, sizeof prefix, "%s%somptarget fatal error %d: ", place, *place ? ": " : "", number);
+  std::va_list arguments;
+  va_start(arguments, format);
+  write_line(prefix, format, arguments);
   va_end(arguments);
   std::abort();
 }

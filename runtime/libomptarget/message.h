@@ -10,7 +10,12 @@ namespace omptool {
 // One line; printf's format, no newline. Nothing under OMPTOOL_QUIET=1.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) noexcept;
 
+// One line behind `prefix` that nothing silences: what the user asked for, or what explains the end.
+[[gnu::format(printf, 2, 3)]] void tell(const char* prefix, const char* format, ...) noexcept;
+
 // One line that nothing silences, then SIGABRT.
 [[noreturn, gnu::format(printf, 1, 2)]] void die(const char* format, ...) noexcept;
+// The same in LLVM's form, with its number of the error, behind `place` in the source unless that is "".
+[[noreturn, gnu::format(printf, 3, 4)]] void die_at(const char* place, int number, const char* format, ...) noexcept;
 
 } // namespace omptool

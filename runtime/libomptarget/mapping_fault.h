@@ -1,0 +1,19 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program that breaks a rule of data mapping ends (decision 2). The core throws this, because only
+// the ABI whose call it was knows what else its users expect to read.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace omptool {
+
+struct MappingFault : std::runtime_error {
+  enum class Kind { kExtension, kAbsent };
+  MappingFault(Kind its_kind, const std::string& message) : std::runtime_error(message), kind(its_kind) {}
+  Kind kind;
+};
+
+} // namespace omptool

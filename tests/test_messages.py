@@ -1,0 +1,92 @@
+"""What the runtime tells its user, beside what LLVM 19's runtime says about the same program."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import CLANG, FLAGS, compiled
+from fixture_programs import call
+from test_openmp import FATAL, source
+
+from omptool.installation import libdir
+
+# A program ends in one way, whatever construct breaks the rule.
+BROKEN = {
+    "data": "#pragma omp target data map(present, to : x[0 : 5])\n;",
+    "enter": "#pragma omp target enter data map(to : x[0 : 5])\n"
+    "#pragma omp target enter data map(to : x)",
+    "exit": "#pragma omp target exit data map(present, from : x)",
+    "region": "#pragma omp target map(present, to : x[0 : 5])\nx[0]++;",
+    "update": "#pragma omp target update from(present : x)",
+}
+
+
+def llvm_libraries() -> Path:
+    """Where clang 19 has its own runtime."""
+    found = subprocess.run(
+        [CLANG[".c"], "-print-file-name=libomptarget.so.19.1"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    if not Path(found).is_absolute():
+        pytest.skip("LLVM 19's libomptarget is not here")
+    return Path(found).resolve().parent
+
+
+def lines(output: str) -> list[str]:
+    """Without what differs from run to run; LLVM has four host devices, this runtime one."""
+    output = re.sub(r"0x[0-9a-f]{16}", "ADDRESS", output)
+    output = re.sub(r"only \d devices", "only N devices", output)
+    return [line for line in output.splitlines() if not re.search(r"device [123] info", line)]
+
+
+def said(program: Path, libraries: list[Path], **environment: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [str(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ
+        | {"LD_LIBRARY_PATH": ":".join(map(str, libraries)), "OMP_TARGET_OFFLOAD": "MANDATORY"}
+        | environment,
+    )
+    return done.returncode, lines(done.stderr)
+
+
+def both(program: Path, **environment: str) -> tuple[tuple[int, list[str]], tuple[int, list[str]]]:
+    llvm = llvm_libraries()
+    ours = said(program, [libdir(), llvm], **environment)
+    return ours, said(program, [llvm], **environment)
+
+
+@pytest.mark.parametrize("debug", ["-g", "-g0"])
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_rule_ends_the_program_as_on_llvm(tmp_path: Path, name: str, debug: str) -> None:
+    (tmp_path / "main.c").write_text(
+        f"int x[10];\nint main(void) {{\n{BROKEN[name]}\nreturn 0;\n}}\n"
+    )
+    call(
+        CLANG[".c"],
+        *FLAGS,
+        "-fopenmp-version=51",
+        debug,
+        tmp_path / "main.c",
+        "-o",
+        tmp_path / "main",
+    )
+    ours, llvm = both(tmp_path / "main")
+    assert ours == llvm
+    assert ours[0] == -6
+
+
+@pytest.mark.parametrize("name", FATAL)
+def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
+    ours, llvm = both(compiled(source(name), tmp_path, "-O1"))
+    assert ours == llvm
+    assert ours[0] == -6
