@@ -48,6 +48,15 @@ struct Dimension {
   std::uint64_t offset, count, stride;
 };
 
+// Bytes from one element of a dimension to the next. Clang multiplies what the program gives as stride
+// into `stride`, but counts `offset` in elements, and says how large those are for the innermost
+// dimension alone, by a last one of a single element. For the others the program's stride must be 1.
+std::uint64_t unit_of(std::span<const Dimension> dimensions, std::size_t index) {
+  const Dimension& element = dimensions.back();
+  const bool innermost = index + 2 == dimensions.size() && element.offset == 0 && element.count == 1;
+  return innermost ? element.stride : dimensions[index].stride;
+}
+
 class Translator {
 public:
   Translator(Construct construct, std::uint32_t extra, RowList& rows)
@@ -160,8 +169,9 @@ const char* Translator::add_sections(const Component& element) {
     std::uint64_t extent = 0;
     if (__builtin_mul_overflow(dimension.offset + dimension.count, dimension.stride, &extent) || extent > INT64_MAX)
       return "names memory that cannot exist";
-    first += dimension.offset * dimension.stride;
   }
+  for (std::size_t i = 0; i < dimensions.size(); ++i)
+    first += dimensions[i].offset * unit_of(dimensions, i);
   for (; outer > 0 && dimensions[outer - 1].stride == piece; --outer) // dense: pieces touch
     piece *= dimensions[outer - 1].count;
   for (std::size_t i = 0; i < outer; ++i)
@@ -185,6 +195,8 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
   reinterpret_cast<Mapper>(mapper)(&components, element.base, element.begin, element.size, element.type, nullptr);
   for (Component component : components) {
     component.type &= ~(kTypeParameter | kTypeReturn);
+    // Mappers combine the clause's direction with their own, but pass on no modifier (OpenMP 5.2, 5.8.3).
+    component.type |= element.type & (kTypeAlways | kTypeDelete);
     if (const char* fault = add(component, nullptr))
       return fault;
   }

@@ -60,8 +60,39 @@ static void nested(void) {
   CHECK(o.inner.data[0] == 6);
 }
 
+/* A struct is counted like anything else: two enters, two exits, whatever holds its parts. */
+static void counted(void) {
+  vector v = make(4, 0);
+#pragma omp target enter data map(to : v)
+#pragma omp target enter data map(to : v)
+#pragma omp target map(tofrom : v)
+  v.data[0]++;
+#pragma omp target exit data map(from : v)
+  CHECK(omp_target_is_present(&v, 0) && omp_target_is_present(v.data, 0));
+#pragma omp target exit data map(from : v)
+  CHECK(!omp_target_is_present(&v, 0) && !omp_target_is_present(v.data, 0));
+  CHECK(v.data[0] == 1);
+}
+
+/* Modifiers of the clause hold for what the mapper maps. */
+static void modified(void) {
+  vector v = make(4, 0);
+#pragma omp target enter data map(to : v)
+#pragma omp target enter data map(to : v)
+  v.data[2] = 7;
+#pragma omp target map(always, to : v)
+  v.data[3] = v.data[2];
+#pragma omp target exit data map(always, from : v)
+  CHECK(v.data[3] == 7 && omp_target_is_present(v.data, 0));
+#pragma omp target enter data map(to : v)
+#pragma omp target exit data map(delete : v)
+  CHECK(!omp_target_is_present(&v, 0) && !omp_target_is_present(v.data, 0));
+}
+
 int main(void) {
   one();
+  counted();
+  modified();
   array();
   unstructured();
   nested();
