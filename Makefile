@@ -14,7 +14,7 @@ test: packages compilers $(VENV)/.installed
 test-all: packages compilers $(VENV)/.installed
 	scripts/test.sh all
 
-bench: packages $(VENV)/.installed
+bench: packages compilers $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/bench.sh
 
 packages:

@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -48,6 +51,15 @@ def figures(command: Sequence[str]) -> tuple[float, float]:
     if code != "0":
         sys.exit(f"exit code {code}: {' '.join(command)}")
     return float(wall), int(peak) / 1024
+
+
+def in_turn(runs: int, *actions: Callable[[], T]) -> list[list[T]]:
+    """What each action returned in each of its runs; they run A B A B …, after one warm-up."""
+    results: list[list[T]] = [[] for _ in actions]
+    for _ in range(runs + 1):
+        for action, kept in zip(actions, results, strict=True):
+            kept.append(action())
+    return [kept[1:] for kept in results]
 
 
 def compare(commands: Sequence[Measured], runs: int) -> str:

@@ -1,0 +1,181 @@
+"""Target constructs on the bundled runtime beside LLVM's own libomptarget, 19 and 22.
+
+Usage: python bench/launch.py [--runs 5] [--objects 100000 1000000] [--part NAME]...
+
+bench/launch.c, compiled by clang-19 and by clang-22 (scripts/compilers.sh unpacks it), runs on
+the runtime of LLVM and on ours in turn; a ratio is the median of the ratios of neighbouring runs.
+Offloading is mandatory, so that nothing is measured that ran on the host.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from measure import in_turn
+from tabulate import tabulate
+
+from omptool.installation import libdir
+
+HERE = Path(__file__).parent
+UNPACKED = HERE.parent / "build" / "compilers" / "22" / "usr"
+FLAGS = ("-O2", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-lpthread")
+PARTS = ("constructs", "objects", "threads", "bandwidth", "register")
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A clang, where its own runtimes are, and how many times faster than them we want to be."""
+
+    version: int
+    command: Path
+    libraries: tuple[Path, ...]
+    target: int
+
+    def path(self, *first: Path) -> str:
+        return ":".join(map(str, (*first, *self.libraries)))
+
+
+CLANG_19 = Compiler(19, Path("/usr/bin/clang-19"), (Path("/usr/lib/llvm-19/lib"),), 20)
+CLANG_22 = Compiler(
+    22,
+    UNPACKED / "lib/llvm-22/bin/clang",
+    (UNPACKED / "lib/x86_64-linux-gnu", UNPACKED / "lib/llvm-22/lib"),
+    10,
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """bench/launch.c as one compiler makes it."""
+
+    compiler: Compiler
+    path: Path
+
+    @classmethod
+    def compile(cls, compiler: Compiler, into: Path) -> Program:
+        path = into / f"launch-{compiler.version}"
+        command = [str(compiler.command), *FLAGS, str(HERE / "launch.c"), "-o", str(path)]
+        environment = os.environ | {"LD_LIBRARY_PATH": compiler.path()}
+        subprocess.run(command, check=True, env=environment)
+        return cls(compiler, path)
+
+    def on(self, libraries: str, *arguments: object) -> Figures:
+        """What it prints when it runs with the libraries of that search path."""
+        environment = os.environ | {
+            "LD_LIBRARY_PATH": libraries,
+            "OMP_TARGET_OFFLOAD": "MANDATORY",
+            "OMP_NUM_THREADS": "2",
+        }
+        command = [str(self.path), *map(str, arguments)]
+        done = subprocess.run(
+            command, check=True, env=environment, stdout=subprocess.PIPE, text=True
+        )
+        lines = (line.split() for line in done.stdout.splitlines())
+        return {name: float(figure) for name, figure in lines}
+
+    def on_ours(self, *arguments: object) -> Figures:
+        return self.on(self.compiler.path(libdir()), *arguments)
+
+    def on_llvm(self, *arguments: object) -> Figures:
+        return self.on(self.compiler.path(), *arguments)
+
+
+def main() -> None:
+    """Compile, measure, print a table for each part."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--objects", type=int, nargs=2, default=(100_000, 1_000_000))
+    parser.add_argument("--part", choices=PARTS, action="append")
+    options = parser.parse_args()
+    parts = options.part or PARTS
+    with tempfile.TemporaryDirectory() as folder:
+        programs = [
+            Program.compile(compiler, Path(folder))
+            for compiler in (CLANG_19, CLANG_22)
+            if compiler.command.exists()
+        ]
+        if CLANG_22 not in [program.compiler for program in programs]:
+            print("clang-22 is not here: scripts/compilers.sh unpacks it", file=sys.stderr)
+        if "constructs" in parts:
+            for program in programs:
+                beside_llvm(program, program.compiler.target, options.runs, "constructs")
+        if "objects" in parts:
+            few, many = options.objects
+            for program in programs:
+                target = 8 if program.compiler is CLANG_19 else None
+                beside_llvm(program, target, options.runs, "objects", few)
+            growth(programs[0], few, many, options.runs)
+        for part in ("threads", "bandwidth", "register"):
+            if part in parts:
+                ours_alone(programs, part, options.runs)
+
+
+def show(title: str, headers: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """Print one table."""
+    print(f"\n{title}\n")
+    print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True), flush=True)
+
+
+def beside_llvm(program: Program, target: int | None, runs: int, *arguments: object) -> None:
+    """Times on ours and on LLVM's, and how many times faster ours is."""
+    ours, llvm = in_turn(
+        runs, partial(program.on_ours, *arguments), partial(program.on_llvm, *arguments)
+    )
+    rows = []
+    for name in ours[0]:
+        ratio = median(b[name] / a[name] for a, b in zip(ours, llvm, strict=True))
+        rows.append(
+            (name, middle(ours, name), middle(llvm, name), f"{ratio:.1f}", str(target or ""))
+        )
+    version = program.compiler.version
+    title = f"{' '.join(map(str, arguments))}: clang {version}, nanoseconds"
+    show(title, ("what", "ours", f"LLVM {version}", "times faster", "asked for"), rows)
+
+
+def growth(program: Program, few: int, many: int, runs: int) -> None:
+    """What one object costs among many, beside among few."""
+    small, large = in_turn(
+        runs, partial(program.on_ours, "objects", few), partial(program.on_ours, "objects", many)
+    )
+    rows = []
+    for name in small[0]:
+        ratio = median(b[name] / a[name] for a, b in zip(small, large, strict=True))
+        rows.append((name, middle(small, name), middle(large, name), f"{ratio:.2f}", "at most 3"))
+    headers = ("phase", f"{few} objects", f"{many} objects", "times as long", "asked for")
+    show("ours, nanoseconds for one object", headers, rows)
+
+
+ASKED = {
+    "present-ratio": "at least 0.95",
+    "mapping-ratio": "at least 0.95",
+    "to-ratio": "at least 0.95",
+    "from-ratio": "at least 0.95",
+    "register-ms": "under 2",
+}
+
+
+def ours_alone(programs: list[Program], part: str, runs: int) -> None:
+    """Figures that have no counterpart on LLVM's."""
+    for program in programs:
+        (figures,) = in_turn(runs, partial(program.on_ours, part))
+        rows = [(name, middle(figures, name), ASKED.get(name, "")) for name in figures[0]]
+        title = f"{part}: clang {program.compiler.version}"
+        show(title, ("what", "ours", "asked for"), rows)
+
+
+def middle(runs: list[Figures], name: str) -> str:
+    """The median over the runs."""
+    return f"{median(run[name] for run in runs):.4g}"
+
+
+if __name__ == "__main__":
+    main()
