@@ -116,12 +116,6 @@ std::int32_t on_region(const char* call, const Arrays& arrays, std::int64_t devi
 
 // ---- registered libraries ----
 
-template <typename T> bool is_range(const T* begin, const T* end) {
-  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin);
-  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end);
-  return first <= last && (last - first) % sizeof(T) == 0 && (first != 0 || last == 0);
-}
-
 // Why a descriptor cannot be used, or null.
 const char* fault_of(const __tgt_bin_desc& descriptor) {
   if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))

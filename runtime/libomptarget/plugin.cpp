@@ -4,6 +4,7 @@
 
 #include "environment.h"
 #include "message.h"
+#include "proposal_plugin.h"
 
 #include <algorithm>
 #include <dirent.h>
@@ -65,6 +66,10 @@ Plugin::Plugin(std::string name, std::string path) : name_(std::move(name)), pat
 }
 
 void Plugin::bind(void* handle) {
+  if (proposal::is_plugin(handle)) {
+    refusal_ = proposal::adapt(handle, functions_);
+    return;
+  }
   const auto require = [&](const char* symbol, auto& function) {
     if (!look_up(handle, symbol, function) && refusal_.empty())
       refusal_ = std::string("it lacks ") + symbol;

@@ -1,11 +1,11 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the exported calls share: programs that register images, argument arrays, and
-// scenarios, which are functions that run in a process of their own.
+// What the tests of the exported calls share: programs that register images, and argument arrays.
 #pragma once
 
 #include "omptarget.h"
+#include "scenario.h"
 
 #include <cstdint>
 #include <initializer_list>
@@ -50,9 +50,6 @@ private:
   std::vector<std::int32_t> type_;
 };
 
-std::vector<char> read_file(const std::string& path);
-std::vector<char> image_file(const std::string& name); // of tests/images
-
 // A library with images and an entry table, registered as long as it lives.
 class Program {
 public:
@@ -87,31 +84,3 @@ extern char record, record1, record7, record20, add_one, add_ten, count_up, add_
 std::vector<Program::Entry> main_entries();
 // Registers images/main.c for the whole process, once.
 void use_main();
-
-// How a scenario ended.
-struct Outcome {
-  int code = -1;      // exit code, or -1
-  int signal = 0;     // that killed it, or 0
-  std::string output; // stdout and stderr
-  bool has(const std::string& text) const { return output.find(text) != std::string::npos; }
-};
-// Runs the scenario in a fresh process, with more environment variables ("NAME=value").
-Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment = {},
-                     const std::string& program = "/proc/self/exe");
-
-struct Scenario {
-  Scenario(const char* name, int (*body)());
-};
-// SCENARIO_OF(name) { ...; return 0; }: a function that run_scenario can start; non-zero is failure.
-#define SCENARIO_OF(name)                                                                                              \
-  static int name();                                                                                                   \
-  static const Scenario scenario_##name(#name, name);                                                                  \
-  static int name()
-// In a scenario: says what did not hold, and fails.
-#define EXPECT(condition)                                                                                              \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                     \
-      return 1;                                                                                                        \
-    }                                                                                                                  \
-  } while (false)

@@ -15,12 +15,12 @@ constexpr Elf64_Half kMachine = EM_X86_64;
 #error "the host plugin calls kernels on x86-64 only (call.h)"
 #endif
 
-// Entries of this project, and of LLVM until 19, which begin alike. Images of later LLVM export every
-// name, so that nobody needs their tables.
+// Entries of this project, with names and without, and of LLVM until 19. Images of later LLVM export
+// every name, so that nobody needs their tables.
 constexpr struct {
   std::string_view section;
   std::uint64_t record;
-} kTables[] = {{"omptarget_entries", 24}, {"omp_offloading_entries", 32}};
+} kTables[] = {{"omptarget_entries", 24}, {"libtarget_entries", kNamelessRecord}, {"omp_offloading_entries", 32}};
 
 // The one place that reads: a T at `offset`, or nothing when that runs past the end.
 template <typename T> std::optional<T> read(Bytes image, std::uint64_t offset) {

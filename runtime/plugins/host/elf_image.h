@@ -22,8 +22,10 @@ const char* fault_of(Bytes image);
 struct TableLocation {
   std::uint64_t address;
   std::uint64_t size;
-  std::uint64_t record; // bytes of each entry, which begins as __tgt_offload_entry does
+  std::uint64_t record; // bytes of each entry, which begins as __tgt_offload_entry does or is nameless
 };
+// Of libtarget.h: an address and an int, the size.
+constexpr std::uint64_t kNamelessRecord = 16;
 std::optional<TableLocation> entry_table(Bytes image);
 
 // How many bytes there are to read at an address, relative to where the image is loaded: up to the end

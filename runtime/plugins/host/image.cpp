@@ -131,30 +131,66 @@ void* Image::address_of(const char* name, std::int64_t& size) const {
   return found;
 }
 
-// The image's own table, once the dynamic linker has relocated it. Its contents are the image's word
-// and are checked to stay within the image.
-void Image::read_own_entries(Bytes bytes) {
+// The image's own table, once the dynamic linker has relocated it. Its contents are the image's word:
+// addresses and names outside of the image are null here.
+std::vector<__tgt_offload_entry> Image::own_records(Bytes bytes) const {
+  std::vector<__tgt_offload_entry> records;
   const std::optional<TableLocation> where = entry_table(bytes);
   const link_map* const own = map_of(handle_);
   if (!where || !own || where->size > readable_from(bytes, where->address))
-    return;
+    return records;
   const auto rest_from = [&](const void* address) {
     return readable_from(bytes, reinterpret_cast<std::uintptr_t>(address) - own->l_addr);
   };
-  const auto is_name = [&](const char* name) {
-    const std::uint64_t rest = rest_from(name);
-    return ::strnlen(name, rest) < rest;
-  };
   const auto* const table = reinterpret_cast<const std::byte*>(own->l_addr + where->address);
   for (std::uint64_t at = 0; where->size - at >= where->record; at += where->record) {
-    __tgt_offload_entry entry;
-    std::memcpy(&entry, table + at, sizeof entry);
-    if (entry.addr && entry.name && rest_from(entry.addr) && is_name(entry.name))
-      own_entries_.push_back(entry);
+    __tgt_offload_entry entry{};
+    if (where->record == kNamelessRecord) {
+      std::int32_t size = 0;
+      std::memcpy(&entry.addr, table + at, sizeof entry.addr);
+      std::memcpy(&size, table + at + sizeof entry.addr, sizeof size);
+      entry.size = size;
+    } else {
+      std::memcpy(&entry, table + at, sizeof entry);
+    }
+    if (!rest_from(entry.addr))
+      entry.addr = nullptr;
+    if (const std::uint64_t rest = rest_from(entry.name); rest == 0 || ::strnlen(entry.name, rest) == rest)
+      entry.name = nullptr;
+    records.push_back(entry);
   }
+  return records;
+}
+
+void Image::read_own_entries(Bytes bytes) {
+  for (const __tgt_offload_entry& entry : own_records(bytes))
+    if (entry.addr && entry.name)
+      own_entries_.push_back(entry);
+}
+
+// The host's entries have no names (libtarget.h): the n-th is the n-th of the image's table. Nothing
+// but its length and the sizes can tell that the two belong together.
+bool Image::pair_by_position(Bytes bytes, const __tgt_device_image& image) {
+  entries_ = own_records(bytes);
+  const std::size_t wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
+  if (entries_.size() != wanted) {
+    fail("the host lists " + std::to_string(wanted) + " entries, the image " + std::to_string(entries_.size()) +
+         ", and without names they pair by position");
+    return false;
+  }
+  for (std::size_t i = 0; i < wanted; ++i)
+    if (entries_[i].addr && entries_[i].size != image.EntriesBegin[i].size) {
+      fail("entry " + std::to_string(i) + " has " + std::to_string(image.EntriesBegin[i].size) +
+           " bytes on the host and " + std::to_string(entries_[i].size) + " in the image");
+      return false;
+    }
+  table_ = {entries_.data(), entries_.data() + entries_.size()};
+  return true;
 }
 
 bool Image::build_table(Bytes bytes, const __tgt_device_image& image) {
+  if (image.EntriesBegin != image.EntriesEnd && !image.EntriesBegin->name)
+    return pair_by_position(bytes, image);
   bool own_read = false;
   for (const __tgt_offload_entry* wanted = image.EntriesBegin; wanted != image.EntriesEnd; ++wanted) {
     __tgt_offload_entry found{nullptr, wanted->name, wanted->size};

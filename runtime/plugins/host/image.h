@@ -31,6 +31,8 @@ private:
   Image() = default;
   bool open(Bytes bytes);
   bool build_table(Bytes bytes, const __tgt_device_image& image);
+  bool pair_by_position(Bytes bytes, const __tgt_device_image& image);
+  std::vector<__tgt_offload_entry> own_records(Bytes bytes) const;
   void read_own_entries(Bytes bytes);
   void* address_of(const char* name, std::int64_t& size) const;
 

@@ -1,0 +1,32 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What programs of libtarget.so register (offload-infrastructure-proposal.txt, section 4): entries
+// without names, and images without a table.
+#pragma once
+
+#include "library.h"
+
+namespace omptool::proposal {
+
+struct Entry {
+  void* address;
+  int size; // bytes of a global variable; 0: a kernel
+};
+
+struct Image {
+  void* begin;
+  void* end;
+};
+
+struct Descriptor {
+  unsigned image_count;
+  const Image* images;
+  const Entry* entries_begin;
+  const Entry* entries_end;
+};
+
+// A LibraryReader. Plugins get entries without names; messages call them by their place, from 0.
+const char* read_library(const void* address, LibraryContents& contents);
+
+} // namespace omptool::proposal

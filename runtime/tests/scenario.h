@@ -1,0 +1,39 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scenarios: functions of a test that run in a process of their own. No header of the runtime's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+std::vector<char> read_file(const std::string& path);
+std::vector<char> image_file(const std::string& name); // of tests/images
+
+// How a scenario ended.
+struct Outcome {
+  int code = -1;      // exit code, or -1
+  int signal = 0;     // that killed it, or 0
+  std::string output; // stdout and stderr
+  bool has(const std::string& text) const { return output.find(text) != std::string::npos; }
+};
+// Runs the scenario in a fresh process, with more environment variables ("NAME=value").
+Outcome run_scenario(const std::string& name, const std::vector<std::string>& environment = {},
+                     const std::string& program = "/proc/self/exe");
+
+struct Scenario {
+  Scenario(const char* name, int (*body)());
+};
+// SCENARIO_OF(name) { ...; return 0; }: a function that run_scenario can start; non-zero is failure.
+#define SCENARIO_OF(name)                                                                                              \
+  static int name();                                                                                                   \
+  static const Scenario scenario_##name(#name, name);                                                                  \
+  static int name()
+// In a scenario: says what did not hold, and fails.
+#define EXPECT(condition)                                                                                              \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                                     \
+      return 1;                                                                                                        \
+    }                                                                                                                  \
+  } while (false)
