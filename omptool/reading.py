@@ -8,7 +8,7 @@ from pathlib import Path
 
 from omptool.console import echo
 from packager.errors import PackagerError
-from packager.load import load
+from packager.load import load_all
 from packager.model import FatBinary
 from packager.reader import text
 
@@ -30,17 +30,16 @@ class Files:
         """What was read; what was not is one line on stderr each."""
         for path in self._paths:
             try:
-                binary = load(path, hashed=self._hashed)
+                for binary in load_all(path, hashed=self._hashed):
+                    for trace in binary.unread:
+                        self._report(binary.path, trace)
+                    yield binary
             except PackagerError as error:
                 self._report(path, str(error))
             except OSError as error:
                 self._report(path, error.strerror or str(error))
-            else:
-                for trace in binary.unread:
-                    self._report(path, trace)
-                yield binary
 
-    def _report(self, path: Path, message: str) -> None:
+    def _report(self, path: Path | str, message: str) -> None:
         self.errors.append({"path": portable(path), "message": message})
         echo(f"Error: {shown(path)}: {message}", err=True)
 

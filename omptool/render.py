@@ -54,7 +54,9 @@ def _block(title: str, rows: Sequence[dict[str, Any]]) -> str:
 
     columns = [key for key in rows[0] if any(row[key] not in (None, "") for row in rows)]
     cells = [[_cell(row[key]) for key in columns] for row in rows]
-    align = ["right" if isinstance(rows[0][key], int) else "left" for key in columns]
+    align = [
+        "right" if any(isinstance(row[key], int) for row in rows) else "left" for key in columns
+    ]
     return f"{title}:\n" + tabulate(cells, columns, disable_numparse=True, colalign=align)
 
 
@@ -73,8 +75,10 @@ def _images(binary: FatBinary) -> list[dict[str, Any]]:
             "container": image.container,
             "kind": image.kind,
             "triple": image.triple or image.contents.machine,
-            "arch": image.contents.arch or image.arch,
+            "arch": image.processor,
             "size": image.size,
+            "compression": image.compression,
+            "stored": image.stored_size,
             "offset": _hex(image.offset),
             "address": _hex(image.address),
             "sha256": image.sha256,
@@ -97,6 +101,7 @@ def _entries(binary: FatBinary) -> list[dict[str, Any]]:
             "symbol": entry.symbol,
             "size": entry.size,
             "flags": _hex(entry.flags),
+            "model": entry.model if entry.model != "openmp" else None,
             **_states(states),
         }
         for entry, states in zip(binary.entries, entry_states(binary), strict=True)
@@ -175,6 +180,7 @@ def _dumped(binary: FatBinary) -> dict[str, Any]:
             {
                 "index": entry.index,
                 "kind": entry.kind,
+                "model": entry.model,
                 "name": entry.name,
                 "address": entry.address,
                 "symbol": entry.symbol,
@@ -204,10 +210,12 @@ def _dumped_image(image: DeviceImage) -> dict[str, Any]:
         "container": image.container,
         "kind": image.kind,
         "triple": image.triple or None,
-        "arch": image.contents.arch or image.arch or None,
+        "arch": image.processor or None,
         "size": image.size,
         "offset": image.offset,
         "address": image.address,
+        "compression": image.compression,
+        "stored_size": image.stored_size,
         "sha256": image.sha256,
         "member": image.member,
         "kernels": kernels,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from packager.layouts import INTERFACE_ENTRY, VERSIONED_ENTRY, EntryLayout
 from packager.model import Abi
 
 # The LLVM releases whose programs a generation stands for, by their first: see DESIGN, "ABI names".
@@ -16,12 +17,18 @@ _GENERATIONS: tuple[tuple[int, Abi], ...] = (
 _LIBRARY = "libomptarget.so."
 
 
-def of_clang(needed: Iterable[str], imports: Iterable[str], *, wrapped: bool) -> Abi:
-    """The ABI of clang's entries.
+def of_table(
+    layout: EntryLayout, needed: Iterable[str], imports: Iterable[str], *, wrapped: bool
+) -> Abi:
+    """The ABI of a table of entries.
 
     `needed` are the file's DT_NEEDED; clang's library says its release since 15. `imports` may show
     calls that only old releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's.
     """
+    if layout is INTERFACE_ENTRY:
+        return "interface"
+    if layout is VERSIONED_ENTRY:
+        return "llvm-22"
     for library in needed:
         release = library.removeprefix(_LIBRARY).split(".")[0]
         if library.startswith(_LIBRARY) and release.isdecimal():

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from packager import abi, host_images, imports
 from packager.elf import PT_INTERP, Elf
 from packager.errors import FormatError
 from packager.formats import descriptors, entries, llvm_offloading, omptool_section, unread
 from packager.formats.descriptors import FoundDescriptor
-from packager.formats.entries import FoundTable
+from packager.formats.entries import FoundTable, Record
 from packager.host_images import PlacedImage, Places
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
 from packager.memory import Space
@@ -44,7 +43,7 @@ class _Found:
         return self.memory.elf.is_object
 
 
-def read_host(path: Path, file: Elf, *, hashed: bool) -> FatBinary | None:
+def read_host(path: str, file: Elf, *, hashed: bool) -> FatBinary | None:
     """What a host file says about offloading; None if the file is a device image itself.
 
     Raises FormatError when it is malformed.
@@ -84,14 +83,14 @@ def _merged(
             yield descriptor.begin, descriptor.end, layout
 
 
-def _assembled(path: Path, found: _Found) -> FatBinary:
+def _assembled(path: str, found: _Found) -> FatBinary:
     file = found.memory.elf
     needed = imports.needed(file)
     places = Places(found.images)
     used = [_indices(descriptor, places) for descriptor in found.descriptors]
     tables = _tables(found, used, needed)
     return FatBinary(
-        path=str(path),
+        path=path,
         machine=file.machine,
         type=_type(file),
         abi=tables[0].abi if tables else abi.of_imports(found.imports),
@@ -99,7 +98,7 @@ def _assembled(path: Path, found: _Found) -> FatBinary:
         tables=tables,
         descriptors=_descriptors(found, used),
         imports=found.imports,
-        unread=(*unread.traces(file), *entries.unread(found.tables)),
+        unread=tuple(unread.traces(file)),
     )
 
 
@@ -127,14 +126,11 @@ def _tables(
     is_wrapped = any(item.image.container == llvm_offloading.NAME for item in found.images)
     result: list[EntryTable] = []
     for table in found.tables:
-        is_ours = table.layout is INTERFACE_ENTRY
         first = sum(len(earlier.entries) for earlier in result)
         result.append(
             EntryTable(
                 section=table.section,
-                abi="interface"
-                if is_ours
-                else abi.of_clang(needed, found.imports, wrapped=is_wrapped),
+                abi=abi.of_table(table.layout, needed, found.imports, wrapped=is_wrapped),
                 record_size=table.layout.record,
                 offset=table.offset,
                 size=table.size,
@@ -176,7 +172,7 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
     return tuple(
         OffloadEntry(
             index=first + number,
-            kind=_entry_kind(record.size, record.flags or 0),
+            kind=_entry_kind(record),
             name=record.name,
             address=None if found.is_object else record.address,
             symbol=names.get(record.address or 0) or record.symbol,
@@ -184,16 +180,17 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
             flags=record.flags,
             offset=table.offset + record.offset,
             target=record.target,
+            model=record.model,
         )
         for number, record in enumerate(records)
     )
 
 
-def _entry_kind(size: int, flags: int) -> EntryKind:
-    for bit, kind in FLAG_KINDS:
-        if flags & bit:
+def _entry_kind(record: Record) -> EntryKind:
+    for bit, kind in FLAG_KINDS if record.model == "openmp" else ():
+        if (record.flags or 0) & bit:
             return kind
-    return "global" if size else "kernel"
+    return "global" if record.size else "kernel"
 
 
 def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descriptor, ...]:

@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
-from packager.elf import Section
 from packager.errors import FormatError
-from packager.formats import images, llvm_offloading, omptool_section
+from packager.formats import containers, images
 from packager.formats.descriptors import FoundDescriptor, ImageRange
-from packager.formats.offload_binary import Blob
 from packager.memory import Space
 from packager.model import DeviceImage
-from packager.reader import Reader
 
 # More than any real file has: its images are of a few triples and some dozen archs.
 MAX_IMAGES = 4096
-
-if TYPE_CHECKING:
-
-    class Container(Protocol):
-        """A module of formats/ whose images are in sections of their own."""
-
-        NAME: str
-
-        @property
-        def claims(self) -> Callable[[Section], bool]:
-            """Whether a section is of this format."""
-
-        @property
-        def parse(self) -> Callable[[Reader], Iterator[Blob]]:
-            """The images in the bytes of a section."""
-
-
-# Where containers of host files are tried.
-CONTAINERS: tuple[Container, ...] = (omptool_section, llvm_offloading)
 
 
 class PlacedImage(NamedTuple):
@@ -50,17 +28,18 @@ def in_sections(memory: Space, *, hashed: bool) -> list[PlacedImage]:
     """The images in sections that a container claims, in file order."""
     found: list[PlacedImage] = []
     for section in memory.elf.sections:
-        for container in CONTAINERS:
-            if not container.claims(section):
-                continue
-            for blob in container.parse(memory.elf.content(section)):
-                if len(found) == MAX_IMAGES:
-                    raise FormatError(f"more than {MAX_IMAGES} device images")
-                inside = blob.image.at - section.offset
-                place = memory.address(section) + inside if section.is_allocated else None
-                address = None if memory.elf.is_object else place
-                image = images.from_blob(blob, len(found), container.NAME, address, hashed)
-                found.append(PlacedImage(image, place))
+        container = containers.of_section(section)
+        if container is None:
+            continue
+        for payload in container.parse_section(section, memory.elf.content(section)):
+            if len(found) == MAX_IMAGES:
+                raise FormatError(f"more than {MAX_IMAGES} device images")
+            stored = payload.stored or payload.image
+            inside = stored.at - section.offset
+            place = memory.address(section) + inside if section.is_allocated else None
+            address = None if memory.elf.is_object else place
+            image = images.from_payload(payload, len(found), container.NAME, address, hashed)
+            found.append(PlacedImage(image, place))
     return found
 
 

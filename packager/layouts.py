@@ -21,6 +21,7 @@ class EntryLayout:
     size: int
     size_format: str
     flags: int | None
+    model: int | None = None  # u16: which programming model the entry is of
 
 
 # {void *addr; char *name; int64_t size} of the interface document.
@@ -29,7 +30,7 @@ INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "<q", None)
 CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "<Q", 24)
 # {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}:
 # LLVM 20 on.
-VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "<Q", 12)
+VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "<Q", 12, 10)
 
 # {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}
 DEVICE_IMAGE = Struct("<QQQQ")

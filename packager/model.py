@@ -11,6 +11,8 @@ from typing import Literal
 
 ImageKind = Literal["elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "unknown"]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
+# The programming model that an entry is of: LLVM 21 on keeps all in one table.
+Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
 # How an entry stands in one image.
 # "unknown": the image's symbols cannot be seen (bitcode, …); "unrelated": the entry needs nothing
 # in this image, or another table's image it is.
@@ -53,7 +55,7 @@ class DeviceImage:
     """One device image in a host file: what its container says, and what its bytes say."""
 
     index: int
-    container: str  # "omptool", "offload-binary", "raw" (a descriptor points to it), "bare"
+    container: str  # a module of formats/, "raw" (a descriptor points to it) or "bare"
     triple: str  # as declared by the container, normalised; "" when nothing declares one
     arch: str  # as declared by the container
     offset: int
@@ -62,12 +64,20 @@ class DeviceImage:
     contents: Contents
     declared_kind: ImageKind | None = None  # as declared by the container
     sha256: str | None = None
+    compression: str | None = None  # then offset and stored_size are of the compressed bytes
+    stored_size: int | None = None
     member: str | None = None  # archive member
 
     @property
     def kind(self) -> ImageKind:
         """The kind, from the bytes."""
         return self.contents.kind
+
+    @property
+    def processor(self) -> str:
+        """The arch, from the bytes where they say it; a cubin is silent about the a of sm_90a."""
+        own = self.contents.arch or ""
+        return self.arch if self.arch.startswith(own) else own
 
     @property
     def symbols(self) -> tuple[DeviceSymbol, ...]:
@@ -99,6 +109,7 @@ class OffloadEntry:
     offset: int | None = None  # of the record
     # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
     target: tuple[str | None, int] | None = None
+    model: Model = "openmp"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ DEVICE_KINDS: dict[EntryKind, Literal["kernel", "global"]] = {
 
 def needs_device(entry: OffloadEntry) -> bool:
     """Whether images must define the entry."""
-    return entry.kind in DEVICE_KINDS
+    return entry.model == "openmp" and entry.kind in DEVICE_KINDS
 
 
 def listed(image: DeviceImage) -> dict[str, DeviceSymbol]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from packager.errors import FormatError
 
@@ -48,6 +48,14 @@ class _File:
         return os.pread(self._fd, size, offset)
 
 
+class _Held(_File):
+    """A file without a name, which lives as long as it is read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file.fileno())
+        self._file = file
+
+
 class Reader:
     """A view of `size` bytes of a file; `at` is the file offset of its first byte.
 
@@ -65,6 +73,11 @@ class Reader:
             raise ValueError("a source that is not bytes needs a size")
         self.at = at
         self._size = size
+
+    @classmethod
+    def of_file(cls, file: IO[bytes], size: int) -> Reader:
+        """The first `size` bytes of an open file, which stays open as long as they are read."""
+        return cls(_Held(file), 0, size)
 
     def __len__(self) -> int:
         return self._size

@@ -1,13 +1,15 @@
 """Tables of offload entries, on the host side and in device images: libomptarget-interface.tex's
-24-byte records in `omptarget_entries`, clang's 32-byte ones in `omp_offloading_entries`.
+24-byte records in `omptarget_entries`, clang's of 32 bytes in `omp_offloading_entries` and of 56 in
+`llvm_offload_entries`.
 
 A section's name does not settle the size of its records (LLVM 20 has 56-byte ones under the name
-that was LLVM 19's): the first record decides. A linker script may have merged the section with
+that was LLVM 19's): the records decide. A linker script may have merged the section with
 others, or a tool renamed it: then the descriptor's range says where the records are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import NamedTuple
@@ -21,9 +23,22 @@ from packager.layouts import (
     EntryLayout,
 )
 from packager.memory import MAX_WINDOW, Range, Space, Window, read_window
+from packager.model import Model
 
 # Sections of entries that are read, and the records that they are expected to hold.
-SECTIONS = {ENTRIES_SECTION: INTERFACE_ENTRY, "omp_offloading_entries": CLASSIC_ENTRY}
+SECTIONS = {
+    ENTRIES_SECTION: INTERFACE_ENTRY,
+    "omp_offloading_entries": CLASSIC_ENTRY,
+    "llvm_offload_entries": VERSIONED_ENTRY,
+    "cuda_offloading_entries": CLASSIC_ENTRY,
+    "hip_offloading_entries": CLASSIC_ENTRY,
+}
+# Of records that do not say so, by section; all others are OpenMP's.
+MODELS: dict[str, Model] = {"cuda_offloading_entries": "cuda", "hip_offloading_entries": "hip"}
+# LLVM's numbers; HIP had another one until LLVM 20.
+NUMBERED: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
+
+_HASH = re.compile(r"[0-9a-f]{8,}")
 
 
 class Record(NamedTuple):
@@ -36,6 +51,7 @@ class Record(NamedTuple):
     name: str
     size: int
     flags: int | None
+    model: Model
 
 
 class FoundTable(NamedTuple):
@@ -62,15 +78,22 @@ def find(space: Space) -> list[FoundTable]:
     """The sections of entries in a file."""
     tables = []
     for section in space.elf.sections:
-        if section.name not in SECTIONS or not section.is_allocated:
+        expected = _expected(section.name)
+        if expected is None or not section.is_allocated:
             continue
         begin = space.address(section)
         what = _what(section.name, section.offset)
         window = read_window(space, Range(begin, section.size, what))
-        layout = VERSIONED_ENTRY if _is_versioned(window) else SECTIONS[section.name]
+        layout = VERSIONED_ENTRY if _is_versioned(window) else expected
         bounds = (begin, begin + section.size)
         tables.append(FoundTable(section.name, layout, window, bounds, section.offset))
     return tables
+
+
+def _expected(section: str) -> EntryLayout | None:
+    """The layout that goes with a section's name; relocatable links by clang add a hash to it."""
+    base, _, ending = section.rpartition("_")
+    return SECTIONS.get(section) or (SECTIONS.get(base) if _HASH.fullmatch(ending) else None)
 
 
 def in_ranges(space: Space, ranges: Iterable[tuple[int, int, EntryLayout]]) -> list[FoundTable]:
@@ -106,13 +129,6 @@ def _what(section: str | None, offset: int) -> str:
     return f"section {section}" if section else f"the table of entries at {offset:#x}"
 
 
-def unread(tables: Iterable[FoundTable]) -> Iterator[str]:
-    """Tables whose records are of a generation that the rest of the reader does not know."""
-    for table in tables:
-        if table.layout is VERSIONED_ENTRY:
-            yield f"{table.what} has LLVM 20's records, which this version does not read"
-
-
 def _is_versioned(table: Window) -> bool:
     """Whether the records are the 56-byte ones: they begin with a zero word and a version of 1."""
     size = len(table.data)
@@ -140,7 +156,15 @@ def records(space: Space, table: FoundTable) -> Iterator[Record]:
             _name(space, table, at),
             size,
             None if layout.flags is None else window.half(at + layout.flags),
+            _model(table, at),
         )
+
+
+def _model(table: FoundTable, at: int) -> Model:
+    if table.layout.model is None:
+        return MODELS.get(table.section or "", "openmp")
+    number = table.window.half(at + table.layout.model) & 0xFFFF
+    return NUMBERED.get(number, "other")
 
 
 def _name(space: Space, table: FoundTable, at: int) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from packager.errors import FormatError, UsageError
-from packager.formats import offload_binary
+from packager.formats.payload import Payload
 from packager.model import Contents, DeviceImage, ImageKind
 from packager.reader import Reader
 from packager.triples import normalise
@@ -66,9 +67,13 @@ def inspect_image(
     container: str = "bare",
     address: int | None = None,
     declared_kind: ImageKind | None = None,
+    known: Contents | None = None,
     hashed: bool = False,
 ) -> DeviceImage:
-    """The image whose bytes are `data`; `hashed` reads them all, in pieces, for the SHA-256."""
+    """The image whose bytes are `data`; `hashed` reads them all, in pieces, for the SHA-256.
+
+    `known` is what its container says of bytes that cannot be looked into.
+    """
     return DeviceImage(
         index=index,
         container=container,
@@ -77,31 +82,34 @@ def inspect_image(
         offset=data.at,
         size=len(data),
         address=address,
-        contents=contents(data),
+        contents=known or contents(data),
         declared_kind=declared_kind,
         sha256=_sha256(data) if hashed else None,
     )
 
 
-# What OffloadBinary numbers; "none" declares nothing.
-DECLARED: dict[int, ImageKind] = {
-    1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
-}  # fmt: skip
-
-
-def from_blob(
-    blob: offload_binary.Blob, index: int, container: str, address: int | None, hashed: bool
+def from_payload(
+    payload: Payload, index: int, container: str, address: int | None, hashed: bool
 ) -> DeviceImage:
-    """The image of an OffloadBinary."""
-    return inspect_image(
-        blob.image,
+    """The image that a container holds."""
+    image = inspect_image(
+        payload.image,
         index=index,
-        triple=_normalised(blob.strings.get("triple", "")),
-        arch=blob.strings.get("arch", ""),
+        triple=_normalised(payload.triple),
+        arch=payload.arch,
         container=container,
         address=address,
-        declared_kind=DECLARED.get(blob.image_kind),
+        declared_kind=payload.declared_kind,
+        known=payload.contents,
         hashed=hashed,
+    )
+    if payload.stored is None:
+        return image
+    return replace(
+        image,
+        offset=payload.stored.at,
+        stored_size=len(payload.stored),
+        compression=payload.compression,
     )
 
 

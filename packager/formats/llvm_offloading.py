@@ -1,16 +1,32 @@
-"""`.llvm.offloading`: clang's images since LLVM 15, OffloadBinaries back to back."""
+"""`.llvm.offloading`: clang's images since LLVM 15, OffloadBinaries back to back, and
+`.llvm.offloading.relocatable`, where a relocatable link leaves them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from packager.elf import Section
-from packager.formats.offload_binary import parse
+from packager.formats.offload_binary import MAGIC, parse
+from packager.formats.payload import Payload
+from packager.reader import Reader
 
 NAME = "offload-binary"
 SHT_LLVM_OFFLOADING = 0x6FFF4C0B
-
-__all__ = ["NAME", "claims", "parse"]
+NAMES = (".llvm.offloading", ".llvm.offloading.relocatable")
+# LLVM 14's new driver: .llvm.offloading.<triple>.<arch>.<file>, the image itself
+OLD_PREFIX = ".llvm.offloading."
 
 
 def claims(section: Section) -> bool:
     """Whether a section is of this format: by type, or by name where objcopy lost the type."""
-    return section.type == SHT_LLVM_OFFLOADING or section.name == ".llvm.offloading"
+    return section.type == SHT_LLVM_OFFLOADING or section.name.startswith(NAMES)
+
+
+def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
+    """The images of a section. Raises FormatError when it is malformed."""
+    if section.name in NAMES or data.starts_with(MAGIC):
+        yield from parse(data)
+    elif section.size:
+        triple, arch, *_ = (*section.name[len(OLD_PREFIX) :].split("."), "")
+        yield Payload(data, triple, arch)

@@ -1,32 +1,66 @@
-"""LLVM OffloadBinary v1: blobs end to end, each a header, one entry, its strings and its image."""
+"""LLVM's OffloadBinary: blobs end to end, each a header, entries, their strings and images.
+
+Version 1 (LLVM 15 to 22) has one entry. Version 2 has several, and strings with a size. Version 3
+may compress all that follows its header; an entry without image is possible.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from struct import Struct
 
 from packager.errors import FormatError
-from packager.reader import Reader
+from packager.formats.inflate import inflate
+from packager.formats.payload import Payload
+from packager.model import ImageKind
+from packager.reader import Reader, text
 
+NAME = "offload-binary"
 MAGIC = b"\x10\xff\x10\xad"
 ALIGNMENT = 8
-HEADER = Struct("<4sIQQQ")  # magic, version, size, entry offset, entry size
+# magic, version, size, offset of the entries, in version 1 the entry's size and later their count
+HEADER = Struct("<4sIQQQ")
+INFLATED = Struct("<Q")  # follows it in version 3; 0: nothing is compressed
 ENTRY = Struct("<HHIQQQQ")  # image kind, offload kind, flags, strings at, count, image at, size
 STRING = Struct("<QQ")  # key and value, both from the start of the blob
+SIZED_STRING = Struct("<QQQ")  # and the value's size
+NEWEST = 3
+METADATA_ONLY = 0x1  # a flag of entries since version 3
 MAX_STRINGS = 1024
+MAX_ENTRIES = 4096
+MAX_VALUE = 1 << 16
 KIND_OPENMP = 1
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
+# What an entry declares; "none" declares nothing.
+DECLARED: dict[int, ImageKind] = {
+    1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
+}  # fmt: skip
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True)
 class Blob:
-    """One OffloadBinary: what it says of its image, and where the image is."""
+    """One entry of an OffloadBinary: what it says of its image, and where the image is."""
 
     image_kind: int
     offload_kind: int
     strings: dict[str, str]
     image: Reader
+    has_image: bool = True
+    stored: Reader | None = None  # of a compressed blob: its bytes in the file
+    compression: str | None = None
+
+    def payload(self) -> Payload:
+        """It as any container's."""
+        return Payload(
+            self.image,
+            self.strings.get("triple", ""),
+            self.strings.get("arch", ""),
+            DECLARED.get(self.image_kind),
+            compression=self.compression,
+            stored=self.stored,
+        )
 
 
 def probe(data: Reader) -> bool:
@@ -34,34 +68,76 @@ def probe(data: Reader) -> bool:
     return data.starts_with(MAGIC)
 
 
-def parse(data: Reader) -> Iterator[Blob]:
-    """Every blob of a section or file. Raises FormatError at the first malformed one."""
+def parse(data: Reader) -> Iterator[Payload]:
+    """The images of every blob of a section or file.
+
+    Raises FormatError at the first malformed one.
+    """
+    return (blob.payload() for blob in blobs(data))
+
+
+def blobs(data: Reader) -> Iterator[Blob]:
+    """Every entry of every blob. Raises FormatError at the first malformed one."""
     offset = 0
     while offset < len(data):
-        magic, version, size, entry, _ = data.unpack(HEADER, offset, "OffloadBinary header")
+        magic, version, size, entries, count = data.unpack(HEADER, offset, "OffloadBinary header")
         where = f"OffloadBinary at {data.at + offset:#x}"
         if magic != MAGIC:
             raise FormatError(f"{where} has no magic")
-        if version != 1:
-            raise FormatError(f"{where} has version {version}; only version 1 is read")
+        if not 1 <= version <= NEWEST:
+            raise FormatError(f"{where} has version {version}; versions 1 to {NEWEST} are read")
         if size < HEADER.size:  # a size of 0 would never end this loop
             raise FormatError(f"{where}: size {size} is smaller than its header")
-        yield _blob(data.slice(offset, size, "OffloadBinary"), entry)
+        blob = data.slice(offset, size, "OffloadBinary")
+        if version == 1:
+            yield _entry(blob, entries, STRING)
+        else:
+            yield from _entries(blob, version, entries, count)
         offset += -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _blob(data: Reader, entry_offset: int) -> Blob:
-    kind, offload, _, strings_at, count, image_at, image_size = data.unpack(
-        ENTRY, entry_offset, "OffloadBinary entry"
+def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
+    """The entries of a blob of version 2 or 3."""
+    if count > MAX_ENTRIES:
+        raise FormatError(f"OffloadBinary at {blob.at:#x} claims {count} entries")
+    inflated = blob.unpack(INFLATED, HEADER.size, "OffloadBinary header")[0] if version > 2 else 0
+    stored, method = None, None
+    if inflated:
+        stored, (blob, method) = blob, _inflated(blob, at, inflated)
+    for number in range(count):
+        entry = _entry(blob, at + number * ENTRY.size, SIZED_STRING)
+        if entry.has_image:
+            yield replace(entry, stored=stored, compression=method)
+
+
+def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
+    """A compressed blob as it was before, its header included, and how it was compressed."""
+    if size < at or at < HEADER.size + INFLATED.size:
+        raise FormatError(f"OffloadBinary at {blob.at:#x} claims to inflate to {size} bytes")
+    packed = blob.slice(at, len(blob) - at, "compressed OffloadBinary")
+    method = "zstd" if packed.starts_with(ZSTD_MAGIC) else "zlib"
+    head = blob.bytes(0, at, "OffloadBinary header")
+    return inflate(packed, method, size, "compressed OffloadBinary", head=head), method
+
+
+def _entry(blob: Reader, at: int, layout: Struct) -> Blob:
+    kind, offload, flags, strings_at, count, image_at, image_size = blob.unpack(
+        ENTRY, at, "OffloadBinary entry"
     )
     if count > MAX_STRINGS:
-        raise FormatError(f"OffloadBinary at {data.at:#x} claims {count} strings")
-    table = data.slice(strings_at, count * STRING.size, "OffloadBinary string table")
+        raise FormatError(f"OffloadBinary at {blob.at:#x} claims {count} strings")
+    table = blob.slice(strings_at, count * layout.size, "OffloadBinary string table")
     strings = {}
-    for key, value in STRING.iter_unpack(table.bytes()):
-        strings[data.string(key, "OffloadBinary key")] = data.string(value, "OffloadBinary value")
-    image = data.slice(image_at, image_size, "device image")
-    return Blob(kind, offload, strings, image)
+    for key, value, *size in layout.iter_unpack(table.bytes()):
+        name = blob.string(key, "OffloadBinary key")
+        strings[name] = (
+            text(blob.bytes(value, min(size[0], MAX_VALUE), "OffloadBinary value"))
+            if size
+            else blob.string(value, "OffloadBinary value")
+        )
+    has_image = not (layout is SIZED_STRING and flags & METADATA_ONLY)
+    image = blob.slice(image_at, image_size if has_image else 0, "device image")
+    return Blob(kind, offload, strings, image, has_image)
 
 
 def header(image_kind: int, triple: str, arch: str, image_size: int) -> tuple[bytes, int]:
@@ -74,9 +150,9 @@ def header(image_kind: int, triple: str, arch: str, image_size: int) -> tuple[by
     strings_at = HEADER.size + ENTRY.size
     strings = {"triple": triple, "arch": arch}
     pool_at = strings_at + len(strings) * STRING.size
-    for text in (text for pair in strings.items() for text in pair):
-        offsets.append(pool_at + len(pool) if text else pool_at)  # "" is the pool's first NUL
-        pool += text.encode() + b"\0" if text else b""
+    for word in (word for pair in strings.items() for word in pair):
+        offsets.append(pool_at + len(pool) if word else pool_at)  # "" is the pool's first NUL
+        pool += word.encode() + b"\0" if word else b""
     image_at = -(-(pool_at + len(pool)) // ALIGNMENT) * ALIGNMENT
     end = image_at + image_size
     padding = -end % ALIGNMENT

@@ -1,0 +1,64 @@
+"""The containers of device images: a new one is a module and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from packager.elf import Section
+from packager.formats.payload import Payload
+from packager.reader import Reader
+
+if TYPE_CHECKING:
+
+    class FileContainer(Protocol):
+        """A module of formats/ whose images are in files of their own."""
+
+        NAME: str
+
+        @property
+        def probe(self) -> Callable[[Reader], bool]:
+            """Whether a file begins like this format."""
+
+        @property
+        def parse(self) -> Callable[[Reader], Iterator[Payload]]:
+            """The images in a file."""
+
+    class SectionContainer(Protocol):
+        """A module of formats/ whose images are in sections of host files."""
+
+        NAME: str
+
+        @property
+        def claims(self) -> Callable[[Section], bool]:
+            """Whether a section is of this format."""
+
+        @property
+        def parse_section(self) -> Callable[[Section, Reader], Iterator[Payload]]:
+            """The images in a section."""
+
+
+# Tried in order, and imported one after the other: most files are found by the first.
+FILES = ("offload_binary", "clang_bundle", "compressed_bundle", "cuda_fatbin", "text_bundle")
+SECTIONS = ("omptool_section", "llvm_offloading", "bundle_section", "hip_fatbin", "cuda_fatbin")
+
+
+def of_file(data: Reader) -> FileContainer | None:
+    """The format of a file that is a container as a whole."""
+    for name in FILES:
+        container: FileContainer = import_module(f"packager.formats.{name}")
+        if container.probe(data):
+            return container
+    return None
+
+
+def of_section(section: Section) -> SectionContainer | None:
+    """The format of a section that is a container."""
+    return next((found for found in _section_containers() if found.claims(section)), None)
+
+
+@cache
+def _section_containers() -> tuple[SectionContainer, ...]:
+    return tuple(import_module(f"packager.formats.{name}") for name in SECTIONS)

@@ -1,0 +1,21 @@
+"""What every container yields: a device image, and what the container says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packager.model import Contents, ImageKind
+from packager.reader import Reader
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A device image in a container."""
+
+    image: Reader  # its bytes, inflated
+    triple: str = ""  # as the container spells it
+    arch: str = ""
+    declared_kind: ImageKind | None = None
+    contents: Contents | None = None  # where the bytes cannot say
+    compression: str | None = None  # "zlib", "zstd", "lz4"
+    stored: Reader | None = None  # the compressed bytes, as they are in the file

@@ -1,0 +1,85 @@
+"""CUDA fat binaries. tests/data holds nvcc 13's of one small kernel, for nvcc is rarely at hand:
+`nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from toolchain import compile_c, omptool
+
+from packager.errors import FormatError
+from packager.formats import cuda_fatbin
+from packager.reader import Reader
+
+DATA = Path(__file__).parent / "data"
+CUDA = "nvptx64-nvidia-cuda"
+
+
+def images(path: Path) -> list[dict[str, object]]:
+    result = omptool("dump", "--json", path)
+    assert result.exit_code == 0, result.output
+    return [image for file in json.loads(result.stdout)["files"] for image in file["images"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "compression"), [("none", None), ("zstd", "zstd"), ("lz4", "lz4")]
+)
+def test_cubins_and_ptx(name: str, compression: str | None) -> None:
+    found = images(DATA / f"{name}.fatbin")
+    expected = [("cubin", "sm_80"), ("cubin", "sm_90a"), ("ptx", "sm_90")]
+    if name != "none":
+        del expected[1]
+    assert [(i["kind"], i["arch"]) for i in found] == expected
+    assert all((i["triple"], i["compression"]) == (CUDA, compression) for i in found)
+    assert all(i["kernels"] == ["first"] for i in found)
+
+
+@pytest.mark.parametrize("name", ["lto-none", "lto-zstd"])
+def test_nvvm_code_is_listed(name: str) -> None:
+    (image,) = images(DATA / f"{name}.fatbin")
+    assert (image["kind"], image["arch"], image["triple"]) == ("bitcode", "sm_90", CUDA)
+
+
+@pytest.mark.parametrize("section", [".nv_fatbin", "__nv_relfatbin"])
+def test_sections_of_host_objects(tmp_path: Path, section: str) -> None:
+    one, two = DATA / "none.fatbin", DATA / "zstd.fatbin"
+    source = (
+        f'__asm__(".pushsection {section},\\"a\\"; .balign 8; .incbin \\"{one}\\";'
+        f' .balign 8; .incbin \\"{two}\\"; .popsection");\nint x;'
+    )
+    found = images(compile_c(source, tmp_path / "host.o", "-c"))
+    assert [i["arch"] for i in found] == ["sm_80", "sm_90a", "sm_90", "sm_80", "sm_90"]
+    assert all(i["container"] == "cuda-fatbin" for i in found)
+
+
+@pytest.mark.parametrize(
+    ("at", "patch", "message"),
+    [
+        pytest.param(0, b"x", "CUDA fatbin at 0x0 has no magic", id="magic"),
+        pytest.param(4, b"\7", "has version 7; only version 1 is read", id="version"),
+        pytest.param(6, b"\1", "header size 1 is too small", id="header"),
+        pytest.param(8, b"\xff\xff\xff", "runs past the end", id="size"),
+        pytest.param(16, b"\x63", "fatbin entry at 0x10 is of kind 99", id="kind"),
+        pytest.param(20, b"\1", "header size 1 is too small", id="entry-header"),
+        pytest.param(24, b"\xff\xff\xff", "runs past the end", id="entry-size"),
+        pytest.param(32, b"\xff\xff\xff", "runs past the end", id="packed"),
+        pytest.param(72, b"\1\0", "inflates to more than the 1 bytes", id="inflated"),
+        pytest.param(79, b"\x7f", "the limit is 1073741824", id="inflated-huge"),
+    ],
+)
+def test_one_wrong_field(at: int, patch: bytes, message: str) -> None:
+    wrong = bytearray((DATA / "zstd.fatbin").read_bytes())
+    wrong[at : at + len(patch)] = patch
+    with pytest.raises(FormatError, match=re.escape(message)):
+        list(cuda_fatbin.parse(Reader(wrong)))
+
+
+def test_a_damaged_lz4_block() -> None:
+    wrong = bytearray((DATA / "lz4.fatbin").read_bytes())
+    wrong[0x50:0x60] = b"\xff" * 16
+    with pytest.raises(FormatError, match="is no LZ4 block"):
+        list(cuda_fatbin.parse(Reader(wrong)))
