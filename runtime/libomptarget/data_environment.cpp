@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data_environment.h"
 
+#include "call_log.h"
 #include "mapping_fault.h"
 #include "message.h"
 
@@ -281,6 +282,8 @@ std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) 
       for (const Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
         all_there = all_there && (!mapping || (mapping->state == Mapping::State::kReady && !mapping->unusable));
     }
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->mapped(rows, bound, shares_host_memory());
   }
   if (!all_there) {
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -345,6 +348,8 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
     else
       pointers.insert(at, now);
   }
+  if (CallLog* const log = CallLog::current()) [[unlikely]]
+    log->attached(*binding.cell, row, value, binding.cell->at(cell));
   if (memory_.submit(binding.cell->at(cell), &value, kPointerSize))
     return true;
   const std::lock_guard lock(mutex_);
@@ -548,6 +553,8 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
       binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();
       binding.host_current = binding.object && binding.object->host_current;
     }
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->released(rows, bound);
   }
   for (std::size_t i = rows.size(); release == Release::kNormal && i-- > 0;) {
     const Row& row = rows[i];
@@ -575,6 +582,12 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
                            std::span<const HostRange> except) {
   if (!mapping.device || mapping.own_value)
     return true;
+  if (CallLog* const log = CallLog::current()) [[unlikely]] {
+    if (direction == Direction::kToDevice)
+      log->copied_in(mapping, range.address(), mapping.at(range.begin), range.size());
+    else
+      log->copied_out(mapping, range.address(), mapping.at(range.begin), range.size());
+  }
   const auto move = [&](HostRange piece) {
     std::byte* const device = mapping.at(piece.begin);
     return direction == Direction::kToDevice ? memory_.submit(device, piece.address(), piece.size())
@@ -623,6 +636,8 @@ void DataEnvironment::update(Rows rows) {
       bound[i].host_current = found->host_current;
       found->written = found->written || rows[i].has(kTo);
     }
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->found(rows, bound);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     // A host-current object goes to the device as a whole, before the next region.

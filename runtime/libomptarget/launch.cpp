@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "launch.h"
 
+#include "call_log.h"
 #include "message.h"
 
 #include <algorithm>
@@ -124,6 +125,8 @@ std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShap
     return failure;
   }
 
+  if (CallLog* const log = CallLog::current()) [[unlikely]]
+    log->launching(region, rows, bound);
   device.data.note_activity();
   const PluginFunctions& plugin = device.plugin.call();
   const std::int32_t result = shape.teams

@@ -7,8 +7,8 @@
 #define OMPTARGET_NO_SYMVER
 #include "exports.h"
 #include "llvm_descriptor.h"
+#include "llvm_messages.h"
 #include "llvm_rows.h"
-#include "llvm_source.h"
 #include "offload.h"
 
 #include <cstdint>
@@ -40,65 +40,44 @@ void check_device(std::int64_t number) {
            count);
 }
 
-// What LLVM's users read when their program breaks a rule of data mapping (abi-facts.md, 10.2).
-[[noreturn]] void die_of(const MappingFault& fault, Construct construct, const Location* where) {
-  constexpr const char* kError = "omptarget error: ";
-  const bool maps_in = construct == Construct::kBegin || construct == Construct::kRegion;
-  tell("omptarget message: ", "%s", fault.what());
-  if (maps_in)
-    tell(kError, "Call to getTargetPointer returned null pointer (%s).",
-         fault.kind == MappingFault::Kind::kAbsent ? "'present' map type modifier"
-                                                   : "device failure or illegal mapping");
-  if (construct == Construct::kRegion) {
-    tell(kError, "Call to targetDataBegin failed, abort target.");
-    tell(kError, "Failed to process data before launching the kernel.");
-  }
-  tell(kError, "Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.");
-  const Place place = place_of(where);
-  if (!place.known())
-    tell(kError, "Source location information not present. Compile with -g or -gline-tables-only.");
-  die_at(place.known() ? place.text().c_str() : "", 1, "failure of target construct while offloading is mandatory");
-}
-
-// Runs `body`, all of a call for the construct at `where`.
-template <typename Body>
-auto translated(const char* call, Construct construct, const Location* where, const Body& body) noexcept {
-  return guarded(call, [&] {
+// Runs `body`, all of a call.
+template <typename Body> auto translated(const Call& call, const Body& body) noexcept {
+  return guarded(call.name, [&] {
     try {
+      if (!informs(~0U)) [[likely]]
+        return body();
+      const Narrated told(call);
       return body();
     } catch (const MappingFault& fault) {
-      die_of(fault, construct, where);
+      die_of(fault, call);
     }
   });
 }
 
-void on_data(const char* call, const Location* where, std::int64_t device, const Arrays& arrays, Construct construct,
-             void (*action)(std::int64_t, Rows)) {
-  translated(call, construct, where, [&] {
-    check_device(device);
+void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
+  translated(call, [&] {
+    check_device(call.device);
     RowList rows;
-    if (const std::string fault = add_rows(arrays, construct, 0, rows); !fault.empty())
-      say("%s: %s; the call is ignored", call, fault.c_str());
+    if (const std::string fault = add_rows(call.arrays, call.construct, 0, rows); !fault.empty())
+      say("%s: %s; the call is ignored", call.name, fault.c_str());
     else
-      action(device, rows);
+      action(call.device, rows);
   });
 }
 
 // `rows` holds what precedes the arguments that the arrays describe.
-std::int32_t on_region(const char* call, std::int64_t device, const void* region, const Arrays& arrays,
-                       std::uint32_t extra, RowList& rows) {
-  check_device(device);
-  if (const std::string fault = add_rows(arrays, Construct::kRegion, extra, rows); !fault.empty())
-    return refuse_region(device, region, rows, (std::string(call) + ": " + fault).c_str());
-  return run_region(device, region, rows, {});
+std::int32_t on_region(const Call& call, const void* region, std::uint32_t extra, RowList& rows) {
+  check_device(call.device);
+  if (const std::string fault = add_rows(call.arrays, Construct::kRegion, extra, rows); !fault.empty())
+    return refuse_region(call.device, region, rows, (std::string(call.name) + ": " + fault).c_str());
+  return run_region(call.device, region, rows, {});
 }
 
 // Clang 14 and before: no environment, and null for what is absent.
-std::int32_t on_old_region(const char* call, const Location* where, std::int64_t device, const void* region,
-                           const Arrays& arrays) {
-  return translated(call, Construct::kRegion, where, [&] {
+std::int32_t on_old_region(const Call& call, const void* region) {
+  return translated(call, [&] {
     RowList rows;
-    return on_region(call, device, region, arrays, 0, rows);
+    return on_region(call, region, 0, rows);
   });
 }
 
@@ -110,22 +89,29 @@ void add_environment(std::uint32_t version, RowList& rows) {
     rows.add({nobody, nullptr, 0, kValue | kArgument | (version == 2 ? kIfEnvironment : 0U), nullptr});
 }
 
-std::int32_t on_kernel(const char* call, const Location* where, std::int64_t device, const void* region,
+bool is_known(const KernelArguments* arguments) {
+  return arguments && arguments->version > 0 && arguments->version <= kNewestVersion;
+}
+
+Arrays arrays_of(const KernelArguments& all) {
+  return {all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
+}
+
+std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, const void* region,
                        const KernelArguments* arguments) {
-  return translated(call, Construct::kRegion, where, [&] {
+  const Call call{
+      name, Construct::kRegion, Waiting::kWaits, where, device, is_known(arguments) ? arrays_of(*arguments) : Arrays{}};
+  return translated(call, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");
-    const KernelArguments& all = *arguments;
-    if (all.version == 0 || all.version > kNewestVersion) {
-      const std::string reason = "kernel arguments of version " + std::to_string(all.version) + " are unknown";
+    if (!is_known(arguments)) {
+      const std::string reason = "kernel arguments of version " + std::to_string(arguments->version) + " are unknown";
       return refuse_region(device, region, {}, reason.c_str());
     }
     RowList rows;
-    add_environment(all.version, rows);
+    add_environment(arguments->version, rows);
     // LLVM 16 began to pass the host's address for what is absent.
-    const std::uint32_t extra = all.version >= 2 ? kHostIfAbsent : 0U;
-    return on_region(call, device, region, {all.count, all.base, all.begin, all.size, all.type, all.mappers}, extra,
-                     rows);
+    return on_region(call, region, arguments->version >= 2 ? kHostIfAbsent : 0U, rows);
   });
 }
 
@@ -134,6 +120,7 @@ std::int32_t on_kernel(const char* call, const Location* where, std::int64_t dev
 
 using omptool::llvm::Construct;
 using omptool::llvm::Location;
+using omptool::llvm::Waiting;
 
 extern "C" {
 
@@ -146,8 +133,12 @@ OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
 
 OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
   omptool::guarded(__func__, [&] {
-    if (omptool::Registry* registry = omptool::Registry::current(); registry && descriptor)
-      registry->remove(descriptor);
+    omptool::Registry* const registry = omptool::Registry::current();
+    if (!registry || !descriptor)
+      return;
+    if (omptool::informs(omptool::kInfoTable) && registry->is_last(descriptor))
+      omptool::llvm::tell_tables_at_end();
+    registry->remove(descriptor);
   });
 }
 
@@ -177,9 +168,15 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
 
 #define OMPTOOL_LLVM_REGION(function)                                                                                  \
   OMPTOOL_EXPORT std::int32_t function(const Location* where, std::int64_t device, void* region, std::uint32_t count,  \
-                                       void** base, void** begin, std::int64_t* size, std::int64_t* type, void**,      \
-                                       void** mappers) {                                                               \
-    return omptool::llvm::on_old_region(__func__, where, device, region, {count, base, begin, size, type, mappers});   \
+                                       void** base, void** begin, std::int64_t* size, std::int64_t* type,              \
+                                       void** names, void** mappers) {                                                 \
+    return omptool::llvm::on_old_region({__func__,                                                                     \
+                                         Construct::kRegion,                                                           \
+                                         Waiting::kWaits,                                                              \
+                                         where,                                                                        \
+                                         device,                                                                       \
+                                         {count, base, begin, size, type, names, mappers}},                            \
+                                        region);                                                                       \
   }
 OMPTOOL_LLVM_REGION(__tgt_target_mapper)
 OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper)
@@ -191,7 +188,13 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
 #define OMPTOOL_LLVM_OLD_REGION(function, name)                                                                        \
   OMPTOOL_EXPORT std::int32_t function(std::int64_t device, void* region, std::uint32_t count, void** base,            \
                                        void** begin, std::int64_t* size, std::int64_t* type) {                         \
-    return omptool::llvm::on_old_region(name, nullptr, device, region, {count, base, begin, size, type, nullptr});     \
+    return omptool::llvm::on_old_region({name,                                                                         \
+                                         Construct::kRegion,                                                           \
+                                         Waiting::kWaits,                                                              \
+                                         nullptr,                                                                      \
+                                         device,                                                                       \
+                                         {count, base, begin, size, type, nullptr, nullptr}},                          \
+                                        region);                                                                       \
   }
 OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target")
 OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams")
@@ -205,23 +208,26 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
 
 // ---- data ----
 
-#define OMPTOOL_LLVM_DATA(function, construct, action)                                                                 \
+#define OMPTOOL_LLVM_DATA(function, construct, waiting, action)                                                        \
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
-                               void** begin, std::int64_t* size, std::int64_t* type, void**, void** mappers) {         \
-    omptool::llvm::on_data(__func__, where, device, {count, base, begin, size, type, mappers}, construct, action);     \
+                               void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
+    omptool::llvm::on_data(                                                                                            \
+        {__func__, construct, waiting, where, device, {count, base, begin, size, type, names, mappers}}, action);      \
   }
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, omptool::data_begin)
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, omptool::data_begin)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Construct::kEnd, omptool::data_end)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Construct::kEnd, omptool::data_end)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Construct::kUpdate, omptool::data_update)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, omptool::data_update)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, Waiting::kWaits, omptool::data_begin)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, Waiting::kNowait, omptool::data_begin)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Construct::kEnd, Waiting::kWaits, omptool::data_end)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Construct::kEnd, Waiting::kNowait, omptool::data_end)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Construct::kUpdate, Waiting::kWaits, omptool::data_update)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, Waiting::kNowait, omptool::data_update)
 #undef OMPTOOL_LLVM_DATA
 
 #define OMPTOOL_LLVM_OLD_DATA(function, name, construct, action)                                                       \
   OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
                                std::int64_t* size, std::int64_t* type) {                                               \
-    omptool::llvm::on_data(name, nullptr, device, {count, base, begin, size, type, nullptr}, construct, action);       \
+    omptool::llvm::on_data(                                                                                            \
+        {name, construct, Waiting::kWaits, nullptr, device, {count, base, begin, size, type, nullptr, nullptr}},       \
+        action);                                                                                                       \
   }
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin, omptool::data_begin)
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd, omptool::data_end)
@@ -244,9 +250,9 @@ OMPTOOL_EXPORT std::int64_t __tgt_mapper_num_components(void* handle) {
 }
 
 OMPTOOL_EXPORT void __tgt_push_mapper_component(void* handle, void* base, void* begin, std::int64_t size,
-                                                std::int64_t type, void*) {
-  omptool::guarded(__func__,
-                   [&] { static_cast<omptool::llvm::Components*>(handle)->push_back({base, begin, size, type}); });
+                                                std::int64_t type, void* name) {
+  omptool::guarded(
+      __func__, [&] { static_cast<omptool::llvm::Components*>(handle)->push_back({base, begin, size, type, name}); });
 }
 
 // A task that waits for a region asks whether it is done: regions are, when their call returns.

@@ -6,7 +6,9 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
+#include "call_log.h"
 #include "exports.h"
+#include "info.h"
 #include "libomp.h"
 #include "offload.h"
 
@@ -60,24 +62,6 @@ void* allocate_for_both(std::size_t size, int number) {
   return device && device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
 }
 
-void print_objects(Device& device) {
-  const auto objects = device.data.objects();
-  if (objects.empty()) {
-    std::printf("omptarget device %d info: OpenMP Host-Device pointer mappings table empty\n", device.number);
-    return;
-  }
-  std::printf("omptarget device %d info: OpenMP Host-Device pointer mappings table:\n", device.number);
-  std::printf("omptarget device %d info: %-18s %-18s %s %s %s %s\n", device.number, "Host Ptr", "Target Ptr",
-              "Size (B)", "DynRefCount", "HoldRefCount", "Declaration");
-  for (const auto& object : objects) {
-    const std::string count = object->infinite ? "INF" : std::to_string(object->references);
-    std::printf("omptarget device %d info: 0x%016lx 0x%016lx %-8lld %-11s %-12lld %s\n", device.number,
-                object->host.begin, reinterpret_cast<unsigned long>(object->device),
-                static_cast<long long>(object->host.size()), count.c_str(), static_cast<long long>(object->holds),
-                object->name.empty() ? "unknown" : object->name.c_str());
-  }
-}
-
 constexpr int kFirstProperty = -9; // they count down from -1
 constexpr int kEmpty = -1, kOutOfRange = -2;
 
@@ -105,6 +89,8 @@ OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
     if (omptool::is_host(number))
       return const_cast<void*>(host);
     omptool::Device* device = omptool::prepared_device(number);
+    if (device)
+      omptool::tell_of_question(*device, host);
     return device ? device->data.device_address(host) : nullptr;
   });
 }
@@ -144,8 +130,7 @@ OMPTOOL_EXPORT int omp_get_device_from_uid(const char* uid) {
 
 OMPTOOL_EXPORT void ompx_dump_mapping_tables(void) {
   omptool::guarded(__func__, [] {
-    for (int number = 0; number < omptool::number_of_devices(); ++number)
-      omptool::print_objects(*omptool::Registry::current()->device(number));
+    std::fputs(omptool::describe_tables("libomptarget:0:0").c_str(), stdout);
     std::fflush(stdout);
   });
 }
@@ -162,9 +147,7 @@ OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
 }
 
 OMPTOOL_EXPORT void __tgt_set_info_flag(std::uint32_t flags) {
-  static std::atomic<bool> told{false};
-  if (flags && !told.exchange(true))
-    omptool::say("__tgt_set_info_flag: this version has no LIBOMPTARGET_INFO messages");
+  omptool::set_info(flags);
 }
 
 // ---- memory ----

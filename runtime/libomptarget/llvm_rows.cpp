@@ -2,28 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm_rows.h"
 
+#include "call_log.h"
+
 #include <cstdio>
 
 namespace omptool::llvm {
 namespace {
-
-enum Type : std::int64_t {
-  kTypeTo = 0x1,
-  kTypeFrom = 0x2,
-  kTypeAlways = 0x4,
-  kTypeDelete = 0x8,
-  kTypePointerAndObject = 0x10,
-  kTypeParameter = 0x20,
-  kTypeReturn = 0x40,
-  kTypePrivate = 0x80,
-  kTypeLiteral = 0x100,
-  kTypeImplicit = 0x200,
-  kTypePresent = 0x1000,
-  kTypeHold = 0x2000,
-  kTypeAttach = 0x4000,
-  kTypeNonContiguous = 0x100000000000,
-};
-constexpr std::int64_t kTypeMemberOf = static_cast<std::int64_t>(0xffffULL << 48);
 
 constexpr struct {
   std::int64_t type;
@@ -199,6 +183,8 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
     component.type |= element.type & (kTypeAlways | kTypeDelete);
     if (const char* fault = add(component, nullptr))
       return fault;
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
   }
   if (is_argument(element.type))
     add_question(element, element.base, nullptr);
@@ -211,10 +197,13 @@ std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t ex
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
   Translator translator(construct, extra, rows);
+  CallLog* const log = CallLog::current();
   for (std::size_t i = 0; i < arrays.count; ++i) {
     const Component element{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
     const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
+    if (log) [[unlikely]]
+      log->name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
     if (!fault)
       continue;
     char text[160];

@@ -11,13 +11,33 @@
 
 namespace omptool::llvm {
 
-// The arrays of one call. `mappers` may be null, and so may each of its elements.
+// The bits of a map type (abi-facts.md, 7.5).
+enum Type : std::int64_t {
+  kTypeTo = 0x1,
+  kTypeFrom = 0x2,
+  kTypeAlways = 0x4,
+  kTypeDelete = 0x8,
+  kTypePointerAndObject = 0x10,
+  kTypeParameter = 0x20,
+  kTypeReturn = 0x40,
+  kTypePrivate = 0x80,
+  kTypeLiteral = 0x100,
+  kTypeImplicit = 0x200,
+  kTypePresent = 0x1000,
+  kTypeHold = 0x2000,
+  kTypeAttach = 0x4000,
+  kTypeNonContiguous = 0x100000000000,
+};
+inline constexpr std::int64_t kTypeMemberOf = static_cast<std::int64_t>(0xffffULL << 48);
+
+// The arrays of one call. `names` and `mappers` may be null, and so may each of their elements.
 struct Arrays {
   std::uint32_t count = 0;
   void** base = nullptr;
   void** begin = nullptr;
   std::int64_t* size = nullptr;
   std::int64_t* type = nullptr;
+  void** names = nullptr;
   void** mappers = nullptr;
 };
 
@@ -46,6 +66,7 @@ struct Component {
   void* begin;
   std::int64_t size;
   std::int64_t type;
+  void* name = nullptr;
 };
 using Components = std::vector<Component>;
 

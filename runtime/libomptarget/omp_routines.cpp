@@ -6,6 +6,7 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
+#include "call_log.h"
 #include "default_device.h"
 #include "exports.h"
 #include "offload.h"
@@ -167,6 +168,8 @@ OMPTOOL_EXPORT int omp_target_is_present(const void* ptr, int device_num) {
     if (omptool::is_host(device_num))
       return 1;
     omptool::Device* device = omptool::prepared_device(device_num);
+    if (device)
+      omptool::tell_of_question(*device, ptr);
     return device && device->data.is_present(ptr);
   });
 }

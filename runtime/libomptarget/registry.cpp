@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "registry.h"
 
+#include "info.h"
 #include "message.h"
 
 #include <algorithm>
@@ -135,6 +136,7 @@ Registry& Registry::obtain() {
   Registry* known = current();
   if (known)
     return *known;
+  read_info();
   // Never destroyed: other threads may still offload while the process exits.
   auto* made = new Registry;
   made->parents_ = the_parents;
@@ -188,6 +190,11 @@ void Registry::remove(const void* descriptor) {
   }
   for (const auto& [number, there] : images)
     unmap_globals(*gone, *device(number));
+}
+
+bool Registry::is_last(const void* descriptor) {
+  const std::shared_lock lock(mutex_);
+  return pending_.empty() && libraries_.size() == 1 && libraries_.front()->descriptor == descriptor;
 }
 
 // Takes the library out of every list, so that new calls do not find it. Null: it was not settled.

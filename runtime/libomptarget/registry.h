@@ -149,6 +149,8 @@ public:
   // remove() has returned.
   void add(const void* descriptor, LibraryReader read);
   void remove(const void* descriptor);
+  // Nothing else is registered.
+  bool is_last(const void* descriptor);
 
   int device_count();
   // Null when there is no such number.

@@ -1,0 +1,130 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "info.h"
+
+#include "llvm_source.h"
+#include "message.h"
+#include "offload.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace omptool {
+
+constinit std::atomic<std::uint32_t> info_bits{0};
+
+namespace {
+
+std::atomic<bool> info_known{false};
+
+// Never destroyed: threads may still map while the process exits.
+struct Names {
+  std::mutex mutex;
+  std::map<std::pair<int, std::uintptr_t>, std::string> declared;
+};
+Names& names() {
+  static Names* const all = new Names;
+  return *all;
+}
+
+std::string line_about(int device, const char* format, std::va_list arguments) {
+  char text[1024];
+  const int start = std::snprintf(text, sizeof text, "omptarget device %d info: ", device);
+  std::vsnprintf(text + start, sizeof text - static_cast<std::size_t>(start), format, arguments);
+  return text;
+}
+
+[[gnu::format(printf, 2, 3)]] std::string line_about(int device, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::string text = line_about(device, format, arguments);
+  va_end(arguments);
+  return text + '\n';
+}
+
+std::string describe_object(int device, const Mapping& object) {
+  const std::string known = object.name.empty() ? DeclaredNames::of(device, object) : object.name;
+  const llvm::Place place = known.empty() ? llvm::Place{} : llvm::place_of(known.c_str());
+  const std::string count = object.infinite ? "INF" : std::to_string(object.references);
+  return line_about(device, "%s %s %-8lld %-11s %-12lld %s at %s", hex(object.host.begin).c_str(),
+                    hex(object.device).c_str(), static_cast<long long>(object.host.size()), count.c_str(),
+                    static_cast<long long>(object.holds), place.name.c_str(), place.text().c_str());
+}
+
+} // namespace
+
+void read_info() {
+  if (info_known.exchange(true))
+    return;
+  const char* value = ::secure_getenv("LIBOMPTARGET_INFO");
+  if (!value || !*value)
+    return;
+  char* end = nullptr;
+  errno = 0;
+  const long long bits = std::strtoll(value, &end, 0);
+  if (errno != 0 || *end != '\0' || bits < -1 || bits > UINT32_MAX)
+    say("LIBOMPTARGET_INFO=%s is not a value for it; nothing is told", value);
+  else
+    info_bits = static_cast<std::uint32_t>(bits);
+}
+
+void set_info(std::uint32_t bits) {
+  info_known = true;
+  info_bits = bits;
+}
+
+void inform(int device, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  const std::string text = line_about(device, format, arguments);
+  va_end(arguments);
+  tell("", "%s", text.c_str());
+}
+
+std::string hex(std::uintptr_t address) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%016lx", static_cast<unsigned long>(address));
+  return text;
+}
+
+void DeclaredNames::set(int device, const Mapping& mapping, const char* declared) {
+  const std::lock_guard lock(names().mutex);
+  if (declared)
+    names().declared[{device, mapping.host.begin}] = declared;
+}
+
+void DeclaredNames::forget(int device, const Mapping& mapping) {
+  const std::lock_guard lock(names().mutex);
+  names().declared.erase({device, mapping.host.begin});
+}
+
+std::string DeclaredNames::of(int device, const Mapping& mapping) {
+  const std::lock_guard lock(names().mutex);
+  const auto at = names().declared.find({device, mapping.host.begin});
+  return at == names().declared.end() ? std::string() : at->second;
+}
+
+std::string describe_tables(const std::string& place) {
+  std::string text;
+  for (int number = 0; number < number_of_devices(); ++number) {
+    Device& device = *Registry::current()->device(number);
+    const auto objects = device.data.objects();
+    if (objects.empty()) {
+      text += line_about(number, "OpenMP Host-Device pointer mappings table empty");
+      continue;
+    }
+    text += line_about(number, "OpenMP Host-Device pointer mappings after block at %s:", place.c_str());
+    text += line_about(number, "%-18s %-18s %s %s %s %s", "Host Ptr", "Target Ptr", "Size (B)", "DynRefCount",
+                       "HoldRefCount", "Declaration");
+    for (const auto& object : objects)
+      text += describe_object(number, *object);
+  }
+  return text;
+}
+
+} // namespace omptool

@@ -1,0 +1,59 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
+#pragma once
+
+#include "mapping_table.h"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+namespace omptool {
+
+struct Device;
+
+enum Info : std::uint32_t {
+  kInfoArguments = 0x1, // what a construct is called with
+  kInfoFound = 0x2,     // objects that were there
+  kInfoTable = 0x4,     // the table after a construct and at the end
+  kInfoChanged = 0x8,   // objects created and removed
+  kInfoLaunches = 0x10, // kernels
+  kInfoCopies = 0x20,   // copies
+  kInfoNowhere = 0x40,  // addresses without a counterpart on the device
+};
+
+// Zero in most processes: the one thing that a call looks at.
+extern std::atomic<std::uint32_t> info_bits;
+
+inline bool informs(std::uint32_t any) {
+  return info_bits.load(std::memory_order_relaxed) & any;
+}
+
+// Takes LIBOMPTARGET_INFO over, once; __tgt_set_info_flag may have been first.
+void read_info();
+void set_info(std::uint32_t bits);
+
+// One line about a device.
+[[gnu::format(printf, 2, 3)]] void inform(int device, const char* format, ...);
+
+// "0x" and 16 digits.
+std::string hex(std::uintptr_t address);
+inline std::string hex(const void* address) {
+  return hex(reinterpret_cast<std::uintptr_t>(address));
+}
+
+// What the program calls an object, and where, as clang wrote it; known of objects that were mapped while
+// there was something to tell about them.
+class DeclaredNames {
+public:
+  static void set(int device, const Mapping& mapping, const char* declared);
+  static void forget(int device, const Mapping& mapping);
+  static std::string of(int device, const Mapping& mapping); // "": not known
+};
+
+// The tables of every device after the construct at `place`, line by line.
+std::string describe_tables(const std::string& place);
+
+} // namespace omptool
