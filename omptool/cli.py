@@ -19,6 +19,7 @@ COMMANDS = {
     "bundle": "Put device images into a host object file.",
     "dump": "Show the images, entries and descriptors in files.",
     "verify": "Check the device images in files against their hosts.",
+    "extract": "Write device images to files of their own.",
     "devices": "Show plugins and the devices a program would see.",
     "run": "Run a program on the bundled runtime.",
     "config": "Print where the runtime and its headers are installed.",

@@ -30,10 +30,10 @@ class Files:
         """What was read; what was not is one line on stderr each."""
         for path in self._paths:
             try:
-                for binary in load_all(path, hashed=self._hashed):
-                    for trace in binary.unread:
-                        self._report(binary.path, trace)
-                    yield binary
+                for loaded in load_all(path, hashed=self._hashed):
+                    for trace in loaded.binary.unread:
+                        self._report(loaded.binary.path, trace)
+                    yield loaded.binary
             except PackagerError as error:
                 self._report(path, str(error))
             except OSError as error:

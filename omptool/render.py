@@ -28,14 +28,14 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
         return f"{path}: no offload code"
     blocks = [f"{path}: {_headline(binary)}"]
     if parts.images:
-        blocks.append(_block("images", _images(binary)))
+        blocks.append(block("images", _images(binary)))
         blocks += [_damage(image) for image in binary.images if image.contents.problem]
     if parts.entries and binary.machine is None:
-        blocks.append(_block("symbols for a host", _symbols(binary)))
+        blocks.append(block("symbols for a host", _symbols(binary)))
     elif parts.entries:
-        blocks.append(_block("entries", _entries(binary)))
+        blocks.append(block("entries", _entries(binary)))
     if parts.descriptors and binary.machine is not None:
-        blocks.append(_block("descriptors", _descriptors(binary)))
+        blocks.append(block("descriptors", _descriptors(binary)))
     return "\n".join(block for block in blocks if block)
 
 
@@ -46,7 +46,7 @@ def _headline(binary: FatBinary) -> str:
     return f"{binary.machine} {binary.type}{abi}"
 
 
-def _block(title: str, rows: Sequence[dict[str, Any]]) -> str:
+def block(title: str, rows: Sequence[dict[str, Any]]) -> str:
     """A table with its title; columns that are empty throughout are left out."""
     if not rows:
         return f"no {title}"
@@ -175,7 +175,7 @@ def _dumped(binary: FatBinary) -> dict[str, Any]:
         "path": portable(binary.path),
         "host": {"machine": binary.machine, "type": binary.type} if is_host else None,
         "abi": binary.abi,
-        "images": [_dumped_image(image) for image in binary.images],
+        "images": [dumped_image(image) for image in binary.images],
         "entries": [
             {
                 "index": entry.index,
@@ -203,8 +203,13 @@ def _dumped(binary: FatBinary) -> dict[str, Any]:
     }
 
 
-def _dumped_image(image: DeviceImage) -> dict[str, Any]:
-    kernels = [symbol.name for symbol in _own(image) if symbol.kind == "kernel"]
+def kernel_names(image: DeviceImage) -> list[str]:
+    """The kernels that an image has for a host."""
+    return [symbol.name for symbol in _own(image) if symbol.kind == "kernel"]
+
+
+def dumped_image(image: DeviceImage) -> dict[str, Any]:
+    """An image as it is in every document."""
     return {
         "index": image.index,
         "container": image.container,
@@ -218,7 +223,7 @@ def _dumped_image(image: DeviceImage) -> dict[str, Any]:
         "stored_size": image.stored_size,
         "sha256": image.sha256,
         "member": image.member,
-        "kernels": kernels,
+        "kernels": kernel_names(image),
         "machine": image.contents.machine,
         "declared_kind": image.declared_kind,
         "declared_arch": image.arch or None,

@@ -15,6 +15,7 @@ from packager.host_images import PlacedImage, Places
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
 from packager.memory import Space
 from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
+from packager.reader import Reader
 from packager.spaces import space
 
 # Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
@@ -43,10 +44,10 @@ class _Found:
         return self.memory.elf.is_object
 
 
-def read_host(path: str, file: Elf, *, hashed: bool) -> FatBinary | None:
-    """What a host file says about offloading; None if the file is a device image itself.
+def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Reader]] | None:
+    """What a host file says about offloading, and the bytes of its images in their order.
 
-    Raises FormatError when it is malformed.
+    None if the file is a device image itself. Raises FormatError when it is malformed.
     """
     if not file.sections:
         raise FormatError("has no section headers; such files are not read by this version")
@@ -61,7 +62,8 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> FatBinary | None:
     placed += host_images.elsewhere(memory, described, placed, hashed=hashed)
     placed = host_images.numbered(placed, described)
     tables += entries.in_ranges(memory, _merged(described, tables, placed, calls))
-    return _assembled(path, _Found(memory, tables, placed, described, calls))
+    found = _Found(memory, tables, placed, described, calls)
+    return _assembled(path, found), [item.data for item in placed]
 
 
 def _merged(
@@ -153,7 +155,7 @@ def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -
     is_ours = table.layout is INTERFACE_ENTRY
     return tuple(
         image.index
-        for image, _ in found.images
+        for image in (item.image for item in found.images)
         if image.index in mine
         or (image.index not in taken and is_ours == (image.container == omptool_section.NAME))
     )

@@ -12,6 +12,7 @@ from packager.formats import containers, images
 from packager.formats.descriptors import FoundDescriptor, ImageRange
 from packager.memory import Space
 from packager.model import DeviceImage
+from packager.reader import Reader
 
 # More than any real file has: its images are of a few triples and some dozen archs.
 MAX_IMAGES = 4096
@@ -22,6 +23,7 @@ class PlacedImage(NamedTuple):
 
     image: DeviceImage
     place: int | None  # None in a section that is not loaded
+    data: Reader
 
 
 def in_sections(memory: Space, *, hashed: bool) -> list[PlacedImage]:
@@ -39,7 +41,7 @@ def in_sections(memory: Space, *, hashed: bool) -> list[PlacedImage]:
             place = memory.address(section) + inside if section.is_allocated else None
             address = None if memory.elf.is_object else place
             image = images.from_payload(payload, len(found), container.NAME, address, hashed)
-            found.append(PlacedImage(image, place))
+            found.append(PlacedImage(image, place, payload.image))
     return found
 
 
@@ -59,14 +61,15 @@ def elsewhere(
         offset = memory.offset(at.start, at.end - at.start)
         if offset is None or len(added) == MAX_IMAGES:
             raise FormatError(f"device image at address {at.start:#x} is not in the file")
+        data = memory.elf.data.slice(offset, at.end - at.start, "device image")
         image = images.inspect_image(
-            memory.elf.data.slice(offset, at.end - at.start, "device image"),
+            data,
             index=len(found) + len(added),
             container="raw",
             address=None if memory.elf.is_object else at.start,
             hashed=hashed,
         )
-        added[at.start] = PlacedImage(image, at.start)
+        added[at.start] = PlacedImage(image, at.start, data)
     return list(added.values())
 
 
@@ -85,7 +88,7 @@ def numbered(
             order[index] = None
     order |= dict.fromkeys(range(len(found)))
     return [
-        PlacedImage(replace(found[old].image, index=new), found[old].place)
+        found[old]._replace(image=replace(found[old].image, index=new))
         for new, old in enumerate(order)
     ]
 

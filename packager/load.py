@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from packager import elf
 from packager.errors import FormatError
@@ -12,6 +13,16 @@ from packager.formats import archive, containers, images
 from packager.host import read_host
 from packager.model import DeviceImage, FatBinary
 from packager.reader import Reader, open_reader
+
+
+class Loaded(NamedTuple):
+    """What a file or a member of an archive says, and the bytes of its images, in their order.
+
+    The bytes can be read until the next one is asked for.
+    """
+
+    binary: FatBinary
+    data: Sequence[Reader]
 
 
 def load(path: Path, *, hashed: bool = False) -> FatBinary:
@@ -24,10 +35,10 @@ def load(path: Path, *, hashed: bool = False) -> FatBinary:
     with open_reader(path) as data:
         if archive.probe(data):
             raise FormatError("is an archive")
-        return _load(str(path), data, hashed)
+        return _load(str(path), data, hashed).binary
 
 
-def load_all(path: Path, *, hashed: bool = False) -> Iterator[FatBinary]:
+def load_all(path: Path, *, hashed: bool = False) -> Iterator[Loaded]:
     """The same of any file: of an archive, what each member with offload code says.
 
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)".
@@ -38,61 +49,61 @@ def load_all(path: Path, *, hashed: bool = False) -> Iterator[FatBinary]:
             return
         found = False
         for member in archive.members(data):
-            for binary in _member(path, member, hashed):
+            for loaded in _member(path, member, hashed):
                 found = True
-                yield binary
+                yield loaded
         if not found:
             yield _bare(str(path), ())
 
 
-def _member(path: Path, member: archive.Member, hashed: bool) -> Iterator[FatBinary]:
+def _member(path: Path, member: archive.Member, hashed: bool) -> Iterator[Loaded]:
     name = f"{path}({member.name})"
+    if member.data is not None:
+        yield from _load_member(name, member, member.data, hashed)
+        return
     try:
-        if member.data is not None:
-            binary = _load_member(name, member.data, hashed)
-        else:
-            with open_reader(path.parent / member.name) as data:
-                binary = _load_member(name, data, hashed)
+        opened = open_reader(path.parent / member.name)
+        with opened as data:
+            yield from _load_member(name, member, data, hashed)
     except FormatError as error:
         raise FormatError(f"member {member.name}: {error}") from error
-    if binary is not None and not binary.is_empty:
+
+
+def _load_member(name: str, member: archive.Member, data: Reader, hashed: bool) -> Iterator[Loaded]:
+    """Nothing for a member of another kind: archives hold what they like."""
+    if not elf.probe(data) and not containers.of_file(data):
+        return
+    binary, readers = _load(name, data, hashed)
+    if not binary.is_empty:
         named = (replace(image, member=member.name) for image in binary.images)
-        yield replace(binary, images=tuple(named))
+        yield Loaded(replace(binary, images=tuple(named)), readers)
 
 
-def _load_member(name: str, data: Reader, hashed: bool) -> FatBinary | None:
-    """None for a member of another kind: archives hold what they like."""
-    if elf.probe(data) or containers.of_file(data):
-        return _load(name, data, hashed)
-    return None
-
-
-def _load(path: str, data: Reader, hashed: bool) -> FatBinary:
+def _load(path: str, data: Reader, hashed: bool) -> Loaded:
     if not len(data):
         raise FormatError("is empty")
     if not elf.probe(data):
         return _bare(path, _bare_images(data, hashed))
     file = elf.read(data)
-    if elf.is_foreign(file):
-        return _bare(path, [images.inspect_image(data, index=0, hashed=hashed)])
-    host = read_host(path, file, hashed=hashed)
-    if host is None:
-        return _bare(path, [images.inspect_image(data, index=0, hashed=hashed)])
-    return host
+    if not elf.is_foreign(file) and (host := read_host(path, file, hashed=hashed)):
+        return Loaded(*host)
+    return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)])
 
 
-def _bare(path: str, found: Iterable[DeviceImage]) -> FatBinary:
-    return FatBinary(path, None, None, None, tuple(found), (), ())
+def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]]) -> Loaded:
+    pairs = list(found)
+    of_no_host = FatBinary(path, None, None, None, tuple(image for image, _ in pairs), (), ())
+    return Loaded(of_no_host, [data for _, data in pairs])
 
 
-def _bare_images(data: Reader, hashed: bool) -> list[DeviceImage]:
+def _bare_images(data: Reader, hashed: bool) -> Iterator[tuple[DeviceImage, Reader]]:
     """A file that is not ELF: a container, or one device image."""
     container = containers.of_file(data)
     if container is not None:
-        return [
-            images.from_payload(payload, index, container.NAME, None, hashed)
-            for index, payload in enumerate(container.parse(data))
-        ]
-    if images.is_image(data):
-        return [images.inspect_image(data, index=0, hashed=hashed)]
-    raise FormatError("is neither an ELF file nor a device image of a known format")
+        for index, payload in enumerate(container.parse(data)):
+            image = images.from_payload(payload, index, container.NAME, None, hashed)
+            yield image, payload.image
+    elif images.is_image(data):
+        yield images.inspect_image(data, index=0, hashed=hashed), data
+    else:
+        raise FormatError("is neither an ELF file nor a device image of a known format")

@@ -1,0 +1,75 @@
+"""`omptool extract`: device images to files of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from omptool.console import echo
+from omptool.errors import reported
+from packager.model import ImageKind
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--image", "indices", multiple=True, type=click.IntRange(0), metavar="N", help="Image N."
+)
+@click.option("--triple", "triples", multiple=True, metavar="T", help="Images for triple T.")
+@click.option("--arch", "archs", multiple=True, metavar="A", help="Images for processor A.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(get_args(ImageKind)),
+    help="Images of a kind, by their bytes.",
+)
+@click.option("--all", "everything", is_flag=True, help="Every image.")
+@click.option("--kernels", is_flag=True, help="List the images' kernels; write nothing.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    metavar="DIR",
+    help="The folder to write to (.), which is made if it is not there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(
+    file: Path,
+    indices: tuple[int, ...],
+    triples: tuple[str, ...],
+    archs: tuple[str, ...],
+    kinds: tuple[str, ...],
+    everything: bool,
+    kernels: bool,
+    folder: Path,
+    as_json: bool,
+) -> None:
+    """Write device images of FILE, inflated, to files of their own, and print their names.
+
+    Options that are repeated mean any of them; different options must all be met. Without any, FILE
+    must hold one image.
+
+    Exits 1 when no image is as asked for, 2 when FILE cannot be read or is malformed.
+    """
+    from omptool import extracted
+    from omptool.reading import shown
+    from packager.extract import Wanted, extract
+    from packager.triples import normalise
+
+    with reported(shown(file)):
+        named = tuple(normalise(triple) for triple in triples)
+        wanted = Wanted(indices, named, archs, kinds, everything or kernels)
+        if not kernels:
+            folder.mkdir(parents=True, exist_ok=True)
+        done = extract(file, wanted, None if kernels else folder)
+    if as_json:
+        echo(extracted.extract_json(file, done))
+    elif kernels:
+        echo(extracted.kernels_text(done))
+    else:
+        echo("\n".join(shown(one.path) for one in done if one.path))

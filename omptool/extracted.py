@@ -1,0 +1,34 @@
+"""What `omptool extract` says, as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from omptool.reading import portable
+from omptool.render import block, dumped_image, kernel_names
+from packager.extract import Extracted
+
+
+def kernels_text(done: Sequence[Extracted]) -> str:
+    """The kernels of images, a line for each."""
+    rows = [
+        {"image": one.index, "target": one.image.target, "kernel": name}
+        for one in done
+        for name in kernel_names(one.image)
+    ]
+    return block("kernels", rows)
+
+
+def extract_json(source: Path, done: Sequence[Extracted]) -> str:
+    """The document of schemas/extract.json."""
+    images = [
+        {
+            **dumped_image(one.image),
+            "index": one.index,
+            "path": portable(one.path) if one.path else None,
+        }
+        for one in done
+    ]
+    return json.dumps({"schema": 1, "source": portable(source), "images": images}, indent=2)
