@@ -7,8 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import CLANG, FLAGS, OTHERS, compiled, compiled_by, run
+from clangs import CLANG, FLAGS, VERSIONS, compiled, run, stem
 from fixture_programs import OMPTOOL, call
+from outcomes import Programs
 
 from omptool.installation import libdir
 
@@ -16,7 +17,7 @@ SOURCES = Path(__file__).parent / "openmp"
 # These break a rule of OpenMP; test_messages.py compares how they end.
 FATAL = ("absent", "bad_device", "extension")
 SOUND = sorted(
-    path.stem for path in SOURCES.iterdir() if path.suffix in CLANG and path.stem not in FATAL
+    path for path in SOURCES.iterdir() if path.suffix in CLANG and path.stem not in FATAL
 )
 
 
@@ -27,19 +28,18 @@ def source(name: str) -> Path:
 
 
 @pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
-@pytest.mark.parametrize("name", SOUND)
-def test_it_runs_on_the_device(tmp_path: Path, name: str, optimisation: str) -> None:
-    done = run(compiled(source(name), tmp_path, optimisation))
+@pytest.mark.parametrize("path", SOUND, ids=stem)
+def test_it_runs_on_the_device(tmp_path: Path, path: Path, optimisation: str) -> None:
+    done = run(compiled(path, tmp_path, optimisation))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
-@pytest.mark.parametrize("version", OTHERS)
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("program", SOUND, ids=stem)
 def test_it_runs_on_the_device_whatever_clang_made_it(
-    tmp_path: Path, name: str, version: str
+    programs: Programs, program: Path, version: str
 ) -> None:
-    done = run(compiled_by(version, source(name), tmp_path))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+    assert programs.outcome(version, program).ran, programs.outcome(version, program)
 
 
 @pytest.mark.parametrize("flags", [["-no-pie"], ["-flto", "-fuse-ld=lld"], ["-g"], ["-Wl,-s"]])

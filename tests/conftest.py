@@ -1,0 +1,25 @@
+"""What the tests share that lives as long as the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from outcomes import Programs
+
+
+@pytest.fixture(scope="session")
+def programs(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Programs]:
+    """The programs of every clang; those that a selected test names are under way already."""
+    with Programs(tmp_path_factory.mktemp("programs")) as started:
+        for item in request.session.items:
+            named = (
+                item.callspec.params
+                if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+                else {}
+            )
+            if {"version", "program"} <= named.keys():
+                started.start([(named["version"], named["program"])])
+        yield started
