@@ -48,9 +48,10 @@ def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
-def test_it_runs_without_omptool_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["interop", "mapping"])
+def test_it_runs_without_omptool_run(tmp_path: Path, name: str) -> None:
     environment = os.environ | {"LD_LIBRARY_PATH": str(libdir()), "OMP_TARGET_OFFLOAD": "MANDATORY"}
-    program = [str(compiled(source("mapping"), tmp_path))]
+    program = [str(compiled(source(name), tmp_path))]
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The routines of OpenMP 5 and of LLVM that programs find in libomptarget. Asynchronous ones wait for
-// what they depend on and have done their work when they return. No device has interop objects.
+// what they depend on and have done their work when they return.
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
@@ -60,15 +60,6 @@ void* allocate_for_both(std::size_t size, int number) {
     return std::malloc(size);
   Device* device = usable_device(number);
   return device && device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
-}
-
-constexpr int kFirstProperty = -9; // they count down from -1
-constexpr int kEmpty = -1, kOutOfRange = -2;
-
-// The answer to any question about an interop object: there is none.
-void answer(int property, int* code) {
-  if (code)
-    *code = property < kFirstProperty || property >= 0 ? kOutOfRange : kEmpty;
 }
 
 } // namespace
@@ -214,55 +205,6 @@ OMPTOOL_EXPORT void* llvm_omp_target_dynamic_shared_alloc(void) {
   return nullptr;
 }
 OMPTOOL_EXPORT void* llvm_omp_get_dynamic_shared(void) {
-  return nullptr;
-}
-
-// ---- interop ----
-
-OMPTOOL_EXPORT void __tgt_interop_init(void*, std::int32_t, void** interop, std::int32_t, std::int32_t,
-                                       std::int32_t count, void* dependences, std::int32_t) {
-  omptool::wait_for_infos(count, dependences);
-  if (interop)
-    *interop = nullptr;
-}
-OMPTOOL_EXPORT void __tgt_interop_use(void*, std::int32_t, void**, std::int32_t, std::int32_t count, void* dependences,
-                                      std::int32_t) {
-  omptool::wait_for_infos(count, dependences);
-}
-OMPTOOL_EXPORT void __tgt_interop_destroy(void*, std::int32_t, void** interop, std::int32_t, std::int32_t count,
-                                          void* dependences, std::int32_t) {
-  omptool::wait_for_infos(count, dependences);
-  if (interop)
-    *interop = nullptr;
-}
-OMPTOOL_EXPORT void* __tgt_interop_get(void*, std::int32_t, std::int64_t, std::int32_t, void*, void*, void*) {
-  return nullptr;
-}
-OMPTOOL_EXPORT int __tgt_interop_use60(void*, void* interop, void*, void*) {
-  return interop ? omptool::kFailed : 0;
-}
-OMPTOOL_EXPORT int __tgt_interop_release(void*, void* interop, void*, void*) {
-  return interop ? omptool::kFailed : 0;
-}
-OMPTOOL_EXPORT int ompx_interop_add_completion_callback(void*, void (*)(void*, void*), void*) {
-  return omptool::kFailed;
-}
-OMPTOOL_EXPORT std::intptr_t omp_get_interop_int(const void*, int property, int* code) {
-  omptool::answer(property, code);
-  return 0;
-}
-OMPTOOL_EXPORT void* omp_get_interop_ptr(const void*, int property, int* code) {
-  omptool::answer(property, code);
-  return nullptr;
-}
-OMPTOOL_EXPORT const char* omp_get_interop_str(const void*, int property, int* code) {
-  omptool::answer(property, code);
-  return nullptr;
-}
-OMPTOOL_EXPORT const char* omp_get_interop_name(const void*, int) {
-  return nullptr;
-}
-OMPTOOL_EXPORT const char* omp_get_interop_type_desc(const void*, int) {
   return nullptr;
 }
 

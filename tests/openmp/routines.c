@@ -73,22 +73,10 @@ static void rectangles(void) {
   omp_target_free(d, 0);
 }
 
-#if __clang_major__ >= 18
-static void interop(void) {
-  omp_interop_t object = omp_interop_none;
-  int code = 0; /* libomp asks this library only if it comes later in the search order */
-  CHECK(omp_get_interop_int(object, omp_ipr_fr_id, &code) == 0);
-  CHECK(omp_get_interop_ptr(object, omp_ipr_device, &code) == NULL);
-}
-#endif
-
 int main(void) {
   devices();
   memory();
   for_both();
   rectangles();
-#if __clang_major__ >= 18
-  interop();
-#endif
   return report();
 }
