@@ -87,11 +87,11 @@ std::string describe(const Row& row) {
 }
 
 // Fills `arguments` with one value per kArgument row, in row order. Returns what failed, or "".
-std::string collect(Device& device, const Resolved& kernel, Rows rows, Bindings& bound, PrivateCopies& copies,
+std::string collect(Device& device, const LoadedImage& image, Rows rows, Bindings& bound, PrivateCopies& copies,
                     PerRow<void*>& arguments, std::int32_t& count) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
-    if (!row.has(kArgument) || (row.has(kIfEnvironment) && kernel.image->without_environment))
+    if (!row.has(kArgument) || (row.has(kIfEnvironment) && image.without_environment))
       continue;
     void*& argument = arguments[static_cast<std::size_t>(count++)];
     if (!row.has(kPrivate) || row.has(kValue))
@@ -108,18 +108,18 @@ std::string collect(Device& device, const Resolved& kernel, Rows rows, Bindings&
 
 } // namespace
 
-std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShape shape) {
+std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, LaunchShape shape) {
   Bindings bound(rows.size());
   PerRow<void*> arguments(rows.size());
-  const std::string& region = kernel.kernel->name;
+  const std::string& region = kernel.name;
   PrivateCopies copies(device, region, rows.size());
   std::int32_t count = 0;
 
   std::string failure = device.data.begin(rows, bound, Purpose::kRegion);
   if (failure.empty())
-    failure = collect(device, kernel, rows, bound, copies, arguments, count);
+    failure = collect(device, *there.image, rows, bound, copies, arguments, count);
   if (failure.empty() && device.data.any_host_current())
-    failure = device.data.make_device_current(rows, kernel.kernel->globals());
+    failure = device.data.make_device_current(rows, kernel.globals());
   if (!failure.empty()) {
     device.data.end(rows, bound, Release::kAbandoned, region.c_str());
     return failure;
@@ -130,9 +130,9 @@ std::string launch(Device& device, const Resolved& kernel, Rows rows, LaunchShap
   device.data.note_activity();
   const PluginFunctions& plugin = device.plugin.call();
   const std::int32_t result = shape.teams
-                                  ? plugin.run_target_team_region(device.rtl_id, kernel.function, arguments.data(),
+                                  ? plugin.run_target_team_region(device.rtl_id, there.function, arguments.data(),
                                                                   count, shape.num_teams, shape.thread_limit)
-                                  : plugin.run_target_region(device.rtl_id, kernel.function, arguments.data(), count);
+                                  : plugin.run_target_region(device.rtl_id, there.function, arguments.data(), count);
   // It may have begun: the host version must not run on top of what it has done.
   if (result != 0)
     die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,

@@ -7,7 +7,10 @@
 
 #include "row.h"
 
+#include <algorithm>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace omptool::llvm {
 
@@ -46,14 +49,30 @@ enum class Construct { kRegion, kBegin, kEnd, kUpdate };
 // The rows of a call. Most calls have few, and find room for them here.
 class RowList {
 public:
-  void add(const Row& row) { rows_.push_back(row); }
-  operator Rows() const { return {rows_.data(), rows_.size()}; }
+  RowList() : rows_(reinterpret_cast<Row*>(room_)) {}
+  RowList(const RowList&) = delete;
+  RowList& operator=(const RowList&) = delete;
+  void add(const Row& row) {
+    if (size_ == capacity_)
+      grow();
+    ::new (rows_ + size_++) Row(row);
+  }
+  operator Rows() const { return {rows_, size_}; }
 
 private:
   static constexpr std::size_t kInline = 32;
-  alignas(Row) std::array<std::byte, kInline * sizeof(Row)> room_;
-  std::pmr::monotonic_buffer_resource arena_{room_.data(), room_.size()};
-  std::pmr::vector<Row> rows_{&arena_};
+  void grow() {
+    std::unique_ptr<Row[]> larger(new Row[2 * capacity_]);
+    std::copy_n(rows_, size_, larger.get());
+    large_ = std::move(larger);
+    rows_ = large_.get();
+    capacity_ *= 2;
+  }
+  alignas(Row) std::byte room_[kInline * sizeof(Row)];
+  Row* rows_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = kInline;
+  std::unique_ptr<Row[]> large_;
 };
 
 // Appends the rows of the arrays. `extra` flags go to the kernel's arguments that are mapped. Returns

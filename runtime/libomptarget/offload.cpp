@@ -102,13 +102,19 @@ std::vector<HostRange> globals_of(const Kernel* kernel) {
   return kernel ? kernel->globals() : std::vector<HostRange>{};
 }
 
+// Why the region did not run on the device, or "".
+std::string try_on(Device& device, const Kernel* kernel, Rows rows, LaunchShape shape) {
+  Resolved there = Registry::current()->resolve(kernel, device);
+  return there.function ? launch(device, *kernel, there, rows, shape) : std::move(there.reason);
+}
+
 std::int32_t run_on(Device& device, const void* host_address, Rows rows, LaunchShape shape) {
-  const Resolved kernel = Registry::current()->resolve(host_address, device);
-  const std::string reason = kernel.function ? launch(device, kernel, rows, shape) : kernel.reason;
+  const KernelUse kernel(*Registry::current(), host_address);
+  const std::string reason = try_on(device, kernel.get(), rows, shape);
   if (reason.empty())
     return 0;
-  device.data.make_host_current(rows, globals_of(kernel.kernel.get()));
-  return fall_back(host_address, kernel.kernel.get(), reason);
+  device.data.make_host_current(rows, globals_of(kernel.get()));
+  return fall_back(host_address, kernel.get(), reason);
 }
 
 // A region for every used device. Once it has run on one of them the host version must not run on
@@ -116,25 +122,23 @@ std::int32_t run_on(Device& device, const void* host_address, Rows rows, LaunchS
 std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_address, Rows rows) {
   struct Failure {
     Device* device;
-    std::shared_ptr<Kernel> kernel;
     std::string reason;
   };
+  const KernelUse use(*Registry::current(), host_address);
+  const Kernel* const kernel = use.get();
   std::vector<Failure> failures;
-  for (Device* device : devices) {
-    const Resolved kernel = Registry::current()->resolve(host_address, *device);
-    const std::string reason = kernel.function ? launch(*device, kernel, rows, {}) : kernel.reason;
-    if (!reason.empty())
-      failures.push_back({device, kernel.kernel, reason});
-  }
+  for (Device* device : devices)
+    if (std::string reason = try_on(*device, kernel, rows, {}); !reason.empty())
+      failures.push_back({device, std::move(reason)});
   if (failures.empty())
     return 0;
   const Failure& first = failures.front();
   if (failures.size() == devices.size()) {
     for (const Failure& failure : failures)
-      failure.device->data.make_host_current(rows, globals_of(failure.kernel.get()));
-    return fall_back(host_address, first.kernel.get(), first.reason);
+      failure.device->data.make_host_current(rows, globals_of(kernel));
+    return fall_back(host_address, kernel, first.reason);
   }
-  const std::string name = name_of(host_address, first.kernel.get());
+  const std::string name = name_of(host_address, kernel);
   if (mandatory())
     die("region %s ran on other devices but not on %s, and OMP_TARGET_OFFLOAD is MANDATORY: %s", name.c_str(),
         first.device->describe().c_str(), first.reason.c_str());
@@ -172,11 +176,10 @@ void give_up_constructor(Device& device, const void* host_address, const std::st
 }
 
 void run_constructor(Device& device, const void* host_address, Rows rows) {
-  Registry& registry = *Registry::current();
-  const Resolved kernel = registry.resolve(host_address, device);
-  if (!kernel.kernel)
+  const KernelUse kernel(*Registry::current(), host_address);
+  if (!kernel.get())
     return;
-  const std::string reason = kernel.function ? launch(device, kernel, rows, {}) : kernel.reason;
+  const std::string reason = try_on(device, kernel.get(), rows, {});
   if (!reason.empty())
     give_up_constructor(device, host_address, reason);
 }

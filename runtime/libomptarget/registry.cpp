@@ -140,6 +140,7 @@ Registry& Registry::obtain() {
   // Never destroyed: other threads may still offload while the process exits.
   auto* made = new Registry;
   made->parents_ = the_parents;
+  request_barriers();
   if (the_registry.compare_exchange_strong(known, made))
     return *made;
   delete made;
@@ -177,6 +178,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
 
 void Registry::remove(const void* descriptor) {
   const std::shared_ptr<Library> gone = unlist(descriptor);
+  retired_.collect();
   // The memory may go when this returns: wait for whoever still reads it.
   {
     const std::lock_guard nobody_reads(reading_);
@@ -245,6 +247,7 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
       forget_deferred(entry.address);
     }
   }
+  publish_kernels();
   return gone;
 }
 
@@ -414,6 +417,20 @@ void Registry::number_devices(Plugin& plugin) {
   device_count_.store(known + count, std::memory_order_release);
 }
 
+// Caller holds the lock. Launches find what kernels_ holds now; what it held before goes when the
+// launches that use it have ended.
+void Registry::publish_kernels() {
+  const std::shared_ptr<const KernelIndex> before = published_;
+  published_ = std::make_shared<const KernelIndex>(kernels_);
+  index_.store(published_.get(), std::memory_order_release);
+  if (!before)
+    return;
+  retired_.add(before.get(), before);
+  for (const std::shared_ptr<Kernel>& kernel : before->kernels())
+    if (!std::binary_search(published_->kernels().begin(), published_->kernels().end(), kernel))
+      retired_.add(kernel.get(), kernel);
+}
+
 void Registry::enlist(const std::shared_ptr<Library>& library) {
   const std::lock_guard lock(mutex_);
   if (!examined_)
@@ -432,6 +449,7 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
     kernel->owners.push_back({library, i});
     kernels_[entry.address] = kernel;
   }
+  publish_kernels();
   generation_.fetch_add(1, std::memory_order_release);
 }
 
@@ -661,34 +679,59 @@ std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
   return at == kernels_.end() ? nullptr : at->second;
 }
 
-Resolved Registry::resolve(const void* host_address, Device& device) {
-  Resolved found;
-  const std::size_t number = static_cast<std::size_t>(device.number);
-  {
-    const std::shared_lock lock(mutex_);
-    const auto at = kernels_.find(host_address);
-    if (at == kernels_.end()) {
-      found.reason = "no registered library lists it";
-      return found;
-    }
-    found.kernel = at->second;
-    if (number < at->second->by_device.size() && at->second->by_device[number].function) {
-      found.function = at->second->by_device[number].function;
-      found.image = at->second->by_device[number].image;
-      return found;
-    }
+KernelUse::KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_announcement()) {
+  if (mine_.record.load(std::memory_order_relaxed)) {
+    nested_ = registry_.find_kernel(host_address);
+    kernel_ = nested_.get();
+    return;
   }
+  const KernelIndex* index = registry_.index_.load(std::memory_order_acquire);
+  for (;;) {
+    mine_.index.store(index, std::memory_order_relaxed);
+    light_barrier();
+    const KernelIndex* const now = registry_.index_.load(std::memory_order_acquire);
+    if (now == index)
+      break;
+    index = now;
+  }
+  if (index)
+    kernel_ = index->find(host_address);
+  mine_.record.store(kernel_, std::memory_order_release);
+  mine_.index.store(nullptr, std::memory_order_release);
+}
+
+KernelUse::~KernelUse() {
+  if (nested_ || !kernel_)
+    return;
+  mine_.record.store(nullptr, std::memory_order_release);
+  light_barrier();
+  if (registry_.retired_.any())
+    registry_.retired_.collect();
+}
+
+Resolved Registry::resolve(const Kernel* kernel, Device& device) {
+  if (!kernel)
+    return {nullptr, nullptr, "no registered library lists it"};
+  if (const Kernel::Loaded* known = kernel->on(device.number))
+    return {known->function, known->image.get(), {}};
+  return find_on(*kernel, device);
+}
+
+// Finds it and remembers it.
+Resolved Registry::find_on(const Kernel& kernel, Device& device) {
   const std::lock_guard lock(mutex_);
-  const Kernel::Loaded loaded = search(*found.kernel, device, found.reason);
-  if (loaded.function) {
-    found.function = loaded.function;
-    found.image = loaded.image;
-    found.kernel->by_device.resize(std::max(found.kernel->by_device.size(), number + 1));
-    found.kernel->by_device[number] = loaded;
-    for (const Kernel::Owner& owner : found.kernel->owners)
-      if (const auto there = owner.library->on_device.find(device.number); there != owner.library->on_device.end())
-        there->second.used = true;
-  }
+  Resolved found;
+  Kernel::Loaded loaded = search(kernel, device, found.reason);
+  if (!loaded.function)
+    return found;
+  found.function = loaded.function;
+  found.image = loaded.image.get();
+  for (const Kernel::Owner& owner : kernel.owners)
+    if (const auto there = owner.library->on_device.find(device.number); there != owner.library->on_device.end())
+      there->second.used = true;
+  loaded.next = kernel.loaded.load(std::memory_order_relaxed);
+  kernel.kept.push_back(std::make_unique<const Kernel::Loaded>(std::move(loaded)));
+  kernel.loaded.store(kernel.kept.back().get(), std::memory_order_release);
   return found;
 }
 
@@ -710,7 +753,7 @@ Kernel::Loaded Registry::search(const Kernel& kernel, Device& device, std::strin
     for (const std::shared_ptr<LoadedImage>& image : there.images) {
       any_image = true;
       if (void* function = image->table->EntriesBegin[owner.index].addr)
-        return {function, image};
+        return {device.number, function, image, nullptr};
     }
   }
   if (reason.empty())
@@ -770,7 +813,7 @@ void Registry::mark_unusable(const Kernel& kernel, Device& device, const std::st
     for (auto& [address, other] : kernels_)
       if (std::any_of(other->owners.begin(), other->owners.end(),
                       [&](const Kernel::Owner& its) { return its.library == owner.library; }))
-        other->by_device.clear();
+        other->loaded.store(nullptr, std::memory_order_release);
   }
 }
 

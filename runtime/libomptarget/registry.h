@@ -8,6 +8,8 @@
 
 #include "data_environment.h"
 #include "device_memory.h"
+#include "in_use.h"
+#include "kernel_index.h"
 #include "library.h"
 #include "plugin.h"
 
@@ -110,22 +112,31 @@ struct Kernel {
     std::size_t index;
   };
   struct Loaded {
+    int device = -1;
     void* function = nullptr;
     std::shared_ptr<LoadedImage> image;
+    const Loaded* next = nullptr;
   };
   std::string name;
   std::vector<Owner> owners;
-  std::vector<Loaded> by_device; // what has been found so far; under the registry's lock
+  // What has been found so far: written under the registry's lock, read without it.
+  mutable std::atomic<const Loaded*> loaded{nullptr};
+  mutable std::vector<std::unique_ptr<const Loaded>> kept; // all that `loaded` ever led to; under the registry's lock
+  const Loaded* on(int device) const {
+    const Loaded* one = loaded.load(std::memory_order_acquire);
+    while (one && one->device != device)
+      one = one->next;
+    return one;
+  }
   std::vector<HostRange> globals() const;
   // Why the address does not say which kernel is meant, or "".
   std::string ambiguity() const;
 };
 
-// A kernel on a device, or why it is not there.
+// A kernel on a device, or why it is not there. Valid as long as the KernelUse that it comes from.
 struct Resolved {
-  std::shared_ptr<Kernel> kernel; // null: no registered library has the address
   void* function = nullptr;
-  std::shared_ptr<LoadedImage> image;
+  const LoadedImage* image = nullptr;
   std::string reason; // of a null function
 };
 
@@ -165,7 +176,7 @@ public:
   // Why there is no device at all.
   std::string reason_for_none();
 
-  Resolved resolve(const void* host_address, Device& device);
+  Resolved resolve(const Kernel* kernel, Device& device);
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
   // The devices that the owners of the address have used; all that anybody used for null.
@@ -176,6 +187,7 @@ public:
   void mark_unusable(const Kernel& kernel, Device& device, const std::string& reason);
 
 private:
+  friend class KernelUse;
   static constexpr std::size_t kMostDevices = 4096;
   struct Registration {
     const void* descriptor;
@@ -210,6 +222,8 @@ private:
   void run_deferred(Device& device);
   std::vector<std::shared_ptr<Library>> libraries();
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
+  Resolved find_on(const Kernel& kernel, Device& device);
+  void publish_kernels();
 
   Registry* parents_ = nullptr; // of the process that forked this one; never looked into
   // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
@@ -229,10 +243,31 @@ private:
   std::vector<Registration> pending_;
   const void* examined_ = nullptr; // neither pending nor enlisted
   std::vector<std::shared_ptr<Library>> libraries_;
-  std::unordered_map<const void*, std::shared_ptr<Kernel>> kernels_;
+  Kernels kernels_;
   std::vector<Deferred> deferred_;
   std::atomic<bool> any_pending_{false};
   std::atomic<std::uint64_t> generation_{1};
+
+  std::shared_ptr<const KernelIndex> published_;   // under the lock: what index_ points to
+  std::atomic<const KernelIndex*> index_{nullptr}; // kernels_ for launches
+  Retired retired_;                                // indexes and kernels that launches may still use
+};
+
+// The kernel at a host address, kept from being freed, and its images from being unloaded, while this
+// lives: for the length of a launch.
+class KernelUse {
+public:
+  KernelUse(Registry& registry, const void* host_address);
+  ~KernelUse();
+  KernelUse(const KernelUse&) = delete;
+  KernelUse& operator=(const KernelUse&) = delete;
+  const Kernel* get() const { return kernel_; } // null: no registered library has the address
+
+private:
+  Registry& registry_;
+  Announcement& mine_;
+  const Kernel* kernel_ = nullptr;
+  std::shared_ptr<Kernel> nested_; // of a launch from inside a kernel: the thread's announcement is in use
 };
 
 } // namespace omptool

@@ -18,7 +18,8 @@ constexpr std::size_t kAlignment = 64;           // a cache line, and what vecto
 constexpr std::int32_t kMostArguments = 1 << 15; // they go through the stack
 
 constexpr omptool_thread_state kAlone{0, 1, 0, 1, 0};
-thread_local omptool_thread_state current_state = kAlone;
+// Small enough for the room that the dynamic linker keeps for libraries that are opened later.
+thread_local constinit omptool_thread_state current_state __attribute__((tls_model("initial-exec"))) = kAlone;
 
 const omptool_thread_state* thread_state() {
   return &current_state;
@@ -39,6 +40,36 @@ void run_one(void* context, std::int64_t i) {
   current_state = {static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
                    static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device};
   omptool_host_call(launch.kernel, launch.arguments, launch.count);
+  current_state = before;
+}
+
+// The common case, one team of one thread: without the pool, and without copies of the arguments.
+void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int32_t device) {
+  const omptool_thread_state before = current_state;
+  current_state = {0, 1, 0, 1, device};
+  const auto call = [&](auto... argument) { reinterpret_cast<void (*)(decltype(argument)...)>(kernel)(argument...); };
+  switch (count) {
+  case 0:
+    call();
+    break;
+  case 1:
+    call(arguments[0]);
+    break;
+  case 2:
+    call(arguments[0], arguments[1]);
+    break;
+  case 3:
+    call(arguments[0], arguments[1], arguments[2]);
+    break;
+  case 4:
+    call(arguments[0], arguments[1], arguments[2], arguments[3]);
+    break;
+  case 5:
+    call(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
+    break;
+  default:
+    omptool_host_call(kernel, arguments, count);
+  }
   current_state = before;
 }
 
@@ -97,8 +128,12 @@ std::int32_t Device::release(void* memory) {
 std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
   if (!kernel || count < 0 || count > kMostArguments || (count > 0 && !arguments))
     return fail("a kernel with " + std::to_string(count) + " arguments");
-  std::array<void*, kRegisterArguments> few{};
   const std::size_t size = static_cast<std::size_t>(count);
+  if (shape.num_teams == 1 && shape.num_threads == 1) {
+    run_alone(kernel, arguments, size, number_);
+    return 0;
+  }
+  std::array<void*, kRegisterArguments> few{};
   if (size < few.size()) // all registers are loaded
     std::copy_n(arguments, size, few.begin());
   Launch launch{kernel, size < few.size() ? few.data() : arguments, size, shape, number_};
