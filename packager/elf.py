@@ -28,7 +28,8 @@ DYNAMIC = Struct("<qQ")
 WORD = Struct("<Q")
 
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
-SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_RELA, SHT_NOBITS, SHT_DYNSYM = 0, 1, 2, 4, 8, 11
+SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 0, 1, 2, 3, 4
+SHT_NOBITS, SHT_DYNSYM = 8, 11
 SHT_INIT_ARRAY, SHT_SYMTAB_SHNDX = 14, 18
 SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFFE, 0x6FFFFFFF
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
@@ -102,6 +103,7 @@ class Segment(NamedTuple):
     """A program header."""
 
     type: int
+    flags: int
     offset: int
     address: int
     file_size: int
@@ -170,6 +172,7 @@ class Elf:
     ) -> None:
         self.data = data
         self.sections = sections
+        self.has_headers = bool(sections)  # False: the sections are stand-ins, if there are any
         self.segments = segments
         self.machine = MACHINES.get(header.machine, f"machine-{header.machine}")
         self.flags = header.flags
@@ -296,7 +299,7 @@ def _segments(data: Reader, header: _Header) -> list[Segment]:
     size = header.segments * PROGRAM_HEADER.size
     table = data.slice(header.segments_at, size, "ELF program headers")
     rows = PROGRAM_HEADER.iter_unpack(table.bytes())
-    return [Segment(row[0], row[2], row[3], row[5]) for row in rows]
+    return [Segment(row[0], row[1], row[2], row[3], row[5]) for row in rows]
 
 
 def _expect(size: int, layout: Struct, what: str) -> None:

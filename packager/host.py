@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from packager import abi, host_images, imports
+from packager import abi, host_images, imports, segments
 from packager.elf import PT_INTERP, Elf
-from packager.errors import FormatError
 from packager.formats import descriptors, entries, llvm_offloading, omptool_section, unread
 from packager.formats.descriptors import FoundDescriptor
 from packager.formats.entries import FoundTable, Record
@@ -50,7 +49,7 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     None if the file is a device image itself. Raises FormatError when it is malformed.
     """
     if not file.sections:
-        raise FormatError("has no section headers; such files are not read by this version")
+        file.sections = segments.sections(file)
     memory = space(file)
     placed = host_images.in_sections(memory, hashed=hashed)
     tables = entries.find(memory)
@@ -58,7 +57,10 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     if tables and not placed and not calls and not _is_program(file):
         return None
     places = [item.place for item in placed if item.place is not None]
-    described = descriptors.find(memory, [table.bounds for table in tables], places)
+    if file.has_headers:
+        described = descriptors.find(memory, [table.bounds for table in tables], places)
+    else:
+        described = descriptors.search(memory)
     placed += host_images.elsewhere(memory, described, placed, hashed=hashed)
     placed = host_images.numbered(placed, described)
     tables += entries.in_ranges(memory, _merged(described, tables, placed, calls))

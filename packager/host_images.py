@@ -8,12 +8,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from packager.errors import FormatError
-from packager.formats import containers, images
+from packager.formats import containers, images, offload_binary
 from packager.formats.descriptors import FoundDescriptor, ImageRange
+from packager.formats.payload import Payload
 from packager.memory import Space
 from packager.model import DeviceImage
 from packager.reader import Reader
 
+# What holds an image that only a descriptor names.
+RAW = "raw"
 # More than any real file has: its images are of a few triples and some dozen archs.
 MAX_IMAGES = 4096
 
@@ -61,16 +64,22 @@ def elsewhere(
         offset = memory.offset(at.start, at.end - at.start)
         if offset is None or len(added) == MAX_IMAGES:
             raise FormatError(f"device image at address {at.start:#x} is not in the file")
-        data = memory.elf.data.slice(offset, at.end - at.start, "device image")
-        image = images.inspect_image(
-            data,
-            index=len(found) + len(added),
-            container="raw",
-            address=None if memory.elf.is_object else at.start,
-            hashed=hashed,
-        )
-        added[at.start] = PlacedImage(image, at.start, data)
+        added[at.start] = _registered(memory, at, offset, len(found) + len(added), hashed)
     return list(added.values())
+
+
+def _registered(
+    memory: Space, at: ImageRange, offset: int, index: int, hashed: bool
+) -> PlacedImage:
+    """The image at file offset `offset`, which a descriptor names."""
+    size = at.end - at.start
+    payload = offload_binary.around(memory.elf.data, offset, size)
+    name = offload_binary.NAME if payload else RAW
+    payload = payload or Payload(memory.elf.data.slice(offset, size, "device image"))
+    place = at.start + payload.image.at - memory.elf.data.at - offset
+    address = None if memory.elf.is_object else place
+    image = images.from_payload(payload, index, name, address, hashed)
+    return PlacedImage(image, place, payload.image)
 
 
 def numbered(

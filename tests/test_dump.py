@@ -265,7 +265,11 @@ def test_what_is_not_read_is_said(tmp_path: Path, section: str, what: str) -> No
         pytest.param(b"CCOB\x03\0", "compressed bundle header at 0x0..0x8 runs past", id="ccob"),
         pytest.param(b"\x7fELF", "is not 64-bit little-endian", id="elf-4-bytes"),
         pytest.param(b"\x7fELF\x01\x01" + bytes(60), "is not 64-bit little-endian", id="elf32"),
-        pytest.param(b"\x7fELF\x02\x01" + bytes(60), "has no section headers", id="no-sections"),
+        pytest.param(
+            b"\x7fELF\x02\x01" + bytes(60),
+            "has neither section headers nor program",
+            id="no-sections",
+        ),
     ],
 )
 def test_a_bad_file_is_one_line(tmp_path: Path, content: bytes, message: str) -> None:

@@ -2,16 +2,18 @@
 
 Symbols are no help in a stripped file, so a descriptor is found from what must point to it: it and
 its images hold the bounds of the entries, its images the addresses of the device images. Reading
-follows those pointers backwards, then checks the structure forwards.
+follows those pointers backwards, then checks the structure forwards. In a file without section
+headers nothing is known to follow: every word that may be a number of images is looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from packager.elf import SHT_INIT_ARRAY, WORD
+from packager.elf import SHT_INIT_ARRAY, WORD, Section
 from packager.errors import FormatError
 from packager.layouts import BIN_DESC, DEVICE_IMAGE
 from packager.memory import Range, Space, Window
@@ -21,6 +23,10 @@ MAX_IMAGES = 1024
 MAX_CANDIDATES = 1 << 16
 MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
+# Data that is searched at a time.
+PIECE = 1 << 16
+# A number of images, as a word of 64 bits.
+_COUNT = re.compile(rb"(?=[\x01-\x40]\x00{7})", re.S)
 
 # Machines whose code is understood as far as Space.references asks.
 DECODED = ("x86_64",)
@@ -73,6 +79,36 @@ def find(
     if len(candidates) > MAX_CANDIDATES:
         raise FormatError(f"{len(candidates)} places look like an offload descriptor")
     return _checked(space, sorted(candidates))
+
+
+def search(space: Space) -> list[FoundDescriptor]:
+    """The descriptors of a file of which no section of entries or images is known."""
+    found: list[FoundDescriptor] = []
+    for section in space.elf.sections:
+        for candidates in _counts(space, section) if section.is_data else ():
+            found += (at for at in _checked(space, candidates) if at.begin and _agrees(space, at))
+    return found
+
+
+def _counts(space: Space, section: Section) -> Iterator[list[int]]:
+    """The addresses in writable data of words that may be a number of images, in batches."""
+    data, start = space.elf.content(section), space.address(section)
+    for first in range(0, len(data), PIECE):
+        piece = data.bytes(first, min(PIECE + WORD.size, len(data) - first), section.name)
+        at = (found.start() for found in _COUNT.finditer(piece, 0, PIECE + WORD.size - 1))
+        yield [start + first + offset for offset in at if (start + first + offset) % WORD.size == 0]
+
+
+def _agrees(space: Space, descriptor: FoundDescriptor) -> bool:
+    """Whether every image has the entries of the descriptor, as all compilers write it."""
+    count = len(descriptor.images)
+    (head,) = space.windows([Range(descriptor.address, BIN_DESC.size, "offload descriptor")])
+    (array,) = space.windows([_array(head)])
+    return count > 0 and all(
+        array.pointer(at + IMAGE_ENTRIES) == descriptor.begin
+        and array.pointer(at + IMAGE_ENTRIES + WORD.size) == descriptor.end
+        for at in range(0, count * DEVICE_IMAGE.size, DEVICE_IMAGE.size)
+    )
 
 
 def _checked(space: Space, candidates: Sequence[int]) -> list[FoundDescriptor]:
@@ -143,7 +179,8 @@ def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[
     wanted = {descriptor.address for descriptor in descriptors}
     found: dict[int, int] = {}
     for function, address in space.references(slots, wanted):
-        found.setdefault(address, function)
+        # The beginning of a short function is followed by that of the next: the last one refers.
+        found[address] = max(function, found.get(address, 0))
     names = space.symbol_names(set(found.values()))
     return {
         address: names.get(function, f".init_array[{slots[function]}]")

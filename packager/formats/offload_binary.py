@@ -30,6 +30,7 @@ METADATA_ONLY = 0x1  # a flag of entries since version 3
 MAX_STRINGS = 1024
 MAX_ENTRIES = 4096
 MAX_VALUE = 1 << 16
+MAX_HEADER = 1 << 12  # with the strings, in front of an image
 KIND_OPENMP = 1
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
 # What an entry declares; "none" declares nothing.
@@ -94,6 +95,28 @@ def blobs(data: Reader) -> Iterator[Blob]:
         else:
             yield from _entries(blob, version, entries, count)
         offset += -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def around(file: Reader, start: int, size: int) -> Payload | None:
+    """What an OffloadBinary of version 1 says whose image, or which itself, is at file offset
+    `start`; None if there is none: clang has registered the one or the other.
+    """
+    whole = file.slice(start, size, "device image")
+    if probe(whole):
+        first = next(blobs(whole), None)
+        return first.payload() if first else None
+    before = file.bytes(max(0, start - MAX_HEADER), min(start, MAX_HEADER), "OffloadBinary")
+    at = before.rfind(MAGIC)
+    while at >= 0:
+        place = start - len(before) + at
+        try:
+            for blob in blobs(file.slice(place, start - place + size, "OffloadBinary")):
+                if blob.image.at == whole.at and len(blob.image) == size:
+                    return blob.payload()
+        except FormatError:
+            pass  # bytes that look like the magic
+        at = before.rfind(MAGIC, 0, at)
+    return None
 
 
 def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:

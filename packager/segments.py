@@ -1,0 +1,146 @@
+"""Sections for an executable or library whose section headers are gone: what the dynamic loader
+uses in their place. `strip` leaves the headers; `llvm-strip --strip-sections` and packers do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from elftools.elf.constants import P_FLAGS, SH_FLAGS
+
+from packager.elf import (
+    PT_LOAD,
+    SHT_DYNSYM,
+    SHT_GNU_VERNEED,
+    SHT_GNU_VERSYM,
+    SHT_INIT_ARRAY,
+    SHT_NULL,
+    SHT_PROGBITS,
+    SHT_STRTAB,
+    SYMBOL,
+    WORD,
+    Elf,
+    Section,
+    Segment,
+)
+from packager.errors import FormatError
+
+DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ = 4, 5, 6, 10
+DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_GNU_HASH = 25, 27, 0x6FFFFEF5
+DT_VERSYM, DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF
+HASH = Struct("<II")  # buckets, chains: one for each symbol
+GNU_HASH = Struct("<IIII")  # buckets, first symbol, words of the filter, shift
+CHAIN = Struct("<I")
+MAX_SYMBOLS = 1 << 24
+
+
+def sections(elf: Elf) -> list[Section]:
+    """The sections that can be told from the program headers and the dynamic segment.
+
+    Raises FormatError when there are none either, or a table that the dynamic segment names is not
+    in the file.
+    """
+    if not elf.segments:
+        raise FormatError("has neither section headers nor program headers")
+    finder = _Finder(elf)
+    return [*finder.tables(), *_loads(elf.segments)]
+
+
+def _loads(segments: list[Segment]) -> Iterator[Section]:
+    """Code and data, as far as the file holds them, one section for each segment."""
+    for number, segment in enumerate(segments):
+        if segment.type != PT_LOAD or not segment.file_size:
+            continue
+        flags = SH_FLAGS.SHF_ALLOC
+        flags |= SH_FLAGS.SHF_WRITE if segment.flags & P_FLAGS.PF_W else 0
+        flags |= SH_FLAGS.SHF_EXECINSTR if segment.flags & P_FLAGS.PF_X else 0
+        name = f"segment {number}"
+        yield Section(
+            0, name, SHT_PROGBITS, flags, segment.address, segment.offset, segment.file_size, 0, 0
+        )
+
+
+class _Finder:
+    """The tables of the dynamic segment, numbered as sections are."""
+
+    def __init__(self, elf: Elf) -> None:
+        self._elf = elf
+        self._dynamic = elf.dynamic()
+
+    def tables(self) -> Iterator[Section]:
+        yield Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
+        strings, symbols = self._value(DT_STRTAB), self._value(DT_SYMTAB)
+        if strings and symbols:
+            count = self._symbols()
+            yield self._section(1, ".dynstr", SHT_STRTAB, strings, self._value(DT_STRSZ))
+            yield self._section(2, ".dynsym", SHT_DYNSYM, symbols, count * SYMBOL.size, link=1)
+            if versions := self._value(DT_VERSYM):
+                yield self._section(3, ".gnu.version", SHT_GNU_VERSYM, versions, count * 2, link=2)
+            if needs := self._value(DT_VERNEED):
+                size = self._rest(needs)
+                number = self._value(DT_VERNEEDNUM)
+                yield self._section(4, ".gnu.version_r", SHT_GNU_VERNEED, needs, size, 1, number)
+        if array := self._value(DT_INIT_ARRAY):
+            size = self._value(DT_INIT_ARRAYSZ) // WORD.size * WORD.size
+            yield self._section(5, ".init_array", SHT_INIT_ARRAY, array, size)
+
+    def _value(self, tag: int) -> int:
+        return self._dynamic.get(tag, [0])[0]
+
+    def _section(
+        self,
+        number: int,
+        name: str,
+        kind: int,
+        address: int,
+        size: int,
+        link: int = 0,
+        info: int = 0,
+    ) -> Section:
+        if size > self._rest(address):
+            raise FormatError(f"{name} of {size} bytes at address {address:#x} is not in the file")
+        flags = SH_FLAGS.SHF_ALLOC
+        return Section(number, name, kind, flags, address, self._at(address), size, link, info)
+
+    def _load(self, address: int) -> Segment:
+        for segment in self._elf.segments:
+            if segment.type == PT_LOAD and 0 <= address - segment.address < segment.file_size:
+                return segment
+        raise FormatError(f"address {address:#x} of the dynamic segment is not in the file")
+
+    def _at(self, address: int) -> int:
+        load = self._load(address)
+        return load.offset + address - load.address
+
+    def _rest(self, address: int) -> int:
+        """Bytes from there to the end of its segment."""
+        load = self._load(address)
+        return load.file_size - (address - load.address)
+
+    def _symbols(self) -> int:
+        """How many dynamic symbols there are: only the hash tables say."""
+        data = self._elf.data
+        if table := self._value(DT_HASH):
+            count = int(data.unpack(HASH, self._at(table), "hash table")[1])
+        elif table := self._value(DT_GNU_HASH):
+            count = self._gnu_symbols(self._at(table))
+        else:
+            count = 0
+        if count > MAX_SYMBOLS:
+            raise FormatError(f"hash table claims {count} dynamic symbols")
+        return count
+
+    def _gnu_symbols(self, at: int) -> int:
+        """The last symbol of the fullest bucket is the last of all; its chain ends with a 1 bit."""
+        data, what = self._elf.data, "GNU hash table"
+        buckets, first, words, _ = data.unpack(GNU_HASH, at, what)
+        at += GNU_HASH.size + words * WORD.size
+        table = data.bytes(at, buckets * CHAIN.size, what)
+        last = max((value for (value,) in CHAIN.iter_unpack(table)), default=0)
+        if last < first:
+            return int(first)
+        at += len(table) - first * CHAIN.size
+        while not data.unpack(CHAIN, at + last * CHAIN.size, what)[0] & 1:
+            last += 1
+        return last + 1

@@ -1,0 +1,138 @@
+"""Programs of every clang: what dump says of them, whole, stripped, and without section headers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clangs import INSTALLED, OTHERS, compiled, compiled_by
+from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
+
+from packager import elf
+from packager.reader import open_reader
+
+EVERY = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
+KEPT = ("abi", "entries", "images", "descriptors")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("generations")
+
+
+def program(version: str, folder: Path) -> Path:
+    """The program of one clang; made once."""
+    (folder / version).mkdir(exist_ok=True)
+    source = folder / version / "openmp.c"
+    if not source.exists():
+        source.write_text(OPENMP)
+        if version == INSTALLED:
+            compiled(source, folder / version, "-O1")
+        else:
+            compiled_by(version, source, folder / version)
+    return folder / version / "openmp"
+
+
+def dump(path: Path) -> dict[str, Any]:
+    result = omptool("dump", "--json", path)
+    assert result.exit_code == 0, result.stderr
+    (file,) = json.loads(result.stdout)["files"]
+    return dict(file)
+
+
+def without_headers(path: Path) -> Path:
+    out = path.with_name(path.name + ".headerless")
+    run("llvm-strip-19", "--strip-sections", path, "-o", out)
+    return out
+
+
+@EVERY
+def test_what_it_holds(folder: Path, version: str) -> None:
+    file = dump(program(version, folder))
+    assert file["abi"] == f"llvm-{version}"
+    (image,) = file["images"]
+    assert (image["kind"], image["machine"]) == ("elf", "x86_64")
+    assert image["triple"] == (None if version == "14" else X86_64)  # nothing declares it
+    assert image["problem"] is None
+    table, first, second = file["entries"]
+    assert (table["kind"], table["name"], table["size"]) == ("global", "table", 32)
+    for entry, line in ((first, 6), (second, 8)):
+        assert (entry["kind"], entry["size"]) == ("kernel", 0)
+        assert entry["name"].endswith(f"_main_l{line}")
+        assert entry["images"] == ["present"]
+    assert [one["images"] for one in file["descriptors"]] == [[0]]
+    assert file["descriptors"][0]["registered_by"] == ".omp_offloading.descriptor_reg"
+
+
+@EVERY
+def test_it_has_no_findings(folder: Path, version: str) -> None:
+    result = omptool("verify", program(version, folder))
+    assert result.exit_code == 0, result.output
+    assert "no findings" in result.stdout
+
+
+@EVERY
+def test_without_section_headers_the_same_is_found(folder: Path, version: str) -> None:
+    whole, bare = (dump(path(program(version, folder))) for path in (Path, without_headers))
+    for one in (whole, bare):
+        for entry in one["entries"]:
+            entry.pop("symbol")
+        for descriptor in one["descriptors"]:
+            descriptor.pop("registered_by")
+        for image in one["images"]:
+            image.pop("container")
+    assert {key: bare[key] for key in KEPT} == {key: whole[key] for key in KEPT}
+    assert "no findings" in omptool("verify", without_headers(program(version, folder))).stdout
+
+
+@pytest.mark.parametrize(
+    "flags", [["-no-pie"], ["-Wl,-z,pack-relative-relocs"], ["-shared", "-fPIC"], ["-Wl,-s"]]
+)
+def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
+    path = clang_offload(OPENMP, tmp_path / "program", *flags)
+    whole, bare = dump(path), dump(without_headers(path))
+    assert [e["name"] for e in bare["entries"]] == [e["name"] for e in whole["entries"]]
+    assert [e["images"] for e in bare["entries"]] == [["present"]] * 3
+    assert [(i["triple"], i["offset"], i["size"]) for i in bare["images"]] == [
+        (i["triple"], i["offset"], i["size"]) for i in whole["images"]
+    ]
+
+
+@pytest.mark.parametrize("flags", [[], ["-no-pie"], ["-shared", "-fPIC"]])
+def test_a_file_without_headers_and_offload_code(tmp_path: Path, flags: list[str]) -> None:
+    """Small numbers before pointers are common; they do not make a descriptor."""
+    source = """
+    extern char **environ;
+    struct { long n; void *a, *b, *c; } like[4] = {
+      {1, like, like, like}, {2, like, like + 1, like}};
+    int main(void) { return environ == 0 || like[1].n != 2; }
+    """
+    plain = compile_c(source, tmp_path / "plain", *flags)
+    result = omptool("dump", without_headers(plain))
+    assert (result.exit_code, result.stdout) == (0, f"{plain}.headerless: no offload code\n")
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        (6, "of the dynamic segment is not in the file"),  # DT_SYMTAB
+        (10, ".dynstr of 1099511627776 bytes"),  # DT_STRSZ
+        (0x6FFFFEF5, "of the dynamic segment is not in the file"),  # DT_GNU_HASH
+        (27, ".init_array of"),  # DT_INIT_ARRAYSZ
+    ],
+)
+def test_a_damaged_dynamic_segment(tmp_path: Path, tag: int, message: str) -> None:
+    path = without_headers(clang_offload(OPENMP, tmp_path / "program"))
+    data = bytearray(path.read_bytes())
+    with open_reader(path) as reader:
+        (table,) = (s for s in elf.read(reader).segments if s.type == elf.PT_DYNAMIC)
+    places = range(table.offset, table.offset + table.file_size, elf.DYNAMIC.size)
+    (at,) = (place for place in places if elf.DYNAMIC.unpack_from(data, place)[0] == tag)
+    data[at + 8 : at + 16] = (1 << 40).to_bytes(8, "little")
+    path.write_bytes(data)
+    result = omptool("dump", path)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert message in line
