@@ -20,11 +20,25 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace omptool {
 namespace {
 
 constexpr int kFailed = -1;
+
+// dim3 of CUDA.
+struct Extent {
+  std::uint32_t x, y, z;
+};
+
+// What stands between <<< and >>>, until the launch takes it.
+struct CallConfiguration {
+  Extent grid, block;
+  std::size_t memory;
+  void* stream;
+};
+thread_local std::vector<CallConfiguration> call_configurations;
 
 bool is_host(int number) {
   return number == number_of_devices();
@@ -208,6 +222,32 @@ OMPTOOL_EXPORT void* llvm_omp_get_dynamic_shared(void) {
   return nullptr;
 }
 
+// What is left between uses of a device is what the program has put there, and stays.
+OMPTOOL_EXPORT int tgt_pause_resource(int, int number) {
+  return omptool::guarded(__func__, [&] { return number >= 0 && number < omptool::number_of_devices(); }) ? 0 : 1;
+}
+
+// ---- memory spaces of libomp 22 ----
+
+// With a single device whose memory the host can use, it is the resource of every space; an allocator does
+// not tell which of several is meant.
+OMPTOOL_EXPORT int __tgt_get_mem_resources(int count, const int* devices, int, const void*, int* resources) {
+  return omptool::guarded(__func__, [&]() -> int {
+    omptool::Device* const only = omptool::number_of_devices() == 1 ? omptool::usable_device(0) : nullptr;
+    if (count != 1 || !devices || devices[0] != 0 || !only || !only->memory.is_addressable())
+      return 0;
+    if (resources)
+      resources[0] = 0;
+    return 1;
+  });
+}
+OMPTOOL_EXPORT void* __tgt_omp_alloc(std::size_t size, const void*) {
+  return llvm_omp_target_alloc_shared(size, 0);
+}
+OMPTOOL_EXPORT void __tgt_omp_free(void* memory, const void*) {
+  omp_target_free(memory, 0);
+}
+
 // ---- record and replay ----
 
 OMPTOOL_EXPORT int __tgt_target_kernel_replay(void*, std::int64_t, void*, void*, std::int64_t, void**, std::ptrdiff_t*,
@@ -218,5 +258,31 @@ OMPTOOL_EXPORT int __tgt_target_kernel_replay(void*, std::int64_t, void*, void*,
 OMPTOOL_EXPORT int __tgt_activate_record_replay(std::int64_t, std::uint64_t, void*, bool, bool, std::uint64_t*) {
   omptool::say("__tgt_activate_record_replay: this runtime does not record kernels");
   return omptool::kFailed;
+}
+
+// ---- launches of CUDA programs, clang's -foffload-via-llvm ----
+
+OMPTOOL_EXPORT unsigned __llvmPushCallConfiguration(omptool::Extent grid, omptool::Extent block, std::size_t memory,
+                                                    void* stream) {
+  omptool::call_configurations.push_back({grid, block, memory, stream});
+  return 0;
+}
+OMPTOOL_EXPORT unsigned __llvmPopCallConfiguration(omptool::Extent* grid, omptool::Extent* block, std::size_t* memory,
+                                                   void** stream) {
+  if (omptool::call_configurations.empty() || !grid || !block || !memory || !stream)
+    return 1;
+  const omptool::CallConfiguration& last = omptool::call_configurations.back();
+  *grid = last.grid;
+  *block = last.block;
+  *memory = last.memory;
+  *stream = last.stream;
+  omptool::call_configurations.pop_back();
+  return 0;
+}
+// No plugin's kernels take what CUDA's do.
+OMPTOOL_EXPORT unsigned llvmLaunchKernel(const void* function, omptool::Extent, omptool::Extent, void*, std::size_t,
+                                         void*) {
+  omptool::say("llvmLaunchKernel: no device runs CUDA kernels; the one at %p is not launched", function);
+  return 1;
 }
 }

@@ -1,0 +1,73 @@
+"""The library exports every function that LLVM's own do, and what libomp looks for besides."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import INSTALLED, OTHERS, unpacked
+from test_messages import llvm_libraries
+
+from omptool.installation import libdir
+
+# What LLVM's library has and this one does not need.
+LEFT_OUT = {
+    "ompt_libomptarget_connect": "libomp asks nobody for it; the library connects to libomp",
+}
+# libomp finds these by name (abi-facts.md, 7.2).
+LOOKED_UP = {
+    "__tgt_get_num_devices",
+    "omp_get_num_devices",
+    "__tgt_target_nowait_query",
+    "__tgt_target_sync",
+    "llvm_omp_target_alloc_host",
+    "llvm_omp_target_alloc_shared",
+    "llvm_omp_target_alloc_device",
+    "llvm_omp_target_free_host",
+    "llvm_omp_target_free_shared",
+    "llvm_omp_target_free_device",
+    "omp_target_free",
+    "llvm_omp_target_lock_mem",
+    "llvm_omp_target_unlock_mem",
+    "omp_get_interop_int",
+    "omp_get_interop_ptr",
+    "omp_get_interop_str",
+    "omp_get_interop_name",
+    "omp_get_interop_type_desc",
+    "omp_get_interop_rec_desc",
+    "omp_get_num_interop_properties",
+    "omp_get_uid_from_device",
+    "omp_get_device_from_uid",
+    "tgt_pause_resource",
+    "__tgt_get_mem_resources",
+    "__tgt_omp_alloc",
+    "__tgt_omp_free",
+}
+
+
+def exported(library: Path, version: str) -> set[str]:
+    """The functions that `library` exports under a symbol version."""
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
+    names = (line.split() for line in listed.splitlines())
+    symbols = {name[2] for name in names if len(name) == 3 and name[1] in "TWi"}
+    return {symbol.split("@")[0] for symbol in symbols if symbol.endswith(f"@{version}")}
+
+
+def llvm_library(version: str) -> Path:
+    if version == INSTALLED:
+        return llvm_libraries() / "libomptarget.so.19.1"
+    return unpacked(version) / "lib" / f"llvm-{version}" / "lib" / "libomptarget.so"
+
+
+@pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
+def test_every_function_of_llvms_library_is_there(version: str) -> None:
+    theirs = exported(llvm_library(version), "VERS1.0")
+    assert "__tgt_register_lib" in theirs
+    assert theirs - exported(libdir() / "libomptarget.so", "VERS1.0") - LEFT_OUT.keys() == set()
+
+
+def test_so_is_everything_that_libomp_looks_for() -> None:
+    assert LOOKED_UP - exported(libdir() / "libomptarget.so", "VERS1.0") == set()
