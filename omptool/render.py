@@ -181,7 +181,7 @@ def _dumped(binary: FatBinary) -> dict[str, Any]:
                 "index": entry.index,
                 "kind": entry.kind,
                 "model": entry.model,
-                "name": entry.name,
+                "name": entry.name or None,
                 "address": entry.address,
                 "symbol": entry.symbol,
                 "size": entry.size,

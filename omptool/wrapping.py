@@ -35,10 +35,10 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
         click.option("--entries", metavar="auto|FILE", help=entries_help),
         click.option(
             "--abi",
-            type=click.Choice(["interface"]),
+            type=click.Choice(["interface", "proposal"]),
             default="interface",
             show_default=True,
-            help="Records and calls to write.",
+            help="Records and calls to write: omptarget.h's, or libtarget.h's of 2013.",
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
         click.option(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from packager.layouts import INTERFACE_ENTRY, VERSIONED_ENTRY, EntryLayout
+from packager.layouts import (
+    INTERFACE_ENTRY,
+    PROPOSAL_ENTRY,
+    PROPOSAL_REGISTER,
+    REGISTER,
+    VERSIONED_ENTRY,
+    EntryLayout,
+)
 from packager.model import Abi
 
 # The LLVM releases whose programs a generation stands for, by their first: see DESIGN, "ABI names".
@@ -15,6 +22,9 @@ _GENERATIONS: tuple[tuple[int, Abi], ...] = (
     (0, "llvm-14"),
 )
 _LIBRARY = "libomptarget.so."
+# The ABIs of the documents, by their records and by what their registration is called.
+DOCUMENTS: dict[EntryLayout, Abi] = {INTERFACE_ENTRY: "interface", PROPOSAL_ENTRY: "proposal"}
+_REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "proposal"}
 
 
 def of_table(
@@ -25,8 +35,8 @@ def of_table(
     `needed` are the file's DT_NEEDED; clang's library says its release since 15. `imports` may show
     calls that only old releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's.
     """
-    if layout is INTERFACE_ENTRY:
-        return "interface"
+    if layout in DOCUMENTS:
+        return DOCUMENTS[layout]
     if layout is VERSIONED_ENTRY:
         return "llvm-22"
     for library in needed:
@@ -43,5 +53,5 @@ def of_imports(imports: Iterable[str]) -> Abi | None:
     """The ABI of a file without entries, by the version of the registration that it imports."""
     for name in imports:
         if name.startswith("__tgt_register_lib"):
-            return "interface" if name.endswith("@OMPTARGET_4.5") else "llvm-19"
+            return _REGISTRATIONS.get(name, "llvm-19")
     return None

@@ -58,12 +58,12 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
         return None
     places = [item.place for item in placed if item.place is not None]
     if file.has_headers:
-        described = descriptors.find(memory, [table.bounds for table in tables], places)
+        described = descriptors.find(memory, tables, places, calls)
     else:
-        described = descriptors.search(memory)
+        described = descriptors.search(memory, calls)
     placed += host_images.elsewhere(memory, described, placed, hashed=hashed)
     placed = host_images.numbered(placed, described)
-    tables += entries.in_ranges(memory, _merged(described, tables, placed, calls))
+    tables += entries.in_ranges(memory, _merged(described, tables, placed))
     found = _Found(memory, tables, placed, described, calls)
     return _assembled(path, found), [item.data for item in placed]
 
@@ -72,18 +72,17 @@ def _merged(
     described: Sequence[FoundDescriptor],
     tables: Sequence[FoundTable],
     placed: Sequence[PlacedImage],
-    calls: Iterable[str],
 ) -> Iterator[tuple[int, int, EntryLayout]]:
     """The ranges of descriptors whose records are in no section of entries (begin, end, layout)."""
-    sectioned = {table.layout is INTERFACE_ENTRY for table in tables}
+    sectioned = {abi.DOCUMENTS.get(table.layout) for table in tables}
     places = Places(placed)
     for descriptor in described:
-        containers = {placed[index].image.container for index in _indices(descriptor, places)}
-        is_ours = omptool_section.NAME in containers
-        if not containers & {omptool_section.NAME, llvm_offloading.NAME}:
-            is_ours = abi.of_imports(calls) == "interface"
-        if is_ours not in sectioned and descriptor.begin and descriptor.end:
+        layout = descriptor.layout
+        if layout is None:
+            images = (placed[index].image for index in _indices(descriptor, places))
+            is_ours = any(image.container == omptool_section.NAME for image in images)
             layout = INTERFACE_ENTRY if is_ours else CLASSIC_ENTRY
+        if abi.DOCUMENTS.get(layout) not in sectioned and descriptor.begin and descriptor.end:
             yield descriptor.begin, descriptor.end, layout
 
 
@@ -154,7 +153,7 @@ def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -
         taken.update(indices)
         if _spans(descriptor, table):
             mine.update(indices)
-    is_ours = table.layout is INTERFACE_ENTRY
+    is_ours = table.layout in abi.DOCUMENTS
     return tuple(
         image.index
         for image in (item.image for item in found.images)
@@ -183,6 +182,7 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
             size=record.size,
             flags=record.flags,
             offset=table.offset + record.offset,
+            place=number,
             target=record.target,
             model=record.model,
         )

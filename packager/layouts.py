@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class EntryLayout:
     model: int | None = None  # u16: which programming model the entry is of
 
 
+# {void *address; int size} of the proposal of 2013, padded: entries without names.
+PROPOSAL_ENTRY = EntryLayout("proposal", 16, 0, None, 8, "<i", None)
 # {void *addr; char *name; int64_t size} of the interface document.
 INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "<q", None)
 # The same and {int32_t flags; int32_t data}: LLVM 4 to 19.
@@ -34,6 +37,8 @@ VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "<Q", 12, 10)
 
 # {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}
 DEVICE_IMAGE = Struct("<QQQQ")
+# The proposal's: {void *ImageStart, *ImageEnd}
+PROPOSAL_IMAGE = Struct("<QQ")
 # {uint32_t NumDevices; padding; image *DeviceImages; entry *EntriesBegin, *EntriesEnd}
 BIN_DESC = Struct("<IIQQQ")
 
@@ -42,5 +47,46 @@ ENTRIES_SECTION = "omptarget_entries"
 IMAGE_SECTION_PREFIX = ".omptool.image."
 REGISTER = "__tgt_register_lib@OMPTARGET_4.5"
 UNREGISTER = "__tgt_unregister_lib@OMPTARGET_4.5"
+PROPOSAL_ENTRIES_SECTION = "libtarget_entries"
+PROPOSAL_REGISTER = "__tgt_register_lib@LIBTARGET_2013"
+PROPOSAL_UNREGISTER = "__tgt_unregister_lib@LIBTARGET_2013"
 REGISTRATION_FUNCTION = "_GLOBAL__A_000000_OPENMPTGT"
 UNREGISTRATION_FUNCTION = "_GLOBAL__D_000000_OPENMPTGT"
+
+
+@dataclass(frozen=True)
+class WrittenAbi:
+    """What a wrapper is made of, in one of the ABIs that this project writes."""
+
+    name: Literal["interface", "proposal"]
+    header: str  # that hosts are written with
+    entries_section: str
+    entry: EntryLayout
+    image: Struct
+    register: str
+    unregister: str
+
+
+WRITTEN: dict[str, WrittenAbi] = {
+    abi.name: abi
+    for abi in (
+        WrittenAbi(
+            "interface",
+            "omptarget.h",
+            ENTRIES_SECTION,
+            INTERFACE_ENTRY,
+            DEVICE_IMAGE,
+            REGISTER,
+            UNREGISTER,
+        ),
+        WrittenAbi(
+            "proposal",
+            "libtarget.h",
+            PROPOSAL_ENTRIES_SECTION,
+            PROPOSAL_ENTRY,
+            PROPOSAL_IMAGE,
+            PROPOSAL_REGISTER,
+            PROPOSAL_UNREGISTER,
+        ),
+    )
+}

@@ -51,6 +51,7 @@ class Window:
         self.data = bytearray(data)
         self._symbols: dict[int, str] = {}
         self._unresolved: set[int] = set()
+        self.relocated: set[int] = set()  # where relocations are that the file still has
 
     def word(self, offset: int) -> int:
         """The 64-bit word at `offset`."""
@@ -79,6 +80,7 @@ class Window:
         offset = place - self.address
         if offset < 0 or offset > len(self.data) - WORD.size:
             return  # it begins in this range but ends beyond it: not one of its pointers
+        self.relocated.add(offset)
         if base is None:
             self._unresolved.add(offset)
         WORD.pack_into(self.data, offset, ((base or 0) + addend) % (1 << 64))

@@ -47,6 +47,9 @@ class Contents:
     table: tuple[DeviceSymbol, ...] | None = None  # the image's own entry table, in its order
     is_opaque: bool = False  # its symbols cannot be seen: bitcode, SPIR-V, damaged
     problem: str | None = None  # why the bytes could not be read as what they claim to be
+    # Its own entry table, record by record: None where the image does not support the entry, the
+    # name "" where nothing tells it.
+    places: tuple[DeviceSymbol | None, ...] | None = None
     form: ElfForm | None = None  # of ELF code for a CPU
 
 
@@ -101,15 +104,23 @@ class OffloadEntry:
 
     index: int
     kind: EntryKind
-    name: str
+    name: str  # "" in generations without names
     address: int | None  # of the host function or variable
     symbol: str | None  # host symbol at that address, when the file still has one
     size: int
     flags: int | None  # None in generations without flags
     offset: int | None = None  # of the record
+    place: int = 0  # in its table, from 0
     # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
     target: tuple[str | None, int] | None = None
     model: Model = "openmp"
+
+    @property
+    def label(self) -> str:
+        """What to call it in a sentence."""
+        if self.name:
+            return self.name
+        return f"{self.place} ({self.symbol})" if self.symbol else f"{self.place}"
 
 
 @dataclass(frozen=True)
@@ -124,6 +135,11 @@ class EntryTable:
     address: int | None
     entries: tuple[OffloadEntry, ...]
     images: tuple[int, ...] = ()  # DeviceImage.index of the images that these entries are for
+
+    @property
+    def has_names(self) -> bool:
+        """Whether entries pair by name: without one, the n-th is the n-th of the image's table."""
+        return self.abi != "proposal"
 
     @property
     def name(self) -> str:

@@ -1,8 +1,13 @@
-"""How the host's entries stand in each device image: by name, kind, size and order."""
+"""How the host's entries stand in each device image: by name, kind, size and order.
+
+Entries without names (the proposal of 2013) are paired by their place in the table. There names are
+no more than a hint: what symbols the two sides have at the addresses of an entry.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Literal
 
 from packager.model import (
@@ -36,12 +41,32 @@ def listed(image: DeviceImage) -> dict[str, DeviceSymbol]:
     return {symbol.name: symbol for symbol in reversed(image.symbols) if symbol.listed}
 
 
+def counterparts(table: EntryTable, image: DeviceImage) -> Sequence[DeviceSymbol | None]:
+    """For each entry what the image has for it."""
+    if table.has_names:
+        symbols = listed(image)
+        return [symbols.get(entry.name) for entry in table.entries]
+    places = image.contents.places or ()
+    return (*places, *repeat(None, len(table.entries)))[: len(table.entries)]
+
+
+def is_opaque(table: EntryTable, image: DeviceImage) -> bool:
+    """Whether the image does not show what it has for the entries."""
+    unplaced = not table.has_names and image.contents.places is None and image.kind != "elf"
+    return image.contents.is_opaque or unplaced
+
+
+def known_as(entry: OffloadEntry) -> str:
+    """The name of an entry, or the host symbol that hints at it; "" if there is neither."""
+    return entry.name or entry.symbol or ""
+
+
 def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
     """Host name to the name that the image's own table has in its place.
 
     Only names in both tables count, so that a missing entry does not displace those after it.
     """
-    ours = list(dict.fromkeys(entry.name for entry in table.entries if needs_device(entry)))
+    ours = list(dict.fromkeys(known_as(entry) for entry in table.entries if needs_device(entry)))
     theirs = list(dict.fromkeys(symbol.name for symbol in image.table or ()))
     common = set(ours) & set(theirs)
     pairs = zip(_only(ours, common), _only(theirs, common), strict=True)
@@ -71,31 +96,31 @@ def has_size(entry: OffloadEntry, symbol: DeviceSymbol) -> bool:
 
 def entry_states(binary: FatBinary) -> list[tuple[EntryState, ...]]:
     """For each entry of the file, in order, how it stands in each image, in order."""
-    symbols = [listed(image) for image in binary.images]
-    result = []
+    result: list[tuple[EntryState, ...]] = []
     for table in binary.tables:
-        moved = {i: order_differences(table, binary.images[i]) for i in table.images}
-        for entry in table.entries:
-            states: list[EntryState] = []
-            for image in binary.images:
-                if image.index not in moved or not needs_device(entry):
-                    states.append("unrelated")
-                else:
-                    found = symbols[image.index].get(entry.name)
-                    states.append(_state(entry, image, found, moved[image.index]))
-            result.append(tuple(states))
+        columns = {index: _states(table, binary.images[index]) for index in table.images}
+        unrelated: list[EntryState] = ["unrelated"] * len(table.entries)
+        rows = zip(*(columns.get(image.index, unrelated) for image in binary.images), strict=True)
+        result += rows if binary.images else [()] * len(table.entries)
     return result
 
 
-def _state(
-    entry: OffloadEntry, image: DeviceImage, symbol: DeviceSymbol | None, moved: dict[str, str]
-) -> EntryState:
-    if image.contents.is_opaque:
-        return "unknown"
+def _states(table: EntryTable, image: DeviceImage) -> list[EntryState]:
+    """How each entry of a table stands in an image that it is for."""
+    if is_opaque(table, image):
+        return ["unknown" if needs_device(entry) else "unrelated" for entry in table.entries]
+    moved = order_differences(table, image)
+    return [
+        _state(entry, symbol, moved) if needs_device(entry) else "unrelated"
+        for entry, symbol in zip(table.entries, counterparts(table, image), strict=True)
+    ]
+
+
+def _state(entry: OffloadEntry, symbol: DeviceSymbol | None, moved: dict[str, str]) -> EntryState:
     if symbol is None:
         return "missing"
     if not has_kind(entry, symbol):
         return "kind"
     if not has_size(entry, symbol):
         return "size"
-    return "misordered" if entry.name in moved else "present"
+    return "misordered" if known_as(entry) in moved else "present"

@@ -9,7 +9,10 @@ from packager import elf
 from packager.errors import FormatError
 from packager.reader import open_reader
 
-DT_NEEDED, DT_STRTAB = 1, 5
+DT_NEEDED, DT_STRTAB, DT_STRSZ = 1, 5, 10
+LIBTARGET = "libtarget.so"
+# What a program has among its dynamic strings that uses the libtarget.so of the proposal of 2013.
+NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
 
 
 @dataclass(frozen=True)
@@ -18,11 +21,23 @@ class Program:
 
     is_static: bool
     needed: tuple[str, ...]  # DT_NEEDED, in order
+    calls_2013: bool = (
+        False  # of two libraries called libtarget.so, it means the one for offloading
+    )
 
     @property
     def offload_libraries(self) -> tuple[str, ...]:
-        """The names under which it asks for libomptarget."""
-        return tuple(name for name in self.needed if name.startswith("libomptarget.so"))
+        """The names under which it asks for the runtime, in order."""
+        return tuple(
+            name
+            for name in self.needed
+            if name.startswith("libomptarget.so") or (name == LIBTARGET and self.calls_2013)
+        )
+
+    @property
+    def has_namesake(self) -> bool:
+        """Whether it needs a libtarget.so that has nothing to do with offloading."""
+        return LIBTARGET in self.needed and not self.calls_2013
 
 
 def inspect_program(path: Path) -> Program | None:
@@ -35,18 +50,23 @@ def inspect_program(path: Path) -> Program | None:
             return None
         file = elf.read(data)
         is_static = not any(segment.type == elf.PT_INTERP for segment in file.segments)
-        return Program(is_static, () if is_static else tuple(_needed(file)))
+        return Program(True, ()) if is_static else _dynamic(file)
 
 
-def _needed(file: elf.Elf) -> list[str]:
+def _dynamic(file: elf.Elf) -> Program:
     """By the segments alone, as the loader does: section headers may be gone."""
     dynamic = file.dynamic()
     strings = dynamic.get(DT_STRTAB, [])
     offsets = dynamic.get(DT_NEEDED, [])
     if not strings or not offsets:
-        return []
+        return Program(False, ())
     at = _file_offset(file, strings[0])
-    return [file.data.string(at + offset, "DT_NEEDED") for offset in offsets]
+    needed = tuple(file.data.string(at + offset, "DT_NEEDED") for offset in offsets)
+    calls_2013 = False
+    if LIBTARGET in needed:
+        names = file.data.bytes(at, dynamic.get(DT_STRSZ, [0])[0], "dynamic strings")
+        calls_2013 = any(name in names for name in NAMES_2013)
+    return Program(False, needed, calls_2013)
 
 
 def _file_offset(file: elf.Elf, address: int) -> int:

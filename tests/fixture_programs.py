@@ -46,8 +46,8 @@ def bundled(name: str, into: Path, *flags: str, host: str = "host", ir: str = "k
     object_file = compile_host(source, into / f"{host}.o", *flags)
     out = into / f"{host}-bundled.o"
     # Only missing_kernel lacks something on purpose.
-    force = ("--force",) if name == "missing_kernel" else ()
-    call(OMPTOOL, "bundle", object_file, "--image", f"{X86_64}={image}", *force, "-o", out)
+    more = {"missing_kernel": ("--force",), "proposal": ("--abi", "proposal")}.get(name, ())
+    call(OMPTOOL, "bundle", object_file, "--image", f"{X86_64}={image}", *more, "-o", out)
     return out
 
 
@@ -66,7 +66,11 @@ def build(name: str, into: Path, *flags: str, linker: str = "bfd") -> Path:
     inputs = builders.get(name, _build_simple)(name, into, flags)
     if name == "mixed_clang":
         return _link_with_clang(inputs, into, flags)
-    libraries = {"global_ctor": (*runtime_flags(), "-lstdc++"), "unloaded_library": ()}
+    libraries = {
+        "global_ctor": (*runtime_flags(), "-lstdc++"),
+        "proposal": (f"-L{libdir()}", "-ltarget"),
+        "unloaded_library": (),
+    }
     wanted = libraries.get(name, runtime_flags())
     return link(into / "app", *inputs, linker=linker, flags=(*flags, *wanted))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from linking import LINKERS, link
 
-from packager.layouts import ENTRIES_SECTION
+from packager.layouts import ENTRIES_SECTION, WRITTEN
 from packager.reader import open_reader
 from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
@@ -114,7 +114,7 @@ def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | No
     if host is not None:
         with open_reader(work / host) as data:
             base = read_host(work / host, data)
-    wrapper = build(images, entries, alone=host is None)
+    wrapper = build(images, entries, WRITTEN["interface"], alone=host is None)
     with out.open("wb") as file:
         write_object(file, base, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION})
     return out

@@ -27,7 +27,7 @@ def command(
     host: Path,
     images: tuple[str, ...],
     entries: str | None,
-    abi: str,  # one so far, checked by click
+    abi: str,
     force: bool,
     out: Path,
     dependencies: Path | None,
@@ -41,6 +41,7 @@ def command(
     or an unfit input.
     """
     with reported(host):
+        from packager.layouts import WRITTEN
         from packager.writers.bundle import bundle, parse_request
 
         requests = [parse_request(image) for image in images]
@@ -48,7 +49,9 @@ def command(
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
         source = entry_source(entries)
         with _rule(dependencies, out, inputs), progress(inputs) as copied:
-            findings = bundle(host, requests, source, out, force=force, copied=copied)
+            findings = bundle(
+                host, requests, source, out, abi=WRITTEN[abi], force=force, copied=copied
+            )
     report(out, findings)
 
 

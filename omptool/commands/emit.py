@@ -19,7 +19,7 @@ from omptool.wrapping import entry_list, entry_source, progress, report, wrappin
 def command(
     images: tuple[str, ...],
     entries: str | None,
-    abi: str,  # one so far, checked by click
+    abi: str,
     force: bool,
     out: Path,
 ) -> None:
@@ -31,11 +31,12 @@ def command(
     or an unfit input.
     """
     with reported(out):
+        from packager.layouts import WRITTEN
         from packager.writers.bundle import emit, parse_request
 
         requests = [parse_request(image) for image in images]
         check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
         source = entry_source(entries)
         with progress(request.path for request in requests) as copied:
-            findings = emit(requests, source, out, force=force, copied=copied)
+            findings = emit(requests, source, out, abi=WRITTEN[abi], force=force, copied=copied)
     report(out, findings)

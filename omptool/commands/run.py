@@ -103,13 +103,14 @@ def _replacements(path: Path, program: Program | None) -> list[Path]:
         raise PackagerError("is statically linked: no runtime can take the place of its own")
     if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         raise PackagerError("is setuid or setgid: the loader ignores the runtime put before it")
-    names = [runtime.with_name(name) for name in program.offload_libraries if name != LIBRARY]
+    # In the program's order: a call without a version goes to the first that has the name.
+    names = [runtime.with_name(name) for name in program.offload_libraries]
     for name in names:
         if not name.is_file():
             raise PackagerError(
                 f"needs {name.name}, which this version of the runtime cannot replace"
             )
-    return [runtime, *names]
+    return names if runtime in names else [*names, runtime]
 
 
 def _environment(
@@ -118,13 +119,16 @@ def _environment(
     """Put the runtime before any other.
 
     A preloaded library satisfies every DT_NEEDED of its SONAME, whatever DT_RPATH says;
-    LD_LIBRARY_PATH serves what is opened by name later.
+    LD_LIBRARY_PATH serves what is opened by name later; it goes before DT_RUNPATH, so a program
+    with another libtarget.so than ours does without.
     """
     first = [name for name in (program.needed if program else ()) if name.startswith(FIRST)]
     for name, values in (
         ("LD_PRELOAD", [*first, *map(str, libraries)]),
         ("LD_LIBRARY_PATH", [str(libraries[0].parent)]),
     ):
+        if name == "LD_LIBRARY_PATH" and program and program.has_namesake:
+            continue
         rest = environment.get(name)
         environment[name] = ":".join([*values, rest] if rest else values)
     return environment

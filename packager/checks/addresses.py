@@ -31,12 +31,12 @@ def _groups(table: EntryTable) -> Iterator[list[OffloadEntry]]:
     groups: dict[tuple[str | None, int], dict[str, OffloadEntry]] = {}
     for entry in table.entries:
         if entry.kind == "kernel" and entry.target is not None:
-            groups.setdefault(entry.target, {}).setdefault(entry.name, entry)
+            groups.setdefault(entry.target, {}).setdefault(entry.label, entry)
     return (list(group.values()) for group in groups.values() if len(group) > 1)
 
 
 def _finding(same: Sequence[OffloadEntry]) -> Finding:
-    names = ", ".join(entry.name for entry in same[:SHOWN])
+    names = ", ".join(entry.label for entry in same[:SHOWN])
     more = f" and {len(same) - SHOWN} more" if len(same) > SHOWN else ""
     first = same[0]
     where = first.symbol if first.address is None else f"{first.address:#x}"

@@ -16,8 +16,11 @@ from packager.model import (
 )
 from packager.pairing import (
     DEVICE_KINDS,
+    counterparts,
     has_kind,
     has_size,
+    is_opaque,
+    known_as,
     listed,
     needs_device,
     order_differences,
@@ -45,11 +48,14 @@ def missing(binary: FatBinary) -> Iterator[Finding]:
     """
     for table in binary.tables:
         for images in _targets(table, binary):
-            if any(image.contents.is_opaque for image in images):
+            if any(is_opaque(table, image) for image in images):
                 continue  # bitcode and the like: OMP110 says so where that is a fault
-            known = {name for image in images for name in listed(image)}
-            for entry in table.entries:
-                if needs_device(entry) and entry.name not in known:
+            known = (
+                {name for image in images for name in listed(image)} if table.has_names else set()
+            )
+            theirs = zip(*(counterparts(table, image) for image in images), strict=True)
+            for entry, symbols in zip(table.entries, theirs, strict=True):
+                if needs_device(entry) and not any(symbols):
                     yield _missing(entry, images, known)
 
 
@@ -64,10 +70,10 @@ def _targets(table: EntryTable, binary: FatBinary) -> Iterable[list[DeviceImage]
 
 def _missing(entry: OffloadEntry, images: list[DeviceImage], known: set[str]) -> Finding:
     where = _image(images[0]) if len(images) == 1 else f"all images for {images[0].target}"
-    message = f"{entry.kind} {entry.name} is missing in {where}"
-    hidden = any(s.name == entry.name for image in images for s in image.symbols)
+    message = f"{entry.kind} {entry.label} is missing in {where}"
+    hidden = entry.name and any(s.name == entry.name for image in images for s in image.symbols)
     hint = "build the image from the same sources as the host"
-    near = _near(entry.name, known)
+    near = _near(entry.name, known) if entry.name else []
     if hidden:
         hint = "the image defines the symbol, but its own table of entries does not list it"
     elif near:
@@ -98,7 +104,9 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
     Runtimes of the interface documents and of LLVM up to 14, and GCC's, pair the n-th entry of the
     host with the n-th of the image, so that a region runs another region's kernel. Later LLVM
     pairs by name; there the finding is for information. Entries missing on one side are left out
-    of the comparison (OMP105 and OMP107 name them).
+    of the comparison (OMP105 and OMP107 name them). The records of the proposal of 2013 have no
+    names: tables that differ in length are refused as a whole, and that two entries changed places
+    shows in their sizes (OMP109) and in the symbols that files still have for them.
 
     Cure: list the kernels in the host's order: `lower --entry` in that order, or
     `bundle --entries auto`, which takes the image's order.
@@ -107,17 +115,33 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
         severity = _order_severity(table)
         for index in table.images:
             image = binary.images[index]
+            yield from _lengths(table, image)
             moved = order_differences(table, image)
             if not moved:
                 continue
             host, device = next(iter(moved.items()))
-            place, entry = next((k, e) for k, e in enumerate(table.entries) if e.name == host)
+            place, entry = next((k, e) for k, e in enumerate(table.entries) if known_as(e) == host)
             message = (
                 f"{len(moved)} entries are in another order in {_image(image)}: "
                 f"the first is entry {place}, {host} in the host, {device} in the image"
             )
             hint = "give both sides one order (`lower --entry`, `bundle --entries auto`)"
             yield Finding("OMP106", severity, message, hint, entry.index, index)
+
+
+def _lengths(table: EntryTable, image: DeviceImage) -> Iterator[Finding]:
+    """Without names nothing else tells that two tables do not belong together."""
+    if table.has_names or is_opaque(table, image):
+        return
+    ours, theirs = len(table.entries), len(image.contents.places or ())
+    if ours != theirs:
+        has = f"has {theirs}" if image.contents.places is not None else "has no table of entries"
+        message = (
+            f"the host lists {ours} entries, and {_image(image)} {has}: without names they pair by "
+            "place, and the runtime refuses the image"
+        )
+        hint = "list the same entries in one order on both sides (`lower --entry`)"
+        yield Finding("OMP106", "error", message, hint, None, image.index)
 
 
 def unreferenced(binary: FatBinary) -> Iterator[Finding]:
@@ -131,6 +155,8 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
     """
     named = {entry.name for entry in binary.entries}
     for table in binary.tables:
+        if not table.has_names:
+            continue  # what is in the image's table is an entry, by its place
         for index in table.images:
             image = binary.images[index]
             for name in _kernels(table, image):
@@ -142,7 +168,7 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
 
 def _kernels(table: EntryTable, image: DeviceImage) -> list[str]:
     names = [name for name, symbol in listed(image).items() if _is_kernel(symbol)]
-    if table.abi in ("interface", "proposal"):
+    if table.abi == "interface":
         return names
     return [name for name in names if name.startswith(CLANG_KERNEL)]
 
@@ -164,7 +190,7 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     for table in binary.tables:
         names = Counter(entry.name for entry in table.entries if needs_device(entry))
         for name, count in names.items():
-            if count > 1:
+            if count > 1 and name:
                 yield _duplicated(table, name, count)
     for image in binary.images:
         names = Counter(symbol.name for symbol in image.table or ())
@@ -200,11 +226,13 @@ def mismatched(binary: FatBinary) -> Iterator[Finding]:
     for table in binary.tables:
         for index in table.images:
             image = binary.images[index]
-            symbols = listed(image)
-            for entry in table.entries:
-                symbol = symbols.get(entry.name)
+            for entry, symbol in zip(table.entries, counterparts(table, image), strict=True):
                 if symbol and needs_device(entry):
                     yield from _mismatch(entry, image, symbol)
+
+
+def _named(entry: OffloadEntry) -> str:
+    return entry.name or f"entry {entry.label}"
 
 
 def _mismatch(entry: OffloadEntry, image: DeviceImage, symbol: DeviceSymbol) -> Iterator[Finding]:
@@ -212,11 +240,11 @@ def _mismatch(entry: OffloadEntry, image: DeviceImage, symbol: DeviceSymbol) -> 
     if not has_kind(entry, symbol):
         theirs = symbol.symbol_kind or symbol.kind
         ours = DEVICE_KINDS[entry.kind]
-        message = f"{entry.name} is a {ours} in the host and a {theirs} in {_image(image)}"
+        message = f"{_named(entry)} is a {ours} in the host and a {theirs} in {_image(image)}"
         yield Finding("OMP109", "error", message, hint, entry.index, image.index)
     elif not has_size(entry, symbol):
         values = " and ".join(str(size) for size in sorted(sizes(symbol)))
         message = (
-            f"global {entry.name} has {entry.size} bytes in the host, {values} in {_image(image)}"
+            f"global {entry.label} has {entry.size} bytes in the host, {values} in {_image(image)}"
         )
         yield Finding("OMP109", "error", message, hint, entry.index, image.index)

@@ -12,6 +12,7 @@ REGISTER = "__tgt_register_lib"
 BUNDLE = "put the device images into the object with `omptool bundle` and link the result"
 EDITED = "the linker or a tool moved or dropped entries"
 UNVERSIONED = "link with -lomptarget, without `mold -r`, which drops the versions of symbols"
+LIBTARGET_FIRST = "link with -lomptarget before -ltarget"
 CLANG = "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too"
 
 
@@ -45,18 +46,30 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _version(binary: FatBinary) -> Iterator[Finding]:
-    """The documents' records need the registration of that version (DECISIONS 4)."""
+    """Records need the registration that reads them (DECISIONS 4)."""
     imports = [name for name in binary.imports if name.startswith(REGISTER)]
-    if not imports or layouts.REGISTER in imports:
-        return
     for table in binary.tables:
-        if table.abi == "interface" and _is_covered(table, binary):
-            version = layouts.REGISTER.removeprefix(REGISTER)
+        if not imports or not _is_covered(table, binary):
+            continue
+        if table.abi == "interface" and layouts.REGISTER not in imports:
+            yield _lost(table, layouts.REGISTER)
+        elif table.abi == "proposal" and not {REGISTER, layouts.PROPOSAL_REGISTER} & set(imports):
+            yield _lost(table, layouts.PROPOSAL_REGISTER)
+        elif table.abi not in layouts.WRITTEN and set(imports) == {layouts.PROPOSAL_REGISTER}:
             message = (
-                f"the call of {REGISTER} has lost its symbol version {version}: the runtime takes "
-                f"the entries of {table.name} for LLVM's, and every region runs on the host"
+                f"{REGISTER} is libtarget.so's: it takes the entries of {table.name} for those of "
+                "2013, and every region runs on the host"
             )
-            yield Finding("OMP101", "error", message, UNVERSIONED)
+            yield Finding("OMP101", "error", message, LIBTARGET_FIRST)
+
+
+def _lost(table: EntryTable, register: str) -> Finding:
+    version = register.removeprefix(REGISTER)
+    message = (
+        f"the call of {REGISTER} has lost its symbol version {version}: the runtime takes "
+        f"the entries of {table.name} for LLVM's, and every region runs on the host"
+    )
+    return Finding("OMP101", "error", message, UNVERSIONED)
 
 
 def _not_yet(binary: FatBinary) -> Iterator[Finding]:

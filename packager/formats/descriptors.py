@@ -1,5 +1,7 @@
 """`__tgt_bin_desc` and `__tgt_device_image[]`, and the constructors that register them.
 
+The proposal of 2013 has images without the bounds of the entries.
+
 Symbols are no help in a stripped file, so a descriptor is found from what must point to it: it and
 its images hold the bounds of the entries, its images the addresses of the device images. Reading
 follows those pointers backwards, then checks the structure forwards. In a file without section
@@ -15,7 +17,9 @@ from typing import NamedTuple
 
 from packager.elf import SHT_INIT_ARRAY, WORD, Section
 from packager.errors import FormatError
-from packager.layouts import BIN_DESC, DEVICE_IMAGE
+from packager.formats.entries import FoundTable
+from packager.formats.record_forms import RecordForms, is_nameless
+from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
 from packager.memory import Range, Space, Window
 
 # Descriptors have an image per triple and arch; candidates come of pointers, which are many.
@@ -52,18 +56,19 @@ class FoundDescriptor:
     begin: int | None  # of the host's entries; None: a symbol that the linker will define
     end: int | None
     bounds: tuple[str | None, str | None]  # symbols of begin and end, in an object
+    layout: EntryLayout | None = None  # of the entries, where anything tells
 
 
 def find(
-    space: Space, tables: Sequence[tuple[int, int]], images: Collection[int]
+    space: Space, tables: Sequence[FoundTable], images: Collection[int], imports: Sequence[str]
 ) -> list[FoundDescriptor]:
     """The descriptors of a file, in address order.
 
-    `tables` are the (begin, end) of its entry sections, `images` the addresses of device images.
+    `tables` are its sections of entries, `images` the addresses of device images.
     """
     if not tables and not images:
         return []  # nothing that could lead to one
-    begins, ends = {begin for begin, _ in tables}, {end for _, end in tables}
+    begins, ends = {table.bounds[0] for table in tables}, {table.bounds[1] for table in tables}
     candidates, by_end, records = set(), set(), set()
     for place, value in space.places(begins | ends | set(images)):
         if value in begins:
@@ -78,15 +83,28 @@ def find(
         candidates |= by_end
     if len(candidates) > MAX_CANDIDATES:
         raise FormatError(f"{len(candidates)} places look like an offload descriptor")
-    return _checked(space, sorted(candidates))
+    return _checked(space, sorted(candidates), RecordForms(space, tables, imports))
 
 
-def search(space: Space) -> list[FoundDescriptor]:
+class _Head(NamedTuple):
+    """A __tgt_bin_desc and the records that it stands for."""
+
+    window: Window
+    layout: EntryLayout | None
+
+    @property
+    def image_size(self) -> int:
+        return (PROPOSAL_IMAGE if self.layout is PROPOSAL_ENTRY else DEVICE_IMAGE).size
+
+
+def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
     """The descriptors of a file of which no section of entries or images is known."""
     found: list[FoundDescriptor] = []
+    forms = RecordForms(space, (), imports, by_contents=False)
     for section in space.elf.sections:
         for candidates in _counts(space, section) if section.is_data else ():
-            found += (at for at in _checked(space, candidates) if at.begin and _agrees(space, at))
+            checked = _checked(space, candidates, forms)
+            found += (at for at in checked if at.begin and _agrees(space, at))
     return found
 
 
@@ -100,10 +118,15 @@ def _counts(space: Space, section: Section) -> Iterator[list[int]]:
 
 
 def _agrees(space: Space, descriptor: FoundDescriptor) -> bool:
-    """Whether every image has the entries of the descriptor, as all compilers write it."""
+    """Whether every image has the entries of the descriptor, as all compilers write it.
+
+    The images of 2013 do not say: there the entries have to look like it.
+    """
     count = len(descriptor.images)
+    if descriptor.layout is PROPOSAL_ENTRY:
+        return count > 0 and is_nameless(space, descriptor.begin, descriptor.end)
     (head,) = space.windows([Range(descriptor.address, BIN_DESC.size, "offload descriptor")])
-    (array,) = space.windows([_array(head)])
+    (array,) = space.windows([_array(_Head(head, descriptor.layout))])
     return count > 0 and all(
         array.pointer(at + IMAGE_ENTRIES) == descriptor.begin
         and array.pointer(at + IMAGE_ENTRIES + WORD.size) == descriptor.end
@@ -111,43 +134,53 @@ def _agrees(space: Space, descriptor: FoundDescriptor) -> bool:
     )
 
 
-def _checked(space: Space, candidates: Sequence[int]) -> list[FoundDescriptor]:
+def _checked(space: Space, candidates: Sequence[int], forms: RecordForms) -> list[FoundDescriptor]:
     """The candidates that hold together."""
     mapped = [at for at in candidates if space.offset(at, BIN_DESC.size) is not None]
     ranges = [Range(at, BIN_DESC.size, "offload descriptor") for at in mapped]
-    heads = [window for window in space.windows(ranges) if _is_head(space, window)]
-    if sum(window.word(0) for window in heads) > MAX_RECORDS:
+    heads = [_head(window, forms) for window in space.windows(ranges) if _is_head(window)]
+    heads = [head for head in heads if _has_array(space, head)]
+    if sum(head.window.word(0) for head in heads) > MAX_RECORDS:
         raise FormatError(f"offload descriptors with more than {MAX_RECORDS} images")
-    arrays = [_array(window) for window in heads if window.word(0)]
+    arrays = [_array(head) for head in heads if head.window.word(0)]
     windows = iter(space.windows(arrays))
     found = []
     for head in heads:
-        images = _images(space, next(windows)) if head.word(0) else ()
+        has_images = head.window.word(0) > 0
+        images = _images(space, next(windows), head.image_size) if has_images else ()
         if images is not None:
             found.append(_descriptor(head, images))
     return found
 
 
-def _is_head(space: Space, window: Window) -> bool:
+def _head(window: Window, forms: RecordForms) -> _Head:
+    begin, end = window.pointer(DESCRIPTOR_BEGIN), window.pointer(DESCRIPTOR_END)
+    return _Head(window, forms.entries(begin, end, window.symbol(DESCRIPTOR_BEGIN)))
+
+
+def _is_head(window: Window) -> bool:
     count, images = window.word(0), window.pointer(DESCRIPTOR_IMAGES)
     begin, end = window.pointer(DESCRIPTOR_BEGIN), window.pointer(DESCRIPTOR_END)
     if count > MAX_IMAGES or window.pointer(0) is None or images is None:
         return False
     if begin is not None and end is not None and begin > end:
         return False
-    if count == 0:
-        return images == 0
-    return images != 0 and space.offset(images, count * DEVICE_IMAGE.size) is not None
+    return (count == 0) == (images == 0)
 
 
-def _array(head: Window) -> Range:
-    images = head.pointer(DESCRIPTOR_IMAGES) or 0
-    return Range(images, head.word(0) * DEVICE_IMAGE.size, "device image records")
+def _has_array(space: Space, head: _Head) -> bool:
+    at = _array(head)
+    return at.size == 0 or space.offset(at.address, at.size) is not None
 
 
-def _images(space: Space, array: Window) -> tuple[ImageRange, ...] | None:
+def _array(head: _Head) -> Range:
+    images = head.window.pointer(DESCRIPTOR_IMAGES) or 0
+    return Range(images, head.window.word(0) * head.image_size, "device image records")
+
+
+def _images(space: Space, array: Window, record: int) -> tuple[ImageRange, ...] | None:
     images = []
-    for at in range(0, len(array.data), DEVICE_IMAGE.size):
+    for at in range(0, len(array.data), record):
         start, end = array.pointer(at), array.pointer(at + IMAGE_END)
         if start is None or end is None or start > end:
             return None
@@ -157,13 +190,15 @@ def _images(space: Space, array: Window) -> tuple[ImageRange, ...] | None:
     return tuple(images)
 
 
-def _descriptor(head: Window, images: tuple[ImageRange, ...]) -> FoundDescriptor:
+def _descriptor(head: _Head, images: tuple[ImageRange, ...]) -> FoundDescriptor:
+    window = head.window
     return FoundDescriptor(
-        head.address,
+        window.address,
         images,
-        head.pointer(DESCRIPTOR_BEGIN),
-        head.pointer(DESCRIPTOR_END),
-        (head.symbol(DESCRIPTOR_BEGIN), head.symbol(DESCRIPTOR_END)),
+        window.pointer(DESCRIPTOR_BEGIN),
+        window.pointer(DESCRIPTOR_END),
+        (window.symbol(DESCRIPTOR_BEGIN), window.symbol(DESCRIPTOR_END)),
+        head.layout,
     )
 
 

@@ -51,10 +51,10 @@ def inspect(data: Reader) -> Contents:
             raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
         if not elf.symbol_tables():
             return Contents(kind, elf.machine, arch, is_opaque=True, form=form)
-        symbols, table = _symbols(elf)
+        symbols, table, places = _symbols(elf)
     except FormatError as error:
         return Contents(kind, elf.machine, arch, is_opaque=True, problem=str(error), form=form)
-    return Contents(kind, elf.machine, arch, symbols, table, form=form)
+    return Contents(kind, elf.machine, arch, symbols, table, form=form, places=places)
 
 
 def _form(elf: Elf) -> ElfForm:
@@ -74,13 +74,19 @@ def _arch(elf: Elf) -> str | None:
     return amdgpu.arch(elf.flags, elf.abi_version) if elf.machine == "amdgcn" else None
 
 
-def _symbols(elf: Elf) -> tuple[tuple[DeviceSymbol, ...], tuple[DeviceSymbol, ...] | None]:
+_Symbols = tuple[DeviceSymbol, ...]
+_Places = tuple[DeviceSymbol | None, ...]
+
+
+def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
+    """What a host can find, the table of entries, and the same record by record."""
     exports = {symbol.name: symbol for symbol in _exports(elf)}
     memory = space(elf)
     tables = entries.find(memory) if elf.sections else []
     if not tables:
-        return tuple(exports.values()), None
-    listed = tuple(symbol for table in tables for symbol in _listed(memory, table, exports))
+        return tuple(exports.values()), None, None
+    places = tuple(symbol for table in tables for symbol in _listed(memory, table, exports))
+    listed = tuple(symbol for symbol in places if symbol and symbol.name)
     # The documents' table is the whole truth; clang's runtimes look names up in the symbol table
     # whether they are listed or not.
     is_whole = all(table.layout.flags is None for table in tables)
@@ -90,19 +96,25 @@ def _symbols(elf: Elf) -> tuple[tuple[DeviceSymbol, ...], tuple[DeviceSymbol, ..
         for s in exports.values()
         if s.name not in names
     ]
-    return (*listed, *others), listed
+    return (*listed, *others), listed, places
 
 
 def _listed(
     memory: Space, table: FoundTable, exports: dict[str, DeviceSymbol]
-) -> Iterator[DeviceSymbol]:
+) -> Iterator[DeviceSymbol | None]:
     """What a table lists; without an address the image lacks the entry."""
-    for record in entries.records(memory, table):
-        if not record.address or not record.name:
+    records = list(entries.records(memory, table))
+    names: dict[int, str] = {}
+    if table.layout.name is None:  # what stands at the address has one, as a rule
+        names = memory.symbol_names({record.address for record in records if record.address})
+    for record in records:
+        if not record.address:
+            yield None
             continue
-        export = exports.get(record.name)
+        name = record.name or names.get(record.address, "")
+        export = exports.get(name)
         yield DeviceSymbol(
-            record.name,
+            name,
             "global" if record.size else "kernel",
             record.size,
             export.kind if export else None,

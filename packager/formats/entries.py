@@ -1,5 +1,6 @@
 """Tables of offload entries, on the host side and in device images: libomptarget-interface.tex's
-24-byte records in `omptarget_entries`, clang's of 32 bytes in `omp_offloading_entries` and of 56 in
+24-byte records in `omptarget_entries`, offload-infrastructure-proposal.txt's of 16, which have no
+names, in `libtarget_entries`, clang's of 32 bytes in `omp_offloading_entries` and of 56 in
 `llvm_offload_entries`.
 
 A section's name does not settle the size of its records (LLVM 20 has 56-byte ones under the name
@@ -19,6 +20,8 @@ from packager.layouts import (
     CLASSIC_ENTRY,
     ENTRIES_SECTION,
     INTERFACE_ENTRY,
+    PROPOSAL_ENTRIES_SECTION,
+    PROPOSAL_ENTRY,
     VERSIONED_ENTRY,
     EntryLayout,
 )
@@ -28,6 +31,7 @@ from packager.model import Model
 # Sections of entries that are read, and the records that they are expected to hold.
 SECTIONS = {
     ENTRIES_SECTION: INTERFACE_ENTRY,
+    PROPOSAL_ENTRIES_SECTION: PROPOSAL_ENTRY,
     "omp_offloading_entries": CLASSIC_ENTRY,
     "llvm_offload_entries": VERSIONED_ENTRY,
     "cuda_offloading_entries": CLASSIC_ENTRY,
@@ -78,19 +82,20 @@ def find(space: Space) -> list[FoundTable]:
     """The sections of entries in a file."""
     tables = []
     for section in space.elf.sections:
-        expected = _expected(section.name)
-        if expected is None or not section.is_allocated:
+        layout = expected(section.name)
+        if layout is None or not section.is_allocated:
             continue
         begin = space.address(section)
         what = _what(section.name, section.offset)
         window = read_window(space, Range(begin, section.size, what))
-        layout = VERSIONED_ENTRY if _is_versioned(window) else expected
+        if layout is CLASSIC_ENTRY and is_versioned(window):
+            layout = VERSIONED_ENTRY
         bounds = (begin, begin + section.size)
         tables.append(FoundTable(section.name, layout, window, bounds, section.offset))
     return tables
 
 
-def _expected(section: str) -> EntryLayout | None:
+def expected(section: str) -> EntryLayout | None:
     """The layout that goes with a section's name; relocatable links by clang add a hash to it."""
     base, _, ending = section.rpartition("_")
     return SECTIONS.get(section) or (SECTIONS.get(base) if _HASH.fullmatch(ending) else None)
@@ -116,7 +121,7 @@ def in_ranges(space: Space, ranges: Iterable[tuple[int, int, EntryLayout]]) -> l
     return [
         FoundTable(
             None,
-            VERSIONED_ENTRY if layout is CLASSIC_ENTRY and _is_versioned(window) else layout,
+            VERSIONED_ENTRY if layout is CLASSIC_ENTRY and is_versioned(window) else layout,
             window,
             (at.address, at.address + at.size),
             space.offset(at.address) or 0,
@@ -129,7 +134,7 @@ def _what(section: str | None, offset: int) -> str:
     return f"section {section}" if section else f"the table of entries at {offset:#x}"
 
 
-def _is_versioned(table: Window) -> bool:
+def is_versioned(table: Window) -> bool:
     """Whether the records are the 56-byte ones: they begin with a zero word and a version of 1."""
     size = len(table.data)
     if size < VERSIONED_ENTRY.record or size % VERSIONED_ENTRY.record:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from struct import Struct
 from typing import Literal
 
 from packager.atomic import replacing
 from packager.checks import verify
 from packager.errors import FindingError, FormatError, PackagerError, UsageError
 from packager.formats.images import inspect_image
-from packager.layouts import ENTRIES_SECTION, IMAGE_SECTION_PREFIX
+from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.load import load
 from packager.model import DeviceImage, Finding
 from packager.reader import open_reader
@@ -52,10 +53,11 @@ def bundle(
     entries: EntrySource,
     out: Path,
     *,
+    abi: WrittenAbi = WRITTEN["interface"],
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
-    """Write to `out` the object at `host_path` with the images wrapped for the interface ABI.
+    """Write to `out` the object at `host_path` with the images wrapped for `abi`.
 
     Returns what `verify` finds in the result. Raises FindingError, and leaves nothing, when that
     holds an error and `force` is not set; UsageError or FormatError when an input is unfit.
@@ -65,8 +67,8 @@ def bundle(
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
     inputs, images = _inspect(requests, force=force)
-    wrapper = build(inputs, _host_entries(host, images, entries), alone=False)
-    return _write(out, host, wrapper, force=force, copied=copied)
+    wrapper = build(inputs, _host_entries(host, images, entries, abi), abi, alone=False)
+    return _write(out, host, wrapper, abi, force=force, copied=copied)
 
 
 def emit(
@@ -74,14 +76,17 @@ def emit(
     entries: EntrySource,
     out: Path,
     *,
+    abi: WrittenAbi = WRITTEN["interface"],
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
     """Write to `out` the wrapper alone, to be linked with host objects that bring the entries
     or, with a list or "auto", the symbols that the entries name. Errors as for `bundle`."""
     inputs, images = _inspect(requests, force=force)
-    wrapper = build(inputs, _chosen(entries, images, None) or [], alone=True)
-    return _write(out, blank_host(), wrapper, force=force, copied=copied)
+    chosen = _sized(_chosen(entries, images, None) or [], abi)
+    return _write(
+        out, blank_host(), build(inputs, chosen, abi, alone=True), abi, force=force, copied=copied
+    )
 
 
 def _inspect(
@@ -116,19 +121,39 @@ def _inspect_one(index: int, request: ImageRequest) -> DeviceImage:
 
 
 def _host_entries(
-    host: HostObject, images: Sequence[DeviceImage], source: EntrySource
+    host: HostObject, images: Sequence[DeviceImage], source: EntrySource, abi: WrittenAbi
 ) -> list[EntryInput] | None:
-    own = host.section(ENTRIES_SECTION)
-    has_own = own is not None and host.section_size(own) > 0
+    has_own = _has_entries(host, abi)
     if source == "host":
         if not has_own:
-            raise UsageError(
-                f"has no {ENTRIES_SECTION} section; use the macros of omptarget.h, or --entries"
-            )
+            raise UsageError(f"has no {abi.entries_section} section; {_where_entries(host, abi)}")
         return None
     if has_own:
-        raise UsageError(f"has an {ENTRIES_SECTION} section of its own; leave --entries out")
-    return _chosen(source, images, host)
+        raise UsageError(f"has an {abi.entries_section} section of its own; leave --entries out")
+    chosen = _chosen(source, images, host)
+    return None if chosen is None else _sized(chosen, abi)
+
+
+def _has_entries(host: HostObject, abi: WrittenAbi) -> bool:
+    own = host.section(abi.entries_section)
+    return own is not None and host.section_size(own) > 0
+
+
+def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
+    """What to do about a host without entries."""
+    for other in WRITTEN.values():
+        if _has_entries(host, other):
+            return f"it is written with {other.header}: use --abi {other.name}"
+    return f"use the macros of {abi.header}, or --entries"
+
+
+def _sized(entries: list[EntryInput], abi: WrittenAbi) -> list[EntryInput]:
+    """The entries, if the ABI's records can hold their sizes."""
+    largest = (1 << (8 * Struct(abi.entry.size_format).size - 1)) - 1
+    for entry in entries:
+        if entry.size > largest:
+            raise UsageError(f"entry {entry.name} of {entry.size} bytes: {abi.name} counts in int")
+    return entries
 
 
 def _chosen(
@@ -143,13 +168,20 @@ def _chosen(
 
 
 def _write(
-    out: Path, host: HostObject, wrapper: Wrapper, *, force: bool, copied: Copied
+    out: Path,
+    host: HostObject,
+    wrapper: Wrapper,
+    abi: WrittenAbi,
+    *,
+    force: bool,
+    copied: Copied,
 ) -> list[Finding]:
     """Write beside `out`, check, and rename only what is sound."""
     with replacing(out) as temporary:
         # "r+b": it is empty, and ext4 writes a truncated file back before close returns.
         with temporary.open("r+b") as file:
-            write_object(file, host, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION}, copied)
+            kept = {abi.entries_section}
+            write_object(file, host, wrapper.sections, wrapper.symbols, kept, copied)
         findings = verify(load(temporary))
         errors = [finding for finding in findings if finding.severity == "error"]
         if errors and not force:

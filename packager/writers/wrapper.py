@@ -1,6 +1,7 @@
-"""The wrapper of the interface ABI: image sections, entry table, descriptor, registration.
+"""The wrapper of the documents' ABIs: image sections, entry table, descriptor, registration.
 
-Names and layout are DECISIONS 9, 13 and 14; the C structs are libomptarget-interface.tex's.
+Names and layout are DECISIONS 9, 13 and 14; the C structs are libomptarget-interface.tex's and
+offload-infrastructure-proposal.txt's.
 """
 
 from __future__ import annotations
@@ -20,13 +21,10 @@ from packager.formats import offload_binary
 from packager.layouts import (
     BIN_DESC,
     DEVICE_IMAGE,
-    ENTRIES_SECTION,
     IMAGE_SECTION_PREFIX,
-    INTERFACE_ENTRY,
-    REGISTER,
     REGISTRATION_FUNCTION,
-    UNREGISTER,
     UNREGISTRATION_FUNCTION,
+    WrittenAbi,
 )
 from packager.writers.elf_types import (
     R_X86_64_PC32,
@@ -46,8 +44,6 @@ from packager.writers.elf_types import (
     Symbol,
 )
 
-ENTRIES_BEGIN = f"__start_{ENTRIES_SECTION}"
-ENTRIES_END = f"__stop_{ENTRIES_SECTION}"
 DESCRIPTOR = ".omptool.descriptor"
 IMAGES = ".omptool.images"
 ENTRY_NAMES = ".omptool.entry_names"
@@ -94,7 +90,11 @@ class Wrapper:
 
 
 def build(
-    images: Sequence[ImageInput], entries: Sequence[EntryInput] | None, *, alone: bool
+    images: Sequence[ImageInput],
+    entries: Sequence[EntryInput] | None,
+    abi: WrittenAbi,
+    *,
+    alone: bool,
 ) -> Wrapper:
     """The sections and symbols of a wrapper.
 
@@ -108,24 +108,27 @@ def build(
         for n, image in enumerate(images)
     ]
     parts = [
-        _descriptor(images),
-        _code(),
+        _descriptor(images, abi),
+        _code(abi),
         _array("init", SHT_INIT_ARRAY, REGISTRATION_FUNCTION),
         _array("fini", SHT_FINI_ARRAY, UNREGISTRATION_FUNCTION),
     ]
     if entries is not None:
-        parts += [_names(entries), _table(entries)]
+        parts += [_names(entries)] if abi.entry.name is not None else []
+        parts.append(_table(entries, abi))
     for section, added in parts:
         symbols += [_placed(symbol, len(sections)) for symbol in added]
         sections.append(section)
     sections += _notes() if alone else []
     undefined = [Symbol(entry.name, binding=STB_GLOBAL) for entry in entries or ()]
-    undefined += [Symbol(name, binding=STB_GLOBAL) for name in (REGISTER, UNREGISTER)]
-    undefined += [
-        Symbol(name, binding=STB_GLOBAL, visibility=STV_HIDDEN)
-        for name in (ENTRIES_BEGIN, ENTRIES_END)
-    ]
+    undefined += [Symbol(name, binding=STB_GLOBAL) for name in (abi.register, abi.unregister)]
+    undefined += [Symbol(name, binding=STB_GLOBAL, visibility=STV_HIDDEN) for name in _bounds(abi)]
     return Wrapper(tuple(sections), tuple(symbols + undefined))
+
+
+def _bounds(abi: WrittenAbi) -> tuple[str, str]:
+    """The symbols that the linker defines at the ends of the table of entries."""
+    return f"__start_{abi.entries_section}", f"__stop_{abi.entries_section}"
 
 
 def _placed(symbol: Symbol, section: int) -> Symbol:
@@ -149,22 +152,20 @@ def _image_section(image: ImageInput) -> Section:
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
 
 
-def _descriptor(images: Sequence[ImageInput]) -> tuple[Section, list[Symbol]]:
-    """__tgt_device_image[] and, after it, the __tgt_bin_desc."""
+def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi) -> tuple[Section, list[Symbol]]:
+    """The image records and, after them, the __tgt_bin_desc."""
+    begin, end = _bounds(abi)
     relocations = []
     for number, image in enumerate(images):
-        name, at = f".omptool.image.{number}", number * DEVICE_IMAGE.size
-        relocations += [
-            Relocation(at, name),
-            Relocation(at + 8, name, addend=image.size),
-            Relocation(at + 16, ENTRIES_BEGIN),
-            Relocation(at + 24, ENTRIES_END),
-        ]
-    array_size = len(images) * DEVICE_IMAGE.size
+        name, at = f".omptool.image.{number}", number * abi.image.size
+        relocations += [Relocation(at, name), Relocation(at + 8, name, addend=image.size)]
+        if abi.image is DEVICE_IMAGE:
+            relocations += [Relocation(at + 16, begin), Relocation(at + 24, end)]
+    array_size = len(images) * abi.image.size
     relocations += [
         Relocation(array_size + 8, IMAGES),
-        Relocation(array_size + 16, ENTRIES_BEGIN),
-        Relocation(array_size + 24, ENTRIES_END),
+        Relocation(array_size + 16, begin),
+        Relocation(array_size + 24, end),
     ]
     data = bytes(array_size) + BIN_DESC.pack(len(images), 0, 0, 0, 0)
     flags = SHF_ALLOC | SHF_WRITE
@@ -175,11 +176,14 @@ def _descriptor(images: Sequence[ImageInput]) -> tuple[Section, list[Symbol]]:
     ]
 
 
-def _code() -> tuple[Section, list[Symbol]]:
+def _code(abi: WrittenAbi) -> tuple[Section, list[Symbol]]:
     relocations: list[Relocation] = []
     symbols = []
     content = b""
-    for name, target in ((REGISTRATION_FUNCTION, REGISTER), (UNREGISTRATION_FUNCTION, UNREGISTER)):
+    for name, target in (
+        (REGISTRATION_FUNCTION, abi.register),
+        (UNREGISTRATION_FUNCTION, abi.unregister),
+    ):
         at = len(content)
         relocations += [
             Relocation(at + CALL_DESCRIPTOR_AT, DESCRIPTOR, R_X86_64_PC32, -4),
@@ -212,21 +216,21 @@ def _encoded(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape") + b"\0"
 
 
-def _table(entries: Sequence[EntryInput]) -> tuple[Section, list[Symbol]]:
-    layout = INTERFACE_ENTRY
+def _table(entries: Sequence[EntryInput], abi: WrittenAbi) -> tuple[Section, list[Symbol]]:
+    layout = abi.entry
     data = bytearray(len(entries) * layout.record)
     relocations = []
     name_at = 0
     for number, entry in enumerate(entries):
         at = number * layout.record
-        size = entry.size.to_bytes(8, "little")
-        data[at + layout.size : at + layout.size + len(size)] = size
+        Struct(layout.size_format).pack_into(data, at + layout.size, entry.size)
         relocations.append(Relocation(at + layout.address, entry.name))
-        relocations.append(Relocation(at + (layout.name or 0), ENTRY_NAMES, addend=name_at))
+        if layout.name is not None:
+            relocations.append(Relocation(at + layout.name, ENTRY_NAMES, addend=name_at))
         name_at += len(_encoded(entry.name))
     flags = SHF_ALLOC | SHF_WRITE | SHF_GNU_RETAIN
     content = (bytes(data),)
-    return Section(ENTRIES_SECTION, SHT_PROGBITS, flags, 8, content, tuple(relocations)), []
+    return Section(abi.entries_section, SHT_PROGBITS, flags, 8, content, tuple(relocations)), []
 
 
 def _notes() -> list[Section]:
