@@ -59,17 +59,26 @@ MappingFault absence(HostRange wanted, const char* modifier = "map type") {
   return {MappingFault::Kind::kAbsent, text};
 }
 
-// What lies in both: an implicit row may reach past the object that serves it.
-HostRange common(HostRange a, HostRange b) {
-  const std::uintptr_t begin = std::max(a.begin, b.begin);
-  return {begin, std::max(begin, std::min(a.end, b.end))};
-}
-
 // Where a row without bytes points.
 void* empty_section(const Row& row) {
   if (row.has(kSection))
     return row.begin;
   return row.has(kPointer) ? pointer_value(row) : row.base;
+}
+
+// The address that a row hands to the kernel as it is, or 0. It may be the device's, a host address, or no
+// address at all.
+std::uintptr_t possible_device_address(const Row& row) {
+  constexpr std::uintptr_t kLowest = 4096; // nothing is mapped below
+  const void* const given = row.has(kValue) ? row.base : row.maps() && row.size == 0 ? empty_section(row) : nullptr;
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(given);
+  return address >= kLowest ? address : 0;
+}
+
+// What lies in both: an implicit row may reach past the object that serves it.
+HostRange common(HostRange a, HostRange b) {
+  const std::uintptr_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
 // Vectors and long doubles in a struct need its start where it is on the host, modulo 16.
@@ -320,19 +329,21 @@ void DataEnvironment::copy_in(const Row& row, Binding& binding) {
 // Initialises the device's copy of a pointer with the base device address of its pointee. A pointer
 // to nothing that is present becomes null, unless it already points somewhere on the device.
 bool DataEnvironment::attach(const Row& row, Binding& binding) {
-  if (!binding.cell || !binding.cell->device)
+  if (!binding.cell)
     return true;
   void* const host_value = pointer_value(row);
   void* value = nullptr;
-  if (const Mapping* object = binding.object.get()) {
+  const Mapping* const object = binding.object.get();
+  if (object && object->device) {
     const void* begin = row.size || row.has(kSection) ? row.begin : host_value;
-    if (!object->device)
-      return false;
     value = device_base(object->at(reinterpret_cast<std::uintptr_t>(begin)), begin, host_value);
-  } else if (shares_host_memory()) {
+  } else if (!object && shares_host_memory()) {
     value = host_value;
   }
   const std::uintptr_t cell = cell_of(row).begin;
+  // Of a side without device memory it is noted, too, where the pointer leads: a region that falls back
+  // needs both.
+  const bool possible = binding.cell->device && (!object || object->device);
   {
     const std::lock_guard lock(mutex_);
     std::vector<AttachedPointer>& pointers = binding.cell->pointers;
@@ -341,13 +352,15 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
                          [](const AttachedPointer& known, std::uintptr_t sought) { return known.cell < sought; });
     const bool known = at != pointers.end() && at->cell == cell;
     if (known && at->arrived && (at->device_value == value || !value))
-      return true;
-    const AttachedPointer now{cell, value, reinterpret_cast<std::uintptr_t>(host_value)};
+      return possible || !binding.cell->device;
+    const AttachedPointer now{cell, value, reinterpret_cast<std::uintptr_t>(host_value), possible};
     if (known)
       *at = now;
     else
       pointers.insert(at, now);
   }
+  if (!possible)
+    return !binding.cell->device;
   if (CallLog* const log = CallLog::current()) [[unlikely]]
     log->attached(*binding.cell, row, value, binding.cell->at(cell));
   if (memory_.submit(binding.cell->at(cell), &value, kPointerSize))
@@ -383,7 +396,7 @@ void DataEnvironment::publish(Bindings& bound) {
 // For a kAttach row, once everything of the call is in place.
 bool DataEnvironment::attach_later(const Row& row, Binding& binding) {
   const bool wanted = binding.object_fresh || binding.cell_fresh || row.has(kAlways);
-  if (!binding.object || !binding.cell || !binding.cell->device || !wanted)
+  if (!binding.object || !binding.cell || !wanted)
     return true;
   // What follows the address, in the descriptors of Fortran.
   const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
@@ -394,6 +407,11 @@ bool DataEnvironment::attach_later(const Row& row, Binding& binding) {
   return true;
 }
 
+std::string DataEnvironment::not_there(const Mapping& mapping) const {
+  return (mapping.device ? "the device did not take a copy of " : "the device has no memory for ") + describe(mapping) +
+         memory_.last_error();
+}
+
 // Which object of the call has no usable copy on the device, or "".
 std::string DataEnvironment::fault(Bindings& bound) {
   const std::lock_guard lock(mutex_);
@@ -401,8 +419,7 @@ std::string DataEnvironment::fault(Bindings& bound) {
     for (const Mapping* mapping : {binding.object.get(), binding.cell.get()})
       if (mapping && (mapping->unusable || (binding.refused && mapping == binding.object.get()) ||
                       (binding.cell_refused && mapping == binding.cell.get())))
-        return (mapping->device ? "the device did not take a copy of " : "the device has no memory for ") +
-               describe(*mapping) + memory_.last_error();
+        return not_there(*mapping);
   return {};
 }
 
@@ -671,8 +688,6 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
     };
     const auto add = [&](HostRange range) { add_all(table_.overlapping(range)); };
     for (const Row& row : rows) {
-      if (row.has(kValue) && any_host_current()) // it may be a device address (is_device_ptr)
-        add_all(table_.on_device({reinterpret_cast<std::uintptr_t>(row.base), 1}));
       if (!row.maps())
         continue;
       if (row.has(kPointer))
@@ -694,11 +709,32 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
   }
 }
 
+// The ready objects whose device memory a kernel may be given the address of: is_device_ptr, or a pointer
+// to nothing that is mapped. Caller holds the lock.
+DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows) const {
+  Mappings found;
+  for (const Row& row : rows)
+    if (const std::uintptr_t address = possible_device_address(row))
+      for (const std::shared_ptr<Mapping>& mapping : table_.on_device({address, 1}))
+        if (mapping->state == Mapping::State::kReady)
+          found.push_back(mapping);
+  return found;
+}
+
 std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
   Mappings stale;
   {
     Lock lock(mutex_);
     stale = named(rows, globals, lock);
+    for (const std::shared_ptr<Mapping>& mapping : stale)
+      if (mapping->unusable)
+        return not_there(*mapping);
+    for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
+      if (const std::uintptr_t address = possible_device_address(row))
+        if (const auto host = table_.find(reinterpret_cast<const void*>(address)); host && host->unusable)
+          return not_there(*host);
+    const Mappings more = named_by_device_address(rows);
+    stale.insert(stale.end(), more.begin(), more.end());
   }
   return submit_host_current(std::move(stale));
 }
@@ -732,7 +768,49 @@ std::string DataEnvironment::submit_host_current(Mappings stale) {
   return {};
 }
 
-void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> globals) {
+// What a region that falls back is given the device address of, it will use where it is.
+void DataEnvironment::keep_on_device(Rows rows, const std::string& region) {
+  for (const Row& row : rows)
+    if (const std::uintptr_t address = possible_device_address(row); address && is_out_of_reach(address))
+      die("region %s must run on the host, but the host cannot use %p, which is memory of the device", region.c_str(),
+          reinterpret_cast<void*>(address));
+  Mappings there;
+  if (any_host_current()) {
+    const std::lock_guard lock(mutex_);
+    there = named_by_device_address(rows);
+  }
+  if (const std::string failure = submit_host_current(std::move(there)); !failure.empty())
+    die("region %s must run on the host, but %s", region.c_str(), failure.c_str());
+}
+
+bool DataEnvironment::is_out_of_reach(std::uintptr_t address) {
+  if (shares_host_memory() || memory_.is_addressable())
+    return false;
+  const std::lock_guard lock(mutex_);
+  const auto after = allocations_.upper_bound(address);
+  return !table_.on_device({address, 1}).empty() ||
+         (after != allocations_.begin() && address - std::prev(after)->first < std::prev(after)->second);
+}
+
+void* DataEnvironment::allocate(std::size_t size) {
+  void* const memory = memory_.allocate(static_cast<std::int64_t>(size));
+  if (memory && !memory_.is_addressable()) {
+    const std::lock_guard lock(mutex_);
+    allocations_[reinterpret_cast<std::uintptr_t>(memory)] = size;
+  }
+  return memory;
+}
+
+bool DataEnvironment::release(void* memory) {
+  {
+    const std::lock_guard lock(mutex_);
+    allocations_.erase(reinterpret_cast<std::uintptr_t>(memory));
+  }
+  return memory_.free(memory);
+}
+
+void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region) {
+  keep_on_device(rows, region);
   // What the region would have copied to the device in any case is newer on the host.
   std::vector<HostRange> newer;
   for (const Row& row : rows)
@@ -751,8 +829,8 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
   }
   for (const std::shared_ptr<Mapping>& mapping : stale) {
     if (!copy_whole(Direction::kToHost, *mapping, newer))
-      die("a region runs on the host, but copying %s from the device failed%s", describe(*mapping).c_str(),
-          memory_.last_error().c_str());
+      die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
+          describe(*mapping).c_str(), memory_.last_error().c_str());
     const std::lock_guard lock(mutex_);
     set_host_current(*mapping, true);
   }

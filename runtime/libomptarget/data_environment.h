@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <span>
 #include <string>
@@ -71,8 +72,9 @@ public:
   // The same for device memory that a copy by address is about to read or to write in part.
   std::string make_device_current(const void* device, std::size_t size);
   // A region is about to run on the host instead: the host gets what the device computed. Ends the
-  // program when an object cannot be copied. Afterwards kDelete rows are unmapped.
-  void make_host_current(Rows rows, std::span<const HostRange> globals);
+  // program when an object cannot be copied, or is used by a device address that the host cannot use.
+  // Afterwards kDelete rows are unmapped.
+  void make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
 
   // The device may have written to its memory: a kernel or a copy by address.
   void note_activity() { activity_.fetch_add(1, std::memory_order_relaxed); }
@@ -83,6 +85,9 @@ public:
   bool associate(HostRange host, void* device);
   bool disassociate(const void* host);
   bool is_present(const void* host);
+  // Device memory of the program's own, which no host memory stands for.
+  void* allocate(std::size_t size);
+  bool release(void* memory);
   // Where the device has what is at `host`, or null.
   void* device_address(const void* host);
   // What is mapped now, by address.
@@ -110,6 +115,7 @@ private:
   bool attach(const Row& row, Binding& binding);
   bool attach_later(const Row& row, Binding& binding);
   void publish(Bindings& bound);
+  std::string not_there(const Mapping& mapping) const;
   std::string fault(Bindings& bound);
   bool refresh(Rows rows, Bindings& bound, Purpose purpose);
   void return_pointers(Rows rows, Bindings& bound);
@@ -120,6 +126,9 @@ private:
   bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  Mappings named_by_device_address(Rows rows) const;
+  void keep_on_device(Rows rows, const std::string& region);
+  bool is_out_of_reach(std::uintptr_t address);
   std::string submit_host_current(Mappings stale);
   void set_host_current(Mapping& mapping, bool value);
   void forget_deleted(Rows rows);
@@ -130,6 +139,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_; // an object became ready or left
   MappingTable table_;
+  std::map<std::uintptr_t, std::size_t> allocations_; // by address; only where the host cannot use them
   std::atomic<std::int64_t> host_current_count_{0};
   std::atomic<std::uint64_t> activity_{0};
 };

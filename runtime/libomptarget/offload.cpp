@@ -113,7 +113,7 @@ std::int32_t run_on(Device& device, const void* host_address, Rows rows, LaunchS
   const std::string reason = try_on(device, kernel.get(), rows, shape);
   if (reason.empty())
     return 0;
-  device.data.make_host_current(rows, globals_of(kernel.get()));
+  device.data.make_host_current(rows, globals_of(kernel.get()), name_of(host_address, kernel.get()));
   return fall_back(host_address, kernel.get(), reason);
 }
 
@@ -135,7 +135,7 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
   const Failure& first = failures.front();
   if (failures.size() == devices.size()) {
     for (const Failure& failure : failures)
-      failure.device->data.make_host_current(rows, globals_of(kernel));
+      failure.device->data.make_host_current(rows, globals_of(kernel), name_of(host_address, kernel));
     return fall_back(host_address, kernel, first.reason);
   }
   const std::string name = name_of(host_address, kernel);
@@ -248,7 +248,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
     return 0;
   for (Device* device : devices)
     if (device)
-      device->data.make_host_current(rows, globals_of(kernel.get()));
+      device->data.make_host_current(rows, globals_of(kernel.get()), name_of(host_address, kernel.get()));
   if (mandatory())
     return fall_back(host_address, kernel.get(), reason);
   // Each call has a fault of its own.
@@ -276,7 +276,8 @@ void data_update(std::int64_t device_id, Rows rows) {
 }
 
 void before_host_version(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows, [](Device& device, Rows wanted) { device.data.make_host_current(wanted, {}); });
+  on_data(device_id, rows,
+          [](Device& device, Rows wanted) { device.data.make_host_current(wanted, {}, "without a name"); });
 }
 
 int number_of_devices() {

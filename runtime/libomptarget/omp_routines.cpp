@@ -145,7 +145,7 @@ OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
     if (omptool::is_host(device_num))
       return std::malloc(size);
     omptool::Device* device = omptool::usable_device(device_num);
-    return device ? device->memory.allocate(static_cast<std::int64_t>(size)) : nullptr;
+    return device ? device->data.allocate(size) : nullptr;
   });
 }
 
@@ -155,7 +155,7 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
       return;
     if (omptool::is_host(device_num))
       std::free(device_ptr);
-    else if (omptool::Device* device = omptool::usable_device(device_num); device && !device->memory.free(device_ptr))
+    else if (omptool::Device* device = omptool::usable_device(device_num); device && !device->data.release(device_ptr))
       omptool::say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
                    device->memory.last_error().c_str());
   });

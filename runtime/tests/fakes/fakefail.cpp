@@ -1,13 +1,24 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FAKE: the host plugin, except that the FAKEFAIL_AT-th call that can fail does (counted from 1), or
-// every call from there on with FAKEFAIL_ON=1; FAKEFAIL_IN=name counts the calls of one function only.
+// FAKE: the host plugin over a device that fails and that is strict about its memory.
+//
+//   FAKEFAIL_AT=N     the N-th call that can fail does, counted from 1
+//   FAKEFAIL_ON=1     and so does every call after it
+//   FAKEFAIL_IN=name  the calls of this function only
+//
+// Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing
+// is copied. What is left of it when the program ends, or freed twice, is said on stderr.
 #include "forward.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace {
 
@@ -30,13 +41,85 @@ bool fails(const char* function) {
   return failed;
 }
 
+class Memory {
+public:
+  void* allocate(std::int64_t size) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t length = (static_cast<std::size_t>(size) + page - 1) / page * page;
+    void* const made = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+      return nullptr;
+    constexpr int kJunk = 0xa5;
+    std::memset(made, kJunk, length);
+    const std::lock_guard lock(mutex_);
+    lengths_[made] = length;
+    protect(made, length);
+    return made;
+  }
+  void release(void* memory) {
+    const std::lock_guard lock(mutex_);
+    const auto at = lengths_.find(memory);
+    if (at == lengths_.end()) {
+      std::fprintf(stderr, "FAKE: %p is freed, but not allocated\n", memory);
+      return;
+    }
+    ::munmap(memory, at->second);
+    lengths_.erase(at);
+  }
+  // Kernels and copies are inside.
+  void enter() {
+    const std::lock_guard lock(mutex_);
+    if (inside_++ == 0)
+      protect_all();
+  }
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    if (--inside_ == 0)
+      protect_all();
+  }
+  void report() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [memory, length] : lengths_)
+      std::fprintf(stderr, "FAKE: %p is left allocated\n", memory);
+  }
+
+private:
+  void protect(void* memory, std::size_t length) const {
+    ::mprotect(memory, length, inside_ > 0 ? PROT_READ | PROT_WRITE : PROT_NONE);
+  }
+  void protect_all() const {
+    for (const auto& [memory, length] : lengths_)
+      protect(memory, length);
+  }
+  std::mutex mutex_;
+  std::map<void*, std::size_t> lengths_;
+  int inside_ = 0;
+};
+
+Memory& memory() {
+  static Memory& only = *new Memory; // threads may go on while the program ends
+  return only;
+}
+
+__attribute__((destructor)) void report() {
+  memory().report();
+}
+
+class Inside {
+public:
+  Inside() { memory().enter(); }
+  ~Inside() { memory().leave(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
 } // namespace
 
 FAKE_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
-  return 1;
+  return fails("number_of_devices") ? -1 : 1;
 }
 FAKE_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
-  return HOST(__tgt_rtl_is_valid_binary)(image);
+  return fails("is_valid_binary") ? 0 : HOST(__tgt_rtl_is_valid_binary)(image);
 }
 FAKE_EXPORT int32_t __tgt_rtl_init_device(int32_t device) {
   return fails("init_device") ? 1 : HOST(__tgt_init_device)(device);
@@ -44,24 +127,31 @@ FAKE_EXPORT int32_t __tgt_rtl_init_device(int32_t device) {
 FAKE_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device, __tgt_device_image* image) {
   return fails("load_binary") ? nullptr : HOST(__tgt_rtl_load_binary)(device, image);
 }
-FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t device, int64_t size) {
-  return fails("data_alloc") ? nullptr : HOST(__tgt_rtl_data_alloc)(device, size);
+FAKE_EXPORT int32_t __tgt_rtl_unload_binary(int32_t device, __tgt_device_image* image) {
+  return HOST(__tgt_rtl_unload_binary)(device, image);
+}
+FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t, int64_t size) {
+  return fails("data_alloc") ? nullptr : memory().allocate(size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_submit(int32_t device, void* target, void* host, int64_t size) {
+  const Inside copying;
   return fails("data_submit") ? 1 : HOST(__tgt_rtl_data_submit)(device, target, host, size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t device, void* host, void* target, int64_t size) {
+  const Inside copying;
   return fails("data_retrieve") ? 1 : HOST(__tgt_rtl_data_retrieve)(device, host, target, size);
 }
-FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t device, void* target) {
-  const int32_t result = HOST(__tgt_rtl_data_delete)(device, target); // LeakSanitizer watches
-  return fails("data_delete") ? 1 : result;
+FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t, void* target) {
+  memory().release(target);
+  return fails("data_delete");
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device, void* entry, void** arguments, int32_t count) {
+  const Inside running;
   return fails("run") ? 1 : HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry, void** arguments, int32_t count,
                                                      int32_t teams, int32_t threads) {
+  const Inside running;
   return fails("run") ? 1 : HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
 }
 FAKE_EXPORT const char* __tgt_rtl_last_error(void) {
