@@ -187,7 +187,7 @@ std::shared_ptr<Mapping> DataEnvironment::obtain(const Row& row, HostRange wante
   created->creator = call;
   created->born = activity_.load(std::memory_order_relaxed);
   if (!created->device) {
-    created->unusable = true;
+    set_unusable(*created);
     set_host_current(*created, true);
   }
   table_.insert(created);
@@ -321,7 +321,7 @@ void DataEnvironment::copy_in(const Row& row, Binding& binding) {
     binding.object->written = true;
   for (Mapping* broken : {filled ? nullptr : binding.object.get(), attached ? nullptr : binding.cell.get()})
     if (broken) {
-      broken->unusable = true;
+      set_unusable(*broken);
       set_host_current(*broken, true);
     }
 }
@@ -434,6 +434,9 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
     if (row.has(kAttach) && !attach_later(row, binding)) {
       binding.cell_refused = true;
       done = false;
+      const std::lock_guard lock(mutex_);
+      if (purpose == Purpose::kData)
+        set_unusable(*binding.cell);
     }
     if (!row.maps())
       continue;
@@ -452,7 +455,8 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
       binding.cell_refused = true;
       done = false;
       const std::lock_guard lock(mutex_);
-      binding.cell->unusable = binding.cell->unusable || purpose == Purpose::kData;
+      if (purpose == Purpose::kData)
+        set_unusable(*binding.cell);
     }
   }
   return done;
@@ -586,8 +590,7 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
     return;
   const std::lock_guard lock(mutex_);
   for (const std::shared_ptr<Mapping>& mapping : leaving) {
-    set_host_current(*mapping, false);
-    table_.erase(*mapping);
+    erase(*mapping);
   }
   changed_.notify_all();
 }
@@ -676,6 +679,19 @@ void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
   mapping.host_current = value;
 }
 
+void DataEnvironment::set_unusable(Mapping& mapping) {
+  if (!mapping.unusable)
+    host_current_count_.fetch_add(1, std::memory_order_relaxed);
+  mapping.unusable = true;
+}
+
+void DataEnvironment::erase(Mapping& mapping) {
+  set_host_current(mapping, false);
+  if (mapping.unusable)
+    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
+  table_.erase(mapping);
+}
+
 // The present objects that rows and globals name, and what their attached pointers lead to. Waits
 // until none of them is on its way in or out.
 DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
@@ -752,13 +768,15 @@ std::string DataEnvironment::make_device_current(const void* device, std::size_t
 
 // Returns which of them could not be copied, or "".
 std::string DataEnvironment::submit_host_current(Mappings stale) {
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(stale, [](const std::shared_ptr<Mapping>& mapping) {
-      return !mapping->host_current || !mapping->device || mapping->unusable;
-    });
-  }
+  if (stale.empty())
+    return {};
+  const std::lock_guard moving(moving_);
   for (const std::shared_ptr<Mapping>& mapping : stale) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!mapping->host_current || !mapping->device || mapping->unusable)
+        continue;
+    }
     if (!copy_whole(Direction::kToDevice, *mapping, {}))
       return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
     const std::lock_guard lock(mutex_);
@@ -816,18 +834,15 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
   for (const Row& row : rows)
     if (row.maps() && row.has(kTo | kAlways) && row.size > 0)
       newer.push_back(range_of(row));
-  Mappings stale;
+  Mappings all;
   {
     Lock lock(mutex_);
-    stale = named(rows, globals, lock);
-    const std::uint64_t activity = activity_.load(std::memory_order_relaxed);
-    for (const std::shared_ptr<Mapping>& mapping : stale)
-      // Memory that nobody has written to yet holds nothing to copy.
-      if (!mapping->infinite && !mapping->written && mapping->born == activity)
-        set_host_current(*mapping, true);
-    std::erase_if(stale, [](const std::shared_ptr<Mapping>& mapping) { return mapping->host_current; });
+    all = named(rows, globals, lock);
   }
-  for (const std::shared_ptr<Mapping>& mapping : stale) {
+  const std::lock_guard moving(moving_);
+  for (const std::shared_ptr<Mapping>& mapping : all) {
+    if (!needs_retrieval(*mapping))
+      continue;
     if (!copy_whole(Direction::kToHost, *mapping, newer))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
@@ -835,6 +850,16 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
     set_host_current(*mapping, true);
   }
   forget_deleted(rows);
+}
+
+// Whether the host lacks what the device has; memory that nobody has written to yet holds nothing.
+bool DataEnvironment::needs_retrieval(Mapping& mapping) {
+  const std::lock_guard lock(mutex_);
+  const bool untouched =
+      !mapping.infinite && !mapping.written && mapping.born == activity_.load(std::memory_order_relaxed);
+  if (untouched)
+    set_host_current(mapping, true);
+  return !mapping.host_current;
 }
 
 void DataEnvironment::forget_deleted(Rows rows) {
@@ -853,8 +878,7 @@ void DataEnvironment::forget_deleted(Rows rows) {
     if (found->references != 0 || found->holds != 0)
       continue;
     found->state = Mapping::State::kLeaving;
-    set_host_current(*found, false);
-    table_.erase(*found);
+    erase(*found);
     gone.push_back(found);
   }
 }
@@ -883,8 +907,7 @@ void DataEnvironment::unmap_global(HostRange host) {
   if (found.overlap != Overlap::kWhole || found.mapping->name.empty())
     return;
   found.mapping->state = Mapping::State::kLeaving;
-  set_host_current(*found.mapping, false);
-  table_.erase(*found.mapping);
+  erase(*found.mapping);
 }
 
 bool DataEnvironment::associate(HostRange host, void* device) {
@@ -902,8 +925,7 @@ bool DataEnvironment::disassociate(const void* host) {
   if (!found || !found->infinite || !found->name.empty() || found->host.address() != host)
     return false;
   found->state = Mapping::State::kLeaving;
-  set_host_current(*found, false);
-  table_.erase(*found);
+  erase(*found);
   return true;
 }
 

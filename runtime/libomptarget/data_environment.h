@@ -64,7 +64,7 @@ public:
   // What a device's copy of the pointer of a kAttach row holds; null: the pointee is not present.
   void* pointee(const Row& row, const Binding& binding) const;
 
-  // Some object is newer on the host than here.
+  // Some object is newer on the host than here, or has no usable copy here.
   bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
   // A region is about to run: the device gets what the host computed in a region that fell back.
   // Returns which object could not be copied, or "".
@@ -130,7 +130,10 @@ private:
   void keep_on_device(Rows rows, const std::string& region);
   bool is_out_of_reach(std::uintptr_t address);
   std::string submit_host_current(Mappings stale);
+  bool needs_retrieval(Mapping& mapping);
   void set_host_current(Mapping& mapping, bool value);
+  void set_unusable(Mapping& mapping);
+  void erase(Mapping& mapping);
   void forget_deleted(Rows rows);
   bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync);
 
@@ -138,6 +141,7 @@ private:
   std::atomic<bool> shared_{false};
   std::mutex mutex_;
   std::condition_variable changed_; // an object became ready or left
+  std::mutex moving_;               // held while objects become newer on one side; taken before mutex_
   MappingTable table_;
   std::map<std::uintptr_t, std::size_t> allocations_; // by address; only where the host cannot use them
   std::atomic<std::int64_t> host_current_count_{0};
