@@ -249,13 +249,20 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     if not findings:
         images = _count(len(binary.images), "image", "images")
         entries = _count(len(binary.entries), "entry", "entries")
-        checked = ", ".join(codes) or "nothing"
-        lines.append(f"{path}: no findings ({images}, {entries}; checked {checked})")
+        lines.append(f"{path}: no findings ({images}, {entries}; checked {_checked(codes)})")
     for image in binary.images:
         if image.contents.is_opaque and not image.contents.problem:
             what = f"image {image.index} is {image.kind} whose symbols are not read"
             lines.append(f"{path}: {what}: entries were not looked for in it")
     return "\n".join(lines)
+
+
+def _checked(codes: Sequence[str]) -> str:
+    from packager.checks import CHECKS
+
+    return (
+        f"all {len(codes)} codes" if list(codes) == list(CHECKS) else ", ".join(codes) or "nothing"
+    )
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -97,10 +97,13 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         machine=file.machine,
         type=_type(file),
         abi=tables[0].abi if tables else abi.of_imports(found.imports),
-        images=tuple(item.image for item in found.images),
+        images=host_images.marked(found.images, found.descriptors),
         tables=tables,
         descriptors=_descriptors(found, used),
         imports=found.imports,
+        needed=needed,
+        has_headers=file.has_headers,
+        data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
         unread=tuple(unread.traces(file)),
     )
 
@@ -184,6 +187,7 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
             offset=table.offset + record.offset,
             place=number,
             target=record.target,
+            data=record.data,
             model=record.model,
         )
         for number, record in enumerate(records)

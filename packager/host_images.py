@@ -40,7 +40,7 @@ def in_sections(memory: Space, *, hashed: bool) -> list[PlacedImage]:
             if len(found) == MAX_IMAGES:
                 raise FormatError(f"more than {MAX_IMAGES} device images")
             stored = payload.stored or payload.image
-            inside = stored.at - section.offset
+            inside = stored.at - memory.elf.data.at - section.offset
             place = memory.address(section) + inside if section.is_allocated else None
             address = None if memory.elf.is_object else place
             image = images.from_payload(payload, len(found), container.NAME, address, hashed)
@@ -100,6 +100,21 @@ def numbered(
         found[old]._replace(image=replace(found[old].image, index=new))
         for new, old in enumerate(order)
     ]
+
+
+def marked(
+    found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
+) -> tuple[DeviceImage, ...]:
+    """The images, with those marked that are registered with the container around them."""
+    places = Places(found)
+    starts = {item.place for item in found}
+    wrapped = {
+        places.index(at)
+        for descriptor in described
+        for at in descriptor.images
+        if at.start not in starts
+    }
+    return tuple(replace(i.image, is_wrapped=i.image.index in wrapped) for i in found)
 
 
 class Places:

@@ -37,6 +37,15 @@ ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file
 
 
 @dataclass(frozen=True)
+class Links:
+    """What an image in ELF asks other libraries for."""
+
+    undefined: tuple[str, ...] = ()  # symbols, without weak ones
+    needed: tuple[str, ...] = ()  # DT_NEEDED
+    search: tuple[str, ...] = ()  # folders of DT_RUNPATH and DT_RPATH
+
+
+@dataclass(frozen=True)
 class Contents:
     """What the bytes of a device image say about themselves."""
 
@@ -51,6 +60,8 @@ class Contents:
     # name "" where nothing tells it.
     places: tuple[DeviceSymbol | None, ...] | None = None
     form: ElfForm | None = None  # of ELF code for a CPU
+    links: Links = Links()
+    abi_version: int = 0  # EI_ABIVERSION
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,7 @@ class DeviceImage:
     sha256: str | None = None
     compression: str | None = None  # then offset and stored_size are of the compressed bytes
     stored_size: int | None = None
+    is_wrapped: bool = False  # descriptors point to the container that it is in, not to it
     member: str | None = None  # archive member
 
     @property
@@ -113,6 +125,7 @@ class OffloadEntry:
     place: int = 0  # in its table, from 0
     # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
     target: tuple[str | None, int] | None = None
+    data: int = 0  # of a requires entry: the mask
     model: Model = "openmp"
 
     @property
@@ -172,6 +185,9 @@ class FatBinary:
     tables: tuple[EntryTable, ...]
     descriptors: tuple[Descriptor, ...]
     imports: tuple[str, ...] = ()  # undefined __tgt_*, e.g. "__tgt_register_lib@OMPTARGET_4.5"
+    needed: tuple[str, ...] = ()  # DT_NEEDED
+    has_headers: bool = True  # False: found without section headers
+    data_address: int | None = None  # of the first writable section that holds bytes
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
 
     @property

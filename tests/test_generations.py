@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from clangs import INSTALLED, OTHERS, compiled, compiled_by
 from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
+from verifying import findings
 
 from packager import elf
 from packager.reader import open_reader
@@ -67,10 +68,14 @@ def test_what_it_holds(folder: Path, version: str) -> None:
 
 
 @EVERY
-def test_it_has_no_findings(folder: Path, version: str) -> None:
-    result = omptool("verify", program(version, folder))
-    assert result.exit_code == 0, result.output
-    assert "no findings" in result.stdout
+def test_it_is_sound(folder: Path, version: str) -> None:
+    path = program(version, folder)
+    codes = {str(finding["code"]) for finding in findings(path)}
+    # Clang 16 registers containers; clangs that are unpacked leave the folder that they are in.
+    assert codes <= ({"OMP113", "OMP115"} if version == "16" else {"OMP115"})
+    codes = {str(finding["code"]) for finding in findings(without_headers(path))}
+    assert "OMP122" in codes
+    assert codes <= {"OMP113", "OMP115", "OMP122"}
 
 
 @EVERY
@@ -84,7 +89,6 @@ def test_without_section_headers_the_same_is_found(folder: Path, version: str) -
         for image in one["images"]:
             image.pop("container")
     assert {key: bare[key] for key in KEPT} == {key: whole[key] for key in KEPT}
-    assert "no findings" in omptool("verify", without_headers(program(version, folder))).stdout
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from omptool.console import echo
 from omptool.errors import reported
 from omptool.reading import Files
 from packager.errors import UsageError
+from packager.model import FatBinary, Finding
 
 
 @click.command()
@@ -48,9 +49,11 @@ def command(
         raise click.UsageError("Missing argument 'FILE...'.")
     found = Files(files)
     fatal = {"error", "warning"} if strict else {"error"}
-    results = []
+    results: list[tuple[FatBinary, list[Finding]]] = []
     for binary in found:
         findings = checks.verify(binary, codes) if codes else []
+        if "OMP127" in codes:
+            findings += checks.against([earlier for earlier, _ in results], binary)
         results.append((binary, findings))
         if not as_json:
             echo(render.verify_text(binary, findings, codes))

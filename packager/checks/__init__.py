@@ -5,10 +5,10 @@ A function's docstring is the cause and cure that `omptool verify --explain` pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from inspect import getdoc
 
-from packager.checks import addresses, images, pairs, registration
+from packager.checks import addresses, images, loading, pairs, registration, structure
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
 
@@ -18,13 +18,31 @@ Check = Callable[[FatBinary], Iterator[Finding]]
 # OMP130… are checks beyond that list.
 CHECKS: dict[str, Check] = {
     "OMP101": registration.unregistered,
+    "OMP102": structure.without_runtime,
     "OMP103": registration.wrong_range,
+    "OMP104": structure.mixed_generations,
     "OMP105": pairs.missing,
     "OMP106": pairs.misordered,
     "OMP107": pairs.unreferenced,
     "OMP108": pairs.duplicated,
     "OMP109": pairs.mismatched,
     "OMP110": images.mislabelled,
+    "OMP112": structure.same_target_twice,
+    "OMP113": loading.wrapped,
+    "OMP114": loading.unlinked,
+    "OMP115": loading.second_runtime,
+    "OMP116": loading.compiled_later,
+    "OMP117": loading.newer_cubin,
+    "OMP118": structure.several_registrations,
+    "OMP119": loading.unregisters_late,
+    "OMP120": structure.nothing_to_offload,
+    "OMP121": structure.out_of_reach,
+    "OMP122": structure.without_headers,
+    "OMP123": structure.leftovers_of_relocatable_link,
+    "OMP124": structure.member_without_device_code,
+    "OMP125": loading.shared_memory_without_xnack,
+    "OMP126": structure.rebuilt_apart,
+    "OMP127": structure.other_device_numbers,
     "OMP130": addresses.folded,
 }
 
@@ -38,6 +56,11 @@ def verify(
     code that does not exist.
     """
     return [finding for code in selected(select, ignore) for finding in CHECKS[code](binary)]
+
+
+def against(earlier: Sequence[FatBinary], binary: FatBinary) -> list[Finding]:
+    """OMP127 between files that are checked together, as parts of one program."""
+    return list(structure.against(earlier, binary))
 
 
 def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list[str]:

@@ -6,6 +6,8 @@ Only headers, symbols, the table of entries and its relocations are read, never 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
 from packager import elf as elf_file
@@ -14,12 +16,14 @@ from packager.errors import FormatError
 from packager.formats import amdgpu, entries
 from packager.formats.entries import FoundTable
 from packager.memory import Space
-from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind
+from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind, Links
 from packager.reader import Reader
 from packager.spaces import space
 
 KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
+DT_NEEDED, DT_RPATH, DT_RUNPATH = 1, 15, 29
+STB_WEAK = 2
 DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
@@ -42,19 +46,44 @@ def inspect(data: Reader) -> Contents:
         elf = elf_file.read(data)
     except FormatError as error:
         return Contents("elf", is_opaque=True, problem=str(error))
-    kind, arch = KINDS.get(elf.machine, "elf"), _arch(elf)
-    form: ElfForm | None = None
+    known = Contents(
+        KINDS.get(elf.machine, "elf"), elf.machine, _arch(elf), abi_version=elf.abi_version
+    )
     try:
         if elf.machine not in GPUS:
-            form = _form(elf)
+            known = replace(known, form=_form(elf))
         if elf.end() > len(data):
             raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
         if not elf.symbol_tables():
-            return Contents(kind, elf.machine, arch, is_opaque=True, form=form)
+            return replace(known, is_opaque=True)
         symbols, table, places = _symbols(elf)
+        return replace(known, symbols=symbols, table=table, places=places, links=_links(elf))
     except FormatError as error:
-        return Contents(kind, elf.machine, arch, is_opaque=True, problem=str(error), form=form)
-    return Contents(kind, elf.machine, arch, symbols, table, form=form, places=places)
+        return replace(known, is_opaque=True, problem=str(error))
+
+
+def _links(elf: Elf) -> Links:
+    if elf.is_object:
+        return Links()  # to be linked yet
+    undefined: list[str] = []
+    for table in elf.of_type(_symbol_table(elf))[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
+            if not symbol.is_defined and symbol.name_at and symbol.binding != STB_WEAK:
+                undefined.append(names[symbol.name_at])
+    dynamic = elf.dynamic()
+    tables = elf.of_type(SHT_DYNSYM)
+    if not tables:
+        return Links(tuple(undefined))
+    strings = elf.strings(tables[0].link, "dynamic strings")
+    needed = tuple(strings[at] for at in dynamic.get(DT_NEEDED, []))
+    paths = [strings[at] for tag in (DT_RPATH, DT_RUNPATH) for at in dynamic.get(tag, [])]
+    return Links(tuple(undefined), needed, tuple(p for path in paths for p in path.split(":")))
+
+
+def _symbol_table(elf: Elf) -> int:
+    """What a plugin looks symbols up in: .dynsym, in a cubin or an object .symtab."""
+    return SHT_SYMTAB if elf.machine == "nvptx64" or elf.is_object else SHT_DYNSYM
 
 
 def _form(elf: Elf) -> ElfForm:
@@ -125,8 +154,7 @@ def _listed(
 def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
     """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
     is_cuda = elf.machine == "nvptx64"
-    wanted = SHT_SYMTAB if is_cuda or elf.is_object else SHT_DYNSYM
-    for table in elf.of_type(wanted)[:1]:
+    for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for count, symbol in enumerate(elf.symbols(table)):
             if count > MAX_SYMBOLS:

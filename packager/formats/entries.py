@@ -55,6 +55,7 @@ class Record(NamedTuple):
     name: str
     size: int
     flags: int | None
+    data: int
     model: Model
 
 
@@ -161,6 +162,7 @@ def records(space: Space, table: FoundTable) -> Iterator[Record]:
             _name(space, table, at),
             size,
             None if layout.flags is None else window.half(at + layout.flags),
+            0 if layout.data is None else window.half(at + layout.data),
             _model(table, at),
         )
 

@@ -1,0 +1,164 @@
+"""Whether a runtime will be able to load an image, as far as its bytes say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.formats.device_elf import CUDA_V2_ABI
+from packager.model import DeviceImage, FatBinary, Finding, Severity
+
+RUNTIME = "libomptarget.so"
+OPENMP_LIBRARIES = ("libomp.", "libomptarget.", "libgomp.", "libiomp5.", "libomp5.")
+# Functions of the device runtime library, by their prefixes.
+DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
+# What the CUDA driver itself defines when it loads a cubin.
+CUDA_BUILTINS = ("vprintf", "malloc", "free", "__assertfail", "cudaGetParameter", "cudaLaunch")
+FIRST_WITH_WRAPPED = 15  # LLVM releases whose programs register OffloadBinaries
+LAST_BLIND_TO_CUDA_13 = 20
+UNSAFE_AT_EXIT = ("llvm-14", "llvm-16")
+REQUIRES_SHARED_MEMORY = 0x8
+
+
+def wrapped(binary: FatBinary) -> Iterator[Finding]:
+    """The program registers containers, not the images in them.
+
+    Clang 15 to 17 register the OffloadBinary around each image. LLVM 21's and later runtimes look
+    for an image at that place and find none: the program has no devices and runs on the host
+    without a word. Those of LLVM 15 to 20 and omptool's unwrap them.
+
+    Cure: `omptool run`, or link again with a newer clang.
+    """
+    images = [image.index for image in binary.images if image.is_wrapped]
+    if images:
+        some = ", ".join(map(str, images))
+        message = f"image {some} is registered with the OffloadBinary around it: "
+        message += "LLVM 21's and later runtimes see no image"
+        hint = "run it with `omptool run`, or link it again with a newer clang"
+        yield Finding("OMP113", "warning", message, hint, None, images[0])
+
+
+def unlinked(binary: FatBinary) -> Iterator[Finding]:
+    """An image calls functions that nothing will define.
+
+    It was linked without the device runtime library, or without a library of the user's: undefined
+    symbols that no library named in the image has. The plugin refuses to load it.
+
+    Cure: link the device code with its runtime library (-lompdevice, the bitcode library of the
+    arch), and with every library that its functions are in.
+    """
+    for image in binary.images:
+        names = _unresolved(image)
+        if names:
+            some = f"{', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
+            message = f"image {image.index} ({image.target}) needs {some}, which nothing defines"
+            hint = "link the device code with its runtime library"
+            yield Finding("OMP114", "error", message, hint, None, image.index)
+
+
+def _unresolved(image: DeviceImage) -> list[str]:
+    links = image.contents.links
+    if image.kind in ("cubin", "amdgcn"):
+        return [name for name in links.undefined if not name.startswith(CUDA_BUILTINS)]
+    if any(name.startswith(OPENMP_LIBRARIES) for name in links.needed):
+        return []
+    return [name for name in links.undefined if name.startswith(DEVICE_LIBRARY)]
+
+
+def second_runtime(binary: FatBinary) -> Iterator[Finding]:
+    """An image for the CPU brings another runtime, or looks for libraries in a fixed folder.
+
+    Clang links such images with libomptarget. When it is not the one that the host needs, loading
+    the image loads a second runtime into the process. A RUNPATH that is absolute names a folder of
+    the machine that it was built on.
+
+    Cure: compile and link host and device with one clang; -fno-rtlib-add-rpath leaves RUNPATH out.
+    """
+    host = {name for name in binary.needed if name.startswith(RUNTIME)}
+    for image in binary.images:
+        links = image.contents.links
+        own = {name for name in links.needed if name.startswith(RUNTIME)}
+        if host and own - host:
+            message = f"image {image.index} needs {', '.join(sorted(own - host))}, "
+            message += f"its host {', '.join(sorted(host))}: two runtimes in one process"
+            hint = "build host and device with one clang, or use `omptool run`"
+            yield Finding("OMP115", "warning", message, hint, None, image.index)
+        fixed = [path for path in links.search if path.startswith("/")]
+        if fixed:
+            message = f"image {image.index} looks for libraries in {', '.join(fixed)}"
+            hint = "-fno-rtlib-add-rpath leaves that out"
+            yield Finding("OMP115", "warning", message, hint, None, image.index)
+
+
+def compiled_later(binary: FatBinary) -> Iterator[Finding]:
+    """An image is not code yet.
+
+    PTX is compiled by the driver when it is loaded; bitcode and SPIR-V by the runtime or the
+    driver, if it can. That takes time at each start, and fails where the compiler is too old.
+
+    Cure: none is needed where the driver is new enough; give the image of the arch itself beside
+    it for the others.
+    """
+    ready = {image.triple for image in binary.images if image.kind in ("cubin", "amdgcn")}
+    levels: dict[str, Severity] = {"ptx": "info", "bitcode": "warning", "spirv": "warning"}
+    for image in binary.images:
+        if image.kind in levels and image.triple not in ready and binary.type != "object":
+            message = f"image {image.index} ({image.target}) is {image.kind}: compiled when loaded"
+            hint = "a driver or runtime that can compile it must be there"
+            yield Finding("OMP116", levels[image.kind], message, hint, None, image.index)
+
+
+def newer_cubin(binary: FatBinary) -> Iterator[Finding]:
+    """A cubin of CUDA 13 for a runtime that does not know them.
+
+    CUDA 13 changed where a cubin says which arch it is for. LLVM's runtimes up to 20 read a wrong
+    one, and refuse the image or crash.
+
+    Cure: `omptool run`, a newer runtime, or CUDA 12's ptxas.
+    """
+    releases = [_release(name) for name in binary.needed if name.startswith(f"{RUNTIME}.")]
+    old = [release for release in releases if 0 < release <= LAST_BLIND_TO_CUDA_13]
+    for image in binary.images if old else ():
+        if image.kind == "cubin" and image.contents.abi_version >= CUDA_V2_ABI:
+            message = (
+                f"image {image.index} is of CUDA 13, which the runtime of LLVM {old[0]} misreads"
+            )
+            hint = "use `omptool run`, a newer runtime, or CUDA 12's ptxas"
+            yield Finding("OMP117", "warning", message, hint, None, image.index)
+
+
+def _release(library: str) -> int:
+    digits = library.removeprefix(f"{RUNTIME}.").split(".")[0]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def unregisters_late(binary: FatBinary) -> Iterator[Finding]:
+    """The images are unregistered after the driver may have gone.
+
+    Up to clang 18 a destructor of the file unregisters; drivers that end themselves at exit, CUDA's
+    among them, may have done so before. The program may crash when it has done its work.
+
+    Cure: link again with clang 19 or later, or use `omptool run`.
+    """
+    cuda = [image for image in binary.images if image.kind in ("cubin", "ptx")]
+    if cuda and binary.abi in UNSAFE_AT_EXIT and binary.descriptors and binary.type != "object":
+        message = "a destructor unregisters the images, when CUDA may be gone: a crash at exit"
+        hint = "link with clang 19 or later, or use `omptool run`"
+        yield Finding("OMP119", "warning", message, hint, None, cuda[0].index)
+
+
+def shared_memory_without_xnack(binary: FatBinary) -> Iterator[Finding]:
+    """The program requires unified shared memory, its AMD image does not.
+
+    With `requires unified_shared_memory` kernels follow the host's pointers. On AMD's devices that
+    needs XNACK; an image that is not compiled for xnack+ faults or is refused.
+
+    Cure: compile for the target id with :xnack+, and run with HSA_XNACK=1.
+    """
+    if not any(e.kind == "requires" and e.data & REQUIRES_SHARED_MEMORY for e in binary.entries):
+        return
+    for image in binary.images:
+        if image.kind == "amdgcn" and ":xnack+" not in image.processor:
+            message = f"unified shared memory is required, but image {image.index} "
+            message += f"({image.target}) is not for xnack+"
+            hint = "compile for the target id with :xnack+"
+            yield Finding("OMP125", "warning", message, hint, None, image.index)

@@ -1,0 +1,256 @@
+"""What the file as a whole is made of: libraries, generations, copies, leftovers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from packager.checks.registration import CLANG
+from packager.model import DeviceImage, EntryTable, FatBinary, Finding
+from packager.pairing import needs_device
+
+LLVM = ("llvm-14", "llvm-16", "llvm-19", "llvm-22")
+RUNTIMES = ("libomptarget.so", "libtarget.so")
+# Code that reaches further than this from its data does not link in the small code model.
+REACH = 3 << 29
+_HASHED = re.compile(r".*entries_[0-9a-f]{8,}")
+_CLANG_NAME = re.compile(r"__omp_offloading_([0-9a-f]+_[0-9a-f]+)_(.+_l\d+(?:_\d+)?)")
+
+
+def without_runtime(binary: FatBinary) -> Iterator[Finding]:
+    """Calls of the offload runtime, and no library that has them.
+
+    A linked file calls __tgt_ functions but names no libomptarget among the libraries it needs. It
+    loads only into a program that has brought one already; otherwise the loader ends the program
+    with "undefined symbol". It happens when -fopenmp-targets= is given to the compiler alone.
+
+    Cure: give the offload flags to the link too, or link with -lomptarget.
+    """
+    if binary.type not in ("executable", "shared") or not binary.imports:
+        return
+    if any(name.startswith(RUNTIMES) for name in binary.needed):
+        return
+    some = ", ".join(name.split("@")[0] for name in binary.imports[:3])
+    message = f"{some}{', …' if len(binary.imports) > 3 else ''} are called, but no libomptarget"
+    yield Finding("OMP102", "error", f"{message} is among the libraries that it needs", CLANG)
+
+
+def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
+    """Entries of two generations of one ABI in one program.
+
+    The table of entries is one array for the runtime: LLVM 20 made its records longer and LLVM 21
+    gave their section another name. A program linked from objects of both registers one of the two
+    tables, and reads a section that holds both kinds as one of them. The other's regions run on the
+    host, or the program crashes.
+
+    Cure: compile all objects, libraries too, with one release of the compiler.
+    """
+    mine = [t for t in binary.tables if t.abi in LLVM and t.entries]
+    sizes = sorted({table.record_size for table in mine})
+    if len(sizes) > 1 and binary.type != "object":
+        what = " and ".join(f"{size}-byte" for size in sizes)
+        message = f"there are entries in {what} records, of different generations of clang"
+        yield Finding("OMP104", "error", message, "compile all with one release of clang")
+    for table in mine:
+        if table.size % table.record_size == 0 and _is_garbled(table):
+            message = f"{table.name} holds records of different sizes: some names are not names"
+            yield Finding("OMP104", "error", message, "compile all with one release of clang")
+
+
+def _is_garbled(table: EntryTable) -> bool:
+    return any(not entry.name and entry.kind != "requires" for entry in table.entries)
+
+
+def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
+    """Two images for one triple and arch.
+
+    Since LLVM 21 a runtime takes the first image that fits a device, older ones load all that fit.
+    With two for one target, which of them runs depends on the runtime, and kernels that only the
+    second has may never be found.
+
+    Cure: link the device code of one target into one image; take the copy that is not meant out.
+    """
+    if binary.type == "object":
+        return  # each source file has its own, and the linker wrapper links them
+    for descriptor in binary.descriptors:
+        images = [binary.images[index] for index in descriptor.images]
+        named = Counter((image.triple, image.arch) for image in images if image.triple)
+        for (triple, arch), count in named.items():
+            if count > 1:
+                numbers = [i.index for i in images if (i.triple, i.arch) == (triple, arch)]
+                where = " and ".join(map(str, numbers))
+                target = f"{triple}{' ' + arch if arch else ''}"
+                message = f"images {where} are both for {target}: a runtime may take only the first"
+                hint = "link the device code of a target into one image"
+                yield Finding("OMP112", "warning", message, hint, None, numbers[-1])
+
+
+def several_registrations(binary: FatBinary) -> Iterator[Finding]:
+    """More than one descriptor of one ABI, or one that is empty.
+
+    Each descriptor is a library of its own to the runtime: it gets device numbers, images and a
+    table. Objects bundled by omptool have one each and share the table. LLVM's linker wrapper makes
+    one for a file; two of its kind come of relocatable links by the compiler's driver and of other
+    languages' wrappers. They are sound if each spans entries of its own, not if both span the same.
+
+    Cure: if that is not wanted, link all objects in one step.
+    """
+    tables = {(table.abi, table.address) for table in binary.tables if table.abi in LLVM}
+    starts = {address for _, address in tables}
+    spans = Counter(
+        (d.entries_begin, d.entries_end) for d in binary.descriptors if d.entries_begin in starts
+    )
+    for (begin, end), count in spans.items():
+        if count > 1 and begin is not None and begin != end:
+            message = f"{count} descriptors register the same entries at {begin:#x}..{end:#x}"
+            hint = "each counts as a library of its own: wrap the images once"
+            yield Finding("OMP118", "warning", message, hint)
+    per_abi = Counter(abi for abi, _ in tables)
+    for abi, count in per_abi.items():
+        if count > 1 and len(binary.descriptors) > 1:
+            message = f"{count} tables of ABI {abi} are registered apart"
+            yield Finding("OMP118", "warning", message, "link all objects in one step if you can")
+
+
+def nothing_to_offload(binary: FatBinary) -> Iterator[Finding]:
+    """Offloading was asked for, and there is nothing to offload.
+
+    The file has device images and registers them, but no entry: none of its sources has a target
+    region or a variable of the device. OMP_TARGET_OFFLOAD=MANDATORY does not notice either.
+
+    Cure: none is needed; if regions were expected, check that the offload flags were given when
+    their sources were compiled.
+    """
+    spans = any(d.entries_begin != d.entries_end for d in binary.descriptors)
+    if binary.descriptors and not spans and not any(map(needs_device, binary.entries)):
+        message = "there are device images but no target region and no variable of the device"
+        yield Finding("OMP120", "info", message, "were the sources compiled with offload flags?")
+
+
+def out_of_reach(binary: FatBinary) -> Iterator[Finding]:
+    """Images so large that code no longer reaches its data.
+
+    In the small code model instructions reach 2 GiB. Images between code and data push the two
+    apart; near that size the link fails with "relocation truncated to fit", or the next larger
+    image will make it fail.
+
+    Cure: put the images last (`omptool bundle` does), compress them, or use -mcmodel=medium.
+    """
+    if binary.data_address is None or binary.type == "object":
+        return
+    ends = [i.address + i.size for i in binary.images if i.address is not None]
+    before = [end for end in ends if end <= binary.data_address]
+    if before and max(before) > REACH:
+        message = f"images reach to {max(before):#x}, in front of the data: code may not reach it"
+        yield Finding("OMP121", "warning", message, "put the images last, or compress them")
+
+
+def without_headers(binary: FatBinary) -> Iterator[Finding]:
+    """The file has no section headers.
+
+    What is said of it was found through its program headers and relocations. Other tools list
+    nothing; the program runs as before.
+
+    Cure: none is needed.
+    """
+    if not binary.has_headers and not binary.is_empty:
+        message = "there are no section headers: program headers and relocations were used"
+        yield Finding("OMP122", "info", message, "nothing is wrong with that")
+
+
+def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
+    """Tables with a hash in their name, in an object.
+
+    A relocatable link (-r) by clang's driver closes the entries of its objects into a table of
+    their own, with a descriptor. Objects linked to it later have another table. Clang 16 leaves
+    strong __dummy symbols behind, so that two such objects do not link together.
+
+    Cure: link all objects in one step, or all relocatable ones with one release of clang.
+    """
+    hashed = [t.section for t in binary.tables if t.section and _HASHED.fullmatch(t.section)]
+    if hashed and binary.type == "object":
+        message = f"{', '.join(hashed)} was closed by a relocatable link"
+        yield Finding("OMP123", "warning", message, "link all objects in one step if you can")
+
+
+def member_without_device_code(binary: FatBinary) -> Iterator[Finding]:
+    """A member of an archive has entries, but no device code.
+
+    The host part of a static library's object has target regions while the device part is absent:
+    it was compiled without the offload target, stripped, or its device part was taken out. The
+    regions link, and run on the host.
+
+    Cure: build the member with the same offload flags as the rest.
+    """
+    if not binary.path.endswith(")") or binary.images:
+        return
+    count = sum(needs_device(entry) for entry in binary.entries)
+    if count and any(table.abi in LLVM for table in binary.tables):
+        message = f"{count} {'entry' if count == 1 else 'entries'}, but no device code"
+        yield Finding("OMP124", "error", message, "build it with the offload flags of the rest")
+
+
+def rebuilt_apart(binary: FatBinary) -> Iterator[Finding]:
+    """Kernels of the same functions and lines, under names of another build.
+
+    Clang's names hold the device and inode numbers of the source file: a copy of it, or a checkout
+    on another file system, gives the same kernel another name. Host and image were built from two
+    copies.
+
+    Cure: compile host and device in one step, or both from the same files.
+    """
+    entries = {entry.name: _decoded(entry.name) for entry in binary.entries}
+    for image in binary.images:
+        names = {symbol.name for symbol in image.symbols}
+        others = {_decoded(name): name for name in names - set(entries)}
+        for name, decoded in entries.items():
+            if decoded and name not in names and decoded in others:
+                message = f"{name} is {others[decoded]} in image {image.index}: the source is one, "
+                message += "its copies are two"
+                yield Finding("OMP126", "info", message, "build both from the same files")
+
+
+def _decoded(name: str) -> str | None:
+    """Function and line of a kernel of clang's."""
+    found = _CLANG_NAME.fullmatch(name)
+    return found[2] if found else None
+
+
+def other_device_numbers(binary: FatBinary) -> Iterator[Finding]:
+    """Two descriptors list their triples in different orders.
+
+    Device numbers are given in the order in which libraries register and descriptors list their
+    images. When two parts of a program list the same triples in different orders, a number means
+    one device to the one and another to the other.
+
+    Cure: give --image (or -fopenmp-targets=) in one order everywhere.
+    """
+    orders = [_triples(binary, d.images) for d in binary.descriptors]
+    yield from _clashes([(f"descriptor {n}", order) for n, order in enumerate(orders)])
+
+
+def against(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Finding]:
+    """The same between the files of one program: how `binary` differs from those before it."""
+    for other in earlier:
+        first = [_triples(other, d.images) for d in other.descriptors[:1]]
+        second = [_triples(binary, d.images) for d in binary.descriptors[:1]]
+        names = (other.path, "this file")
+        yield from _clashes(list(zip(names, (*first, *second), strict=False)))
+
+
+def _triples(binary: FatBinary, images: tuple[int, ...]) -> list[str]:
+    named: list[DeviceImage] = [binary.images[index] for index in images]
+    return list(dict.fromkeys(image.triple for image in named if image.triple))
+
+
+def _clashes(orders: list[tuple[str, list[str]]]) -> Iterator[Finding]:
+    for number, (one, first) in enumerate(orders):
+        for other, second in orders[number + 1 :]:
+            common = set(first) & set(second)
+            a, b = ([t for t in order if t in common] for order in (first, second))
+            if a != b:
+                message = f"{one} lists {', '.join(a)}, {other} {', '.join(b)}: "
+                message += "device numbers mean different devices"
+                hint = "name the targets in one order everywhere"
+                yield Finding("OMP127", "error", message, hint)

@@ -1,0 +1,310 @@
+"""`omptool verify`, OMP102 to OMP127: libraries, generations, leftovers, what a runtime refuses.
+
+Faults are made by the compilers and linkers that make them for users; only what they cannot make
+here (a descriptor of 2 GiB, a GPU's image in an old program) is a sound program's model changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from clangs import compiled_by, unpacked
+from toolchain import (
+    HOST,
+    MAIN,
+    NVPTX,
+    OPENMP,
+    PTX,
+    X86_64,
+    bundled,
+    clang_offload,
+    compile_c,
+    device_image,
+    fake_runtime,
+    linked,
+    omptool,
+    run,
+)
+from verifying import findings
+
+from packager.checks import CHECKS
+from packager.load import load
+from packager.model import DeviceImage, FatBinary, Links
+
+REGION = "int f(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx = 1; return x; }\n"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("structure")
+
+
+@pytest.fixture(scope="module")
+def clang_program(work: Path) -> Path:
+    return clang_offload(OPENMP, work / "program")
+
+
+def codes(path: Path, *options: str) -> list[tuple[str, str]]:
+    """The codes that are found and say something else than that the program is of some kind."""
+    return [
+        (str(f["code"]), str(f["severity"])) for f in findings(path, *options)
+    ]  # fmt: skip
+
+
+def check(code: str, binary: FatBinary) -> list[str]:
+    return [finding.severity for finding in CHECKS[code](binary)]
+
+
+# ---- OMP102 ----
+
+
+def test_a_library_that_was_linked_without_a_runtime(work: Path) -> None:
+    part = clang_offload(OPENMP.replace("main", "part"), work / "lib.o", "-c", "-fPIC")
+    run("gcc", "-shared", part, "-o", work / "alone.so")
+    assert ("OMP102", "error") in codes(work / "alone.so")
+    run("gcc", "-shared", part, "/usr/lib/llvm-19/lib/libomptarget.so", "-o", work / "with.so")
+    assert "OMP102" not in dict(codes(work / "with.so"))
+
+
+# ---- OMP104 ----
+
+
+def test_objects_of_two_generations(work: Path) -> None:
+    """Clang 19's records and clang 22's in one program: each linker takes its own alone."""
+    source = work / "new.c"
+    source.write_text(REGION)
+    usr = unpacked("22")
+    folders = f"{usr / 'lib/x86_64-linux-gnu'}:{usr / 'lib/llvm-22/lib'}"
+    clang = ("env", f"LD_LIBRARY_PATH={folders}", usr / "lib/llvm-22/bin/clang")
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
+    run(*clang, *flags, "-c", source, "-o", work / "new.o")
+    old = clang_offload(OPENMP, work / "old.o", "-c")
+    run("clang-19", *flags, old, work / "new.o", "-o", work / "mixed")
+    assert ("OMP104", "error") in codes(work / "mixed")
+    assert "32-byte and 56-byte" in omptool("verify", work / "mixed").stdout
+
+
+# ---- OMP112, 113, 115 ----
+
+
+def test_two_images_for_one_target(clang_program: Path) -> None:
+    sound = load(clang_program)
+    (image,) = sound.images
+    (descriptor,) = sound.descriptors
+    twice = replace(
+        sound,
+        images=(image, replace(image, index=1)),
+        descriptors=(replace(descriptor, images=(0, 1)),),
+    )
+    assert check("OMP112", twice) == ["warning"]
+    other = replace(twice, images=(image, replace(image, index=1, arch="other")))
+    assert check("OMP112", other) == check("OMP112", sound) == []
+
+
+def test_clang_16_registers_containers(work: Path, clang_program: Path) -> None:
+    source = work / "sixteen.c"
+    source.write_text(OPENMP)
+    assert ("OMP113", "warning") in codes(compiled_by("16", source, work))
+    assert "OMP113" not in dict(codes(clang_program))
+
+
+def test_an_image_that_brings_another_runtime(work: Path, clang_program: Path) -> None:
+    sound = load(clang_program)
+    assert check("OMP115", sound) == []
+    assert check("OMP115", replace(sound, needed=("libomptarget.so.22.1",))) == ["warning"]
+    (image,) = sound.images
+    fixed = replace(image.contents, links=Links(search=("/opt/lib", "$ORIGIN")))
+    assert check("OMP115", replace(sound, images=(replace(image, contents=fixed),))) == ["warning"]
+
+
+# ---- OMP114 ----
+
+
+@pytest.mark.parametrize(
+    ("name", "libraries", "expected"),
+    [
+        ("__kmpc_barrier", [], [("OMP114", "error")]),
+        ("omp_get_team_num", [], [("OMP114", "error")]),
+        ("printf", [], []),
+        ("__kmpc_barrier", ["/usr/lib/llvm-19/lib/libomp.so"], []),
+    ],
+)
+def test_an_image_without_its_device_library(
+    work: Path, tmp_path: Path, name: str, libraries: list[str], expected: list[tuple[str, str]]
+) -> None:
+    device = HOST.replace(
+        "void first(void *p) {", f"int {name}(); void first(void *p) {{ {name}();"
+    )
+    image = tmp_path / "image.so"
+    compile_c(device, tmp_path / "image.o", "-c", "-fPIC", "-fno-builtin", "-w")
+    run("gcc", "-shared", tmp_path / "image.o", *libraries, "-o", image)
+    host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
+    out = bundled(host, tmp_path / "bundled.o", {X86_64: image})
+    assert codes(linked([out], tmp_path / "program", runtime=fake_runtime(tmp_path))) == expected
+
+
+# ---- OMP116 to 119 ----
+
+
+def ptx_program(work: Path) -> Path:
+    host = compile_c(HOST + MAIN, work / "ptx.o", "-c", "-fPIC")
+    (work / "image.ptx").write_text(PTX)
+    out = bundled(host, work / "ptx-bundled.o", {f"{NVPTX}:sm_70": work / "image.ptx"})
+    return linked([out], work / "ptx", runtime=fake_runtime(work))
+
+
+def test_ptx_is_compiled_when_it_is_loaded(work: Path) -> None:
+    program = load(ptx_program(work))
+    assert check("OMP116", program) == ["info"]
+    (image,) = program.images
+    cubin = replace(image, index=1, contents=replace(image.contents, kind="cubin"))
+    assert check("OMP116", replace(program, images=(image, cubin))) == []  # the cubin is ready
+
+
+def as_cubin(image: DeviceImage, abi_version: int) -> DeviceImage:
+    contents = replace(image.contents, kind="cubin", abi_version=abi_version)
+    return replace(image, triple=NVPTX, contents=contents)
+
+
+@pytest.mark.parametrize(
+    ("library", "abi_version", "expected"),
+    [
+        ("libomptarget.so.19.1", 8, ["warning"]),
+        ("libomptarget.so.19.1", 7, []),
+        ("libomptarget.so.22.1", 8, []),
+        ("libomptarget.so", 8, []),
+    ],
+)
+def test_cubins_of_cuda_13(
+    clang_program: Path, library: str, abi_version: int, expected: list[str]
+) -> None:
+    sound = load(clang_program)
+    images = (as_cubin(sound.images[0], abi_version),)
+    assert check("OMP117", replace(sound, needed=(library,), images=images)) == expected
+
+
+def test_destructors_and_cuda(clang_program: Path) -> None:
+    sound = load(clang_program)
+    images = (as_cubin(sound.images[0], 7),)
+    assert check("OMP119", replace(sound, abi="llvm-14", images=images)) == ["warning"]
+    assert check("OMP119", replace(sound, abi="llvm-19", images=images)) == []
+    assert check("OMP119", replace(sound, abi="llvm-14")) == []
+
+
+def test_two_tables_that_are_registered_apart(work: Path, clang_program: Path) -> None:
+    part = work / "part.c"
+    part.write_text(REGION.replace("f(", "part("))
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
+    run("clang-19", *flags, "-c", part, "-o", work / "part.o")
+    run("clang-19", *flags, "-r", work / "part.o", "-o", work / "closed.o")
+    assert ("OMP123", "warning") in codes(work / "closed.o")
+    assert "OMP123" not in dict(codes(work / "part.o"))
+    (work / "main.c").write_text(OPENMP)
+    run("clang-19", *flags, work / "main.c", work / "closed.o", "-o", work / "two")
+    assert codes(work / "two") == [("OMP118", "warning")]
+    assert check("OMP118", load(clang_program)) == []
+    sound = load(clang_program)
+    assert check("OMP118", replace(sound, descriptors=sound.descriptors * 2)) == ["warning"]
+
+
+# ---- OMP120 to 122 ----
+
+
+def test_offload_flags_and_no_region(work: Path) -> None:
+    path = clang_offload("int main(void) { return 0; }", work / "empty")
+    assert codes(path) == [("OMP120", "info")]
+
+
+def test_images_in_front_of_the_data(clang_program: Path) -> None:
+    sound = load(clang_program)
+    (image,) = sound.images
+    far = replace(sound, images=(replace(image, size=3 << 30),), data_address=4 << 30)
+    assert check("OMP121", far) == ["warning"]
+    assert check("OMP121", replace(far, data_address=1)) == []  # they come last
+    assert check("OMP121", sound) == []
+
+
+def test_without_section_headers(work: Path, clang_program: Path) -> None:
+    out = work / "headerless"
+    run("llvm-strip-19", "--strip-sections", clang_program, "-o", out)
+    assert codes(out) == [("OMP122", "info")]
+
+
+# ---- OMP124 to 127 ----
+
+
+def test_a_member_that_lost_its_device_code(work: Path) -> None:
+    whole = clang_offload(OPENMP.replace("main", "part"), work / "whole.o", "-c")
+    cut = work / "cut.o"
+    run("objcopy", "-R", ".llvm.offloading", whole, cut)
+    run("ar", "rcs", work / "whole.a", whole)
+    run("ar", "rcs", work / "cut.a", cut)
+    assert ("OMP124", "error") in codes(work / "cut.a")
+    assert "OMP124" not in dict(codes(work / "whole.a"))
+    assert "OMP124" not in dict(codes(cut))  # an object may be bundled yet
+
+
+def test_shared_memory_without_xnack(work: Path) -> None:
+    source = "#pragma omp requires unified_shared_memory\n" + OPENMP
+    program = load(clang_offload(source, work / "usm"))
+    assert check("OMP125", program) == []  # a CPU needs no XNACK
+    (image,) = program.images
+    for arch, expected in (("gfx90a", ["warning"]), ("gfx90a:xnack+", [])):
+        contents = replace(image.contents, kind="amdgcn", arch=arch)
+        images = (replace(image, contents=contents, arch=arch),)
+        assert check("OMP125", replace(program, images=images)) == expected
+
+
+def test_host_and_image_of_two_copies_of_a_source(work: Path, clang_program: Path) -> None:
+    sound = load(clang_program)
+    (table,) = sound.tables
+    moved = [
+        replace(e, name=e.name.replace("__omp_offloading_", "__omp_offloading_1"))
+        for e in table.entries
+    ]
+    other = replace(sound, tables=(replace(table, entries=tuple(moved)),))
+    assert check("OMP126", other) == ["info", "info"]
+    assert check("OMP126", sound) == []
+
+
+def two_orders(work: Path) -> list[Path]:
+    """Two bundled objects whose images are in different orders."""
+    image = device_image(HOST.replace("table", "t2"), work / "o.so")
+    (work / "o.ptx").write_text(PTX.replace("table", "t2"))
+    images = {X86_64: image, f"{NVPTX}:sm_70": work / "o.ptx"}
+    source = HOST.replace("table", "t2")
+    host = compile_c(source, work / "order.o", "-c", "-fPIC")
+    turned = dict(reversed(images.items()))
+    return [
+        bundled(host, work / "order1.o", images),
+        bundled(host, work / "order2.o", turned),
+    ]
+
+
+def test_triples_in_two_orders(work: Path) -> None:
+    one, two = two_orders(work)
+    for path in (one, two):
+        assert "OMP127" not in dict(codes(path))
+    result = omptool("verify", "--select", "OMP127", one, two)
+    assert result.exit_code == 1
+    assert f"{one} lists {X86_64}, {NVPTX}, this file {NVPTX}, {X86_64}" in result.stdout
+    assert omptool("verify", "--select", "OMP127", one, one).exit_code == 0
+    run("ar", "rcs", work / "orders.a", one, two)
+    assert omptool("verify", "--select", "OMP127", work / "orders.a").exit_code == 1
+
+
+ABSENT: dict[str, Callable[[FatBinary], FatBinary]] = {
+    "no descriptors": lambda b: replace(b, descriptors=()),
+    "no images": lambda b: replace(b, images=(), tables=(), descriptors=()),
+}
+
+
+@pytest.mark.parametrize("code", [c for c in CHECKS if c not in ("OMP101", "OMP103")])
+@pytest.mark.parametrize("less", ABSENT.values(), ids=ABSENT)
+def test_checks_do_not_stumble_over_what_is_not_there(
+    clang_program: Path, code: str, less: Callable[[FatBinary], FatBinary]
+) -> None:
+    assert check(code, less(load(clang_program))) == []
