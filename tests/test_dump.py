@@ -388,7 +388,7 @@ def test_kinds_of_entries(tmp_path: Path, shared_memory: bool) -> None:
             ("kernel", 0, ["present"]),
         ]
         assert kinds[4:] == ([("requires", 0, ["unrelated"])] if shared_memory else [])
-        assert omptool("verify", path).stdout.count("no findings") == 1
+        assert omptool("verify", "--ignore", "OMP116", path).stdout.count("no findings") == 1
 
 
 def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_images_are_numbered_as_devices_are(
         shown = [(image["index"], image["triple"]) for image in file["images"]]
         assert shown == [(index, target.split(":")[0]) for index, target in enumerate(targets)]
         assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0, 1]]
-        assert omptool("verify", path).stdout.count("no findings") == 1
+        assert omptool("verify", "--ignore", "OMP116", path).stdout.count("no findings") == 1
 
 
 def test_a_device_image_of_clang_on_its_own(tmp_path: Path) -> None:
