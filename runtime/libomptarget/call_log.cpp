@@ -59,12 +59,14 @@ std::string CallLog::name(std::size_t row) const {
 }
 
 void CallLog::note(std::uint32_t bit, std::int64_t order, std::string text) {
-  if (informs(bit))
-    events_.push_back({order, std::move(text)});
+  if (!informs(bit))
+    return;
+  const auto after = std::upper_bound(events_.begin(), events_.end(), order,
+                                      [](std::int64_t sought, const Event& event) { return sought < event.order; });
+  events_.insert(after, {order, std::move(text)});
 }
 
 void CallLog::flush() {
-  std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.order < b.order; });
   for (const Event& event : events_)
     inform(device_, "%s", event.text.c_str());
   events_.clear();
