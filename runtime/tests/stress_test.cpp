@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every call of both ABIs from many threads at once, on objects of their own and on shared ones, while
-// libraries come and go and the process forks. ThreadSanitizer watches the runtime; the sums and counts
-// at the end say whether a call was lost or done twice.
+// libraries come and go, the process forks, or it exits. ThreadSanitizer watches the runtime; the sums
+// and counts at the end say whether a call was lost or done twice.
 #include "llvm_calls.h"
 
 #include <atomic>
@@ -82,16 +82,12 @@ class Worker {
 public:
   explicit Worker(unsigned seed) : random_(seed) {}
 
-  void step() {
-    static constexpr void (Worker::* kSteps[])() = {
-        &Worker::own_region, &Worker::own_data,   &Worker::shared_table, &Worker::shared_sum,
-        &Worker::global,     &Worker::mapper,     &Worker::held,         &Worker::document,
-        &Worker::routines,   &Worker::falls_back, &Worker::attached,     &Worker::associated,
-    };
-    (this->*kSteps[random_() % std::size(kSteps)])();
-  }
+  void step() { step(std::size(kSteps)); }
+  // On objects of its own: regions that run on the host because the program ends are still on their own.
+  void own_step() { step(kOwn); }
 
 private:
+  void step(std::size_t kinds) { (this->*kSteps[random_() % kinds])(); }
   std::size_t any() { return random_() % kShared; }
 
   void own_region() {
@@ -231,6 +227,12 @@ private:
     return {element(own, kTofrom | kParameter), element(table, kTo | kParameter), literal(kItems)};
   }
 
+  static constexpr void (Worker::* kSteps[])() = {
+      &Worker::own_region,   &Worker::own_data,   &Worker::mapper,   &Worker::document,
+      &Worker::routines,     &Worker::falls_back, &Worker::attached, &Worker::associated,
+      &Worker::shared_table, &Worker::shared_sum, &Worker::global,   &Worker::held,
+  };
+  static constexpr std::size_t kOwn = 8; // of them
   std::minstd_rand random_;
 };
 
@@ -370,4 +372,26 @@ SCENARIO_OF(stress_fork) {
 
 TEST_CASE("a process forks while its threads make every call") {
   check("stress_fork");
+}
+
+SCENARIO_OF(stress_exit) {
+  static auto* library = new Library<Record32>(image_file("stress"), stress_entries());
+  std::atexit([] { delete library; });
+  std::atomic<int> running{0};
+  for (unsigned i = 0; i < kThreads; ++i)
+    std::thread([i, &running] {
+      Worker worker(i + 1);
+      for (;;) {
+        worker.own_step(); // what it expects does not hold while the program ends
+        ++running;
+      }
+    }).detach();
+  while (running < 100)
+    ::usleep(1000);
+  ::exit(0); // the counter stays: main() does not return
+}
+
+TEST_CASE("a program exits while its threads make every call") {
+  for (int round = 0; round < 5; ++round)
+    check("stress_exit");
 }
