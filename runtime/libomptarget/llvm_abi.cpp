@@ -68,6 +68,8 @@ void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
 // `rows` holds what precedes the arguments that the arrays describe.
 std::int32_t on_region(const Call& call, const void* region, std::uint32_t extra, RowList& rows) {
   check_device(call.device);
+  if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
+    region = registry->meant_by(region, call.caller);
   if (const std::string fault = add_rows(call.arrays, Construct::kRegion, extra, rows); !fault.empty())
     return refuse_region(call.device, region, rows, (std::string(call.name) + ": " + fault).c_str());
   return run_region(call.device, region, rows, {});
@@ -98,9 +100,10 @@ Arrays arrays_of(const KernelArguments& all) {
 }
 
 std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, const void* region,
-                       const KernelArguments* arguments) {
+                       const KernelArguments* arguments, const void* caller) {
   const Call call{
-      name, Construct::kRegion, Waiting::kWaits, where, device, is_known(arguments) ? arrays_of(*arguments) : Arrays{}};
+      name,  Construct::kRegion, Waiting::kWaits, where, device, is_known(arguments) ? arrays_of(*arguments) : Arrays{},
+      caller};
   return translated(call, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");
@@ -158,12 +161,12 @@ OMPTOOL_EXPORT void __tgt_init_all_rtls() {}
 
 OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(const Location* where, std::int64_t device, std::int32_t, std::int32_t,
                                                 void* region, const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, where, device, region, arguments);
+  return omptool::llvm::on_kernel(__func__, where, device, region, arguments, __builtin_return_address(0));
 }
 OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, std::int64_t device, std::int32_t,
                                                        std::int32_t, void* region,
                                                        const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, where, device, region, arguments);
+  return omptool::llvm::on_kernel(__func__, where, device, region, arguments, __builtin_return_address(0));
 }
 
 #define OMPTOOL_LLVM_REGION(function)                                                                                  \
@@ -175,7 +178,8 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
                                          Waiting::kWaits,                                                              \
                                          where,                                                                        \
                                          device,                                                                       \
-                                         {count, base, begin, size, type, names, mappers}},                            \
+                                         {count, base, begin, size, type, names, mappers},                             \
+                                         __builtin_return_address(0)},                                                 \
                                         region);                                                                       \
   }
 OMPTOOL_LLVM_REGION(__tgt_target_mapper)
@@ -193,7 +197,8 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
                                          Waiting::kWaits,                                                              \
                                          nullptr,                                                                      \
                                          device,                                                                       \
-                                         {count, base, begin, size, type, nullptr, nullptr}},                          \
+                                         {count, base, begin, size, type, nullptr, nullptr},                           \
+                                         __builtin_return_address(0)},                                                 \
                                         region);                                                                       \
   }
 OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target")

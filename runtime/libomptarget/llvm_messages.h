@@ -24,6 +24,7 @@ struct Call {
   const Location* where; // may be null
   std::int64_t device;   // -1: the default device
   Arrays arrays;
+  const void* caller = nullptr; // of a region: who calls
 };
 
 // Tells what LIBOMPTARGET_INFO asks for while a call lasts.

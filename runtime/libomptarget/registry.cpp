@@ -120,7 +120,16 @@ std::string Kernel::ambiguity() const {
     if (const std::string first = entry_name(owners.front()), other = entry_name(owner); first != other)
       return "its host address stands for two kernels, " + first + " and " + other +
              " (identical functions folded by the linker)";
+  if (in_several_objects())
+    return "several libraries have a kernel of this name at one address, and its caller is in none of them";
   return {};
+}
+
+// The linker gives one address to what has one name, and kernels of one file that was compiled twice have.
+bool Kernel::in_several_objects() const {
+  return std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) {
+    return owner.library->object.begin != owners.front().library->object.begin;
+  });
 }
 
 Registry* Registry::current() noexcept {
@@ -159,7 +168,9 @@ LoadedImage::~LoadedImage() {
 }
 
 std::string LoadedImage::run_all(EntryKind kind) const {
-  for (std::size_t i = 0; i < entries->entries.size(); ++i) {
+  const std::size_t count = entries->entries.size();
+  for (std::size_t done = 0; done < count; ++done) {
+    const std::size_t i = kind == EntryKind::kDestructor ? count - 1 - done : done; // as C++ destroys
     if (entries->entries[i].kind != kind)
       continue;
     void* const function = table->EntriesBegin[i].addr;
@@ -232,6 +243,7 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   for (const HostRange& global : gone->globals)
     forget_deferred_within(global);
   for (const HostEntry& entry : gone->entries->entries) {
+    kernels_.erase(&entry);
     const auto known = kernels_.find(entry.address);
     if (known == kernels_.end())
       continue;
@@ -448,9 +460,36 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
     kernel->name = name_of(entry);
     kernel->owners.push_back({library, i});
     kernels_[entry.address] = kernel;
+    if (kernel->in_several_objects())
+      list_apart(*kernel);
   }
   publish_kernels();
   generation_.fetch_add(1, std::memory_order_release);
+}
+
+// Each library's kernel also gets an address of its own, that of the entry. Caller holds the lock.
+void Registry::list_apart(const Kernel& kernel) {
+  for (const Kernel::Owner& owner : kernel.owners) {
+    std::shared_ptr<Kernel>& own = kernels_[&owner.library->entries->entries[owner.index]];
+    if (own)
+      continue;
+    own = std::make_shared<Kernel>();
+    own->name = kernel.name;
+    own->owners = {owner};
+  }
+  any_apart_.store(true, std::memory_order_release);
+}
+
+const void* Registry::meant_by(const void* host_address, const void* caller) {
+  const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(caller);
+  const std::shared_lock lock(mutex_);
+  const auto known = kernels_.find(host_address);
+  if (known == kernels_.end() || !known->second->in_several_objects())
+    return host_address;
+  for (const Kernel::Owner& owner : known->second->owners)
+    if (owner.library->object.begin <= from && from < owner.library->object.end)
+      return &owner.library->entries->entries[owner.index];
+  return host_address;
 }
 
 // ---- devices ----

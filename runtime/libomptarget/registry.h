@@ -64,8 +64,8 @@ struct LoadedImage {
   LoadedImage(const LoadedImage&) = delete;
   LoadedImage& operator=(const LoadedImage&) = delete;
 
-  // Runs the functions of that kind, which take no arguments, in table order. The name of the first
-  // that could not run, or "".
+  // Runs the functions of that kind, which take no arguments, in table order, destructors backwards. The name of the
+  // first that could not run, or "".
   std::string run_all(EntryKind kind) const;
 
   Device& device;
@@ -131,6 +131,7 @@ struct Kernel {
   std::vector<HostRange> globals() const;
   // Why the address does not say which kernel is meant, or "".
   std::string ambiguity() const;
+  bool in_several_objects() const;
 };
 
 // A kernel on a device, or why it is not there. Valid as long as the KernelUse that it comes from.
@@ -177,6 +178,10 @@ public:
   std::string reason_for_none();
 
   Resolved resolve(const Kernel* kernel, Device& device);
+  // An address that stands for the kernel of the caller's own executable or library, where several have a
+  // kernel of one name; to be asked for if there is any such kernel.
+  const void* meant_by(const void* host_address, const void* caller);
+  bool any_apart() const { return any_apart_.load(std::memory_order_acquire); }
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
   // The devices that the owners of the address have used; all that anybody used for null.
@@ -224,6 +229,7 @@ private:
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
   Resolved find_on(const Kernel& kernel, Device& device);
   void publish_kernels();
+  void list_apart(const Kernel& kernel);
 
   Registry* parents_ = nullptr; // of the process that forked this one; never looked into
   // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
@@ -246,6 +252,7 @@ private:
   Kernels kernels_;
   std::vector<Deferred> deferred_;
   std::atomic<bool> any_pending_{false};
+  std::atomic<bool> any_apart_{false};
   std::atomic<std::uint64_t> generation_{1};
 
   std::shared_ptr<const KernelIndex> published_;   // under the lock: what index_ points to

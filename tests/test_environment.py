@@ -1,0 +1,65 @@
+"""OMP_TARGET_OFFLOAD and OMP_DEFAULT_DEVICE, read as libomp reads them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import INSTALLED, OTHERS, compiler
+from fixture_programs import OMPTOOL, call
+
+
+@pytest.fixture(scope="module", params=sorted((*OTHERS, INSTALLED)))
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tells the number of devices, the default device, and where a region ran."""
+    source = tmp_path_factory.mktemp("environment") / "main.c"
+    source.write_text(
+        "#include <omp.h>\n#include <stdio.h>\nint main(void) { int x = 0, *here = &x;\n"
+        "#pragma omp target map(always, tofrom : x) map(to : here)\nx = here == &x;\n"
+        'printf("%d %d %s\\n", omp_get_num_devices(), omp_get_default_device(),\n'
+        'x ? "host" : "device"); return 0; }\n'
+    )
+    call(*compiler(request.param, source), source, "-o", source.with_suffix(""))
+    return source.with_suffix("")
+
+
+def said(program: Path, **environment: str) -> tuple[str, str]:
+    done = subprocess.run(
+        [OMPTOOL, "run", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0
+    return done.stdout.strip(), done.stderr
+
+
+@pytest.mark.parametrize("word", ["MANDATORY", "mandatory", "Mandatory", "default", "DEFAULT"])
+def test_offloading_in_any_case(program: Path, word: str) -> None:
+    assert said(program, OMP_TARGET_OFFLOAD=word) == ("1 0 device", "")
+
+
+@pytest.mark.parametrize("word", ["DISABLED", "disabled", "Disabled"])
+def test_no_offloading_in_any_case(program: Path, word: str) -> None:
+    assert said(program, OMP_TARGET_OFFLOAD=word) == ("0 0 host", "")
+
+
+@pytest.mark.parametrize("word", ["M", "mandatoryx", "DISABLED,x"])
+def test_a_word_that_libomp_refuses_is_the_default(program: Path, word: str) -> None:
+    stdout, stderr = said(program, OMP_TARGET_OFFLOAD=word)
+    assert stdout == "1 0 device"
+    assert "OMP_TARGET_OFFLOAD" in stderr
+
+
+def test_the_default_device_may_be_the_host(program: Path) -> None:
+    assert said(program, OMP_DEFAULT_DEVICE=" 1 ") == ("1 1 host", "")
+
+
+def test_a_default_device_out_of_range_is_named(program: Path) -> None:
+    stdout, stderr = said(program, OMP_DEFAULT_DEVICE="7")
+    assert stdout == "1 7 host"
+    assert "device number 7 is out of range" in stderr
