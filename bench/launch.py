@@ -55,15 +55,15 @@ CLANG_22 = Compiler(
 
 @dataclass(frozen=True)
 class Program:
-    """bench/launch.c as one compiler makes it."""
+    """bench/launch.c, or another source, as one compiler makes it."""
 
     compiler: Compiler
     path: Path
 
     @classmethod
-    def compile(cls, compiler: Compiler, into: Path) -> Program:
-        path = into / f"launch-{compiler.version}"
-        command = [str(compiler.command), *FLAGS, str(HERE / "launch.c"), "-o", str(path)]
+    def compile(cls, compiler: Compiler, into: Path, source: Path = HERE / "launch.c") -> Program:
+        path = into / f"{source.stem}-{compiler.version}"
+        command = [str(compiler.command), *FLAGS, str(source), "-lm", "-o", str(path)]
         environment = os.environ | {"LD_LIBRARY_PATH": compiler.path()}
         subprocess.run(command, check=True, env=environment)
         return cls(compiler, path)

@@ -42,11 +42,17 @@ def compiler(version: str, source: Path) -> list[str]:
     flags = ["-O1", *FLAGS, "-fopenmp-version=51"]
     if version == INSTALLED:
         return [CLANG[source.suffix], *flags]
-    root = unpacked(version)
-    llvm = root / "lib" / f"llvm-{version}"
-    libraries = f"{root / 'lib' / 'x86_64-linux-gnu'}:{llvm / 'lib'}"
+    clang = unpacked(version) / "lib" / f"llvm-{version}" / "bin" / "clang"
     mode = ["--driver-mode=g++"] if source.suffix == ".cpp" else []
-    return ["env", f"LD_LIBRARY_PATH={libraries}", str(llvm / "bin" / "clang"), *mode, *flags]
+    return ["env", f"LD_LIBRARY_PATH={libraries(version)}", str(clang), *mode, *flags]
+
+
+def libraries(version: str) -> str:
+    """Where a clang has its libraries and LLVM's own runtime, as a search path."""
+    if version == INSTALLED:
+        return f"/usr/lib/llvm-{version}/lib"
+    root = unpacked(version)
+    return f"{root / 'lib' / 'x86_64-linux-gnu'}:{root / 'lib' / f'llvm-{version}' / 'lib'}"
 
 
 def unpacked(version: str) -> Path:
