@@ -11,6 +11,7 @@ from elftools.elf.constants import P_FLAGS, SH_FLAGS
 
 from packager.elf import (
     PT_LOAD,
+    RELA,
     SHT_DYNSYM,
     SHT_GNU_VERNEED,
     SHT_GNU_VERSYM,
@@ -27,6 +28,7 @@ from packager.elf import (
 from packager.errors import FormatError
 
 DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ = 4, 5, 6, 10
+DT_PLTRELSZ, DT_RELA, DT_RELASZ, DT_JMPREL = 2, 7, 8, 23
 DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_GNU_HASH = 25, 27, 0x6FFFFEF5
 DT_VERSYM, DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF
 HASH = Struct("<II")  # buckets, chains: one for each symbol
@@ -131,6 +133,17 @@ class _Finder:
             raise FormatError(f"hash table claims {count} dynamic symbols")
         return count
 
+    def _relocated_symbols(self) -> int:
+        """Of a file that defines none: as many as relocations refer to."""
+        highest = 0
+        for start, size in ((DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)):
+            if self._value(start):
+                at, what = self._at(self._value(start)), "dynamic relocations"
+                table = self._elf.data.slice(at, self._value(size), what)
+                rows = self._elf.rows(RELA, table, what)
+                highest = max(highest, max((row[1] >> 32 for row in rows), default=0))
+        return highest + 1
+
     def _gnu_symbols(self, at: int) -> int:
         """The last symbol of the fullest bucket is the last of all; its chain ends with a 1 bit."""
         data, what = self._elf.data, "GNU hash table"
@@ -139,7 +152,7 @@ class _Finder:
         table = data.bytes(at, buckets * CHAIN.size, what)
         last = max((value for (value,) in CHAIN.iter_unpack(table)), default=0)
         if last < first:
-            return int(first)
+            return max(int(first), self._relocated_symbols())
         at += len(table) - first * CHAIN.size
         while not data.unpack(CHAIN, at + last * CHAIN.size, what)[0] & 1:
             last += 1

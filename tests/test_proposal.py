@@ -296,6 +296,20 @@ def test_a_program_made_without_omptool_is_dumped(
     assert found(app) == set()
 
 
+@pytest.mark.parametrize("flags", [("-pie",), ("-no-pie",), ("-Wl,-z,pack-relative-relocs",)])
+def test_without_section_headers_the_same_is_found(
+    tmp_path: Path, image: Path, flags: tuple[str, ...]
+) -> None:
+    paths = (f"-L{libdir()}", "-ltarget")
+    app = link(tmp_path / "app", bundled(tmp_path, image), flags=(*flags, *paths))
+    bare = tmp_path / "bare"
+    run("llvm-strip-19", "--strip-sections", app, "-o", bare)
+    file = dumped(bare)
+    assert file["abi"] == "proposal"
+    assert [row[3:] for row in rows(file)] == [row[3:] for row in SOUND]
+    assert found(bare) == {("OMP122", "info")}
+
+
 @pytest.mark.parametrize("told_by", ["version", "pattern"])
 @pytest.mark.parametrize("flags", [("-no-pie",), ("-pie",), ("-pie", "-s")])
 def test_what_tells_the_records_where_no_section_does(

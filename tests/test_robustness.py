@@ -39,6 +39,8 @@ NAMES = (
     "program-relr",
     "program-nopie",
     "program-merged",
+    "proposal-program",
+    "proposal-merged",
     "clang-program",
     "clang-object",
     "image.so",
@@ -72,6 +74,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     linked([out], folder / "program-relr", *relr, runtime=runtime)
     script = merging_script(folder / "merging.ld", "omptarget_entries", "-pie")
     linked([out], folder / "program-merged", f"-Wl,-T,{script}", runtime=runtime)
+    proposal(folder)
     clang_offload(OPENMP, folder / "clang-program")
     clang_offload(OPENMP, folder / "clang-object", "-c")
     parts = (
@@ -80,6 +83,26 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     run("clang-offload-packager-19", "-o", folder / "packed", *parts)
     return folder
+
+
+def proposal(folder: Path) -> None:
+    """A program of 2013, and one whose records nothing but the version of a call tells."""
+    source = (HOST + MAIN).replace("omptarget.h", "libtarget.h").replace("OMPTARGET_", "LIBTARGET_")
+    source = source.split("int main")[0] + "int main(void) { return 0; }"
+    host = compile_c(source, folder / "proposal.o", "-c", "-fPIC")
+    image = device_image(source, folder / "proposal.so")
+    out = folder / "proposal-bundled.o"
+    words = ("--abi", "proposal", "--image", f"{X86_64}={image}", "-o", out)
+    assert omptool("bundle", host, *words).exit_code == 0
+    versions = folder / "proposal.map"
+    versions.write_text("LIBTARGET_2013 { global: __tgt_*; };\n")
+    names = ("__tgt_register_lib", "__tgt_unregister_lib")
+    calls = "\n".join(f"void {name}(void) {{}}" for name in names)
+    flags = ("-shared", "-fPIC", f"-Wl,--version-script={versions}", "-Wl,-soname,libtarget.so")
+    runtime = compile_c(calls, folder / "libtarget.so", *flags)
+    linked([out], folder / "proposal-program", runtime=runtime)
+    script = merging_script(folder / "proposal.ld", "libtarget_entries", "-pie")
+    linked([out], folder / "proposal-merged", f"-Wl,-T,{script}", runtime=runtime)
 
 
 def check(path: Path) -> None:

@@ -80,14 +80,114 @@ def test_wheel_needs_no_library_that_a_compiler_brings(omptool: Installed) -> No
         assert str(ROOT) not in run("strings", library)
 
 
+# Of three libraries each knows the runtime by another name; one maps, one looks, one runs a region.
+USER_16 = """
+#include <stdint.h>
+typedef void call(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **,
+                  void **);
+call __tgt_target_data_begin_mapper, __tgt_target_data_end_mapper;
+static void on(call *function, int *values, int64_t bytes) {
+  void *base[] = {values};
+  int64_t size[] = {bytes}, type[] = {3};
+  function(0, 0, 1, base, base, size, type, 0, 0);
+}
+void map_16(int *values, long bytes) { on(__tgt_target_data_begin_mapper, values, bytes); }
+void unmap_16(int *values, long bytes) { on(__tgt_target_data_end_mapper, values, bytes); }
+"""
+USER_19 = """
+int omp_target_is_present(const void *, int);
+int present_19(int *values) { return omp_target_is_present(values, 0); }
+"""
+USER_2013 = """
+#include <libtarget.h>
+int factor = 1;
+void scale(int *values, int *count) {}
+void total(int *values, int *count, int *sum) {}
+LIBTARGET_GLOBAL(factor);
+LIBTARGET_KERNEL(scale);
+LIBTARGET_KERNEL(total);
+int scale_2013(int *values, int count) {
+  void *objects[] = {&factor, values, &count};
+  int sizes[] = {sizeof factor, count * (int)sizeof *values, sizeof count};
+  tgt_map_type types[] = {tgt_map_to, tgt_map_tofrom, tgt_map_to};
+  factor = 3;
+  __tgt_target_data_update(0, 1, objects, sizes, types);
+  return __tgt_target(0, (void *)scale, 2, objects + 1, sizes + 1, types + 1);
+}
+"""
+USERS = """
+#include <stdio.h>
+void map_16(int *, long), unmap_16(int *, long);
+int present_19(int *), scale_2013(int *, int);
+int main(void) {
+  int values[] = {1, 2};
+  map_16(values, sizeof values);
+  printf("%d", present_19(values));
+  printf(" %d", scale_2013(values, 2));
+  printf(" %d", values[0]);
+  unmap_16(values, sizeof values);
+  printf(" %d %d %d\\n", present_19(values), values[0], values[1]);
+  return 0;
+}
+"""
+
+
+def linked_like(folder: Path, source: str, soname: str) -> Path:
+    """A library that asks for LLVM's runtime under a name of its, as its clang would have it."""
+    stand_in = folder / soname
+    versions = folder / "versions.map"
+    versions.write_text("VERS1.0 { global: *; };")
+    calls = ("__tgt_target_data_begin_mapper", "__tgt_target_data_end_mapper")
+    defined = "".join(f"void {name}(void) {{}}\n" for name in (*calls, "omp_target_is_present"))
+    out = folder / f"libuser{soname.rpartition('so.')[2]}.so"
+    for text, product, flags in (
+        (defined, stand_in, (f"-Wl,--version-script={versions}", f"-Wl,-soname,{soname}")),
+        (source, out, (stand_in,)),
+    ):
+        code = folder / f"{product.name}.c"
+        code.write_text(text)
+        run("gcc", "-shared", "-fPIC", code, *flags, "-o", product)
+    stand_in.unlink()
+    assert f"[{soname}]" in run("readelf", "-d", out)
+    return out
+
+
+def test_wheel_is_one_runtime_under_all_its_names(omptool: Installed, tmp_path: Path) -> None:
+    """DECISIONS 5: one mapping table in a process, whatever its libraries were linked with."""
+    include, libdir = (omptool("config", f"--{what}").strip() for what in ("includedir", "libdir"))
+    kernels = ROOT / "fixtures" / "proposal" / "kernels.ll"
+    omptool("lower", kernels, "--triple", TRIPLES[0], "-o", "kernels.so", cwd=tmp_path)
+    (tmp_path / "user.c").write_text(USER_2013)
+    run("gcc", "-fPIC", f"-I{include}", "-c", "user.c", "-o", "user.o", cwd=tmp_path)
+    image = f"{TRIPLES[0]}=kernels.so"
+    words = ("--abi", "proposal", "--image", image, "-o", "user-bundled.o")
+    omptool("bundle", "user.o", *words, cwd=tmp_path)
+    library = tmp_path / "libuser2013.so"
+    run("gcc", "-shared", "user-bundled.o", f"-L{libdir}", "-ltarget", "-o", library, cwd=tmp_path)
+    users = [
+        linked_like(tmp_path, USER_16, "libomptarget.so.16"),
+        linked_like(tmp_path, USER_19, "libomptarget.so.19.1"),
+        library,
+    ]
+    (tmp_path / "users.c").write_text(USERS)
+    paths = (f"-Wl,-rpath,{tmp_path}", f"-Wl,-rpath-link,{libdir}")
+    run("gcc", "users.c", *users, *paths, "-o", "app", cwd=tmp_path)
+    alone = {"LD_LIBRARY_PATH": libdir, "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    assert run(tmp_path / "app", env=alone) == "1 0 1 0 3 6\n"
+    assert omptool("run", "--mandatory", "./app", cwd=tmp_path) == "1 0 1 0 3 6\n"
+
+
 def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
     names = run(sys.executable, "-m", "zipfile", "-l", omptool.wheel)
     for name in (
         "libomptarget.so",
         "libomptarget.so.19.1",
+        "libtarget.so",
         "libomptarget.rtl.host.so",
         "omptarget.h",
         "omptarget_rtl.h",
+        "libtarget.h",
+        "libtarget_rtl.h",
     ):
         assert f"/{name}" in names
     for name in ("omptool.pc", "schemas/dump.json", "man1/omptool-bundle.1", "LICENSE"):
