@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from omptool.dumped import dumped_image, kernel_names
 from omptool.reading import portable
-from omptool.render import block, dumped_image, kernel_names
+from omptool.tables import table
 from packager.extract import Extracted
 
 
@@ -18,14 +19,14 @@ def kernels_text(done: Sequence[Extracted]) -> str:
         for one in done
         for name in kernel_names(one.image)
     ]
-    return block("kernels", rows)
+    return table("kernels", rows)
 
 
 def extract_json(source: Path, done: Sequence[Extracted]) -> str:
     """The document of schemas/extract.json."""
     images = [
         {
-            **dumped_image(one.image),
+            **dumped_image(one.binary, one.image),
             "index": one.index,
             "path": portable(one.path) if one.path else None,
         }

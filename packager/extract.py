@@ -10,7 +10,7 @@ from pathlib import Path
 from packager.atomic import replacing
 from packager.errors import FindingError, UsageError
 from packager.load import load_all
-from packager.model import DeviceImage, ImageKind
+from packager.model import DeviceImage, FatBinary, ImageKind
 from packager.reader import Reader
 
 ENDINGS: dict[ImageKind, str] = {
@@ -51,6 +51,7 @@ class Extracted:
     """An image that was chosen, and where it was written; None: it was only looked at."""
 
     index: int  # through all members of an archive
+    binary: FatBinary  # that it is in
     image: DeviceImage
     path: Path | None
 
@@ -66,23 +67,23 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> list[Extracted
         raise UsageError(f"holds {count} images: say which with --image, --triple, … or --all")
     done = []
     names: set[str] = set()
-    for index, image, data in _images(source):
+    for index, binary, image, data in _images(source):
         if not wanted(index, image):
             continue
         path = folder / _distinct(file_name(source, index, image), names) if folder else None
         if path:
             _write(data, path)
-        done.append(Extracted(index, image, path))
+        done.append(Extracted(index, binary, image, path))
     if not done:
         raise FindingError("no device image in it is as asked for")
     return done
 
 
-def _images(source: Path) -> Iterator[tuple[int, DeviceImage, Reader]]:
+def _images(source: Path) -> Iterator[tuple[int, FatBinary, DeviceImage, Reader]]:
     index = 0
     for loaded in load_all(source):
         for image, data in zip(loaded.binary.images, loaded.data, strict=True):
-            yield index, image, data
+            yield index, loaded.binary, image, data
             index += 1
 
 

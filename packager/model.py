@@ -31,6 +31,7 @@ class DeviceSymbol:
     symbol_kind: Literal["kernel", "global"] | None = None  # by the symbol table, if it knows it
     symbol_size: int = 0  # by the symbol table, of a global that it knows
     listed: bool = True  # False: exported, but not in the entry table that the image carries
+    address: int | None = None  # in an image that is linked, loaded at 0
 
 
 ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file of another type"]

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 
 import click
 
 from omptool.console import echo
-from omptool.reading import Files
+from omptool.reading import Files, shown
+from packager.model import FatBinary
+
+
+def _numbers(
+    _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Addresses as debuggers print them: hexadecimal with 0x, or decimal."""
+    try:
+        numbers = tuple(int(value, 0) for value in values)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    if any(number < 0 for number in numbers):
+        raise click.BadParameter("an address is not negative")
+    return numbers
+
+
+# What a file is compared with that the other archive has no counterpart of.
+EMPTY = FatBinary("", None, None, None, (), (), ())
 
 
 @click.command()
@@ -17,7 +36,23 @@ from omptool.reading import Files
 @click.option("--images", is_flag=True, help="Show the images.")
 @click.option("--entries", is_flag=True, help="Show the entries and how they stand in each image.")
 @click.option("--descriptors", is_flag=True, help="Show what is registered, and by what.")
+@click.option("--kernels", is_flag=True, help="Show the kernels of each image.")
+@click.option("--wide", is_flag=True, help="Show all columns.")
 @click.option("--hash", "hashed", is_flag=True, help="Add the SHA-256 of each image.")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    callback=_numbers,
+    metavar="ADDR",
+    help="Show only what is at ADDR of the host or a device (repeatable).",
+)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="OLD",
+    help="Show only what changed since OLD.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with everything.")
 @click.pass_context
 def command(
@@ -26,7 +61,11 @@ def command(
     images: bool,
     entries: bool,
     descriptors: bool,
+    kernels: bool,
+    wide: bool,
     hashed: bool,
+    addresses: tuple[int, ...],
+    against: Path | None,
     as_json: bool,
 ) -> None:
     """Show the device images, offload entries and descriptors in FILE....
@@ -35,16 +74,63 @@ def command(
     ones are read too. Kinds and archs are those of the images' bytes. Without --images,
     --entries or --descriptors all three are shown.
 
-    Exits 0 also for a file without offload code, 2 when a file cannot be read or is malformed.
+    Exits 0 also for a file without offload code, 1 when nothing is at an --address or something
+    changed since --against, 2 when a file cannot be read or is malformed.
     """
-    from omptool import render
+    from omptool import dumped
 
-    found = Files(files, hashed=hashed)
+    if addresses and against:
+        raise click.UsageError("--address and --against are two questions: ask one.")
+    if as_json and (addresses or against):
+        raise click.UsageError("--json shows everything: without --address and --against.")
+    if against and len(files) != 1:
+        raise click.UsageError("--against compares one FILE with another.")
+    found = Files(files, hashed=hashed or against is not None)
+    if addresses:
+        ctx.exit(_located(found, addresses))
+    if against:
+        ctx.exit(_compared(found, against))
     if as_json:
-        echo(render.dump_json(list(found), found.errors))
+        echo(dumped.dump_json(list(found), found.errors))
     else:
-        everything = not (images or entries or descriptors)
-        parts = render.Parts(images or everything, entries or everything, descriptors or everything)
+        everything = not (images or entries or descriptors or kernels)
+        parts = dumped.Parts(
+            images or everything,
+            entries or everything,
+            descriptors or everything,
+            kernels,
+            wide,
+        )
         for number, binary in enumerate(found):
-            echo(("\n" if number else "") + render.dump_text(binary, parts))
+            echo(("\n" if number else "") + dumped.dump_text(binary, parts))
     ctx.exit(2 if found.failed else 0)
+
+
+def _located(found: Files, addresses: tuple[int, ...]) -> int:
+    from packager.locate import locate
+
+    known: set[int] = set()
+    for binary in found:
+        for address in addresses:
+            for line in locate(binary, address):
+                known.add(address)
+                echo(f"{shown(binary.path)}: {address:#x} is {line}")
+    for address in set(addresses) - known:
+        echo(f"{address:#x} is nothing of offloading")
+    return 2 if found.failed else 0 if known == set(addresses) else 1
+
+
+def _compared(found: Files, against: Path) -> int:
+    from packager.compare import differences
+
+    before = Files([against], hashed=True)
+    old, new = list(before), list(found)
+    if found.failed or before.failed:
+        return 2
+    lines = [
+        line
+        for one, other in zip_longest(old, new, fillvalue=EMPTY)
+        for line in differences(one, other)
+    ]
+    echo("\n".join(lines) or "no difference in what is offloaded")
+    return 1 if lines else 0

@@ -19,6 +19,7 @@ from packager.model import FatBinary, Finding
 @click.option("--ignore", metavar="CODES", help="Leave these checks out.")
 @click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0, for other tools.")
 @click.option("--explain", metavar="CODE", help="Print cause and cure of a finding, and exit.")
 @click.pass_context
 def command(
@@ -28,6 +29,7 @@ def command(
     ignore: str | None,
     strict: bool,
     as_json: bool,
+    sarif: bool,
     explain: str | None,
 ) -> None:
     """Check entries and device images in FILE... against each other.
@@ -37,7 +39,7 @@ def command(
     Exits 0 when no finding is an error, 1 when one is, 2 when a file cannot be read or is
     malformed.
     """
-    from omptool import render
+    from omptool import verified
     from packager import checks
 
     with reported("verify"):
@@ -45,6 +47,8 @@ def command(
             echo(f"{explain.upper()}: {checks.explain(explain.upper())}")
             ctx.exit(0)
         codes = checks.selected(_codes("--select", select), _codes("--ignore", ignore))
+    if as_json and sarif:
+        raise click.UsageError("--json and --sarif are two documents: choose one.")
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
     found = Files(files)
@@ -55,10 +59,12 @@ def command(
         if "OMP127" in codes:
             findings += checks.against([earlier for earlier, _ in results], binary)
         results.append((binary, findings))
-        if not as_json:
-            echo(render.verify_text(binary, findings, codes))
-    if as_json:
-        echo(render.verify_json(results, codes, found.errors))
+        if not (as_json or sarif):
+            echo(verified.verify_text(binary, findings, codes))
+    if sarif:
+        echo(verified.verify_sarif(results, codes, found.errors))
+    elif as_json:
+        echo(verified.verify_json(results, codes, found.errors))
     is_wanting = any(finding.severity in fatal for _, all_ in results for finding in all_)
     ctx.exit(2 if found.failed else 1 if is_wanting else 0)
 

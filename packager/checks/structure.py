@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from packager.checks.registration import CLANG
+from packager.kernel_names import decode
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
 
@@ -15,7 +16,6 @@ RUNTIMES = ("libomptarget.so", "libtarget.so")
 # Code that reaches further than this from its data does not link in the small code model.
 REACH = 3 << 29
 _HASHED = re.compile(r".*entries_[0-9a-f]{8,}")
-_CLANG_NAME = re.compile(r"__omp_offloading_([0-9a-f]+_[0-9a-f]+)_(.+_l\d+(?:_\d+)?)")
 
 
 def without_runtime(binary: FatBinary) -> Iterator[Finding]:
@@ -200,21 +200,17 @@ def rebuilt_apart(binary: FatBinary) -> Iterator[Finding]:
 
     Cure: compile host and device in one step, or both from the same files.
     """
-    entries = {entry.name: _decoded(entry.name) for entry in binary.entries}
+    entries = {entry.name: decode(entry.name) for entry in binary.entries}
     for image in binary.images:
         names = {symbol.name for symbol in image.symbols}
-        others = {_decoded(name): name for name in names - set(entries)}
+        others = {str(at): name for name in names - set(entries) if (at := decode(name))}
         for name, decoded in entries.items():
-            if decoded and name not in names and decoded in others:
-                message = f"{name} is {others[decoded]} in image {image.index}: the source is one, "
+            if decoded and name not in names and str(decoded) in others:
+                message = (
+                    f"{name} is {others[str(decoded)]} in image {image.index}: the source is one, "
+                )
                 message += "its copies are two"
                 yield Finding("OMP126", "info", message, "build both from the same files")
-
-
-def _decoded(name: str) -> str | None:
-    """Function and line of a kernel of clang's."""
-    found = _CLANG_NAME.fullmatch(name)
-    return found[2] if found else None
 
 
 def other_device_numbers(binary: FatBinary) -> Iterator[Finding]:

@@ -120,11 +120,7 @@ def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
     # whether they are listed or not.
     is_whole = all(table.layout.flags is None for table in tables)
     names = {symbol.name for symbol in listed}
-    others = [
-        DeviceSymbol(s.name, s.kind, s.size, s.symbol_kind, s.symbol_size, not is_whole)
-        for s in exports.values()
-        if s.name not in names
-    ]
+    others = [replace(s, listed=not is_whole) for s in exports.values() if s.name not in names]
     return (*listed, *others), listed, places
 
 
@@ -164,7 +160,9 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
             if kind is None or name in LINKER_SYMBOLS or _is_table_part(name, elf):
                 continue
             size = symbol.size if kind == "global" else 0
-            yield DeviceSymbol(name, kind, size, kind, size)
+            is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
+            address = symbol.value if is_placed else None
+            yield DeviceSymbol(name, kind, size, kind, size, address=address)
 
 
 def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:

@@ -1,12 +1,14 @@
-"""FatBinaries and findings as text for people and as JSON for programs (DESIGN, "JSON")."""
+"""What `omptool dump` says: FatBinaries as text for people and as JSON for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from omptool.reading import portable, shown
-from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, Finding
+from omptool.tables import Row, document, hexadecimal, table
+from packager.kernel_names import decode
+from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry
 from packager.pairing import entry_states
 
 # More images than this make a table of states too wide: then only exceptions are listed.
@@ -19,6 +21,8 @@ class Parts(NamedTuple):
     images: bool
     entries: bool
     descriptors: bool
+    kernels: bool = False
+    wide: bool = False  # all columns
 
 
 def dump_text(binary: FatBinary, parts: Parts) -> str:
@@ -28,15 +32,17 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
         return f"{path}: no offload code"
     blocks = [f"{path}: {_headline(binary)}"]
     if parts.images:
-        blocks.append(block("images", _images(binary)))
+        blocks.append(table("images", _images(binary, parts.wide)))
         blocks += [_damage(image) for image in binary.images if image.contents.problem]
     if parts.entries and binary.machine is None:
-        blocks.append(block("symbols for a host", _symbols(binary)))
+        blocks.append(table("symbols for a host", _symbols(binary)))
     elif parts.entries:
-        blocks.append(block("entries", _entries(binary)))
+        blocks.append(table("entries", _entries(binary, parts.wide)))
+    if parts.kernels:
+        blocks.append(table("kernels", _kernels(binary)))
     if parts.descriptors and binary.machine is not None:
-        blocks.append(block("descriptors", _descriptors(binary)))
-    return "\n".join(block for block in blocks if block)
+        blocks.append(table("descriptors", _descriptors(binary)))
+    return "\n".join(part for part in blocks if part)
 
 
 def _headline(binary: FatBinary) -> str:
@@ -46,29 +52,7 @@ def _headline(binary: FatBinary) -> str:
     return f"{binary.machine} {binary.type}{abi}"
 
 
-def block(title: str, rows: Sequence[dict[str, Any]]) -> str:
-    """A table with its title; columns that are empty throughout are left out."""
-    if not rows:
-        return f"no {title}"
-    from tabulate import tabulate
-
-    columns = [key for key in rows[0] if any(row[key] not in (None, "") for row in rows)]
-    cells = [[_cell(row[key]) for key in columns] for row in rows]
-    align = [
-        "right" if any(isinstance(row[key], int) for row in rows) else "left" for key in columns
-    ]
-    return f"{title}:\n" + tabulate(cells, columns, disable_numparse=True, colalign=align)
-
-
-def _cell(value: object) -> str:
-    return "-" if value in (None, "") else str(value)
-
-
-def _hex(value: int | None) -> str | None:
-    return None if value is None else f"{value:#x}"
-
-
-def _images(binary: FatBinary) -> list[dict[str, Any]]:
+def _images(binary: FatBinary, wide: bool) -> list[Row]:
     return [
         {
             "image": image.index,
@@ -79,28 +63,37 @@ def _images(binary: FatBinary) -> list[dict[str, Any]]:
             "size": image.size,
             "compression": image.compression,
             "stored": image.stored_size,
-            "offset": _hex(image.offset),
-            "address": _hex(image.address),
+            "offset": hexadecimal(image.offset),
+            "address": hexadecimal(image.address),
             "sha256": image.sha256,
+            "where": uri(binary, image) if wide else None,
         }
         for image in binary.images
     ]
+
+
+def uri(binary: FatBinary, image: DeviceImage) -> str:
+    """Where the bytes of an image are, as other tools write it; stored ones, if compressed."""
+    path = binary.path.removesuffix(f"({image.member})") if image.member else binary.path
+    size = image.size if image.stored_size is None else image.stored_size
+    return f"file://{portable(path)}#offset={image.offset}&size={size}"
 
 
 def _damage(image: DeviceImage) -> str:
     return f"image {image.index}: {image.contents.problem}"
 
 
-def _entries(binary: FatBinary) -> list[dict[str, Any]]:
+def _entries(binary: FatBinary, wide: bool) -> list[Row]:
     return [
         {
             "entry": entry.index,
             "kind": entry.kind,
             "name": entry.name,
-            "address": _hex(entry.address),
-            "symbol": entry.symbol,
+            "address": hexadecimal(entry.address),
+            "symbol": entry.symbol if wide or not _is_obvious(entry) else None,
+            "source": source(entry.name),
             "size": entry.size,
-            "flags": _hex(entry.flags),
+            "flags": hexadecimal(entry.flags) if wide or entry.flags else None,
             "model": entry.model if entry.model != "openmp" else None,
             **_states(states),
         }
@@ -108,7 +101,26 @@ def _entries(binary: FatBinary) -> list[dict[str, Any]]:
     ]
 
 
-def _symbols(binary: FatBinary) -> list[dict[str, Any]]:
+def _is_obvious(entry: OffloadEntry) -> bool:
+    """Whether the host symbol says no more than the name: clang has one for each region."""
+    return entry.symbol in (entry.name, f".{entry.name}.region_id")
+
+
+def source(name: str) -> str | None:
+    """Function and line of a kernel of clang's."""
+    decoded = decode(name)
+    return str(decoded) if decoded else None
+
+
+def _kernels(binary: FatBinary) -> list[Row]:
+    return [
+        {"image": image.index, "target": image.target, "kernel": name, "source": source(name)}
+        for image in binary.images
+        for name in kernel_names(image)
+    ]
+
+
+def _symbols(binary: FatBinary) -> list[Row]:
     """Of images without a host: what one could name in its entries."""
     return [
         {"image": image.index, "kind": symbol.kind, "name": symbol.name, "size": symbol.size}
@@ -138,12 +150,12 @@ def _states(states: Sequence[EntryState]) -> dict[str, str]:
     return {"images": others or "present"}
 
 
-def _descriptors(binary: FatBinary) -> list[dict[str, Any]]:
+def _descriptors(binary: FatBinary) -> list[Row]:
     return [
         {
             "descriptor": index,
-            "address": _hex(descriptor.address),
-            "offset": _hex(descriptor.offset),
+            "address": hexadecimal(descriptor.address),
+            "offset": hexadecimal(descriptor.offset),
             "images": ", ".join(map(str, descriptor.images)) or "none",
             "entries": _range(descriptor.entries_begin, descriptor.entries_end),
             "registered by": descriptor.registered_by or "nothing found",
@@ -160,28 +172,23 @@ def _range(begin: int | None, end: int | None) -> str:
 
 def dump_json(binaries: Iterable[FatBinary], errors: Sequence[dict[str, str]]) -> str:
     """The document of schemas/dump.json."""
-    return _document([_dumped(binary) for binary in binaries], errors)
+    return document([_dumped(binary) for binary in binaries], errors)
 
 
-def _document(files: Sequence[dict[str, Any]], errors: Sequence[dict[str, str]]) -> str:
-    import json
-
-    return json.dumps({"schema": 1, "files": files, "errors": errors}, indent=2)
-
-
-def _dumped(binary: FatBinary) -> dict[str, Any]:
+def _dumped(binary: FatBinary) -> Row:
     is_host = binary.machine is not None
     return {
         "path": portable(binary.path),
         "host": {"machine": binary.machine, "type": binary.type} if is_host else None,
         "abi": binary.abi,
-        "images": [dumped_image(image) for image in binary.images],
+        "images": [dumped_image(binary, image) for image in binary.images],
         "entries": [
             {
                 "index": entry.index,
                 "kind": entry.kind,
                 "model": entry.model,
                 "name": entry.name or None,
+                "source": source(entry.name),
                 "address": entry.address,
                 "symbol": entry.symbol,
                 "size": entry.size,
@@ -208,7 +215,7 @@ def kernel_names(image: DeviceImage) -> list[str]:
     return [symbol.name for symbol in _own(image) if symbol.kind == "kernel"]
 
 
-def dumped_image(image: DeviceImage) -> dict[str, Any]:
+def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
     """An image as it is in every document."""
     return {
         "index": image.index,
@@ -218,6 +225,7 @@ def dumped_image(image: DeviceImage) -> dict[str, Any]:
         "arch": image.processor or None,
         "size": image.size,
         "offset": image.offset,
+        "uri": uri(binary, image),
         "address": image.address,
         "compression": image.compression,
         "stored_size": image.stored_size,
@@ -233,66 +241,3 @@ def dumped_image(image: DeviceImage) -> dict[str, Any]:
 
 def _dumped_range(begin: int | None, end: int | None) -> dict[str, int] | None:
     return None if begin is None or end is None else {"begin": begin, "end": end}
-
-
-def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str]) -> str:
-    """A file's findings, or that there are none, and what was looked at."""
-    path = shown(binary.path)
-    if binary.is_empty:
-        return f"{path}: no offload code"
-    if not (binary.images or binary.tables or binary.descriptors):
-        return f"{path}: nothing in a form that is checked"
-    lines = []
-    for finding in findings:
-        lines.append(f"{path}: {finding.code} {finding.severity}: {finding.message}")
-        lines.append(f"    {finding.hint}")
-    if not findings:
-        images = _count(len(binary.images), "image", "images")
-        entries = _count(len(binary.entries), "entry", "entries")
-        lines.append(f"{path}: no findings ({images}, {entries}; checked {_checked(codes)})")
-    for image in binary.images:
-        if image.contents.is_opaque and not image.contents.problem:
-            what = f"image {image.index} is {image.kind} whose symbols are not read"
-            lines.append(f"{path}: {what}: entries were not looked for in it")
-    return "\n".join(lines)
-
-
-def _checked(codes: Sequence[str]) -> str:
-    from packager.checks import CHECKS
-
-    return (
-        f"all {len(codes)} codes" if list(codes) == list(CHECKS) else ", ".join(codes) or "nothing"
-    )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
-def verify_json(
-    results: Iterable[tuple[FatBinary, Sequence[Finding]]],
-    codes: Sequence[str],
-    errors: Sequence[dict[str, str]],
-) -> str:
-    """The document of schemas/verify.json."""
-    return _document(
-        [
-            {
-                "path": portable(binary.path),
-                "checked": codes,
-                "findings": [
-                    {
-                        "code": finding.code,
-                        "severity": finding.severity,
-                        "message": finding.message,
-                        "hint": finding.hint,
-                        "entry": finding.entry,
-                        "image": finding.image,
-                    }
-                    for finding in findings
-                ],
-            }
-            for binary, findings in results
-        ],
-        errors,
-    )

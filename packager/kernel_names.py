@@ -1,0 +1,37 @@
+"""What clang's names of kernels say: `__omp_offloading_<device>_<inode>_<function>_l<line>`.
+
+Device and inode are those of the source file, in hexadecimal; those of constructors of device
+variables end in `_ctor`, of destructors in `_dtor`, of a second region of one line in a number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_NAME = re.compile(
+    r"__omp_offloading__?([0-9a-f]+)_([0-9a-f]+)_(.+)_l(\d+)(?:_(\d+|ctor|dtor))?(?:_debug__)?"
+)
+
+
+class KernelName(NamedTuple):
+    """A kernel's place in its source."""
+
+    device: int
+    inode: int
+    function: str  # mangled, as in the name
+    line: int
+    suffix: str  # "", "ctor", "dtor", or a number
+
+    def __str__(self) -> str:
+        suffix = f" ({self.suffix})" if self.suffix else ""
+        return f"{self.function}:{self.line}{suffix}"
+
+
+def decode(name: str) -> KernelName | None:
+    """The parts of a kernel's name; None if it is not clang's."""
+    found = _NAME.fullmatch(name)
+    if not found:
+        return None
+    device, inode, function, line, suffix = found.groups()
+    return KernelName(int(device, 16), int(inode, 16), function, int(line), suffix or "")

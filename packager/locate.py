@@ -1,0 +1,51 @@
+"""What is at an address that a runtime message, a debugger or a profiler has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.model import FatBinary, OffloadEntry
+
+PAGE = 4096
+
+
+def locate(binary: FatBinary, address: int) -> list[str]:
+    """What `binary` has at `address`, in words; empty if nothing.
+
+    A program that was loaded elsewhere than its file says is met by its page offset: then every
+    entry at that offset is named, with the base that it would mean.
+    """
+    return list(_exact(binary, address)) or list(_moved(binary, address))
+
+
+def _exact(binary: FatBinary, address: int) -> Iterator[str]:
+    for entry in binary.entries:
+        if entry.address is not None and 0 <= address - entry.address < max(entry.size, 1):
+            yield _named(entry, address - entry.address)
+    for table in binary.tables:
+        if table.address is not None and 0 <= address - table.address < table.size:
+            number = (address - table.address) // table.record_size
+            yield f"record {number} of {table.name}"
+    for number, descriptor in enumerate(binary.descriptors):
+        if descriptor.address == address:
+            yield f"descriptor {number}"
+    for image in binary.images:
+        inside = address - (image.address or 0)
+        if image.address is not None and 0 <= inside < image.size:
+            yield f"image {image.index} ({image.target}), byte {inside:#x}"
+        for symbol in image.symbols:
+            if symbol.address is not None and 0 <= address - symbol.address < max(symbol.size, 1):
+                where = f"in image {image.index} ({image.target}), loaded at 0"
+                yield f"{symbol.kind} {symbol.name} {where}"
+
+
+def _moved(binary: FatBinary, address: int) -> Iterator[str]:
+    for entry in binary.entries:
+        base = address - entry.address if entry.address is not None else -1
+        if base > 0 and base % PAGE == 0:
+            yield f"{_named(entry, 0)}, if the file is loaded at {base:#x}"
+
+
+def _named(entry: OffloadEntry, inside: int) -> str:
+    name = entry.name or entry.symbol or "without a name"
+    return f"entry {entry.index}: {entry.kind} {name}{f' + {inside:#x}' if inside else ''}"

@@ -1,0 +1,141 @@
+"""`omptool dump --address`, `--against`, `--kernels`, `--wide`; `verify --sarif`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from toolchain import OPENMP, X86_64, clang_offload, omptool, run
+
+from packager.kernel_names import decode
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return clang_offload(OPENMP, tmp_path_factory.mktemp("questions") / "program")
+
+
+def dump(path: Path) -> dict[str, object]:
+    (file,) = json.loads(omptool("dump", "--json", path).stdout)["files"]
+    return dict(file)
+
+
+def test_an_address_of_the_host(program: Path) -> None:
+    table, first, _ = dump(program)["entries"]  # type: ignore[misc]
+    for address in (first["address"], hex(first["address"])):
+        result = omptool("dump", "--address", address, program)
+        assert result.exit_code == 0
+        assert f"entry 1: kernel {first['name']}\n" in result.stdout
+    result = omptool("dump", "--address", table["address"] + 9, program)
+    assert "entry 0: global table + 0x9\n" in result.stdout
+
+
+def test_an_address_of_the_running_program(program: Path) -> None:
+    _, first, second = dump(program)["entries"]  # type: ignore[misc]
+    base = 0x55D0_1234_5000
+    result = omptool("dump", "--address", hex(base + second["address"]), program)
+    assert f"entry 2: kernel {second['name']}, if the file is loaded at {base:#x}" in result.stdout
+    assert first["name"] not in result.stdout
+
+
+def test_an_address_in_an_image(program: Path, tmp_path: Path) -> None:
+    (image,) = dump(program)["images"]  # type: ignore[misc]
+    result = omptool("dump", "--address", image["address"] + 16, program)
+    assert f"image 0 ({X86_64}), byte 0x10" in result.stdout
+    omptool("extract", program, "-o", tmp_path)
+    (extracted,) = tmp_path.iterdir()
+    symbols = [line.split() for line in run("nm", "-D", extracted).splitlines()]
+    address, name = next(
+        (int(s[0], 16), s[2]) for s in symbols if s[-1].startswith("__omp") and "_l6" in s[-1]
+    )
+    result = omptool("dump", "--address", address, program)
+    assert f"kernel {name} in image 0 ({X86_64}), loaded at 0" in result.stdout
+
+
+def test_an_address_of_nothing(program: Path) -> None:
+    result = omptool("dump", "--address", "0x3", program)
+    assert (result.exit_code, result.stdout) == (1, "0x3 is nothing of offloading\n")
+
+
+@pytest.mark.parametrize("address", ["", "0xg", "-1", "first"])
+def test_what_is_no_address(program: Path, address: str) -> None:
+    assert omptool("dump", "--address", address, program).exit_code == 2
+
+
+def test_what_changed(program: Path, tmp_path: Path) -> None:
+    same = omptool("dump", "--against", program, program)
+    assert (same.exit_code, same.stdout) == (0, "no difference in what is offloaded\n")
+    other = clang_offload(OPENMP.replace("table[4]", "table[5]"), tmp_path / "other")
+    result = omptool("dump", "--against", program, other)
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert "- entry global table, 32 bytes" in lines
+    assert "+ entry global table, 40 bytes" in lines
+    assert sum(line.startswith("- image elf for x86_64") for line in lines) == 1
+    assert not any("descriptor" in line for line in lines)
+
+
+def test_a_file_to_compare_with_that_cannot_be_read(program: Path, tmp_path: Path) -> None:
+    result = omptool("dump", "--against", tmp_path / "absent", program)
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_kernels_and_where_they_come_from(program: Path) -> None:
+    text = omptool("dump", "--kernels", program).stdout
+    assert "entries:" not in text
+    assert text.count(" main:6") == text.count(" main:8") == 1
+
+
+def test_wide_tables_say_where_images_are(program: Path) -> None:
+    (image,) = dump(program)["images"]  # type: ignore[misc]
+    assert image["uri"] == f"file://{program}#offset={image['offset']}&size={image['size']}"
+    assert "file://" not in omptool("dump", program).stdout
+    wide = omptool("dump", "--wide", program).stdout
+    assert image["uri"] in wide
+    assert "_main_l6.region_id" in wide
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("__omp_offloading_fe00_20c020_main_l4", "main:4"),
+        ("__omp_offloading_fe00_20c020_main_l4_1", "main:4 (1)"),
+        ("__omp_offloading_deadf17e_1_a_l1_b_l22", "a_l1_b:22"),
+        ("__omp_offloading__fe00_20c020_gg_l4_ctor", "gg:4 (ctor)"),
+        ("__omp_offloading_fe00_20c020__ZN1A1fEv_l10", "_ZN1A1fEv:10"),
+        ("saxpy", None),
+        ("__omp_offloading_main_l4", None),
+    ],
+)
+def test_names_of_kernels(name: str, shown: str | None) -> None:
+    decoded = decode(name)
+    assert (str(decoded) if decoded else None) == shown
+
+
+def test_sarif(program: Path, tmp_path: Path) -> None:
+    headerless = tmp_path / "a b"
+    run("llvm-strip-19", "--strip-sections", program, "-o", headerless)
+    result = omptool("verify", "--sarif", program, headerless, tmp_path / "absent")
+    assert result.exit_code == 2
+    document = json.loads(result.stdout)
+    (found,) = document["runs"]
+    assert document["version"] == "2.1.0"
+    (finding,) = found["results"]
+    rule = found["tool"]["driver"]["rules"][finding["ruleIndex"]]
+    assert rule["id"] == finding["ruleId"] == "OMP122"
+    assert finding["level"] == "note"
+    (place,) = finding["locations"]
+    uri = place["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == str(headerless).replace(" ", "%20")
+    (invocation,) = found["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert "No such file" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_one_document_at_a_time(program: Path) -> None:
+    assert omptool("verify", "--sarif", "--json", program).exit_code == 2
+    assert omptool("dump", "--json", "--against", program, program).exit_code == 2
+    assert omptool("dump", "--address", "1", "--against", program, program).exit_code == 2
+    assert omptool("dump", "--against", program, program, program).exit_code == 2
