@@ -144,6 +144,7 @@ def _listed(
             record.size,
             export.kind if export else None,
             export.size if export else 0,
+            address=None if memory.elf.is_object else record.address,
         )
 
 
