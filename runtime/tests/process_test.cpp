@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The process we live in: decision 21; and names that two ABIs share: decision 4.
-#include "support.h"
+#include "llvm_calls.h"
 
 #include <atomic>
 #include <csignal>
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <fstream>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -119,11 +120,13 @@ TEST_CASE("calls after unregistering are safe and say that nothing ran") {
 
 SCENARIO_OF(region_then_exit) {
   use_main();
-  const bool ran = Rows({}).region(&host::nothing) == 0;
-  ::_exit(!ran); // LeakSanitizer cannot look into a setuid program
+  const bool ran = llvm_abi::launch(&host::nothing, {}) == 0;
+  llvm_abi::launch(&host::absent, {}); // says why not
+  ::_exit(!ran);                       // LeakSanitizer cannot look into a setuid program
 }
 
 TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
+  const std::string kSays = "omptarget: region absent runs on the host: the image for device 0 (host) lacks it\n";
   if (::geteuid() != 0) {
     MESSAGE("not tested: only root can make such a program");
     return;
@@ -135,9 +138,28 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
   constexpr gid_t kNoGroup = 65534;
   REQUIRE(::chown(program.c_str(), 0, kNoGroup) == 0);
   REQUIRE(::chmod(program.c_str(), 02755) == 0);
-  const std::vector<std::string> none{"OMPTOOL_PLUGINS=nosuch", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_DEVICES=0"};
-  CHECK(run_scenario("region_then_exit", none).code == 1);
-  const Outcome outcome = run_scenario("region_then_exit", none, program);
+  const std::string kept = TEST_FOLDER "/setuid_kept";
+  ::mkdir(kept.c_str(), 0700);
+  // Each of them changes what the program says or does, where it is read.
+  const std::vector<std::string> all{"OMPTOOL_PLUGINS=nosuch",
+                                     "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail",
+                                     "FAKEFAIL_AT=1",
+                                     "FAKEFAIL_ON=1",
+                                     "OMPTOOL_QUIET=1",
+                                     "OMPTOOL_HOST_DEVICES=0",
+                                     "OMPTOOL_HOST_MEMORY=none",
+                                     "LIBOMPTARGET_INFO=-1",
+                                     "OMPTOOL_KEEP_IMAGES=" + kept};
+  for (const std::string& one : all)
+    if (one.rfind("FAKE", 0) != 0) {
+      const bool heeded = run_scenario("region_then_exit", {one, all[2], all[3]}).output != kSays;
+      CHECK_MESSAGE((heeded || !std::filesystem::is_empty(kept)), one);
+    }
+  for (const auto& left : std::filesystem::directory_iterator(kept)) // of the run that heeds it
+    std::filesystem::remove(left);
+  const Outcome outcome = run_scenario("region_then_exit", all, program);
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == kSays);
+  CHECK(::rmdir(kept.c_str()) == 0); // empty
   ::unlink(program.c_str());
 }

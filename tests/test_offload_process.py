@@ -1,0 +1,188 @@
+"""Offloading programs in their process: they fork, exit, unload, call late, and cannot write files.
+
+Further tests of the same, on the runtime alone, are in runtime/tests: process_test.cpp,
+thread_test.cpp, stress_test.cpp, review_registry_test.cpp.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import INSTALLED, OTHERS, compiled, compiled_by
+from fixture_programs import X86_64, call
+
+from omptool.installation import libdir
+
+ROOT = Path(__file__).parent.parent
+SOURCES = ROOT / "tests" / "faults"
+VERSIONS = (INSTALLED, *OTHERS)
+KERNEL = re.compile(rb"__omp_offloading_[0-9a-f]+_[0-9a-f]+_first_l\d+")
+SUM = "6030303\n"  # of regions.c, wherever its regions run
+ENTRY = 32  # bytes, of clang 14 to 19
+
+
+def built(name: str, into: Path, version: str = INSTALLED) -> Path:
+    source = SOURCES / f"{name}.c"
+    return compiled(source, into) if version == INSTALLED else compiled_by(version, source, into)
+
+
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Directly on the runtime: what is tested is the process that the program has."""
+    return subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"LD_LIBRARY_PATH": str(libdir())} | environment,
+    )
+
+
+# ---- decision 21 ----
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_child_of_a_fork_runs_on_the_host(tmp_path: Path, version: str) -> None:
+    done = run(built("forks", tmp_path, version))
+    assert (done.returncode, done.stdout) == (0, "ok\n")
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("runs on the host: the process has forked since it registered its images")
+
+
+def test_the_child_of_a_fork_ends_where_offloading_is_mandatory(tmp_path: Path) -> None:
+    done = run(built("forks", tmp_path), OMP_TARGET_OFFLOAD="MANDATORY")
+    assert done.stdout == "wrong\n"
+    assert "and OMP_TARGET_OFFLOAD is MANDATORY: the process has forked" in done.stderr
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_program_exits_while_its_threads_launch(tmp_path: Path, version: str) -> None:
+    program = built("exits", tmp_path, version)
+    for _ in range(5):
+        done = run(program, OMPTOOL_QUIET="1")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("policy", ["DEFAULT", "MANDATORY"])
+def test_calls_after_the_images_are_gone(tmp_path: Path, version: str, policy: str) -> None:
+    done = run(built("late", tmp_path, version), OMP_TARGET_OFFLOAD=policy)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_library_is_closed_in_a_destructor(tmp_path: Path, version: str) -> None:
+    library = tmp_path / "libcounting.so"
+    call("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", "-shared", "-fPIC",
+         SOURCES / "counting.c", "-o", library)  # fmt: skip
+    done = run(built("unloads", tmp_path, version), library, OMP_TARGET_OFFLOAD="MANDATORY")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> None:
+    """process_test.cpp runs such a program; this finds the variable that it does not know."""
+    read = re.compile(r'(\w*getenv)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')
+    found = {
+        (function, name)
+        for folder in ("libomptarget", "plugins")
+        for path in (ROOT / "runtime" / folder).rglob("*.cpp")
+        for function, name in read.findall(path.read_text())
+    }
+    assert {function for function, _ in found} == {"secure_getenv"}
+    tested = (ROOT / "runtime" / "tests" / "process_test.cpp").read_text()
+    assert [name for _, name in sorted(found) if f'"{name}=' not in tested] == []
+
+
+# ---- no files ----
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_file_is_left(tmp_path: Path, version: str) -> None:
+    program = built("regions", tmp_path, version)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    before = set(Path("/tmp").glob("tmpfile_*"))
+    done = run(program, TMPDIR=str(folder), OMP_TARGET_OFFLOAD="MANDATORY")
+    assert (done.returncode, done.stdout, done.stderr) == (0, SUM, "")
+    assert list(folder.iterdir()) == []
+    assert set(Path("/tmp").glob("tmpfile_*")) == before
+
+
+def test_nothing_needs_to_be_written(tmp_path: Path) -> None:
+    """/tmp is read-only and empty; the program and its runtime are elsewhere."""
+    program = built("regions", tmp_path)
+    shutil.copytree(libdir(), tmp_path / "lib")
+    mounted = 'mount --bind "$1" /mnt && mount -t tmpfs -o ro none /tmp'
+    inside = ("unshare", "--mount", "sh", "-c")
+    if run(*inside, mounted, "sh", tmp_path).returncode != 0:
+        pytest.skip("this process may not mount")
+    launch = f"LD_LIBRARY_PATH=/mnt/lib /mnt/{program.name}"
+    read_only = "! touch /tmp/x 2>/dev/null"
+    done = run(*inside, f"{mounted} && {read_only} && {launch}", "sh", tmp_path,
+               OMP_TARGET_OFFLOAD="MANDATORY")  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, SUM, "")
+
+
+# ---- what does not run on the device, and why ----
+
+
+@pytest.fixture
+def lacking(tmp_path: Path) -> Path:
+    """regions.c with a kernel that its device image does not have: it is called otherwise there."""
+    program = built("regions", tmp_path)
+    data = bytearray(program.read_bytes())
+    image = data.index(b"\x7fELF", 4)
+    for match in KERNEL.finditer(bytes(data), image):
+        data[match.start() : match.end()] = match[0].replace(b"_first_l", b"_fxrst_l")
+    program.write_bytes(data)
+    return program
+
+
+def test_a_region_that_falls_back_says_so_once(lacking: Path) -> None:
+    done = run(lacking)
+    assert (done.returncode, done.stdout) == (0, SUM)
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"omptarget: region __omp_offloading_\w+_first_l\d+ runs on the host: "
+        r"the image for device 0 \(host\) lacks it",
+        line,
+    )
+
+
+def test_it_does_not_say_so_when_it_must_be_quiet(lacking: Path) -> None:
+    done = run(lacking, OMPTOOL_QUIET="1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, SUM, "")
+
+
+def test_it_ends_with_the_reason_where_offloading_is_mandatory(lacking: Path) -> None:
+    done = run(lacking, OMP_TARGET_OFFLOAD="MANDATORY", OMPTOOL_QUIET="1")
+    assert (done.returncode, done.stdout) == (-6, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("omptarget fatal error: region __omp_offloading_")
+    assert line.endswith("MANDATORY: the image for device 0 (host) lacks it")
+
+
+# ---- pairing ----
+
+
+def test_the_order_of_entries_does_not_matter(tmp_path: Path) -> None:
+    """The runtime of LLVM 14 would run each kernel for the other."""
+    program = tmp_path / "regions"
+    source = SOURCES / "regions.c"
+    call("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", "-no-pie", source, "-o", program)
+    data = bytearray(program.read_bytes())
+    headers = subprocess.check_output(["readelf", "-SW", program], text=True)
+    found = re.search(r"omp_offloading_entries +PROGBITS +\w+ (\w+) (\w+)", headers)
+    assert found
+    offset, size = (int(number, 16) for number in found.groups())
+    assert size == 2 * ENTRY
+    first, second = data[offset : offset + ENTRY], data[offset + ENTRY : offset + size]
+    data[offset : offset + size] = second + first
+    program.write_bytes(data)
+    done = run(program, OMP_TARGET_OFFLOAD="MANDATORY")
+    assert (done.returncode, done.stdout, done.stderr) == (0, SUM, "")
