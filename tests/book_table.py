@@ -60,7 +60,7 @@ def summary(figures: Outcomes, others: Outcomes) -> str:
             rows.setdefault(tuple(_short(outcome) for outcome in outcomes), []).append(path)
     table = [(_named(cells, paths), *cells) for cells, paths in rows.items()]
     errors = [path for path in figures if is_error(path)]
-    table.append((f"errors of figures {_ranges(errors)}", *["as told there"] * len(VERSIONS)))
+    table.append((f"errors of figures {_ranges(errors)}", *["as documented"] * len(VERSIONS)))
     failing = [
         [path.stem for path, of in others.items() if not of[at].ran] for at in range(len(VERSIONS))
     ]
