@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from importlib.resources import files
 from pathlib import Path
@@ -256,6 +257,21 @@ def test_a_plugin_of_2013_runs_a_program_of_2013(
     plugins = {row["name"]: row for row in json.loads(listed.stdout)["plugins"]}
     assert plugins["proposal_cpu"]["state"] == "ready"
     assert len(plugins["proposal_cpu"]["devices"]) == 2
+
+
+def test_plugins_of_2013_are_counted(tmp_path: Path, old_plugin: Path) -> None:
+    (plugin,) = old_plugin.iterdir()
+    for number in range(9):
+        shutil.copy(plugin, old_plugin / f"libomptarget.rtl.copy{number}.so")
+    plugin.unlink()
+    listed = subprocess.run(
+        [OMPTOOL, "devices", "--json"], capture_output=True, text=True, check=True,
+        env=os.environ | {"OMPTOOL_PLUGIN_PATH": str(old_plugin)},
+    )  # fmt: skip
+    plugins = {row["name"]: row for row in json.loads(listed.stdout)["plugins"]}
+    assert all(plugins[f"copy{number}"]["state"] == "ready" for number in range(8))
+    assert plugins["copy8"]["state"] == "refused"
+    assert plugins["copy8"]["reason"].startswith("there are 8 plugins of its interface")
 
 
 # ---- dump ----

@@ -56,7 +56,8 @@ typedef struct __tgt_bin_desc {
 void __tgt_register_lib(tgt_bin_desc* desc);
 void __tgt_unregister_lib(tgt_bin_desc* desc);
 
-/* Map, unmap or copy arg_num objects; arg_size counts bytes. */
+/* Map, unmap or copy arg_num objects; arg_size counts bytes. An update of tgt_map_tofrom copies to the
+ * device, then back. */
 void __tgt_target_data_begin(int device_id, int arg_num, void** arg_host_ptr, int* arg_size, tgt_map_type* arg_types);
 void __tgt_target_data_end(int device_id, int arg_num, void** arg_host_ptr, int* arg_size, tgt_map_type* arg_types);
 void __tgt_target_data_update(int device_id, int arg_num, void** arg_host_ptr, int* arg_size, tgt_map_type* arg_types);

@@ -4,6 +4,7 @@
 
 #include "error.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -189,7 +190,8 @@ bool Image::pair_by_position(Bytes bytes, const __tgt_device_image& image) {
 }
 
 bool Image::build_table(Bytes bytes, const __tgt_device_image& image) {
-  if (image.EntriesBegin != image.EntriesEnd && !image.EntriesBegin->name)
+  const auto has_name = [](const __tgt_offload_entry& entry) { return entry.name != nullptr; };
+  if (image.EntriesBegin != image.EntriesEnd && std::none_of(image.EntriesBegin, image.EntriesEnd, has_name))
     return pair_by_position(bytes, image);
   bool own_read = false;
   for (const __tgt_offload_entry* wanted = image.EntriesBegin; wanted != image.EntriesEnd; ++wanted) {
