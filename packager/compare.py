@@ -44,7 +44,7 @@ def _images(binary: FatBinary) -> list[str]:
 
 def _entries(binary: FatBinary) -> list[str]:
     return [
-        f"{entry.kind} {entry.name or 'without a name'}"
+        f"{entry.kind} {entry.name or entry.symbol or 'without a name'}"
         + (f", {entry.size} bytes" if entry.size else "")
         for entry in binary.entries
     ]

@@ -512,3 +512,17 @@ def test_a_variable_too_large_for_an_int_is_refused(tmp_path: Path) -> None:
     done = omptool("bundle", plain, "--abi", "proposal", *words)
     assert done.exit_code == 2
     assert "huge of 3000000000 bytes: proposal counts in int" in done.stderr
+
+
+def test_entries_are_compared_and_located_by_their_symbols(tmp_path: Path, image: Path) -> None:
+    before = program(tmp_path, image)
+    swapped = "LIBTARGET_GLOBAL(table);\nLIBTARGET_KERNEL(second);\nLIBTARGET_KERNEL(first);\n"
+    (tmp_path / "after").mkdir()
+    after = program(tmp_path / "after", image, source=SOURCE + swapped + MAIN)
+    changed = omptool("dump", "--entries", "--against", before, after)
+    assert changed.exit_code == 1, changed.output
+    assert changed.stdout == "+ entry kernel second\n- entry kernel second\n"
+    (entry,) = (one for one in dumped(before)["entries"] if one["symbol"] == "second")
+    located = omptool("dump", "--address", f"{entry['address']:#x}", before)
+    assert located.exit_code == 0, located.output
+    assert "second" in located.stdout
