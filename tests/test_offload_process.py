@@ -63,7 +63,7 @@ def test_the_child_of_a_fork_ends_where_offloading_is_mandatory(tmp_path: Path) 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_program_exits_while_its_threads_launch(tmp_path: Path, version: str) -> None:
     program = built("exits", tmp_path, version)
-    for _ in range(5):
+    for _ in range(20):
         done = run(program, OMPTOOL_QUIET="1")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -5,7 +5,11 @@
 #include "environment.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <dlfcn.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace omptool {
 namespace {
@@ -49,10 +53,72 @@ std::atomic<int>& own_default() {
   return number;
 }
 
+// Libomp takes in every thread that asks it, and aborts when one does while it is ending. So this
+// library's exit handler, which runs before libomp's, ends the asking and waits for who is at it.
+// Without locks: a child of fork() would wait forever for one that another thread held.
+struct Asker {
+  std::atomic<bool> taken{true}; // by a thread; those that end leave theirs to others
+  std::atomic<bool> asking{false};
+  int number = 0; // libomp's last answer
+  Asker* next = nullptr;
+};
+constinit std::atomic<Asker*> first_asker{nullptr};
+constinit std::atomic<bool> asking_is_over{false};
+
+Asker& take_asker() {
+  for (Asker* one = first_asker.load(std::memory_order_acquire); one; one = one->next)
+    if (!one->taken.exchange(true, std::memory_order_acquire))
+      return *one;
+  auto* const made = new Asker; // never freed: others walk the list
+  made->next = first_asker.load(std::memory_order_acquire);
+  while (!first_asker.compare_exchange_weak(made->next, made, std::memory_order_acq_rel))
+    ;
+  return *made;
+}
+
+void stop_asking() {
+  constexpr int kMostWaits = 1000; // a thread of a forked child's parent would be waited for without end
+  asking_is_over.store(true, std::memory_order_seq_cst);
+  Asker* const first = first_asker.load(std::memory_order_seq_cst);
+  if (first && first->next)                                 // other threads have asked
+    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); // the other half of the fence in ask_libomp()
+  for (Asker* one = first_asker.load(std::memory_order_acquire); one; one = one->next)
+    for (int waits = 0; one->asking.load(std::memory_order_acquire) && waits < kMostWaits; ++waits)
+      ::usleep(1000);
+}
+
+class ThreadsAsker {
+public:
+  ThreadsAsker() : own_(take_asker()) { own_.number = own_default().load(std::memory_order_relaxed); }
+  ~ThreadsAsker() { own_.taken.store(false, std::memory_order_release); }
+  ThreadsAsker(const ThreadsAsker&) = delete;
+  ThreadsAsker& operator=(const ThreadsAsker&) = delete;
+  Asker& own() { return own_; }
+
+private:
+  Asker& own_;
+};
+
+// Libomp's answer; the last one once the process ends.
+int ask_libomp() {
+  static thread_local ThreadsAsker threads;
+  static constinit std::atomic<bool> arranged{false};
+  Asker& asker = threads.own();
+  asker.asking.store(true, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (!asking_is_over.load(std::memory_order_relaxed))
+    asker.number = libomp().get();
+  asker.asking.store(false, std::memory_order_release);
+  // After libomp has arranged for its own end: handlers run backwards.
+  if (!arranged.load(std::memory_order_relaxed) && !arranged.exchange(true))
+    std::atexit(stop_asking);
+  return asker.number;
+}
+
 } // namespace
 
 int default_device() {
-  return libomp().get ? libomp().get() : own_default().load(std::memory_order_relaxed);
+  return libomp().get ? ask_libomp() : own_default().load(std::memory_order_relaxed);
 }
 
 void set_default_device(int number) {
