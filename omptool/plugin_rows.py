@@ -1,7 +1,7 @@
-"""Asks a libomptarget.so for its plugins and prints them as JSON rows.
+"""Asks a libomptarget.so for its plugins, and which of them accept an image; prints JSON.
 
-Run as a process of its own (`python -m omptool.plugin_rows LIBRARY`): a plugin is somebody's
-native code, and one that crashes must not take the command line with it.
+Run as a process of its own (`python -m omptool.plugin_rows LIBRARY [IMAGE...]`): a plugin is
+somebody's native code, and one that crashes must not take the command line with it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+from pathlib import Path
 
 _ROW = ctypes.CFUNCTYPE(
     None,
@@ -21,12 +22,36 @@ _ROW = ctypes.CFUNCTYPE(
 )
 
 
+_ANSWER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_char_p)
+
+
 def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("utf-8", "backslashreplace")
 
 
-def main(library: str) -> None:
-    """Print [{name, path, state, reason, devices}] in the order the runtime asks them."""
+def main(library: str, *images: str) -> None:
+    """Print the plugins and, for each image, their answers, in the order they are asked.
+
+    {plugins: [{name, path, state, reason, devices}], images: [[{plugin, accepts, reason}]]}
+    """
+    runtime = ctypes.CDLL(library)
+    answers = [_tried(runtime, image) for image in images]
+    sys.stdout.write(json.dumps({"plugins": _plugins(runtime), "images": answers}))
+
+
+def _tried(runtime: ctypes.CDLL, image: str) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+
+    def row(_context: object, name: bytes, accepts: int, reason: bytes) -> None:
+        why = (_text(reason) or "").strip().removeprefix("(").removesuffix(")")
+        rows.append({"plugin": _text(name), "accepts": bool(accepts), "reason": why})
+
+    data = Path(image).read_bytes()
+    runtime.omptool_try_image(data, ctypes.c_uint64(len(data)), _ANSWER(row), None)
+    return rows
+
+
+def _plugins(runtime: ctypes.CDLL) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
 
     def row(
@@ -42,9 +67,9 @@ def main(library: str) -> None:
             }
         )
 
-    ctypes.CDLL(library).omptool_describe_plugins(_ROW(row), None)
-    sys.stdout.write(json.dumps(rows))
+    runtime.omptool_describe_plugins(_ROW(row), None)
+    return rows
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

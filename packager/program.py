@@ -60,7 +60,7 @@ def _dynamic(file: elf.Elf) -> Program:
     offsets = dynamic.get(DT_NEEDED, [])
     if not strings or not offsets:
         return Program(False, ())
-    at = _file_offset(file, strings[0])
+    at = file_offset(file, strings[0])
     needed = tuple(file.data.string(at + offset, "DT_NEEDED") for offset in offsets)
     calls_2013 = False
     if LIBTARGET in needed:
@@ -69,7 +69,8 @@ def _dynamic(file: elf.Elf) -> Program:
     return Program(False, needed, calls_2013)
 
 
-def _file_offset(file: elf.Elf, address: int) -> int:
+def file_offset(file: elf.Elf, address: int) -> int:
+    """Where in the file the byte at `address` is; FormatError if nowhere."""
     for segment in file.segments:
         inside = address - segment.address
         if segment.type == elf.PT_LOAD and 0 <= inside < segment.file_size:

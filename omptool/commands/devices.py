@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from omptool.errors import fail, reported
-from omptool.installation import LIBRARY, libdir
+from omptool.errors import reported
+from omptool.plugins import ask_plugins
 
 
 @click.command()
@@ -27,32 +23,12 @@ def command(ctx: click.Context, as_json: bool) -> None:
     Exits 0 when there is a device, 3 when there is none.
     """
     with reported("devices"):
-        plugins = _plugins(libdir() / LIBRARY)
+        plugins = ask_plugins(()).plugins
     if as_json:
         click.echo(json.dumps({"schema": 1, "plugins": plugins}, indent=2))
     else:
         click.echo(_table(plugins))
     ctx.exit(0 if any(plugin["devices"] for plugin in plugins) else 3)
-
-
-def _plugins(library: Path) -> list[dict[str, Any]]:
-    """The rows of omptool.plugin_rows, with devices numbered."""
-    command = [sys.executable, "-m", "omptool.plugin_rows", str(library)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-    click.echo(result.stderr, err=True, nl=False)
-    if result.returncode:
-        fail(f"devices: asking the plugins ended with {_ending(result.returncode)}", 3)
-    rows: list[dict[str, Any]] = json.loads(result.stdout)
-    number = 0
-    for row in rows:
-        count = row["devices"] if row["state"] == "ready" else 0
-        row["devices"] = [{"number": number + n} for n in range(count)]
-        number += count
-    return rows
-
-
-def _ending(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def _table(plugins: list[dict[str, Any]]) -> str:

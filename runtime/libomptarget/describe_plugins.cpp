@@ -26,3 +26,25 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* con
     return static_cast<int32_t>(plugins.size());
   });
 }
+
+extern "C" OMPTOOL_EXPORT int32_t omptool_try_image(const void* image, uint64_t size,
+                                                    void (*row)(void* context, const char* name, int32_t accepts,
+                                                                const char* reason),
+                                                    void* context) {
+  return omptool::guarded(__func__, [&] {
+    auto* const begin = static_cast<char*>(const_cast<void*>(image));
+    __tgt_device_image asked{begin, begin + size, nullptr, nullptr};
+    std::int32_t accepted = 0;
+    for (const std::unique_ptr<omptool::Plugin>& plugin : omptool::find_plugins()) {
+      if (!plugin->refusal().empty()) {
+        row(context, plugin->name().c_str(), 0, plugin->refusal().c_str());
+        continue;
+      }
+      const bool accepts = plugin->call().is_valid_binary(&asked) != 0;
+      const std::string reason = accepts ? std::string() : plugin->last_error();
+      row(context, plugin->name().c_str(), accepts, reason.c_str());
+      accepted += accepts ? 1 : 0;
+    }
+    return accepted;
+  });
+}

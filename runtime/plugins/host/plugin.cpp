@@ -123,7 +123,9 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
   const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
-  return omptool::host::fault_of({begin, static_cast<const std::byte*>(image->ImageEnd)}) == nullptr;
+  const char* const fault = omptool::host::fault_of({begin, static_cast<const std::byte*>(image->ImageEnd)});
+  omptool::host::last_error().assign(fault ? fault : "");
+  return fault == nullptr;
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_init_device(int32_t device_id) {

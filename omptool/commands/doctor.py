@@ -1,0 +1,47 @@
+"""`omptool doctor`: what will happen to a program's regions on this machine, and why."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from omptool.console import echo
+from omptool.errors import reported
+from packager.errors import FormatError
+
+
+@click.command()
+@click.argument("program", type=click.Path(path_type=Path, dir_okay=False), metavar="PROG")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def command(ctx: click.Context, program: Path, as_json: bool) -> None:
+    """Predict where each region of PROG will run on this machine, and say why.
+
+    Looks at PROG, at the libraries that the loader would pick, at the plugins and devices that are
+    there and at the environment. Nothing of PROG is run. The prediction is for `omptool run`; what
+    another runtime makes of PROG is said where it differs.
+
+    Exits 0 when every entry is used on a device, 1 when one is not, 2 when PROG cannot be read, 3
+    when the plugins cannot be asked.
+    """
+    from omptool import diagnosed
+    from packager.diagnosis import diagnose
+    from packager.load import load_all
+
+    with reported(program):
+        for loaded in load_all(program):
+            if loaded.binary.type not in ("executable", "shared"):
+                raise FormatError("is no program: doctor looks at executables and libraries")
+            with tempfile.TemporaryDirectory() as folder:
+                files = [Path(folder) / str(number) for number in range(len(loaded.data))]
+                for file, data in zip(files, loaded.data, strict=True):
+                    file.write_bytes(data.bytes())
+                machine, plugins = diagnosed.machine(program, files, dict(os.environ))
+            diagnosis = diagnose(loaded.binary, machine)
+            render = diagnosed.as_json if as_json else diagnosed.as_text
+            echo(render(loaded.binary, machine, plugins, diagnosis))
+            is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
+            ctx.exit(0 if diagnosis.offloads and not is_wanting else 1)

@@ -1,0 +1,53 @@
+"""The plugins of the bundled runtime, as a program started now would find them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from omptool.installation import LIBRARY, libdir
+from packager.errors import MissingToolError
+
+
+class Answers(NamedTuple):
+    """What the plugins say, in the order in which the runtime asks them."""
+
+    plugins: list[dict[str, Any]]  # name, path, state, reason, devices: [{number}]
+    images: list[list[dict[str, Any]]]  # of each image: plugin, accepts, reason
+
+
+def ask_plugins(images: Sequence[Path], environment: dict[str, str] | None = None) -> Answers:
+    """Ask all plugins for their devices, and whether they accept each of these image files.
+
+    Device numbers are those of a program that has an image for every plugin. What a plugin writes
+    to stderr is passed on. Raises MissingToolError when a plugin ends the process that asks.
+    """
+    command = [sys.executable, "-m", "omptool.plugin_rows", str(libdir() / LIBRARY)]
+    result = subprocess.run(
+        [*command, *map(str, images)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ if environment is None else environment,
+    )
+    click.echo(result.stderr, err=True, nl=False)
+    if result.returncode:
+        raise MissingToolError(f"asking the plugins ended with {_ending(result.returncode)}")
+    said = json.loads(result.stdout)
+    number = 0
+    for row in said["plugins"]:
+        count = row["devices"] if row["state"] == "ready" else 0
+        row["devices"] = [{"number": number + n} for n in range(count)]
+        number += count
+    return Answers(said["plugins"], said["images"])
+
+
+def _ending(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

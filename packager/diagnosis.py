@@ -1,0 +1,327 @@
+"""What a runtime will do with a program on this machine, from what is known of both. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from packager.loader import Library
+from packager.model import (
+    DeviceImage,
+    EntryTable,
+    FatBinary,
+    Finding,
+    OffloadEntry,
+    Severity,
+)
+from packager.pairing import entry_states, needs_device
+
+RUNTIME = "libomptarget.so"
+OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
+LLVM = re.compile(r"libLLVM[-.].*")
+# What gives access to a kind of GPU, besides the driver's library.
+NODES = {
+    "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
+    "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
+}
+RUN = "start it with `omptool run`"
+POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
+
+
+class Answer(NamedTuple):
+    """What a plugin says of an image."""
+
+    plugin: str
+    accepts: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this machine has for the program."""
+
+    libraries: Sequence[Library]  # as the loader picks them
+    under_run: Sequence[Library]  # the same under `omptool run`
+    devices: Mapping[str, int]  # of each plugin that is ready, in the order they are asked
+    answers: Sequence[Sequence[Answer]]  # for each image of the program
+    environment: Mapping[str, str]
+    files: frozenset[str] = frozenset()  # of NODES, those that are there
+    can_write_tmp: bool = True
+
+
+@dataclass(frozen=True)
+class ImageFate:
+    """Where an image goes."""
+
+    image: DeviceImage
+    plugin: str | None  # the first that accepts it
+    devices: tuple[int, ...]
+    rule: str  # why it is accepted, or refused by each
+
+
+@dataclass(frozen=True)
+class EntryFate:
+    """Where an entry is used."""
+
+    entry: OffloadEntry
+    runs_on: str  # "device 0 (host)" or "host"
+    reason: str  # why on the host; "" on a device
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What will happen under `omptool run`, and what else is to be said."""
+
+    images: tuple[ImageFate, ...]
+    entries: tuple[EntryFate, ...]
+    devices: int
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def offloads(self) -> bool:
+        """Whether every entry is used on a device."""
+        return all(not fate.reason for fate in self.entries)
+
+
+def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
+    """The fates of images and entries, and findings OMP201 to OMP208."""
+    images = _images(program, machine)
+    count = 1 + max((number for fate in images for number in fate.devices), default=-1)
+    entries = tuple(_entries(program, machine, images, count))
+    findings = tuple(_findings(program, machine, images, count))
+    return Diagnosis(images, entries, count, findings)
+
+
+def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
+    """Numbers are given in the order of images; a second image for a plugin adds none."""
+    numbered: dict[str, tuple[int, ...]] = {}
+    total = 0
+    fates = []
+    for image, answers in zip(program.images, machine.answers, strict=True):
+        plugin = next((answer.plugin for answer in answers if answer.accepts), None)
+        registered = any(image.index in d.images for d in program.descriptors)
+        if plugin and registered and plugin not in numbered:
+            numbered[plugin] = tuple(range(total, total + machine.devices.get(plugin, 0)))
+            total += machine.devices.get(plugin, 0)
+        rule = _rule(plugin, answers) if registered else "nothing registers it"
+        devices = numbered.get(plugin or "", ()) if registered else ()
+        fates.append(ImageFate(image, plugin if registered else None, devices, rule))
+    return tuple(fates)
+
+
+def _rule(plugin: str | None, answers: Sequence[Answer]) -> str:
+    if plugin:
+        return f"plugin {plugin} accepts it"
+    if not answers:
+        return "there is no plugin"
+    said = (f"{a.plugin}: {a.reason or 'it does not accept it'}" for a in answers)
+    return "; ".join(said)
+
+
+def _entries(
+    program: FatBinary, machine: Machine, images: Sequence[ImageFate], count: int
+) -> Iterator[EntryFate]:
+    states = iter(entry_states(program))
+    for table in program.tables:
+        rows = [(entry, next(states)) for entry in table.entries]
+        broken = _broken(table, rows, images)
+        for entry, row in rows:
+            if not needs_device(entry):
+                continue
+            reason = _policy(machine, count) or broken
+            device = _device(machine)
+            fitting = [
+                fate
+                for fate in images
+                if device in fate.devices and fate.image.index in table.images
+            ]
+            if not reason:
+                reason = _absence(entry, row, fitting, images, device)
+            where = f"device {device} ({fitting[0].plugin})" if fitting and not reason else "host"
+            yield EntryFate(entry, where, reason)
+
+
+def _policy(machine: Machine, count: int) -> str:
+    """What the environment decides for all entries."""
+    if machine.environment.get("OMP_TARGET_OFFLOAD", "").upper() == "DISABLED":
+        return "OMP_TARGET_OFFLOAD is DISABLED"
+    if count and _device(machine) >= count:
+        return f"OMP_DEFAULT_DEVICE is {_device(machine)}, and there are {count} devices"
+    return ""
+
+
+def _device(machine: Machine) -> int:
+    value = machine.environment.get("OMP_DEFAULT_DEVICE", "")
+    return int(value) if value.isdecimal() else 0
+
+
+def _broken(
+    table: EntryTable,
+    rows: Sequence[tuple[OffloadEntry, Sequence[str]]],
+    images: Sequence[ImageFate],
+) -> str:
+    """A variable that an image lacks keeps all regions of its library off the device."""
+    for entry, states in rows:
+        for fate in images:
+            state = states[fate.image.index]
+            is_used = fate.devices and fate.image.index in table.images
+            if is_used and entry.kind in ("global", "link") and state == "missing":
+                return f"image {fate.image.index} lacks the variable {entry.name}"
+    return ""
+
+
+def _absence(
+    entry: OffloadEntry,
+    states: Sequence[str],
+    fitting: Sequence[ImageFate],
+    images: Sequence[ImageFate],
+    device: int,
+) -> str:
+    if not any(fate.devices for fate in images):
+        rules = [f"image {fate.image.index}: {fate.rule}" for fate in images]
+        return f"there is no device: {'; '.join(rules) or 'the program has no image'}"
+    if not fitting:
+        return f"there is no image for device {device}"
+    if all(states[fate.image.index] == "missing" for fate in fitting):
+        return f"image {fitting[0].image.index} lacks it"
+    return ""
+
+
+# ---- findings ----
+
+
+def _findings(
+    program: FatBinary, machine: Machine, images: Sequence[ImageFate], count: int
+) -> Iterator[Finding]:
+    yield from _unresolved(machine)
+    yield from _generation(program, machine)
+    yield from _two_of_a_kind(machine)
+    yield from _without_device(machine, images)
+    yield from _environment(machine, count)
+    yield from _read_only_tmp(program, machine)
+
+
+def _unresolved(machine: Machine) -> Iterator[Finding]:
+    """D01."""
+    helped = {library.name for library in machine.under_run if library.path is None}
+    for library in machine.libraries:
+        if library.path is not None:
+            continue
+        places = ", ".join((*library.searched, "the cache of ldconfig", "the default folders"))
+        message = f"{library.name}, which {library.wanted_by} needs, is not found in {places}"
+        hint = "install it, or name its folder in LD_LIBRARY_PATH"
+        is_ours = library.name not in helped
+        yield Finding(
+            "OMP201", "warning" if is_ours else "error", message, RUN if is_ours else hint
+        )
+
+
+def _runtime(machine: Machine) -> Library | None:
+    found = (lib for lib in machine.libraries if lib.name.startswith(RUNTIME))
+    return next(found, None)
+
+
+def _generation(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D02: what a runtime of LLVM's makes of a program of another release."""
+    runtime = _runtime(machine)
+    release = _release(runtime) if runtime else 0
+    if not release or program.abi is None or not runtime:
+        return
+    message = ""
+    if program.abi == "llvm-22" and release < 20:
+        message = "reads its 56-byte entries as garbage"
+    elif any(image.is_wrapped for image in program.images) and release >= 21:
+        message = "does not see its images: it runs on the host without a word"
+    elif program.abi != "llvm-14" and release < 15:
+        message = "lacks __tgt_target_kernel"
+    if message:
+        said = f"the runtime that the loader picks, {runtime.path}, {message}"
+        yield Finding("OMP202", "warning", said, RUN)
+
+
+def _release(library: Library) -> int:
+    name = library.path.resolve().name if library.path else ""
+    digits = name.removeprefix(f"{RUNTIME}.").split(".")[0]
+    if digits.isdecimal():
+        return int(digits)
+    return 14 if "llvm-14" in str(library.path) else 0
+
+
+def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
+    """D03."""
+    found = [library for library in machine.under_run if library.path]
+    openmp = {
+        str(lib.path and lib.path.resolve()): lib for lib in found if lib.name.startswith(OPENMP)
+    }
+    if len(openmp) > 1:
+        message = f"two OpenMP runtimes are loaded: {', '.join(sorted(openmp))}"
+        yield Finding("OMP203", "warning", message, "link with one of them")
+    llvm = sorted({str(lib.path) for lib in found if LLVM.fullmatch(lib.name)})
+    if len(llvm) > 1:
+        message = f"two LLVMs are loaded: {', '.join(llvm)}"
+        hint = 'they may end with "registered more than once": link with one of them'
+        yield Finding("OMP203", "warning", message, hint)
+
+
+def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
+    """D04, D05 and D08."""
+    for fate in images:
+        if fate.devices:
+            continue
+        image = fate.image
+        what = f"image {image.index} ({image.target}) has no device"
+        node, driver = NODES.get((image.contents.machine or image.triple).split("-")[0], ("", ""))
+        others = bool(machine.devices) and any(other.devices for other in images)
+        severity: Severity = "info" if others else "warning"
+        if fate.plugin:
+            yield Finding("OMP205", severity, f"{what}: plugin {fate.plugin} has none", RUN)
+            continue
+        if node and driver not in machine.files:
+            message = f"{what}: the driver's library {driver} is not on this machine"
+            hint = "install the driver, or run where there is one"
+            yield Finding("OMP204", severity, message, hint, None, image.index)
+            if node in machine.files:
+                message = f"{node} is there, but the driver's library {driver} is not"
+                yield Finding("OMP208", "info", message, "install the driver's libraries")
+            continue
+        message = f"{what}: {fate.rule}"
+        hint = "give the program an image for what this machine has"
+        yield Finding("OMP205", severity, message, hint, None, image.index)
+
+
+def _environment(machine: Machine, count: int) -> Iterator[Finding]:
+    """D06."""
+    env = machine.environment
+    policy = env.get("OMP_TARGET_OFFLOAD", "")
+    if policy and policy.upper() not in POLICIES:
+        message = f"OMP_TARGET_OFFLOAD={policy} is none of {', '.join(POLICIES)}"
+        yield Finding("OMP206", "warning", message, "correct it or take it out")
+    elif policy.upper() == "DISABLED":
+        message = "OMP_TARGET_OFFLOAD=DISABLED keeps every region on the host"
+        yield Finding("OMP206", "warning", message, "take it out of the environment")
+    default = env.get("OMP_DEFAULT_DEVICE", "")
+    if default and not default.isdecimal():
+        message = f"OMP_DEFAULT_DEVICE={default} is no number of a device"
+        yield Finding("OMP206", "warning", message, "correct it or take it out")
+    elif default and count and int(default) >= count:
+        message = f"OMP_DEFAULT_DEVICE={default}: there are {count} devices, from 0 on"
+        yield Finding("OMP206", "error", message, "correct it or take it out")
+    for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
+        if env.get(name) in ("", "-1"):
+            message = f"{name} hides every GPU"
+            yield Finding("OMP206", "warning", message, "take it out of the environment")
+    for name in ("OMPTOOL_PLUGINS", "OMPTOOL_PLUGIN_PATH"):
+        if env.get(name):
+            message = f"{name}={env[name]} decides which plugins there are"
+            yield Finding("OMP206", "info", message, "take it out to use all that are installed")
+
+
+def _read_only_tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D07: LLVM's runtimes write images for the CPU to /tmp, whatever TMPDIR says."""
+    runtime = _runtime(machine)
+    is_llvms = runtime is not None and _release(runtime) > 15
+    if is_llvms and not machine.can_write_tmp and any(i.kind == "elf" for i in program.images):
+        message = "/tmp cannot be written to, where LLVM's runtime puts images for the CPU"
+        yield Finding("OMP207", "warning", message, RUN)

@@ -1,0 +1,171 @@
+"""Which libraries the dynamic loader would pick for a program, and from where (ld.so(8)).
+
+DT_RPATH of the file and of what loaded it, unless the file has DT_RUNPATH; LD_LIBRARY_PATH;
+DT_RUNPATH; the cache that ldconfig makes; the default folders. A library whose name is loaded
+already is not looked for again.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager import elf
+from packager.errors import FormatError
+from packager.formats.device_elf import DT_NEEDED, DT_RPATH, DT_RUNPATH
+from packager.program import file_offset
+from packager.reader import open_reader
+
+DT_STRTAB, DT_SONAME = 5, 14
+DEFAULT_FOLDERS = ("/lib", "/usr/lib")
+MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
+MAX_LIBRARIES = 4096
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library that a program needs, directly or through others."""
+
+    name: str  # as it is asked for
+    wanted_by: str  # the path of the file that asks first
+    path: Path | None  # None: not found
+    searched: tuple[str, ...] = ()  # the folders of search paths, if it was not found
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    machine: str
+    needed: tuple[str, ...]
+    rpath: tuple[str, ...]
+    runpath: tuple[str, ...]
+    soname: str | None
+    inherited: tuple[str, ...] = ()  # DT_RPATH of what loaded it
+
+
+def libraries(
+    program: Path, environment: Mapping[str, str], preloaded: Sequence[Path] = ()
+) -> list[Library]:
+    """All that `program` needs, in the order in which they are loaded.
+
+    Raises FormatError when the program itself cannot be read.
+    """
+    return list(_load(_read(program), environment, preloaded))
+
+
+def _load(
+    program: _File, environment: Mapping[str, str], preloaded: Sequence[Path]
+) -> Iterator[Library]:
+    folders = tuple(f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f)
+    cache = _cache(program.machine)
+    known: set[str] = set()
+    for path in preloaded:
+        known |= {path.name, _read(path).soname or path.name}
+    waiting = deque([program])
+    while waiting and len(known) < MAX_LIBRARIES:
+        file = waiting.popleft()
+        for name in file.needed:
+            if name in known:
+                continue
+            known.add(name)
+            searched = (*_expanded(file, file.inherited), *folders, *_expanded(file, file.runpath))
+            found = _find(name, searched, cache, program.machine)
+            place = found.path if found else None
+            yield Library(name, str(file.path), place, () if found else searched)
+            if found:
+                known.add(found.soname or name)
+                passed_on = () if found.runpath else (*found.rpath, *file.inherited)
+                waiting.append(_with_inherited(found, passed_on))
+
+
+def _with_inherited(file: _File, inherited: tuple[str, ...]) -> _File:
+    return _File(
+        file.path, file.machine, file.needed, file.rpath, file.runpath, file.soname, inherited
+    )
+
+
+def _expanded(file: _File, paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths with $ORIGIN, the folder of the file, filled in."""
+    origin = str(file.path.resolve().parent)
+    return tuple(p.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for p in paths if p)
+
+
+def _find(
+    name: str, folders: Sequence[str], cache: Mapping[str, Path], machine: str
+) -> _File | None:
+    if "/" in name:
+        return _fitting(Path(name), machine)
+    defaults = [f"{folder}/{MULTIARCH.get(machine, '')}" for folder in DEFAULT_FOLDERS]
+    places = [Path(folder) / name for folder in folders]
+    places += [cache[name]] if name in cache else []
+    places += [Path(folder) / name for folder in (*defaults, *DEFAULT_FOLDERS)]
+    return next((file for place in places if (file := _fitting(place, machine))), None)
+
+
+def _fitting(path: Path, machine: str) -> _File | None:
+    """The file, if the loader would take it: others are passed over."""
+    if not path.is_file():
+        return None
+    try:
+        file = _read(path)
+    except FormatError:
+        return None
+    return file if file.machine == machine else None
+
+
+def _read(path: Path) -> _File:
+    """By the segments alone, as the loader does."""
+    with open_reader(path) as data:
+        file = elf.read(data)
+        dynamic = file.dynamic()
+        strings = dynamic.get(DT_STRTAB)
+
+        def texts(tag: int) -> tuple[str, ...]:
+            at = file_offset(file, strings[0]) if strings else 0
+            values = dynamic.get(tag, []) if strings else []
+            return tuple(data.string(at + value, "dynamic string") for value in values)
+
+        runpath = tuple(p for path_ in texts(DT_RUNPATH) for p in path_.split(":"))
+        rpath = tuple(p for path_ in texts(DT_RPATH) for p in path_.split(":"))
+        own = () if runpath else rpath
+        soname = next(iter(texts(DT_SONAME)), None)
+        return _File(path, file.machine, texts(DT_NEEDED), own, runpath, soname, own)
+
+
+def _cache(machine: str) -> dict[str, Path]:
+    """The cache of ldconfig; empty where there is none."""
+    found: dict[str, Path] = {}
+    for line in _ldconfig().splitlines():
+        name, arrow, path = line.strip().partition(" => ")
+        if arrow and "libc6" in name and (machine != "x86_64" or "x86-64" in name):
+            found.setdefault(name.split(" ", 1)[0], Path(path))
+    return found
+
+
+def _ldconfig() -> str:
+    for command in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
+        try:
+            done = subprocess.run(
+                [command, "-p"],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return done.stdout
+    return ""
+
+
+def find_library(name: str, environment: Mapping[str, str]) -> Path | None:
+    """Where dlopen would find a library for this machine; None if nowhere."""
+    folders = [f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f]
+    machine = os.uname().machine
+    found = _find(name, folders, _cache(machine), machine)
+    return found.path if found else None
