@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixture_programs import FIXTURES, OMPTOOL
+from fixture_programs import FIXTURES, OMPTOOL, build
 from jsonschema import Draft202012Validator
 from linking import LINKERS, link
 from toolchain import (
@@ -257,6 +257,14 @@ def test_a_plugin_of_2013_runs_a_program_of_2013(
     plugins = {row["name"]: row for row in json.loads(listed.stdout)["plugins"]}
     assert plugins["proposal_cpu"]["state"] == "ready"
     assert len(plugins["proposal_cpu"]["devices"]) == 2
+
+
+def test_a_plugin_of_2013_runs_what_lower_makes(tmp_path: Path, old_plugin: Path) -> None:
+    app = build("proposal", tmp_path)
+    path = {"OMPTOOL_PLUGIN_PATH": str(old_plugin)}
+    done = under_run(app, "--mandatory", "--plugin", "proposal_cpu", **path)
+    assert done.stdout == (FIXTURES / "proposal" / "expected.txt").read_text()
+    assert done.stderr == ""
 
 
 def test_plugins_of_2013_are_counted(tmp_path: Path, old_plugin: Path) -> None:
