@@ -23,7 +23,7 @@ public:
   CallLog& operator=(const CallLog&) = delete;
 
   // The log of the call that this thread is in, or null.
-  static CallLog* current() { return info_bits.load(std::memory_order_relaxed) ? innermost_ : nullptr; }
+  static CallLog* current() { return watches(kWatchInfo) ? innermost_ : nullptr; }
 
   // Rows up to `count` come from what the program calls `declared`.
   void name_rows(std::size_t count, const char* declared) { names_.resize(std::max(count, names_.size()), declared); }

@@ -178,7 +178,8 @@ std::shared_ptr<Mapping> DataEnvironment::obtain(const Row& row, HostRange wante
   std::shared_ptr<Mapping> known = find_for(row, wanted, lock);
   if (known || shares_host_memory())
     return known;
-  auto created = std::make_shared<Mapping>(wanted, memory_.allocate(wanted.size() + padding), &memory_);
+  auto created =
+      std::make_shared<Mapping>(wanted, memory_.allocate(wanted.size() + padding, wanted.address()), &memory_);
   if (created->device) {
     created->device += padding;
     created->padding = padding;

@@ -3,20 +3,25 @@
 #include "device_memory.h"
 
 #include "message.h"
+#include "ompt.h"
 
 #include <cstdlib>
 #include <cstring>
 
 namespace omptool {
 
-std::byte* DeviceMemory::allocate(std::int64_t size) const {
+std::byte* DeviceMemory::allocate(std::int64_t size, const void* host) const {
   if (size <= 0)
     return nullptr;
-  return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
-                                           : plugin_.call().data_alloc(rtl_id_, size));
+  ompt::DataOperation told(ompt::Operation::kAlloc, {host, ompt::kHost}, {nullptr, number_}, size);
+  auto* const memory = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
+                                                         : plugin_.call().data_alloc(rtl_id_, size));
+  told.found(memory);
+  return memory;
 }
 
 bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) const {
+  const ompt::DataOperation told(ompt::Operation::kTo, {host, ompt::kHost}, {device, number_}, size);
   if (inactive_) {
     std::memmove(device, host, static_cast<std::size_t>(size));
     return true;
@@ -25,6 +30,7 @@ bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) con
 }
 
 bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
+  const ompt::DataOperation told(ompt::Operation::kFrom, {device, number_}, {host, ompt::kHost}, size);
   if (inactive_) {
     std::memmove(host, device, static_cast<std::size_t>(size));
     return true;
@@ -33,6 +39,7 @@ bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) c
 }
 
 bool DeviceMemory::free(void* device) const {
+  const ompt::DataOperation told(ompt::Operation::kDelete, {device, number_}, {nullptr, ompt::kNowhere}, 0);
   if (inactive_) {
     std::free(device);
     return true;

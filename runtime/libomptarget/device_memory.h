@@ -16,10 +16,12 @@ namespace omptool {
 
 class DeviceMemory {
 public:
-  DeviceMemory(const Plugin& plugin, std::int32_t rtl_id) : plugin_(plugin), rtl_id_(rtl_id) {}
+  DeviceMemory(const Plugin& plugin, std::int32_t rtl_id, int number = 0)
+      : plugin_(plugin), rtl_id_(rtl_id), number_(number) {}
 
   // Null when the device has no room, and for sizes below one byte.
-  std::byte* allocate(std::int64_t size) const;
+  // `host` is whose copy it is for, if anything's.
+  std::byte* allocate(std::int64_t size, const void* host = nullptr) const;
   bool submit(void* device, const void* host, std::int64_t size) const;
   bool retrieve(void* host, const void* device, std::int64_t size) const;
   // A device that cannot even free memory cannot be trusted with more work: the program ends,
@@ -38,6 +40,7 @@ public:
 private:
   const Plugin& plugin_;
   std::int32_t rtl_id_;
+  int number_;                        // as the program counts devices
   std::atomic<bool> inactive_{false}; // the plugin's data functions take no action
 };
 

@@ -16,11 +16,14 @@
 
 namespace omptool {
 
-constinit std::atomic<std::uint32_t> info_bits{0};
-
 namespace {
 
 std::atomic<bool> info_known{false};
+
+void put(std::uint32_t bits) {
+  watched.fetch_and(~kWatchInfo);
+  watched.fetch_or(bits);
+}
 
 // Never destroyed: threads may still map while the process exits.
 struct Names {
@@ -70,12 +73,12 @@ void read_info() {
   if (errno != 0 || *end != '\0' || bits < -1 || bits > UINT32_MAX)
     say("LIBOMPTARGET_INFO=%s is not a value for it; nothing is told", value);
   else
-    info_bits = static_cast<std::uint32_t>(bits);
+    put(static_cast<std::uint32_t>(bits));
 }
 
 void set_info(std::uint32_t bits) {
   info_known = true;
-  info_bits = bits;
+  put(bits);
 }
 
 void inform(int device, const char* format, ...) {

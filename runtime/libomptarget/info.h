@@ -5,6 +5,7 @@
 #pragma once
 
 #include "mapping_table.h"
+#include "watch.h"
 
 #include <atomic>
 #include <cstdint>
@@ -24,11 +25,8 @@ enum Info : std::uint32_t {
   kInfoNowhere = 0x40,  // addresses without a counterpart on the device
 };
 
-// Zero in most processes: the one thing that a call looks at.
-extern std::atomic<std::uint32_t> info_bits;
-
 inline bool informs(std::uint32_t any) {
-  return info_bits.load(std::memory_order_relaxed) & any;
+  return watches(any);
 }
 
 // Takes LIBOMPTARGET_INFO over, once; __tgt_set_info_flag may have been first.

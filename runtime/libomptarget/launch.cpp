@@ -4,6 +4,7 @@
 
 #include "call_log.h"
 #include "message.h"
+#include "ompt.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -129,10 +130,12 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
     log->launching(region, rows, bound);
   device.data.note_activity();
   const PluginFunctions& plugin = device.plugin.call();
-  const std::int32_t result = shape.teams
-                                  ? plugin.run_target_team_region(device.rtl_id, there.function, arguments.data(),
-                                                                  count, shape.num_teams, shape.thread_limit)
-                                  : plugin.run_target_region(device.rtl_id, there.function, arguments.data(), count);
+  const std::int32_t result = [&] {
+    const ompt::Launch told;
+    return shape.teams ? plugin.run_target_team_region(device.rtl_id, there.function, arguments.data(), count,
+                                                       shape.num_teams, shape.thread_limit)
+                       : plugin.run_target_region(device.rtl_id, there.function, arguments.data(), count);
+  }();
   // It may have begun: the host version must not run on top of what it has done.
   if (result != 0)
     die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,

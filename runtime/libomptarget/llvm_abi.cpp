@@ -10,8 +10,10 @@
 #include "llvm_messages.h"
 #include "llvm_rows.h"
 #include "offload.h"
+#include "ompt.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace omptool::llvm {
 namespace {
@@ -29,7 +31,13 @@ struct KernelArguments {
   std::int64_t* type;
   void** names;
   void** mappers;
+  std::uint64_t trip_count;
+  // From version 2 on.
+  std::uint64_t flags;
+  std::uint32_t teams[3];
 };
+constexpr std::uint64_t kNowaitFlag = 1;
+constexpr std::uint32_t kNoTeams = ~0U; // not a construct of teams
 
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
 // when every region runs on the host.
@@ -40,13 +48,45 @@ void check_device(std::int64_t number) {
            count);
 }
 
+ompt::Kind kind_of(const Call& call) {
+  const bool nowait = call.waiting == Waiting::kNowait;
+  switch (call.construct) {
+  case Construct::kBegin:
+    return nowait ? ompt::Kind::kEnterDataNowait : ompt::Kind::kEnterData;
+  case Construct::kEnd:
+    return nowait ? ompt::Kind::kExitDataNowait : ompt::Kind::kExitData;
+  case Construct::kUpdate:
+    return nowait ? ompt::Kind::kUpdateNowait : ompt::Kind::kUpdate;
+  case Construct::kRegion:
+    break;
+  }
+  return nowait ? ompt::Kind::kTargetNowait : ompt::Kind::kTarget;
+}
+
+// Tells a tool of a call for a device.
+class Traced {
+public:
+  explicit Traced(const Call& call) {
+    const int device = watches(kWatchTools) ? device_of(call) : -1;
+    if (device < 0)
+      return;
+    prepared_device(device); // what that takes is not the construct's
+    construct_.emplace(kind_of(call), device, call.caller, call.teams);
+  }
+
+private:
+  std::optional<ompt::Construct> construct_;
+};
+
 // Runs `body`, all of a call.
 template <typename Body> auto translated(const Call& call, const Body& body) noexcept {
   return guarded(call.name, [&] {
     try {
-      if (!informs(~0U)) [[likely]]
+      if (!watches(~0ULL)) [[likely]]
         return body();
+      ompt::connect();
       const Narrated told(call);
+      const Traced traced(call);
       return body();
     } catch (const MappingFault& fault) {
       die_of(fault, call);
@@ -101,9 +141,15 @@ Arrays arrays_of(const KernelArguments& all) {
 
 std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, const void* region,
                        const KernelArguments* arguments, const void* caller) {
-  const Call call{
-      name,  Construct::kRegion, Waiting::kWaits, where, device, is_known(arguments) ? arrays_of(*arguments) : Arrays{},
-      caller};
+  const bool complete = is_known(arguments) && arguments->version >= 2;
+  const Call call{name,
+                  Construct::kRegion,
+                  complete && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
+                  where,
+                  device,
+                  is_known(arguments) ? arrays_of(*arguments) : Arrays{},
+                  caller,
+                  complete && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1};
   return translated(call, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");
@@ -139,8 +185,11 @@ OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
     omptool::Registry* const registry = omptool::Registry::current();
     if (!registry || !descriptor)
       return;
-    if (omptool::informs(omptool::kInfoTable) && registry->is_last(descriptor))
+    const bool last = omptool::watches(~0ULL) && registry->is_last(descriptor);
+    if (last && omptool::informs(omptool::kInfoTable))
       omptool::llvm::tell_tables_at_end();
+    if (last)
+      omptool::ompt::devices_finished();
     registry->remove(descriptor);
   });
 }
@@ -216,8 +265,14 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
 #define OMPTOOL_LLVM_DATA(function, construct, waiting, action)                                                        \
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
-    omptool::llvm::on_data(                                                                                            \
-        {__func__, construct, waiting, where, device, {count, base, begin, size, type, names, mappers}}, action);      \
+    omptool::llvm::on_data({__func__,                                                                                  \
+                            construct,                                                                                 \
+                            waiting,                                                                                   \
+                            where,                                                                                     \
+                            device,                                                                                    \
+                            {count, base, begin, size, type, names, mappers},                                          \
+                            __builtin_return_address(0)},                                                              \
+                           action);                                                                                    \
   }
 OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, Waiting::kWaits, omptool::data_begin)
 OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, Waiting::kNowait, omptool::data_begin)
@@ -230,9 +285,14 @@ OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, Wa
 #define OMPTOOL_LLVM_OLD_DATA(function, name, construct, action)                                                       \
   OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
                                std::int64_t* size, std::int64_t* type) {                                               \
-    omptool::llvm::on_data(                                                                                            \
-        {name, construct, Waiting::kWaits, nullptr, device, {count, base, begin, size, type, nullptr, nullptr}},       \
-        action);                                                                                                       \
+    omptool::llvm::on_data({name,                                                                                      \
+                            construct,                                                                                 \
+                            Waiting::kWaits,                                                                           \
+                            nullptr,                                                                                   \
+                            device,                                                                                    \
+                            {count, base, begin, size, type, nullptr, nullptr},                                        \
+                            __builtin_return_address(0)},                                                              \
+                           action);                                                                                    \
   }
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin, omptool::data_begin)
 OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd, omptool::data_end)

@@ -68,9 +68,14 @@ void tell_tables(const std::string& place) {
 
 } // namespace
 
+int device_of(const Call& call) {
+  const std::int64_t number = call.device == -1 ? default_device() : call.device;
+  return number >= 0 && number < number_of_devices() ? static_cast<int>(number) : -1;
+}
+
 Narrated::Narrated(const Call& call) : call_(call), faults_before_(std::uncaught_exceptions()) {
-  const int number = call.device == -1 ? default_device() : static_cast<int>(call.device);
-  if (number < 0 || number >= number_of_devices())
+  const int number = informs(~0U) ? device_of(call) : -1;
+  if (number < 0)
     return;
   prepared_device(number); // what its images' constructors do comes before
   log_.emplace(number);

@@ -24,8 +24,12 @@ struct Call {
   const Location* where; // may be null
   std::int64_t device;   // -1: the default device
   Arrays arrays;
-  const void* caller = nullptr; // of a region: who calls
+  const void* caller = nullptr;
+  std::uint32_t teams = 1; // of a region: how many it asks for; 0: it does not say
 };
+
+// The number of the device, or -1: the host, or none.
+int device_of(const Call& call);
 
 // Tells what LIBOMPTARGET_INFO asks for while a call lasts.
 class Narrated {

@@ -11,6 +11,7 @@
 #include "info.h"
 #include "libomp.h"
 #include "offload.h"
+#include "ompt.h"
 
 #include <algorithm>
 #include <array>
@@ -158,6 +159,7 @@ OMPTOOL_EXPORT void __tgt_set_info_flag(std::uint32_t flags) {
 // ---- memory ----
 
 OMPTOOL_EXPORT void* omp_target_memset(void* target, int value, size_t size, int number) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
   return omptool::guarded(__func__, [&] { return omptool::set_memory(target, value, size, number); });
 }
 

@@ -10,6 +10,7 @@
 #include "default_device.h"
 #include "exports.h"
 #include "offload.h"
+#include "ompt.h"
 
 #include <climits>
 #include <cstdlib>
@@ -139,6 +140,7 @@ OMPTOOL_EXPORT void omp_set_default_device(int device_num) {
 }
 
 OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> void* {
     if (size == 0 || size > LONG_MAX)
       return nullptr;
@@ -150,6 +152,7 @@ OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
 }
 
 OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
   omptool::guarded(__func__, [&] {
     if (!device_ptr)
       return;
@@ -176,6 +179,7 @@ OMPTOOL_EXPORT int omp_target_is_present(const void* ptr, int device_num) {
 
 OMPTOOL_EXPORT int omp_target_memcpy(void* dst, const void* src, size_t length, size_t dst_offset, size_t src_offset,
                                      int dst_device_num, int src_device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     if (length == 0)
       return 0;
@@ -192,6 +196,7 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t ele
                                           const size_t* volume, const size_t* dst_offsets, const size_t* src_offsets,
                                           const size_t* dst_dimensions, const size_t* src_dimensions,
                                           int dst_device_num, int src_device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     if (!dst && !src)
       return INT_MAX; // how a program asks for the number of dimensions

@@ -4,6 +4,7 @@
 
 #include "info.h"
 #include "message.h"
+#include "ompt.h"
 
 #include <algorithm>
 #include <chrono>
@@ -427,6 +428,7 @@ void Registry::number_devices(Plugin& plugin) {
   for (int i = 0; i < count; ++i)
     devices_[static_cast<std::size_t>(known + i)].store(new Device(known + i, plugin, i), std::memory_order_release);
   device_count_.store(known + count, std::memory_order_release);
+  ompt::count_devices(known + count);
 }
 
 // Caller holds the lock. Launches find what kernels_ holds now; what it held before goes when the
@@ -508,7 +510,9 @@ Device* Registry::device(int number) {
 bool Registry::start(Device& device) {
   if (device.usable.load(std::memory_order_acquire))
     return true;
+  ompt::connect();
   const std::lock_guard lock(device.preparing);
+  const ompt::Private here; // what it does with device memory is no business of the program
   if (device.state != Device::State::kUntouched)
     return device.state == Device::State::kReady;
   if (device.plugin.call().init_device(device.rtl_id) != 0) {
@@ -520,6 +524,7 @@ bool Registry::start(Device& device) {
     device.data.share_host_memory();
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);
+  ompt::device_initialized(device.number, device.plugin.name().c_str(), &device);
   return true;
 }
 
@@ -611,6 +616,10 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
       return images;
     loaded->without_environment = image.without_environment;
     loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
+    if (loaded->table)
+      ompt::image_loaded(device.number, image.raw.ImageStart,
+                         static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -
+                                                  static_cast<const char*>(image.raw.ImageStart)));
     if (loaded->table)
       images.push_back(std::move(loaded));
     else if (failure.empty())

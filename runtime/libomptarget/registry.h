@@ -38,7 +38,7 @@ struct Device {
   Plugin& plugin;
   const std::int32_t rtl_id;
   const std::string uid = plugin.name() + "-" + std::to_string(rtl_id); // no other device has it
-  DeviceMemory memory{plugin, rtl_id};
+  DeviceMemory memory{plugin, rtl_id, number};
   DataEnvironment data{memory};
 
   enum class State { kUntouched, kReady, kFailed };

@@ -1,0 +1,46 @@
+"""A performance tool hears of target constructs what it hears from LLVM 19's runtime."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from clangs import CLANG, FLAGS, WARNINGS
+from fixture_programs import call
+from test_messages import MESSAGES, llvm_libraries, said
+
+from omptool.installation import libdir
+
+
+def heard(program: Path, libraries: list[Path], host: int) -> list[str]:
+    """What the tool prints; LLVM has four host devices, this runtime one."""
+    code, stderr, stdout = said(program, libraries)
+    assert (code, stderr) == (0, [])
+    return [
+        re.sub(f"@{host}\\b", "@host", line)
+        for line in stdout
+        if "device 0" in line or "device" not in line
+    ]
+
+
+@pytest.mark.parametrize("flags", [["-DEMI"], []], ids=["emi", "plain"])
+def test_a_tool_hears_what_llvm_tells(tmp_path: Path, flags: list[str]) -> None:
+    sources = (MESSAGES / "tool.c", MESSAGES / "traced.c")
+    call(CLANG[".c"], *FLAGS, *WARNINGS, *flags, *sources, "-o", tmp_path / "traced")
+    llvm = llvm_libraries()
+    ours = heard(tmp_path / "traced", [libdir(), llvm], 1)
+    assert ours == heard(tmp_path / "traced", [llvm], 4)
+    assert ours[-1] == "the tool ends"
+
+
+def test_a_region_without_waiting_has_a_kind_of_its_own(tmp_path: Path) -> None:
+    """LLVM's runtime gives it the kind of any other."""
+    source = tmp_path / "main.c"
+    source.write_text(
+        "int main(void) { int x[4] = {0};\n#pragma omp target nowait map(tofrom : x)\nx[0] = 1;\n"
+        "#pragma omp taskwait\nreturn x[0] != 1; }\n"
+    )
+    call(CLANG[".c"], *FLAGS, MESSAGES / "tool.c", source, "-o", tmp_path / "main")
+    lines = heard(tmp_path / "main", [libdir(), llvm_libraries()], 1)
+    assert "target: kind 9, endpoint 1, device 0, task given, caller given" in lines
