@@ -237,7 +237,7 @@ void tell_of_question(Device& device, const void* address) {
   if (!informs(kInfoFound))
     return;
   const HostRange byte = HostRange::of(address, 1);
-  for (const std::shared_ptr<const Mapping>& object : device.data.objects())
+  for (const MappingPtr& object : device.data.objects())
     if (object->device && object->host.contains(byte))
       inform(device.number, "Mapping exists with %s, DynRefCount=%s (update suppressed), HoldRefCount=%lld",
              place_in(*object, byte).c_str(), count_of(*object, object->references).c_str(),

@@ -7,7 +7,9 @@
 #include "message.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
+#include <utility>
 
 namespace omptool {
 namespace {
@@ -122,35 +124,107 @@ bool is_tight(Rows rows, std::size_t index) {
 
 } // namespace
 
+// ---- locks ----
+
+// Waiting lets go of every shard, so that whoever is waited for can go on.
+void DataEnvironment::Lock::wait_for(Mapping& mapping) {
+  touch(mapping).awaited = true;
+  release_shards();
+  data_.changed_.wait(table_);
+}
+
+void DataEnvironment::Lock::wake_those_who_wait_for(Mapping& mapping) {
+  if (mapping.awaited)
+    data_.changed_.notify_all();
+  mapping.awaited = false;
+}
+
+void DataEnvironment::Lock::release_shards() {
+  for (std::size_t word = 0; word < held_.size(); ++word)
+    for (; held_[word]; held_[word] &= held_[word] - 1)
+      data_.index_.shard(64 * word + static_cast<std::size_t>(std::countr_zero(held_[word]))).lock.unlock();
+}
+
+// ---- the table and the index, which name the same objects ----
+
+void DataEnvironment::add(const MappingPtr& mapping, Lock& lock) {
+  ObjectIndex::insert(lock.shard_of(*mapping), *mapping);
+  table_.insert(mapping);
+}
+
+// Calls that use it keep the record; its device memory goes with it.
+void DataEnvironment::remove(Mapping& mapping, Lock& lock) {
+  ObjectIndex::Shard& shard = lock.shard_of(mapping);
+  if (mapping.state == Mapping::State::kVacant)
+    --shard.vacant;
+  set_sound(mapping);
+  mapping.state = Mapping::State::kGone;
+  ObjectIndex::erase(shard, mapping);
+  MappingPtr share = table_.erase(mapping);
+  lock.wake_those_who_wait_for(mapping);
+  if (mapping.pins > 0) // the last of those calls gives it up
+    mapping.self = std::move(share);
+}
+
+// Whether something ran on the device after the birth shows later whether anybody may have written there.
+void DataEnvironment::note_birth(Mapping& mapping) {
+  mapping.born = activity_.load(std::memory_order_relaxed);
+  newborns_.store(true, std::memory_order_relaxed);
+}
+
+std::vector<MappingPtr> DataEnvironment::on_device(MappingTable::DeviceRange range, Lock& lock) {
+  return table_.on_device(range, [&](Mapping& mapping) { lock.touch(mapping); });
+}
+
 // ---- finding ----
 
-// An object that is leaving is not there any more, but its memory is not yet free to map again.
+// Whether the object, which was found in the table, is there. If not, it has gone, and the caller looks
+// again: what is leaving is not there any more, but its memory is not yet free to map again.
+bool DataEnvironment::is_there(Mapping& mapping, Lock& lock) {
+  lock.touch(mapping);
+  if (mapping.state == Mapping::State::kVacant)
+    remove(mapping, lock);
+  else if (mapping.state == Mapping::State::kLeaving)
+    lock.wait_for(mapping);
+  else
+    return true;
+  return false;
+}
+
 Lookup DataEnvironment::look_up(HostRange wanted, Lock& lock) {
   for (;;) {
     Lookup found = table_.find(wanted);
-    if (found.overlap == Overlap::kNone || found.mapping->state != Mapping::State::kLeaving)
+    if (found.overlap == Overlap::kNone || is_there(*found.mapping, lock))
       return found;
-    changed_.wait(lock);
+  }
+}
+
+// The same, but an object that is leaving is found, too.
+Lookup DataEnvironment::look_up_any(HostRange wanted, Lock& lock) {
+  for (;;) {
+    Lookup found = table_.find(wanted);
+    if (found.overlap == Overlap::kNone || lock.touch(*found.mapping).state != Mapping::State::kVacant)
+      return found;
+    remove(*found.mapping, lock);
   }
 }
 
 // The object of a row that has no bytes, or null.
-std::shared_ptr<Mapping> DataEnvironment::look_up_empty(const Row& row, Lock& lock) {
+MappingPtr DataEnvironment::look_up_empty(const Row& row, Lock& lock) {
   const void* const address = empty_section(row);
   if (!address)
     return nullptr;
   if (!row.has(kSection))
     return look_up(HostRange::of(address, 1), lock).mapping;
   for (;;) {
-    std::shared_ptr<Mapping> found = table_.find_section(address);
-    if (!found || found->state != Mapping::State::kLeaving)
+    MappingPtr found = table_.find_section(address);
+    if (!found || is_there(*found, lock))
       return found;
-    changed_.wait(lock);
   }
 }
 
 // The object that holds `wanted`, or null; it is a fault when the row maps more than is there.
-std::shared_ptr<Mapping> DataEnvironment::find_for(const Row& row, HostRange wanted, Lock& lock) {
+MappingPtr DataEnvironment::find_for(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
     throw extension(wanted, *found.mapping);
@@ -160,8 +234,7 @@ std::shared_ptr<Mapping> DataEnvironment::find_for(const Row& row, HostRange wan
 }
 
 // The same where nothing is to be created: on LLVM, what is there in part is not there.
-std::shared_ptr<Mapping> DataEnvironment::find_known(const Row& row, HostRange wanted, Lock& lock,
-                                                     const char* modifier) {
+MappingPtr DataEnvironment::find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier) {
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && !row.any(kImplicit | kSection))
     throw extension(wanted, *found.mapping);
@@ -173,25 +246,25 @@ std::shared_ptr<Mapping> DataEnvironment::find_known(const Row& row, HostRange w
 }
 
 // The object that holds `wanted`, created if absent. Null on a device that shares the host's memory.
-std::shared_ptr<Mapping> DataEnvironment::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
-                                                 std::ptrdiff_t padding) {
-  std::shared_ptr<Mapping> known = find_for(row, wanted, lock);
+MappingPtr DataEnvironment::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
+                                   std::ptrdiff_t padding) {
+  MappingPtr known = find_for(row, wanted, lock);
   if (known || shares_host_memory())
     return known;
-  auto created =
-      std::make_shared<Mapping>(wanted, memory_.allocate(wanted.size() + padding, wanted.address()), &memory_);
+  MappingPtr created =
+      MappingPtr::make(wanted, memory_.allocate(wanted.size() + padding, wanted.address()), &memory_);
   if (created->device) {
     created->device += padding;
     created->padding = padding;
   }
   created->state = Mapping::State::kCreating;
   created->creator = call;
-  created->born = activity_.load(std::memory_order_relaxed);
+  note_birth(*created);
   if (!created->device) {
     set_unusable(*created);
     set_host_current(*created, true);
   }
-  table_.insert(created);
+  add(created, lock);
   return created;
 }
 
@@ -225,7 +298,7 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
 
 void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock) {
   if (!row.has(kCounts)) {
-    std::shared_ptr<Mapping>& place = row.has(kPointer) ? binding.cell : binding.object;
+    MappingPtr& place = row.has(kPointer) ? binding.cell : binding.object;
     const HostRange wanted = row.has(kPointer) ? cell_of(row) : range_of(row);
     if (wanted.size() > 0)
       place = find_for(row, wanted, lock);
@@ -235,8 +308,8 @@ void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const voi
       say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
           wanted.address(), static_cast<long long>(wanted.size()));
   }
-  const auto fresh = [&](const std::shared_ptr<Mapping>& mapping) {
-    return mapping && mapping->state == Mapping::State::kCreating && mapping->creator == call;
+  const auto fresh = [&](const MappingPtr& mapping) {
+    return mapping && lock.touch(*mapping).state == Mapping::State::kCreating && mapping->creator == call;
   };
   binding.object_fresh = fresh(binding.object);
   binding.cell_fresh = fresh(binding.cell);
@@ -250,18 +323,18 @@ void DataEnvironment::bind_attached(const Row& row, Binding& binding, const void
   const Lookup cell = look_up(HostRange::of(row.base, row.size), lock);
   binding.cell = cell.overlap == Overlap::kWhole ? cell.mapping : nullptr;
   binding.object = look_up_empty(row, lock);
-  const auto fresh = [&](const std::shared_ptr<Mapping>& mapping) { return mapping && mapping->creator == call; };
+  const auto fresh = [&](const MappingPtr& mapping) { return mapping && lock.touch(*mapping).creator == call; };
   binding.object_fresh = fresh(binding.object);
   binding.cell_fresh = fresh(binding.cell);
 }
 
 // Keeps account of which parts of a struct the program maps: the holes of a hull hold nothing.
-void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound) {
+void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock) {
   const Row& row = rows[index];
   const Binding& binding = bound[index];
   if (!binding.object || row.size == 0 || is_question(row))
     return;
-  Mapping& object = *binding.object;
+  Mapping& object = lock.touch(*binding.object);
   const bool first_use =
       binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
                                            [&](const Binding& other) { return other.object == binding.object; });
@@ -278,19 +351,20 @@ void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound) 
 std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {
   bool all_there = true; // as in most calls: nothing to create, to wait for or to complain about
   {
-    Lock lock(mutex_);
+    Lock lock(*this);
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (rows[i].maps())
         bind_counted(rows, i, bound[i], &bound, lock);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].maps()) {
         bind_uncounted(rows[i], bound[i], &bound, lock);
-        note_parts(rows, i, bound);
+        note_parts(rows, i, bound, lock);
       } else if (rows[i].has(kAttach)) {
         bind_attached(rows[i], bound[i], &bound, lock);
       }
-      for (const Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
-        all_there = all_there && (!mapping || (mapping->state == Mapping::State::kReady && !mapping->unusable));
+      for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+        all_there =
+            all_there && (!mapping || (lock.touch(*mapping).state == Mapping::State::kReady && !mapping->unusable));
     }
     if (CallLog* const log = CallLog::current()) [[unlikely]]
       log->mapped(rows, bound, shares_host_memory());
@@ -317,11 +391,11 @@ void DataEnvironment::copy_in(const Row& row, Binding& binding) {
   const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding);
   if (filled && attached && !row.has(kTo))
     return;
-  const std::lock_guard lock(mutex_);
   if (binding.object_fresh)
-    binding.object->written = true;
+    note_written(binding.object.get());
   for (Mapping* broken : {filled ? nullptr : binding.object.get(), attached ? nullptr : binding.cell.get()})
     if (broken) {
+      const auto guard = index_.guard(*broken);
       set_unusable(*broken);
       set_host_current(*broken, true);
     }
@@ -346,7 +420,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
   // needs both.
   const bool possible = binding.cell->device && (!object || object->device);
   {
-    const std::lock_guard lock(mutex_);
+    const auto guard = index_.guard(*binding.cell);
     std::vector<AttachedPointer>& pointers = binding.cell->pointers;
     const auto at =
         std::lower_bound(pointers.begin(), pointers.end(), cell,
@@ -366,7 +440,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
     log->attached(*binding.cell, row, value, binding.cell->at(cell));
   if (memory_.submit(binding.cell->at(cell), &value, kPointerSize))
     return true;
-  const std::lock_guard lock(mutex_);
+  const auto guard = index_.guard(*binding.cell);
   for (AttachedPointer& pointer : binding.cell->pointers)
     pointer.arrived = pointer.arrived && pointer.cell != cell;
   return false;
@@ -374,8 +448,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
 
 // This call's objects are complete; waits until those of other calls are.
 void DataEnvironment::publish(Bindings& bound) {
-  Lock lock(mutex_);
-  bool any = false;
+  Lock lock(*this);
   const auto each = [&](const auto& visit) {
     for (Binding& binding : bound)
       for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
@@ -383,15 +456,16 @@ void DataEnvironment::publish(Bindings& bound) {
           visit(*mapping);
   };
   each([&](Mapping& mapping) {
-    if (mapping.creator == &bound) {
+    if (lock.touch(mapping).creator == &bound) {
       mapping.state = Mapping::State::kReady;
       mapping.creator = nullptr;
-      any = true;
+      lock.wake_those_who_wait_for(mapping);
     }
   });
-  if (any)
-    changed_.notify_all();
-  each([&](Mapping& mapping) { changed_.wait(lock, [&] { return mapping.state != Mapping::State::kCreating; }); });
+  each([&](Mapping& mapping) {
+    while (lock.touch(mapping).state == Mapping::State::kCreating)
+      lock.wait_for(mapping);
+  });
 }
 
 // For a kAttach row, once everything of the call is in place.
@@ -415,10 +489,10 @@ std::string DataEnvironment::not_there(const Mapping& mapping) const {
 
 // Which object of the call has no usable copy on the device, or "".
 std::string DataEnvironment::fault(Bindings& bound) {
-  const std::lock_guard lock(mutex_);
+  Lock lock(*this);
   for (const Binding& binding : bound)
-    for (const Mapping* mapping : {binding.object.get(), binding.cell.get()})
-      if (mapping && (mapping->unusable || (binding.refused && mapping == binding.object.get()) ||
+    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object.get()) ||
                       (binding.cell_refused && mapping == binding.cell.get())))
         return not_there(*mapping);
   return {};
@@ -435,7 +509,7 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
     if (row.has(kAttach) && !attach_later(row, binding)) {
       binding.cell_refused = true;
       done = false;
-      const std::lock_guard lock(mutex_);
+      const auto guard = index_.guard(*binding.cell);
       if (purpose == Purpose::kData)
         set_unusable(*binding.cell);
     }
@@ -455,7 +529,7 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
     if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding)) {
       binding.cell_refused = true;
       done = false;
-      const std::lock_guard lock(mutex_);
+      const auto guard = index_.guard(*binding.cell);
       if (purpose == Purpose::kData)
         set_unusable(*binding.cell);
     }
@@ -465,9 +539,10 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
 
 // What the device holds now counts, if it did not before.
 void DataEnvironment::note_written(Mapping* mapping) {
-  const std::lock_guard lock(mutex_);
-  if (mapping)
-    mapping->written = true;
+  if (!mapping)
+    return;
+  const auto guard = index_.guard(*mapping);
+  mapping->written = true;
 }
 
 // Whoever gets a device address may write there without another call.
@@ -485,7 +560,7 @@ void DataEnvironment::return_pointers(Rows rows, Bindings& bound) {
 }
 
 bool DataEnvironment::is_usable(const Mapping& mapping) {
-  const std::lock_guard lock(mutex_);
+  const auto guard = index_.guard(mapping);
   return mapping.device && !mapping.unusable;
 }
 
@@ -518,19 +593,18 @@ void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock
 void DataEnvironment::end(Rows rows) {
   Bindings bound(rows.size());
   {
-    Lock lock(mutex_);
+    Lock lock(*this);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].maps())
         continue;
       bind_released(rows[i], bound[i], lock);
       // Another call is still filling it: look again when it is done.
-      const auto creating = [&](const std::shared_ptr<Mapping>& mapping) {
-        return mapping && mapping->state == Mapping::State::kCreating;
-      };
-      if (creating(bound[i].object) || creating(bound[i].cell)) {
-        changed_.wait(lock);
-        --i;
-      }
+      for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+        if (mapping && lock.touch(*mapping).state == Mapping::State::kCreating) {
+          lock.wait_for(*mapping);
+          --i;
+          break;
+        }
     }
   }
   end(rows, bound, Release::kNormal);
@@ -555,17 +629,21 @@ void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
 }
 
 void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const char* region) {
-  const auto leaves = [](const std::shared_ptr<Mapping>& mapping) {
+  const auto leaves = [](const MappingPtr& mapping) {
     return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0;
   };
   Mappings leaving;
   {
-    const std::lock_guard lock(mutex_);
+    Lock lock(*this);
+    for (Binding& binding : bound)
+      for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+        if (mapping)
+          lock.touch(*mapping);
     for (std::size_t i = rows.size(); i-- > 0;)
       if (rows[i].maps())
         drop(rows[i], bound[i], release);
     for (Binding& binding : bound) {
-      for (const std::shared_ptr<Mapping>& mapping : {std::cref(binding.object), std::cref(binding.cell)})
+      for (const MappingPtr& mapping : {std::cref(binding.object), std::cref(binding.cell)})
         if (leaves(mapping) && mapping->state == Mapping::State::kReady) {
           mapping->state = Mapping::State::kLeaving;
           if (region)
@@ -589,11 +667,9 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
   }
   if (leaving.empty())
     return;
-  const std::lock_guard lock(mutex_);
-  for (const std::shared_ptr<Mapping>& mapping : leaving) {
-    erase(*mapping);
-  }
-  changed_.notify_all();
+  Lock lock(*this);
+  for (const MappingPtr& mapping : leaving)
+    remove(*mapping, lock);
 }
 
 // ---- copies ----
@@ -616,7 +692,7 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
   };
   std::vector<HostRange> holes(except.begin(), except.end());
   {
-    const std::lock_guard lock(mutex_);
+    const auto guard = index_.guard(mapping);
     for (const AttachedPointer& pointer : mapping.pointers)
       holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
   }
@@ -634,7 +710,7 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
 bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
   std::vector<HostRange> parts{mapping.host};
   {
-    const std::lock_guard lock(mutex_);
+    const auto guard = index_.guard(mapping);
     if (mapping.hull)
       parts = mapping.parts;
   }
@@ -645,15 +721,16 @@ bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, st
 void DataEnvironment::update(Rows rows) {
   Bindings bound(rows.size());
   {
-    Lock lock(mutex_);
+    Lock lock(*this);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].maps() || rows[i].size == 0)
         continue;
-      const std::shared_ptr<Mapping> found = find_known(rows[i], range_of(rows[i]), lock, "motion");
+      const MappingPtr found = find_known(rows[i], range_of(rows[i]), lock, "motion");
       bound[i].object = found;
       if (!found)
         continue;
-      changed_.wait(lock, [&] { return found->state != Mapping::State::kCreating; });
+      while (lock.touch(*found).state == Mapping::State::kCreating)
+        lock.wait_for(*found);
       bound[i].host_current = found->host_current;
       found->written = found->written || rows[i].has(kTo);
     }
@@ -680,17 +757,17 @@ void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
   mapping.host_current = value;
 }
 
+// It leaves: what was wrong with it matters no more.
+void DataEnvironment::set_sound(Mapping& mapping) {
+  set_host_current(mapping, false);
+  if (std::exchange(mapping.unusable, false))
+    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void DataEnvironment::set_unusable(Mapping& mapping) {
   if (!mapping.unusable)
     host_current_count_.fetch_add(1, std::memory_order_relaxed);
   mapping.unusable = true;
-}
-
-void DataEnvironment::erase(Mapping& mapping) {
-  set_host_current(mapping, false);
-  if (mapping.unusable)
-    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
-  table_.erase(mapping);
 }
 
 // The present objects that rows and globals name, and what their attached pointers lead to. Waits
@@ -699,8 +776,9 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
   for (;;) {
     Mappings found;
     const auto add_all = [&](const Mappings& mappings) {
-      for (const std::shared_ptr<Mapping>& mapping : mappings)
-        if (std::find(found.begin(), found.end(), mapping) == found.end())
+      for (const MappingPtr& mapping : mappings)
+        if (lock.touch(*mapping).state != Mapping::State::kVacant &&
+            std::find(found.begin(), found.end(), mapping) == found.end())
           found.push_back(mapping);
     };
     const auto add = [&](HostRange range) { add_all(table_.overlapping(range)); };
@@ -719,20 +797,22 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
     for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
       for (const AttachedPointer& pointer : std::vector(found[i]->pointers))
         add({pointer.pointee, pointer.pointee + 1});
-    if (std::all_of(found.begin(), found.end(),
-                    [](const std::shared_ptr<Mapping>& mapping) { return mapping->state == Mapping::State::kReady; }))
+    const auto unsettled = std::find_if(found.begin(), found.end(), [&](const MappingPtr& mapping) {
+      return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone;
+    });
+    if (unsettled == found.end())
       return found;
-    changed_.wait(lock);
+    lock.wait_for(**unsettled);
   }
 }
 
 // The ready objects whose device memory a kernel may be given the address of: is_device_ptr, or a pointer
 // to nothing that is mapped. Caller holds the lock.
-DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows) const {
+DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows, Lock& lock) {
   Mappings found;
   for (const Row& row : rows)
     if (const std::uintptr_t address = possible_device_address(row))
-      for (const std::shared_ptr<Mapping>& mapping : table_.on_device({address, 1}))
+      for (const MappingPtr& mapping : on_device({address, 1}, lock))
         if (mapping->state == Mapping::State::kReady)
           found.push_back(mapping);
   return found;
@@ -741,16 +821,16 @@ DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows) co
 std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
   Mappings stale;
   {
-    Lock lock(mutex_);
+    Lock lock(*this);
     stale = named(rows, globals, lock);
-    for (const std::shared_ptr<Mapping>& mapping : stale)
-      if (mapping->unusable)
+    for (const MappingPtr& mapping : stale)
+      if (lock.touch(*mapping).unusable)
         return not_there(*mapping);
     for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
       if (const std::uintptr_t address = possible_device_address(row))
-        if (const auto host = table_.find(reinterpret_cast<const void*>(address)); host && host->unusable)
+        if (const auto host = table_.find(reinterpret_cast<const void*>(address)); host && lock.touch(*host).unusable)
           return not_there(*host);
-    const Mappings more = named_by_device_address(rows);
+    const Mappings more = named_by_device_address(rows, lock);
     stale.insert(stale.end(), more.begin(), more.end());
   }
   return submit_host_current(std::move(stale));
@@ -759,10 +839,9 @@ std::string DataEnvironment::make_device_current(Rows rows, std::span<const Host
 std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
   Mappings stale;
   if (any_host_current()) {
-    const std::lock_guard lock(mutex_);
-    stale = table_.on_device({reinterpret_cast<std::uintptr_t>(device), size});
-    std::erase_if(stale,
-                  [](const std::shared_ptr<Mapping>& mapping) { return mapping->state != Mapping::State::kReady; });
+    Lock lock(*this);
+    stale = on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock);
+    std::erase_if(stale, [](const MappingPtr& mapping) { return mapping->state != Mapping::State::kReady; });
   }
   return submit_host_current(std::move(stale));
 }
@@ -772,15 +851,15 @@ std::string DataEnvironment::submit_host_current(Mappings stale) {
   if (stale.empty())
     return {};
   const std::lock_guard moving(moving_);
-  for (const std::shared_ptr<Mapping>& mapping : stale) {
+  for (const MappingPtr& mapping : stale) {
     {
-      const std::lock_guard lock(mutex_);
+      const auto guard = index_.guard(*mapping);
       if (!mapping->host_current || !mapping->device || mapping->unusable)
         continue;
     }
     if (!copy_whole(Direction::kToDevice, *mapping, {}))
       return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
-    const std::lock_guard lock(mutex_);
+    const auto guard = index_.guard(*mapping);
     mapping->written = true;
     set_host_current(*mapping, false);
   }
@@ -795,8 +874,8 @@ void DataEnvironment::keep_on_device(Rows rows, const std::string& region) {
           reinterpret_cast<void*>(address));
   Mappings there;
   if (any_host_current()) {
-    const std::lock_guard lock(mutex_);
-    there = named_by_device_address(rows);
+    Lock lock(*this);
+    there = named_by_device_address(rows, lock);
   }
   if (const std::string failure = submit_host_current(std::move(there)); !failure.empty())
     die("region %s must run on the host, but %s", region.c_str(), failure.c_str());
@@ -805,9 +884,9 @@ void DataEnvironment::keep_on_device(Rows rows, const std::string& region) {
 bool DataEnvironment::is_out_of_reach(std::uintptr_t address) {
   if (shares_host_memory() || memory_.is_addressable())
     return false;
-  const std::lock_guard lock(mutex_);
+  Lock lock(*this);
   const auto after = allocations_.upper_bound(address);
-  return !table_.on_device({address, 1}).empty() ||
+  return !on_device({address, 1}, lock).empty() ||
          (after != allocations_.begin() && address - std::prev(after)->first < std::prev(after)->second);
 }
 
@@ -837,17 +916,17 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
       newer.push_back(range_of(row));
   Mappings all;
   {
-    Lock lock(mutex_);
+    Lock lock(*this);
     all = named(rows, globals, lock);
   }
   const std::lock_guard moving(moving_);
-  for (const std::shared_ptr<Mapping>& mapping : all) {
+  for (const MappingPtr& mapping : all) {
     if (!needs_retrieval(*mapping))
       continue;
     if (!copy_whole(Direction::kToHost, *mapping, newer))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
-    const std::lock_guard lock(mutex_);
+    const auto guard = index_.guard(*mapping);
     set_host_current(*mapping, true);
   }
   forget_deleted(rows);
@@ -855,7 +934,7 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
 
 // Whether the host lacks what the device has; memory that nobody has written to yet holds nothing.
 bool DataEnvironment::needs_retrieval(Mapping& mapping) {
-  const std::lock_guard lock(mutex_);
+  const auto guard = index_.guard(mapping);
   const bool untouched =
       !mapping.infinite && !mapping.written && mapping.born == activity_.load(std::memory_order_relaxed);
   if (untouched)
@@ -865,88 +944,85 @@ bool DataEnvironment::needs_retrieval(Mapping& mapping) {
 
 void DataEnvironment::forget_deleted(Rows rows) {
   Mappings gone; // freed without the lock
-  Lock lock(mutex_);
+  Lock lock(*this);
   for (const Row& row : rows) {
     if (!row.maps() || !row.has(kDelete) || (row.size == 0 && !row.any(kCounts | kPointer)))
       continue;
     const Lookup whole = row.size == 0 ? Lookup{} : look_up(range_of(row), lock);
-    const std::shared_ptr<Mapping> found = row.size == 0                      ? look_up_empty(row, lock)
-                                           : whole.overlap == Overlap::kWhole ? whole.mapping
-                                                                              : nullptr;
+    const MappingPtr found = row.size == 0                      ? look_up_empty(row, lock)
+                             : whole.overlap == Overlap::kWhole ? whole.mapping
+                                                                : nullptr;
     if (!found || found->infinite || found->state != Mapping::State::kReady)
       continue;
     (row.has(kHold) ? found->holds : found->references) = 0;
     if (found->references != 0 || found->holds != 0)
       continue;
-    found->state = Mapping::State::kLeaving;
-    erase(*found);
+    remove(*found, lock);
     gone.push_back(found);
   }
 }
 
 // ---- mappings that no construct counts ----
 
-bool DataEnvironment::insert_infinite(HostRange host, void* device, const std::string& name, Sync sync) {
-  if (table_.find(host).overlap != Overlap::kNone)
+bool DataEnvironment::insert_infinite(HostRange host, void* device, const std::string& name, Sync sync, Lock& lock) {
+  if (look_up_any(host, lock).overlap != Overlap::kNone)
     return false;
-  auto mapping = std::make_shared<Mapping>(host, static_cast<std::byte*>(device), nullptr);
+  MappingPtr mapping = MappingPtr::make(host, static_cast<std::byte*>(device), nullptr);
   mapping->infinite = true;
   mapping->name = name;
   mapping->own_value = sync == Sync::kNever;
-  table_.insert(mapping);
+  add(mapping, lock);
   return true;
 }
 
 bool DataEnvironment::map_global(HostRange host, void* device, const std::string& name, Sync sync) {
-  const std::lock_guard lock(mutex_);
-  return insert_infinite(host, device, name, sync);
+  Lock lock(*this);
+  return insert_infinite(host, device, name, sync, lock);
 }
 
 void DataEnvironment::unmap_global(HostRange host) {
-  const std::lock_guard lock(mutex_);
-  const Lookup found = table_.find(host);
-  if (found.overlap != Overlap::kWhole || found.mapping->name.empty())
-    return;
-  found.mapping->state = Mapping::State::kLeaving;
-  erase(*found.mapping);
+  Lock lock(*this);
+  const Lookup found = look_up_any(host, lock);
+  if (found.overlap == Overlap::kWhole && !found.mapping->name.empty())
+    remove(*found.mapping, lock);
 }
 
 bool DataEnvironment::associate(HostRange host, void* device) {
-  const std::lock_guard lock(mutex_);
-  const Lookup found = table_.find(host);
+  Lock lock(*this);
+  const Lookup found = look_up_any(host, lock);
   if (found.overlap == Overlap::kNone)
-    return insert_infinite(host, device, {}, Sync::kCopied);
+    return insert_infinite(host, device, {}, Sync::kCopied, lock);
   const Mapping& known = *found.mapping;
   return known.infinite && known.host.begin == host.begin && known.host.end == host.end && known.device == device;
 }
 
 bool DataEnvironment::disassociate(const void* host) {
-  const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Mapping> found = table_.find(host);
+  Lock lock(*this);
+  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
   if (!found || !found->infinite || !found->name.empty() || found->host.address() != host)
     return false;
-  found->state = Mapping::State::kLeaving;
-  erase(*found);
+  remove(*found, lock);
   return true;
 }
 
 void* DataEnvironment::device_address(const void* host) {
-  const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Mapping> found = table_.find(host);
+  Lock lock(*this);
+  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
   if (found && found->device && found->state != Mapping::State::kLeaving)
     return found->at(reinterpret_cast<std::uintptr_t>(host));
   return shares_host_memory() ? const_cast<void*>(host) : nullptr;
 }
 
-std::vector<std::shared_ptr<const Mapping>> DataEnvironment::objects() {
-  const std::lock_guard lock(mutex_);
-  const std::vector<std::shared_ptr<Mapping>> all = table_.overlapping({0, UINTPTR_MAX});
-  return {all.begin(), all.end()};
+std::vector<MappingPtr> DataEnvironment::objects() {
+  Lock lock(*this);
+  std::vector<MappingPtr> all = table_.overlapping({0, UINTPTR_MAX});
+  std::erase_if(all, [&](const MappingPtr& mapping) { return lock.touch(*mapping).state == Mapping::State::kVacant; });
+  return all;
 }
 
 bool DataEnvironment::is_present(const void* host) {
-  const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Mapping> found = table_.find(host);
+  Lock lock(*this);
+  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
   return shares_host_memory() || (found && found->device && found->state != Mapping::State::kLeaving);
 }
 

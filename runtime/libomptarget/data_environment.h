@@ -4,14 +4,21 @@
 // The data of one device: what a construct maps, unmaps and copies, and how that stays right when a
 // region runs on the host after all (decisions 1, 2, 7 and 8).
 //
-// Threads: the lock is held while the table is read or changed, never across a copy. A call that
-// creates objects fills and publishes its own before it waits for another call's, and a call that
-// drops objects waits for nothing once it has marked them, so no two calls wait for each other.
+// Threads: what changes of an object is guarded by the lock of its shard of the index, the table by a
+// lock of its own, which is taken before any shard's. None is held across a copy, and a call without
+// the table's lock holds one shard's at a time. A call that creates objects fills and publishes its own
+// before it waits for another call's, and a call that drops objects waits for nothing once it has marked
+// them, so no two calls wait for each other.
+//
+// Most calls name objects by where they begin, and find them there: they need the index alone
+// (known_objects.cpp). All others go through the table.
 #pragma once
 
 #include "mapping_table.h"
+#include "object_index.h"
 #include "row.h"
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -23,9 +30,9 @@ namespace omptool {
 
 // What one row of a running call refers to; holds the objects in place until the call is over.
 struct Binding {
-  std::shared_ptr<Mapping> object; // what begin and size name; null: not present
-  std::shared_ptr<Mapping> cell;   // of a kPointer row: what holds the pointer
-  bool object_fresh = false;       // created by this call
+  MappingPtr object;         // what begin and size name; null: not present
+  MappingPtr cell;           // of a kPointer row: what holds the pointer
+  bool object_fresh = false; // created by this call
   bool cell_fresh = false;
   bool refused = false;      // the device did not take what this call owes to the object
   bool cell_refused = false; // or to the cell
@@ -33,6 +40,16 @@ struct Binding {
   bool host_current = false; // at the time the call began to copy
 };
 using Bindings = PerRow<Binding>;
+
+// The same for a call whose objects are all known by their beginning.
+struct KnownObject {
+  Mapping* object = nullptr; // pinned; null: a value
+  bool fresh = false;
+  bool leaving = false;      // released by this call
+  bool host_current = false; // at the time the call began to copy
+  bool plain = false;        // copies need no look at attached pointers
+};
+using KnownObjects = PerRow<KnownObject>;
 
 enum class Purpose { kData, kRegion };
 enum class Release { kNormal, kAbandoned };
@@ -77,7 +94,12 @@ public:
   void make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
 
   // The device may have written to its memory: a kernel or a copy by address.
-  void note_activity() { activity_.fetch_add(1, std::memory_order_relaxed); }
+  void note_activity() {
+    if (!newborns_.load(std::memory_order_relaxed)) // as in most launches: nothing for other threads to see
+      return;
+    newborns_.store(false, std::memory_order_relaxed);
+    activity_.fetch_add(1, std::memory_order_relaxed);
+  }
 
   // Mappings that no construct counts. False: something else is mapped there.
   bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
@@ -91,25 +113,69 @@ public:
   // Where the device has what is at `host`, or null.
   void* device_address(const void* host);
   // What is mapped now, by address.
-  std::vector<std::shared_ptr<const Mapping>> objects();
+  std::vector<MappingPtr> objects();
+
+  // The common case: each row is a value, or an object by its beginning that needs no more than a count
+  // and a copy. begin_known() counts references and fills what is new. False: it is not that case, and
+  // the caller uses begin(), and then gives up with end_known() whatever `bound` holds.
+  bool begin_known(Rows rows, KnownObjects& bound);
+  void end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region);
+  void* known_argument(const Row& row, const KnownObject& known) const;
+  // As above, without a region. pin_known() counts nothing: its objects can be ended or let go.
+  bool pin_known(Rows rows, KnownObjects& bound, bool updates = false);
+  void let_go(KnownObjects& bound);
+  bool update_known(Rows rows);
 
 private:
-  using Lock = std::unique_lock<std::mutex>;
-  using Mappings = std::vector<std::shared_ptr<Mapping>>;
+  // The table's lock, and those of the shards whose objects have been touched.
+  class Lock {
+  public:
+    explicit Lock(DataEnvironment& data) : data_(data), table_(data.mutex_) {}
+    ~Lock() { release_shards(); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ObjectIndex::Shard& shard_of(const Mapping& mapping) {
+      const std::size_t number = ObjectIndex::shard_number(mapping.host.begin);
+      const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+      if (!(held_[number / 64] & bit))
+        data_.index_.shard(number).lock.lock();
+      held_[number / 64] |= bit;
+      return data_.index_.shard(number);
+    }
+    Mapping& touch(Mapping& mapping) {
+      shard_of(mapping);
+      return mapping;
+    }
+    void wait_for(Mapping& mapping);
+    void wake_those_who_wait_for(Mapping& mapping);
+
+  private:
+    void release_shards();
+    DataEnvironment& data_;
+    std::unique_lock<std::mutex> table_;
+    std::array<std::uint64_t, ObjectIndex::kShards / 64> held_{};
+  };
+  using Mappings = std::vector<MappingPtr>;
   enum class Direction { kToDevice, kToHost };
 
+  void add(const MappingPtr& mapping, Lock& lock);
+  void remove(Mapping& mapping, Lock& lock);
+  void note_birth(Mapping& mapping);
+  std::vector<MappingPtr> on_device(MappingTable::DeviceRange range, Lock& lock);
+
+  bool is_there(Mapping& mapping, Lock& lock);
   Lookup look_up(HostRange wanted, Lock& lock);
-  std::shared_ptr<Mapping> look_up_empty(const Row& row, Lock& lock);
-  std::shared_ptr<Mapping> find_for(const Row& row, HostRange wanted, Lock& lock);
-  std::shared_ptr<Mapping> find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier);
-  std::shared_ptr<Mapping> obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
-                                  std::ptrdiff_t padding = 0);
+  Lookup look_up_any(HostRange wanted, Lock& lock);
+  MappingPtr look_up_empty(const Row& row, Lock& lock);
+  MappingPtr find_for(const Row& row, HostRange wanted, Lock& lock);
+  MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier);
+  MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
 
   void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
   void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_released(const Row& row, Binding& binding, Lock& lock);
-  void note_parts(Rows rows, std::size_t index, Bindings& bound);
+  void note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock);
 
   void copy_in(const Row& row, Binding& binding);
   bool attach(const Row& row, Binding& binding);
@@ -126,16 +192,27 @@ private:
   bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
-  Mappings named_by_device_address(Rows rows) const;
+  Mappings named_by_device_address(Rows rows, Lock& lock);
   void keep_on_device(Rows rows, const std::string& region);
   bool is_out_of_reach(std::uintptr_t address);
   std::string submit_host_current(Mappings stale);
   bool needs_retrieval(Mapping& mapping);
   void set_host_current(Mapping& mapping, bool value);
   void set_unusable(Mapping& mapping);
-  void erase(Mapping& mapping);
+  void set_sound(Mapping& mapping);
   void forget_deleted(Rows rows);
-  bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync);
+  bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync, Lock& lock);
+
+  enum class Claim { kHeld, kFresh, kNo };
+  Claim claim(const Row& row, bool may_create, KnownObject& object);
+  Claim create(const Row& row, KnownObject& object);
+  void fill(const Row& row, KnownObject& object);
+  static MappingPtr unpin(Mapping& mapping);
+  bool drop_known(KnownObject& known);
+  void copy_back(const KnownObject& known, const Row& row, const std::string& region);
+  void leave(Mapping& mapping, const std::string& region);
+  void update_one(Direction direction, const KnownObject& known, const Row& row);
+  void wake();
 
   const DeviceMemory& memory_;
   std::atomic<bool> shared_{false};
@@ -144,8 +221,10 @@ private:
   std::mutex moving_;               // held while objects become newer on one side; taken before mutex_
   MappingTable table_;
   std::map<std::uintptr_t, std::size_t> allocations_; // by address; only where the host cannot use them
+  ObjectIndex index_;
   std::atomic<std::int64_t> host_current_count_{0};
   std::atomic<std::uint64_t> activity_{0};
+  std::atomic<bool> newborns_{false}; // objects were created since the activity last changed
 };
 
 } // namespace omptool

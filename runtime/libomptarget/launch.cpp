@@ -107,9 +107,24 @@ std::string collect(Device& device, const LoadedImage& image, Rows rows, Binding
   return {};
 }
 
-} // namespace
+void run_kernel(Device& device, const std::string& region, void* function, void** arguments, std::int32_t count,
+                LaunchShape shape) {
+  device.data.note_activity();
+  const PluginFunctions& plugin = device.plugin.call();
+  const std::int32_t result = [&] {
+    const ompt::Launch told;
+    return shape.teams ? plugin.run_target_team_region(device.rtl_id, function, arguments, count, shape.num_teams,
+                                                       shape.thread_limit)
+                       : plugin.run_target_region(device.rtl_id, function, arguments, count);
+  }();
+  // It may have begun: the host version must not run on top of what it has done.
+  if (result != 0)
+    die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
+        device.plugin.last_error().c_str());
+}
 
-std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, LaunchShape shape) {
+// Rows of every kind.
+std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, LaunchShape shape) {
   Bindings bound(rows.size());
   PerRow<void*> arguments(rows.size());
   const std::string& region = kernel.name;
@@ -128,19 +143,29 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
 
   if (CallLog* const log = CallLog::current()) [[unlikely]]
     log->launching(region, rows, bound);
-  device.data.note_activity();
-  const PluginFunctions& plugin = device.plugin.call();
-  const std::int32_t result = [&] {
-    const ompt::Launch told;
-    return shape.teams ? plugin.run_target_team_region(device.rtl_id, there.function, arguments.data(), count,
-                                                       shape.num_teams, shape.thread_limit)
-                       : plugin.run_target_region(device.rtl_id, there.function, arguments.data(), count);
-  }();
-  // It may have begun: the host version must not run on top of what it has done.
-  if (result != 0)
-    die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
-        device.plugin.last_error().c_str());
+  run_kernel(device, region, there.function, arguments.data(), count, shape);
   device.data.end(rows, bound, Release::kNormal, region.c_str());
+  return {};
+}
+
+} // namespace
+
+std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, LaunchShape shape) {
+  if (CallLog::current()) [[unlikely]]
+    return launch_any(device, kernel, there, rows, shape);
+  KnownObjects known(rows.size());
+  if (!device.data.begin_known(rows, known)) {
+    std::string failure = launch_any(device, kernel, there, rows, shape);
+    device.data.end_known(rows, known, failure.empty() ? Release::kNormal : Release::kAbandoned, kernel.name);
+    return failure;
+  }
+  PerRow<void*> arguments(rows.size());
+  std::int32_t count = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].has(kArgument) && !(rows[i].has(kIfEnvironment) && there.image->without_environment))
+      arguments[static_cast<std::size_t>(count++)] = device.data.known_argument(rows[i], known[i]);
+  run_kernel(device, kernel.name, there.function, arguments.data(), count, shape);
+  device.data.end_known(rows, known, Release::kNormal, kernel.name);
   return {};
 }
 

@@ -6,11 +6,15 @@
 #pragma once
 
 #include "device_memory.h"
+#include "mapping_ptr.h"
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,8 +45,9 @@ struct AttachedPointer {
 
 struct Mapping {
   // An object appears when its first reference does, is filled by the call that created it, and
-  // goes when the call that drops the last reference has copied it back.
-  enum class State { kCreating, kReady, kLeaving };
+  // goes when the call that drops the last reference has copied it back. A vacant one is not there for
+  // anybody: its place is kept for the next call that maps the same memory, which many programs do.
+  enum class State : std::uint8_t { kCreating, kReady, kLeaving, kVacant, kGone };
 
   Mapping(HostRange range, std::byte* device_begin, const DeviceMemory* memory)
       : host(range), device(device_begin), owner(memory), base(range.begin) {}
@@ -55,59 +60,122 @@ struct Mapping {
 
   std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
 
+  // Alive because of the MappingPtrs, and of the calls that have pinned it under its shard's lock: a launch
+  // counts there with the lock that it needs anyhow.
+  std::atomic<std::uint32_t> shares{0};
+  std::uint32_t pins = 0;
   const HostRange host;
-  std::byte* device;          // null: the device had no memory for it, host only
-  const DeviceMemory* owner;  // null: somebody else's memory (globals, omp_target_associate_ptr)
-  std::ptrdiff_t padding = 0; // device memory before `device`, so that members are aligned as on the host
-  std::uintptr_t base;        // what the program's pointer to the object was: host.begin or before it
+  std::byte* device; // null: the device had no memory for it, host only
   std::int64_t references = 0;
   std::int64_t holds = 0; // references that only their own construct gives up
-  bool infinite = false;  // never released by counting
-  bool own_value = false; // the device's copy holds something else than the host's: nothing is copied
   State state = State::kReady;
-  const void* creator = nullptr;         // while kCreating: the call that fills it
+  bool awaited = false;                  // a call waits until it is ready or has left
+  bool infinite = false;                 // never released by counting
+  bool own_value = false;                // the device's copy holds something else than the host's: nothing is copied
   bool unusable = false;                 // no region that names it can run on the device
   bool host_current = false;             // a region fell back: the host's copy is the newer one
   bool written = false;                  // the host's data has been copied to the device
+  bool hull = false;                     // memory around the mapped parts of a struct; the holes hold nothing
+  const void* creator = nullptr;         // while kCreating: the call that fills it
+  Mapping* next = nullptr;               // in the table: begins in the same granule
+  const DeviceMemory* owner;             // null: somebody else's memory (globals, omp_target_associate_ptr)
+  std::ptrdiff_t padding = 0;            // device memory before `device`, so that members are aligned as on the host
+  std::uintptr_t base;                   // what the program's pointer to the object was: host.begin or before it
   std::uint64_t born = 0;                // the device's activity when it was created
+  MappingPtr self;                       // while it is in the table
   std::string name;                      // of a global variable
   std::string released_by;               // the region that dropped the last reference, if a region did
   std::vector<AttachedPointer> pointers; // by cell
-  bool hull = false;                     // memory around the mapped parts of a struct; the holes hold nothing
   std::vector<HostRange> parts;          // of a hull: what the program maps
 };
+
+template <typename... Arguments> MappingPtr MappingPtr::make(Arguments&&... arguments) {
+  return MappingPtr(*new Mapping(std::forward<Arguments>(arguments)...));
+}
+inline MappingPtr::MappingPtr(Mapping& mapping) : mapping_(&mapping) {
+  mapping_->shares.fetch_add(1, std::memory_order_relaxed);
+}
+inline MappingPtr::MappingPtr(const MappingPtr& other) : mapping_(other.mapping_) {
+  if (mapping_)
+    mapping_->shares.fetch_add(1, std::memory_order_relaxed);
+}
+inline MappingPtr::~MappingPtr() {
+  if (mapping_ && mapping_->shares.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete mapping_;
+}
 
 enum class Overlap { kNone, kWhole, kPartial };
 
 struct Lookup {
   Overlap overlap = Overlap::kNone;
-  std::shared_ptr<Mapping> mapping; // for kPartial: one of those it overlaps
+  MappingPtr mapping; // for kPartial: one of those it overlaps
 };
 
 class MappingTable {
 public:
+  // Mappings by address in blocks, so that neighbours share cache lines. Not for threads.
   // How an object of at least one byte lies to what is mapped.
   Lookup find(HostRange wanted) const;
   // The mapping that holds the byte at `address`, or null.
-  std::shared_ptr<Mapping> find(const void* address) const;
+  MappingPtr find(const void* address) const;
   // The mapping that a section of no bytes at `address` belongs to: the one that holds the byte, or
   // the next one if the address is a base pointer of it. Null: neither.
-  std::shared_ptr<Mapping> find_section(const void* address) const;
+  MappingPtr find_section(const void* address) const;
   // Every mapping that shares a byte with `range`, by address.
-  std::vector<std::shared_ptr<Mapping>> overlapping(HostRange range) const;
+  std::vector<MappingPtr> overlapping(HostRange range) const;
   struct DeviceRange {
     std::uintptr_t begin;
     std::size_t size;
   };
-  // Every mapping whose device memory shares a byte with `range`; looks at all of them.
-  std::vector<std::shared_ptr<Mapping>> on_device(DeviceRange range) const;
+  // Every mapping whose device memory shares a byte with `range`; looks at all of them, each after
+  // before(mapping).
+  template <typename Visit> std::vector<MappingPtr> on_device(DeviceRange range, const Visit& before) const;
   // The caller has made sure that nothing overlaps it.
-  void insert(const std::shared_ptr<Mapping>& mapping) { by_begin_.emplace(mapping->host.begin, mapping); }
-  void erase(const Mapping& mapping) { by_begin_.erase(mapping.host.begin); }
-  std::size_t size() const { return by_begin_.size(); }
+  void insert(const MappingPtr& mapping);
+  // The table's share in the mapping.
+  MappingPtr erase(Mapping& mapping);
+  std::size_t size() const { return size_; }
 
 private:
-  std::map<std::uintptr_t, std::shared_ptr<Mapping>> by_begin_;
+  // The end is here so that a search looks at no mapping.
+  struct Entry {
+    std::uintptr_t begin, end;
+    Mapping* mapping;
+  };
+  struct Block {
+    static constexpr std::size_t kMost = 128;
+    std::size_t count = 0;
+    std::array<Entry, kMost> entries;
+  };
+  using Blocks = std::map<std::uintptr_t, std::unique_ptr<Block>>; // by a lower bound; the first stays, even if empty
+  struct Place {
+    Blocks::const_iterator block;
+    std::size_t index;
+  };
+  Blocks::const_iterator block_of(std::uintptr_t address) const;
+  Place after(std::uintptr_t address) const;
+  const Entry* entry_at(Place place) const;
+  Place before(Place place) const;
+  bool is_end(Place place) const { return place.block == blocks_.end(); }
+
+  Blocks blocks_;
+  mutable Blocks::const_iterator last_used_ = blocks_.end();
+  std::size_t size_ = 0;
 };
+
+template <typename Visit>
+std::vector<MappingPtr> MappingTable::on_device(DeviceRange range, const Visit& before) const {
+  std::vector<MappingPtr> found;
+  for (const auto& [key, block] : blocks_)
+    for (const Entry& entry : std::span(block->entries).first(block->count)) {
+      before(*entry.mapping);
+      const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(entry.mapping->device);
+      const std::size_t size = entry.end - entry.begin;
+      // Differences: a sum of an address and a size may overflow.
+      if (begin && (begin <= range.begin ? range.begin - begin < size : begin - range.begin < range.size))
+        found.push_back(entry.mapping->self);
+    }
+  return found;
+}
 
 } // namespace omptool

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload.h"
 
+#include "call_log.h"
 #include "default_device.h"
 #include "environment.h"
 #include "launch.h"
@@ -204,6 +205,32 @@ void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
     die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
 }
 
+// A call that is logged takes the long way, which is the one that tells.
+void begin_on(Device& device, Rows rows) {
+  KnownObjects known(rows.size());
+  if (!CallLog::current() && device.data.begin_known(rows, known)) {
+    device.data.let_go(known);
+    return;
+  }
+  Bindings bound(rows.size());
+  const std::string failure = device.data.begin(rows, bound, Purpose::kData);
+  device.data.end_known(rows, known, Release::kNormal, {});
+  if (!failure.empty() && mandatory())
+    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
+  if (!failure.empty())
+    say("regions that use it run on the host: %s", failure.c_str());
+}
+
+void end_on(Device& device, Rows rows) {
+  KnownObjects known(rows.size());
+  if (!CallLog::current() && device.data.pin_known(rows, known)) {
+    device.data.end_known(rows, known, Release::kNormal, {});
+    return;
+  }
+  device.data.let_go(known);
+  device.data.end(rows);
+}
+
 } // namespace
 
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, LaunchShape shape) {
@@ -257,22 +284,18 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
 }
 
 void data_begin(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows, [](Device& device, Rows wanted) {
-    Bindings bound(wanted.size());
-    const std::string failure = device.data.begin(wanted, bound, Purpose::kData);
-    if (!failure.empty() && mandatory())
-      die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
-    if (!failure.empty())
-      say("regions that use it run on the host: %s", failure.c_str());
-  });
+  on_data(device_id, rows, begin_on);
 }
 
 void data_end(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows, [](Device& device, Rows wanted) { device.data.end(wanted); });
+  on_data(device_id, rows, end_on);
 }
 
 void data_update(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows, [](Device& device, Rows wanted) { device.data.update(wanted); });
+  on_data(device_id, rows, [](Device& device, Rows wanted) {
+    if (CallLog::current() || !device.data.update_known(wanted))
+      device.data.update(wanted);
+  });
 }
 
 void before_host_version(std::int64_t device_id, Rows rows) {

@@ -55,7 +55,7 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
       overlapping.insert(mapping->host.begin);
     REQUIRE(overlapping == owners_of(oracle, range));
     if (found.overlap == Overlap::kNone) {
-      table.insert(std::make_shared<Mapping>(range, nullptr, nullptr));
+      table.insert(MappingPtr::make(range, nullptr, nullptr));
       for (std::uintptr_t at = range.begin; at < range.end; ++at)
         oracle[at] = range.begin;
     } else if (step % 3 == 0) {
@@ -66,7 +66,7 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
     }
     const void* address = reinterpret_cast<const void*>(place(random));
     const auto holder = oracle.find(reinterpret_cast<std::uintptr_t>(address));
-    const std::shared_ptr<Mapping> held = table.find(address);
+    const MappingPtr held = table.find(address);
     REQUIRE((held != nullptr) == (holder != oracle.end()));
     if (held) {
       CHECK(held->host.begin == holder->second);

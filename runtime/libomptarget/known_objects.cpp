@@ -1,0 +1,306 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Regions whose rows are values and whole objects, named by where they begin: nearly all that run. Their
+// objects are found in the index, with the lock of one shard at a time; the table's is needed only to
+// create an object where none has been, and to give up its place. What has left keeps its place for a
+// while, without device memory, because programs map the same memory again and again.
+#include "data_environment.h"
+
+#include "message.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace omptool {
+namespace {
+
+constexpr unsigned kMostVacant = 4; // of a shard
+
+// A row that needs nothing but its object's count and a copy when that is new or goes.
+bool is_plain(const Row& row) {
+  constexpr std::uint32_t kPlain = kTo | kFrom | kCounts | kArgument | kSection | kImplicit | kHostIfAbsent;
+  return row.has(kCounts) && !row.any(~kPlain) && row.size > 0;
+}
+
+// What the program's pointer to a new object is: its beginning, or before that.
+std::uintptr_t base_of(const Row& row) {
+  return reinterpret_cast<std::uintptr_t>(std::min(row.base, row.begin));
+}
+
+// Nothing is left to tell from a record that has never been filled.
+bool can_be_vacant(const Mapping& mapping) {
+  return mapping.owner && mapping.pointers.empty() && mapping.parts.empty() && !mapping.hull && mapping.padding == 0;
+}
+
+// Bytes move as they are, without pointers that mean something else on the device.
+bool copies_plainly(const Mapping& mapping) {
+  return mapping.device && mapping.pointers.empty() && !mapping.own_value;
+}
+
+std::string describe(const Row& row) {
+  char text[64];
+  std::snprintf(text, sizeof text, "the object at %p (%lld bytes)", row.begin, static_cast<long long>(row.size));
+  return text;
+}
+
+// Whether this call gives up the row's object; several rows may name it.
+bool gives_up(KnownObjects& bound, std::size_t index) {
+  return bound[index].leaving ||
+         (bound[index].object && std::any_of(bound.begin(), bound.end(), [&](const KnownObject& one) {
+            return one.leaving && one.object == bound[index].object;
+          }));
+}
+
+} // namespace
+
+// Finds the row's object and counts the row's reference. kFresh: it is the caller's to fill.
+DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, KnownObject& object) {
+  const HostRange wanted = HostRange::of(row.begin, row.size);
+  ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+  {
+    const std::lock_guard lock(shard.lock);
+    Mapping* const known = ObjectIndex::find(shard, wanted.begin);
+    if (known && (known->host.end < wanted.end || known->unusable || known->hull))
+      return Claim::kNo;
+    if (known && known->state == Mapping::State::kReady) {
+      ++known->references;
+      ++known->pins;
+      object.object = known;
+      return Claim::kHeld;
+    }
+    if (!may_create || shares_host_memory() || (known && known->state != Mapping::State::kVacant))
+      return Claim::kNo;
+    if (known) {
+      if (known->host.end != wanted.end || known->base != base_of(row))
+        return Claim::kNo;
+      --shard.vacant;
+      known->state = Mapping::State::kCreating;
+      known->references = 1;
+      ++known->pins;
+      known->written = false;
+      note_birth(*known);
+      object = {.object = known, .fresh = true};
+      return Claim::kFresh;
+    }
+  }
+  return create(row, object);
+}
+
+DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& object) {
+  const HostRange wanted = HostRange::of(row.begin, row.size);
+  MappingPtr created = MappingPtr::make(wanted, nullptr, &memory_);
+  created->state = Mapping::State::kCreating;
+  created->references = 1;
+  created->pins = 1;
+  created->base = base_of(row);
+  note_birth(*created);
+  Lock lock(*this);
+  if (table_.find(wanted).overlap != Overlap::kNone)
+    return Claim::kNo;
+  add(created, lock);
+  object = {.object = created.get(), .fresh = true};
+  return Claim::kFresh;
+}
+
+// Gives a fresh object its memory and its bytes. One that the device does not take is for the host alone.
+void DataEnvironment::fill(const Row& row, KnownObject& object) {
+  Mapping& mapping = *object.object;
+  std::byte* const device = memory_.allocate(row.size, row.begin);
+  const bool filled = device && (!row.has(kTo) || memory_.submit(device, row.begin, row.size));
+  bool awaited = false;
+  {
+    const auto guard = index_.guard(mapping);
+    mapping.device = device;
+    mapping.written = row.has(kTo);
+    if (!filled) {
+      set_unusable(mapping);
+      set_host_current(mapping, true);
+    }
+    mapping.state = Mapping::State::kReady;
+    awaited = std::exchange(mapping.awaited, false);
+  }
+  if (awaited)
+    wake();
+}
+
+void DataEnvironment::wake() {
+  {
+    const std::lock_guard lock(mutex_); // whoever waits holds it until it sleeps
+  }
+  changed_.notify_all();
+}
+
+bool DataEnvironment::begin_known(Rows rows, KnownObjects& bound) {
+  bool may_create = true;
+  for (const Row& row : rows) {
+    if (row.has(kAttach) && !row.has(kAlways))
+      may_create = false; // a pointer of a new object may have to be attached
+    else if (!row.has(kValue) && !is_plain(row))
+      return false;
+  }
+  bool all = !any_host_current();
+  for (std::size_t i = 0; i < rows.size() && all; ++i)
+    if (rows[i].maps())
+      all = claim(rows[i], may_create, bound[i]) != Claim::kNo;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (bound[i].fresh) {
+      fill(rows[i], bound[i]);
+      all = all && !bound[i].object->unusable; // nobody else changes it before this call lets it go
+    }
+  return all;
+}
+
+// Takes hold of the objects without counting. False: some row needs the table; hold of others may have
+// been taken.
+bool DataEnvironment::pin_known(Rows rows, KnownObjects& bound, bool updates) {
+  if (!std::all_of(rows.begin(), rows.end(), is_plain))
+    return false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const HostRange wanted = HostRange::of(rows[i].begin, rows[i].size);
+    ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+    const std::lock_guard lock(shard.lock);
+    Mapping* const known = ObjectIndex::find(shard, wanted.begin);
+    if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady)
+      return false;
+    ++known->pins;
+    bound[i].object = known;
+    bound[i].host_current = known->host_current;
+    bound[i].plain = copies_plainly(*known);
+    known->written = known->written || (updates && rows[i].has(kTo));
+  }
+  return true;
+}
+
+// The caller holds the shard's lock. Returns the record's own share in itself if nobody else has one.
+MappingPtr DataEnvironment::unpin(Mapping& mapping) {
+  if (--mapping.pins == 0 && mapping.state == Mapping::State::kGone)
+    return std::move(mapping.self);
+  return {};
+}
+
+void DataEnvironment::let_go(KnownObjects& bound) {
+  for (KnownObject& one : bound)
+    if (one.object) {
+      MappingPtr last; // given up without the lock
+      const auto guard = index_.guard(*one.object);
+      last = unpin(*one.object);
+    }
+}
+
+void DataEnvironment::end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region) {
+  bool any_leaving = false;
+  for (std::size_t i = rows.size(); i-- > 0;)
+    if (bound[i].object)
+      any_leaving = drop_known(bound[i]) || any_leaving;
+  if (!any_leaving)
+    return;
+  for (std::size_t i = rows.size(); i-- > 0;)
+    if (gives_up(bound, i) && rows[i].has(kFrom) && !bound[i].host_current &&
+        !(release == Release::kAbandoned && bound[i].fresh))
+      copy_back(bound[i], rows[i], region);
+  for (KnownObject& one : bound)
+    if (one.leaving)
+      leave(*one.object, region);
+}
+
+// True: it was the last reference, and the object is the caller's to give up.
+bool DataEnvironment::drop_known(KnownObject& known) {
+  MappingPtr last; // given up without the lock
+  Mapping& mapping = *known.object;
+  const auto guard = index_.guard(mapping);
+  known.host_current = mapping.host_current;
+  known.plain = copies_plainly(mapping);
+  if (!mapping.infinite && mapping.references > 0)
+    --mapping.references;
+  known.leaving =
+      !mapping.infinite && mapping.references == 0 && mapping.holds == 0 && mapping.state == Mapping::State::kReady;
+  if (known.leaving)
+    mapping.state = Mapping::State::kLeaving;
+  else
+    last = unpin(mapping);
+  return known.leaving;
+}
+
+void DataEnvironment::copy_back(const KnownObject& known, const Row& row, const std::string& region) {
+  const Mapping& mapping = *known.object;
+  const HostRange range = HostRange::of(row.begin, row.size);
+  const bool copied = known.plain ? memory_.retrieve(row.begin, mapping.at(range.begin), row.size)
+                                  : copy(Direction::kToHost, mapping, range);
+  if (!copied)
+    die("%s%s%scopying back %s failed%s", region.empty() ? "" : "region ", region.c_str(), region.empty() ? "" : ": ",
+        describe(row).c_str(), memory_.last_error().c_str());
+}
+
+// The end of an object, whose bytes are where they belong.
+void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
+  std::byte* device = nullptr;
+  bool awaited = false;
+  bool vacant = false;
+  ObjectIndex::Shard& shard = index_.shard_of(mapping.host.begin);
+  {
+    const std::lock_guard lock(shard.lock);
+    // The table's share and this call's pin alone: nobody looks at it.
+    vacant = shard.vacant < kMostVacant && can_be_vacant(mapping) && mapping.pins == 1 &&
+             mapping.shares.load(std::memory_order_acquire) == 1;
+    if (vacant) {
+      ++shard.vacant;
+      mapping.pins = 0;
+      device = std::exchange(mapping.device, nullptr);
+      set_sound(mapping);
+      mapping.state = Mapping::State::kVacant;
+      awaited = std::exchange(mapping.awaited, false);
+    }
+  }
+  if (awaited)
+    wake();
+  if (device)
+    memory_.release(device, mapping.host.address(), mapping.host.size(), region);
+  if (vacant)
+    return;
+  const MappingPtr last(mapping); // given up without the lock
+  Lock lock(*this);
+  lock.touch(mapping).released_by = region;
+  --mapping.pins;
+  remove(mapping, lock);
+}
+
+bool DataEnvironment::update_known(Rows rows) {
+  KnownObjects bound(rows.size());
+  const bool all = pin_known(rows, bound, true);
+  for (std::size_t i = 0; i < rows.size() && all; ++i) {
+    // A host-current object goes to the device as a whole, before the next region.
+    if (bound[i].host_current)
+      continue;
+    if (rows[i].has(kTo))
+      update_one(Direction::kToDevice, bound[i], rows[i]);
+    if (rows[i].has(kFrom))
+      update_one(Direction::kToHost, bound[i], rows[i]);
+  }
+  let_go(bound);
+  return all;
+}
+
+void DataEnvironment::update_one(Direction direction, const KnownObject& known, const Row& row) {
+  const Mapping& mapping = *known.object;
+  const HostRange range = HostRange::of(row.begin, row.size);
+  std::byte* const device = mapping.at(range.begin);
+  const bool to = direction == Direction::kToDevice;
+  if (!known.plain ? copy(direction, mapping, range)
+      : to         ? memory_.submit(device, row.begin, row.size)
+                   : memory_.retrieve(row.begin, device, row.size))
+    return;
+  die("updating %s%s %s%s", to ? "the device's copy of " : "", describe(row).c_str(),
+      to ? "failed" : "from the device failed", memory_.last_error().c_str());
+}
+
+void* DataEnvironment::known_argument(const Row& row, const KnownObject& known) const {
+  if (row.has(kValue))
+    return row.base;
+  const Mapping& object = *known.object;
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(row.base) - object.host.begin;
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(object.device) + offset);
+}
+
+} // namespace omptool
