@@ -7,6 +7,13 @@
 
 namespace omptool {
 
+// Mappings have a share in themselves while they are in the table.
+MappingTable::~MappingTable() {
+  for (const auto& [key, block] : blocks_)
+    for (const Entry& entry : std::span(block->entries).first(block->count))
+      const MappingPtr share = std::move(entry.mapping->self);
+}
+
 // ---- places ----
 
 // The block that an address belongs to: the last whose key is not past it, else the first. The one used

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which host memory has a copy on one device. The table knows nothing of copies or of threads: its
-// user holds a lock, and decides what moves.
+// Which host memory has a copy on one device, by address, in blocks so that neighbours share cache lines. The table
+// knows nothing of copies or of threads: its user holds a lock, and decides what moves.
 #pragma once
 
 #include "device_memory.h"
@@ -113,7 +113,11 @@ struct Lookup {
 
 class MappingTable {
 public:
-  // Mappings by address in blocks, so that neighbours share cache lines. Not for threads.
+  MappingTable() = default;
+  ~MappingTable();
+  MappingTable(const MappingTable&) = delete;
+  MappingTable& operator=(const MappingTable&) = delete;
+
   // How an object of at least one byte lies to what is mapped.
   Lookup find(HostRange wanted) const;
   // The mapping that holds the byte at `address`, or null.

@@ -4,17 +4,16 @@
 
 #include "call.h"
 #include "error.h"
+#include "memory.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 namespace omptool::host {
 namespace {
 
-constexpr std::size_t kAlignment = 64;           // a cache line, and what vector instructions ask for
 constexpr std::int32_t kMostArguments = 1 << 15; // they go through the stack
 
 constexpr omptool_thread_state kAlone{0, 1, 0, 1, 0};
@@ -104,9 +103,7 @@ void* Device::allocate(std::int64_t size) {
     fail("a size of " + std::to_string(size) + " bytes");
     return nullptr;
   }
-  const std::size_t rounded =
-      (std::max<std::size_t>(static_cast<std::size_t>(size), 1) + kAlignment - 1) & ~(kAlignment - 1);
-  void* const memory = std::aligned_alloc(kAlignment, rounded);
+  void* const memory = omptool::host::allocate(static_cast<std::size_t>(size));
   if (!memory)
     fail("no memory for " + std::to_string(size) + " bytes");
   return memory;
@@ -121,7 +118,7 @@ std::int32_t Device::copy(void* target, const void* source, std::int64_t size) {
 }
 
 std::int32_t Device::release(void* memory) {
-  std::free(memory);
+  omptool::host::release(memory);
   return 0;
 }
 
