@@ -82,11 +82,13 @@ Environment read_environment() {
 
 } // namespace
 
-const Environment& environment() noexcept {
+constinit std::atomic<const Environment*> known_environment{nullptr};
+
+const Environment& find_environment() noexcept {
   // Never destroyed: other threads may still offload while the process exits. Without the lock of a
   // static's initialisation: a child of fork() would wait forever for the thread of its parent that
   // held it. Of threads that read at the same time, the first to finish counts.
-  static constinit std::atomic<const Environment*> known{nullptr};
+  std::atomic<const Environment*>& known = known_environment;
   const Environment* only = known.load(std::memory_order_acquire);
   if (only)
     return *only;

@@ -6,6 +6,7 @@
 // ignore every OMPTOOL_* variable.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct Environment {
   std::vector<std::string> plugins;               // OMPTOOL_PLUGINS; empty: every plugin found
 };
 
-const Environment& environment() noexcept;
+// Null before it is first asked for.
+extern std::atomic<const Environment*> known_environment;
+const Environment& find_environment() noexcept;
+
+inline const Environment& environment() noexcept {
+  const Environment* const known = known_environment.load(std::memory_order_acquire);
+  return known ? *known : find_environment();
+}
 
 } // namespace omptool

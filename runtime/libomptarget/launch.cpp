@@ -108,7 +108,7 @@ std::string collect(Device& device, const LoadedImage& image, Rows rows, Binding
 }
 
 void run_kernel(Device& device, const std::string& region, void* function, void** arguments, std::int32_t count,
-                LaunchShape shape) {
+                const LaunchShape& shape) {
   device.data.note_activity();
   const PluginFunctions& plugin = device.plugin.call();
   const std::int32_t result = [&] {
@@ -124,7 +124,8 @@ void run_kernel(Device& device, const std::string& region, void* function, void*
 }
 
 // Rows of every kind.
-std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, LaunchShape shape) {
+std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
+                       const LaunchShape& shape) {
   Bindings bound(rows.size());
   PerRow<void*> arguments(rows.size());
   const std::string& region = kernel.name;
@@ -150,7 +151,7 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
 
 } // namespace
 
-std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, LaunchShape shape) {
+std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape) {
   if (CallLog::current()) [[unlikely]]
     return launch_any(device, kernel, there, rows, shape);
   KnownObjects known(rows.size());

@@ -10,6 +10,6 @@ namespace omptool {
 
 // Maps, runs the resolved kernel, unmaps. Returns why the region has to run on the host, with nothing
 // left mapped by this call, or "". Ends the program when the device fails once the kernel is running.
-std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, LaunchShape shape);
+std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape);
 
 } // namespace omptool

@@ -112,7 +112,7 @@ std::int32_t on_region(const Call& call, const void* region, std::uint32_t extra
     region = registry->meant_by(region, call.caller);
   if (const std::string fault = add_rows(call.arrays, Construct::kRegion, extra, rows); !fault.empty())
     return refuse_region(call.device, region, rows, (std::string(call.name) + ": " + fault).c_str());
-  return run_region(call.device, region, rows, {});
+  return run_region(call.device, region, rows, kOneTeam);
 }
 
 // Clang 14 and before: no environment, and null for what is absent.

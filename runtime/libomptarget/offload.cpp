@@ -104,12 +104,12 @@ std::vector<HostRange> globals_of(const Kernel* kernel) {
 }
 
 // Why the region did not run on the device, or "".
-std::string try_on(Device& device, const Kernel* kernel, Rows rows, LaunchShape shape) {
+std::string try_on(Device& device, const Kernel* kernel, Rows rows, const LaunchShape& shape) {
   Resolved there = Registry::current()->resolve(kernel, device);
   return there.function ? launch(device, *kernel, there, rows, shape) : std::move(there.reason);
 }
 
-std::int32_t run_on(Device& device, const void* host_address, Rows rows, LaunchShape shape) {
+std::int32_t run_on(Device& device, const void* host_address, Rows rows, const LaunchShape& shape) {
   const KernelUse kernel(*Registry::current(), host_address);
   const std::string reason = try_on(device, kernel.get(), rows, shape);
   if (reason.empty())
@@ -233,7 +233,7 @@ void end_on(Device& device, Rows rows) {
 
 } // namespace
 
-std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, LaunchShape shape) {
+std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape) {
   Registry* registry = Registry::current();
   if (device_id == kEveryDevice) {
     if (registry && !disabled())

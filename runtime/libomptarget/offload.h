@@ -18,9 +18,10 @@ struct LaunchShape {
   std::int32_t num_teams = 0;
   std::int32_t thread_limit = 0;
 };
+constexpr LaunchShape kOneTeam{};
 
 // 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
-std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, LaunchShape shape);
+std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);

@@ -16,15 +16,7 @@
 namespace omptool {
 namespace {
 
-std::atomic<Registry*> the_registry{nullptr};
 std::atomic<Registry*> the_parents{nullptr};
-
-// In the child: locks may be held by threads that are gone, and devices do not follow. What the
-// parent had is given up, unlocked and unfreed; a new registration starts anew.
-void forget_after_fork() {
-  if (Registry* left = the_registry.exchange(nullptr))
-    the_parents = left;
-}
 
 // The executable or shared library that a descriptor is part of.
 struct Home {
@@ -133,9 +125,15 @@ bool Kernel::in_several_objects() const {
   });
 }
 
-Registry* Registry::current() noexcept {
-  return the_registry.load(std::memory_order_acquire);
+constinit std::atomic<Registry*> Registry::the_registry{nullptr};
+
+// In the child: locks may be held by threads that are gone, and devices do not follow. What the
+// parent had is given up, unlocked and unfreed; a new registration starts anew.
+void Registry::forget_after_fork() {
+  if (Registry* left = the_registry.exchange(nullptr))
+    the_parents = left;
 }
+
 bool Registry::lost_by_fork() noexcept {
   return the_parents && !current();
 }
@@ -298,9 +296,8 @@ std::vector<std::shared_ptr<Library>> Registry::libraries() {
   return libraries_;
 }
 
-// Takes in what has registered since the last call, in order.
-void Registry::settle() {
-  if (!any_pending_.load(std::memory_order_acquire) || settling_here)
+void Registry::settle_now() {
+  if (settling_here)
     return;
   const Settling here;
   open_plugins();
@@ -496,17 +493,6 @@ const void* Registry::meant_by(const void* host_address, const void* caller) {
 
 // ---- devices ----
 
-int Registry::device_count() {
-  settle();
-  return device_count_.load(std::memory_order_acquire);
-}
-
-Device* Registry::device(int number) {
-  if (number < 0 || number >= device_count_.load(std::memory_order_acquire))
-    return nullptr;
-  return devices_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
-}
-
 bool Registry::start(Device& device) {
   if (device.usable.load(std::memory_order_acquire))
     return true;
@@ -528,8 +514,7 @@ bool Registry::start(Device& device) {
   return true;
 }
 
-bool Registry::prepare(Device& device) {
-  settle();
+bool Registry::prepare_now(Device& device) {
   if (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) ||
       settling_here || Preparing::here(device))
     return device.usable.load(std::memory_order_acquire);
@@ -727,46 +712,16 @@ std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
   return at == kernels_.end() ? nullptr : at->second;
 }
 
-KernelUse::KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_announcement()) {
-  if (mine_.record.load(std::memory_order_relaxed)) {
-    nested_ = registry_.find_kernel(host_address);
-    kernel_ = nested_.get();
-    return;
-  }
-  const KernelIndex* index = registry_.index_.load(std::memory_order_acquire);
-  for (;;) {
-    mine_.index.store(index, std::memory_order_relaxed);
-    light_barrier();
-    const KernelIndex* const now = registry_.index_.load(std::memory_order_acquire);
-    if (now == index)
-      break;
-    index = now;
-  }
-  if (index)
-    kernel_ = index->find(host_address);
-  mine_.record.store(kernel_, std::memory_order_release);
-  mine_.index.store(nullptr, std::memory_order_release);
-}
-
-KernelUse::~KernelUse() {
-  if (nested_ || !kernel_)
-    return;
-  mine_.record.store(nullptr, std::memory_order_release);
-  light_barrier();
-  if (registry_.retired_.any())
-    registry_.retired_.collect();
-}
-
-Resolved Registry::resolve(const Kernel* kernel, Device& device) {
-  if (!kernel)
-    return {nullptr, nullptr, "no registered library lists it"};
-  if (const Kernel::Loaded* known = kernel->on(device.number))
-    return {known->function, known->image.get(), {}};
-  return find_on(*kernel, device);
+void KernelUse::find_nested(const void* host_address) {
+  nested_ = registry_.find_kernel(host_address);
+  kernel_ = nested_.get();
 }
 
 // Finds it and remembers it.
-Resolved Registry::find_on(const Kernel& kernel, Device& device) {
+Resolved Registry::find_on(const Kernel* sought, Device& device) {
+  if (!sought)
+    return {nullptr, nullptr, "no registered library lists it"};
+  const Kernel& kernel = *sought;
   const std::lock_guard lock(mutex_);
   Resolved found;
   Kernel::Loaded loaded = search(kernel, device, found.reason);

@@ -151,7 +151,7 @@ struct Deferred {
 class Registry {
 public:
   // The registry of this process, or null before the first registration and after fork().
-  static Registry* current() noexcept;
+  static Registry* current() noexcept { return the_registry.load(std::memory_order_acquire); }
   // Makes one where there is none.
   static Registry& obtain();
   // The process is a child of fork() and nothing has registered anew.
@@ -164,20 +164,36 @@ public:
   // Nothing else is registered.
   bool is_last(const void* descriptor);
 
-  int device_count();
+  int device_count() {
+    settle();
+    return device_count_.load(std::memory_order_acquire);
+  }
   // Null when there is no such number.
-  Device* device(int number);
+  Device* device(int number) {
+    if (number < 0 || number >= device_count_.load(std::memory_order_acquire))
+      return nullptr;
+    return devices_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
+  }
   // Initialises the device. False: it cannot be used, see reason_of().
   bool start(Device& device);
   // Also loads the images of every library and runs deferred work.
-  bool prepare(Device& device);
+  bool prepare(Device& device) {
+    settle();
+    return (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) &&
+            device.usable.load(std::memory_order_acquire)) ||
+           prepare_now(device);
+  }
   std::string reason_of(Device& device);
   // Every library that registered is gone: the program is ending, or has unloaded all of them.
   bool is_over();
   // Why there is no device at all.
   std::string reason_for_none();
 
-  Resolved resolve(const Kernel* kernel, Device& device);
+  Resolved resolve(const Kernel* kernel, Device& device) {
+    if (const Kernel::Loaded* known = kernel ? kernel->on(device.number) : nullptr)
+      return {known->function, known->image.get(), {}};
+    return find_on(kernel, device);
+  }
   // An address that stands for the kernel of the caller's own executable or library, where several have a
   // kernel of one name; to be asked for if there is any such kernel.
   const void* meant_by(const void* host_address, const void* caller);
@@ -193,6 +209,8 @@ public:
 
 private:
   friend class KernelUse;
+  static std::atomic<Registry*> the_registry;
+  static void forget_after_fork();
   static constexpr std::size_t kMostDevices = 4096;
   struct Registration {
     const void* descriptor;
@@ -203,7 +221,12 @@ private:
   using Images = std::vector<std::shared_ptr<LoadedImage>>;
 
   Registry() = default;
-  void settle();
+  // Takes in what has registered since the last call, in order.
+  void settle() {
+    if (any_pending_.load(std::memory_order_acquire)) [[unlikely]]
+      settle_now();
+  }
+  void settle_now();
   void open_plugins();
   Plugin* settle_known();
   Plugin* uncounted(const Library& library) const;
@@ -227,7 +250,8 @@ private:
   void run_deferred(Device& device);
   std::vector<std::shared_ptr<Library>> libraries();
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
-  Resolved find_on(const Kernel& kernel, Device& device);
+  Resolved find_on(const Kernel* kernel, Device& device);
+  bool prepare_now(Device& device);
   void publish_kernels();
   void list_apart(const Kernel& kernel);
 
@@ -264,13 +288,42 @@ private:
 // lives: for the length of a launch.
 class KernelUse {
 public:
-  KernelUse(Registry& registry, const void* host_address);
-  ~KernelUse();
+  KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_announcement()) {
+    if (mine_.record.load(std::memory_order_relaxed)) [[unlikely]]
+      find_nested(host_address);
+    else
+      find(host_address);
+  }
+  ~KernelUse() {
+    if (nested_ || !kernel_) [[unlikely]]
+      return;
+    mine_.record.store(nullptr, std::memory_order_release);
+    light_barrier();
+    if (registry_.retired_.any()) [[unlikely]]
+      registry_.retired_.collect();
+  }
   KernelUse(const KernelUse&) = delete;
   KernelUse& operator=(const KernelUse&) = delete;
   const Kernel* get() const { return kernel_; } // null: no registered library has the address
 
 private:
+  void find(const void* host_address) {
+    const KernelIndex* index = registry_.index_.load(std::memory_order_acquire);
+    for (;;) {
+      mine_.index.store(index, std::memory_order_relaxed);
+      light_barrier();
+      const KernelIndex* const now = registry_.index_.load(std::memory_order_acquire);
+      if (now == index) [[likely]]
+        break;
+      index = now;
+    }
+    if (index) [[likely]]
+      kernel_ = index->find(host_address);
+    mine_.record.store(kernel_, std::memory_order_release);
+    mine_.index.store(nullptr, std::memory_order_release);
+  }
+  void find_nested(const void* host_address);
+
   Registry& registry_;
   Announcement& mine_;
   const Kernel* kernel_ = nullptr;

@@ -42,6 +42,13 @@ void run_one(void* context, std::int64_t i) {
   current_state = before;
 }
 
+[[gnu::noinline, gnu::cold]] std::int32_t fail_for_size(std::int64_t size) {
+  return fail("a size of " + std::to_string(size) + " bytes");
+}
+[[gnu::noinline, gnu::cold]] std::int32_t fail_for_arguments(std::int32_t count) {
+  return fail("a kernel with " + std::to_string(count) + " arguments");
+}
+
 // The common case, one team of one thread: without the pool, and without copies of the arguments.
 void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int32_t device) {
   const omptool_thread_state before = current_state;
@@ -100,7 +107,7 @@ std::int32_t Device::unload(const __tgt_device_image* image) {
 
 void* Device::allocate(std::int64_t size) {
   if (size < 0 || static_cast<std::uint64_t>(size) > SIZE_MAX / 2) {
-    fail("a size of " + std::to_string(size) + " bytes");
+    fail_for_size(size);
     return nullptr;
   }
   void* const memory = omptool::host::allocate(static_cast<std::size_t>(size));
@@ -111,7 +118,7 @@ void* Device::allocate(std::int64_t size) {
 
 std::int32_t Device::copy(void* target, const void* source, std::int64_t size) {
   if (size < 0)
-    return fail("a size of " + std::to_string(size) + " bytes");
+    return fail_for_size(size);
   if (size > 0 && target != source) // the same address where host memory is shared
     std::memmove(target, source, static_cast<std::size_t>(size));
   return 0;
@@ -124,7 +131,7 @@ std::int32_t Device::release(void* memory) {
 
 std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
   if (!kernel || count < 0 || count > kMostArguments || (count > 0 && !arguments))
-    return fail("a kernel with " + std::to_string(count) + " arguments");
+    return fail_for_arguments(count);
   const std::size_t size = static_cast<std::size_t>(count);
   if (shape.num_teams == 1 && shape.num_threads == 1) {
     run_alone(kernel, arguments, size, number_);

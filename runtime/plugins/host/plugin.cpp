@@ -77,20 +77,34 @@ void forget_after_fork() {
     the_parents = left;
 }
 
-Host& host() {
+[[gnu::noinline, gnu::cold]] Host& make_host() {
   static std::once_flag watching;
   std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
-  Host* known = the_host.load(std::memory_order_acquire);
-  if (known)
-    return *known;
   // Never destroyed: threads may still run kernels while the process exits.
   auto made = std::make_unique<Host>();
   made->parents = the_parents;
   for (std::int32_t i = 0; i < device_count(); ++i)
     made->devices.push_back(std::make_unique<Device>(i, made->pool));
+  Host* known = nullptr;
   if (the_host.compare_exchange_strong(known, made.get()))
     return *made.release();
   return *known;
+}
+
+Host& host() {
+  Host* const known = the_host.load(std::memory_order_acquire);
+  return known ? *known : make_host();
+}
+
+[[gnu::noinline, gnu::cold]] void fail_for_device(std::int32_t device_id) {
+  fail("there is no device " + std::to_string(device_id));
+}
+[[gnu::noinline, gnu::cold]] void fail_with(const std::exception& error) noexcept {
+  try {
+    fail(error.what());
+  } catch (...) { // no memory even for the reason
+    last_error().clear();
+  }
 }
 
 // Runs `body(device)`; a device that does not exist, or an exception, is a failure with a reason.
@@ -100,13 +114,9 @@ Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept
     Host& all = host();
     if (device_id >= 0 && static_cast<std::size_t>(device_id) < all.devices.size())
       return body(*all.devices[static_cast<std::size_t>(device_id)]);
-    fail("there is no device " + std::to_string(device_id));
+    fail_for_device(device_id);
   } catch (const std::exception& error) {
-    try {
-      fail(error.what());
-    } catch (...) { // no memory even for the reason
-      last_error().clear();
-    }
+    fail_with(error);
   }
   return failed;
 }
