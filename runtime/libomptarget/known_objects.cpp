@@ -80,7 +80,8 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
       known->references = 1;
       ++known->pins;
       known->written = false;
-      note_birth(*known);
+      if (!row.has(kTo)) // else it will have been written to
+        note_birth(*known);
       object = {.object = known, .fresh = true};
       return Claim::kFresh;
     }
@@ -95,7 +96,8 @@ DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& obje
   created->references = 1;
   created->pins = 1;
   created->base = base_of(row);
-  note_birth(*created);
+  if (!row.has(kTo)) // else it will have been written to
+    note_birth(*created);
   Lock lock(*this);
   if (table_.find(wanted).overlap != Overlap::kNone)
     return Claim::kNo;
@@ -211,15 +213,16 @@ bool DataEnvironment::drop_known(KnownObject& known) {
   Mapping& mapping = *known.object;
   const auto guard = index_.guard(mapping);
   known.host_current = mapping.host_current;
-  known.plain = copies_plainly(mapping);
   if (!mapping.infinite && mapping.references > 0)
     --mapping.references;
   known.leaving =
       !mapping.infinite && mapping.references == 0 && mapping.holds == 0 && mapping.state == Mapping::State::kReady;
-  if (known.leaving)
+  if (known.leaving) {
     mapping.state = Mapping::State::kLeaving;
-  else
+    known.plain = copies_plainly(mapping);
+  } else {
     last = unpin(mapping);
+  }
   return known.leaving;
 }
 
@@ -238,7 +241,8 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
   std::byte* device = nullptr;
   bool awaited = false;
   bool vacant = false;
-  ObjectIndex::Shard& shard = index_.shard_of(mapping.host.begin);
+  const HostRange host = mapping.host; // a vacant record is anybody's
+  ObjectIndex::Shard& shard = index_.shard_of(host.begin);
   {
     const std::lock_guard lock(shard.lock);
     // The table's share and this call's pin alone: nobody looks at it.
@@ -256,7 +260,7 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
   if (awaited)
     wake();
   if (device)
-    memory_.release(device, mapping.host.address(), mapping.host.size(), region);
+    memory_.release(device, host.address(), host.size(), region);
   if (vacant)
     return;
   const MappingPtr last(mapping); // given up without the lock

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "mapping_table.h"
-#include "spin_lock.h"
+#include "shard_lock.h"
 
 #include <array>
 #include <cstddef>
@@ -27,7 +27,7 @@ class ObjectIndex {
 public:
   static constexpr std::size_t kShards = 256;
   struct alignas(64) Shard {
-    SpinLock lock;
+    ShardLock lock;
     unsigned vacant = 0; // of its objects
     std::unordered_map<std::uintptr_t, Group> groups;
   };
@@ -37,7 +37,7 @@ public:
   }
   Shard& shard(std::size_t number) { return shards_[number]; }
   Shard& shard_of(std::uintptr_t begin) { return shards_[shard_number(begin)]; }
-  [[nodiscard]] std::unique_lock<SpinLock> guard(const Mapping& mapping) {
+  [[nodiscard]] std::unique_lock<ShardLock> guard(const Mapping& mapping) {
     return std::unique_lock(shard_of(mapping.host.begin).lock);
   }
 

@@ -70,7 +70,7 @@ public:
   // Of a piece that it owns.
   std::size_t size_of(const void* memory) const {
     const std::uintptr_t base = base_.load(std::memory_order_relaxed);
-    return sizes_[(reinterpret_cast<std::uintptr_t>(memory) - base) / kRun].load(std::memory_order_relaxed);
+    return sizes_[(reinterpret_cast<std::uintptr_t>(memory) - base) / kRun];
   }
 
 private:
@@ -86,7 +86,7 @@ private:
       return false;
     if (used_ + kRun > kReserved)
       return false;
-    sizes_[used_ / kRun].store(static_cast<std::uint8_t>(size), std::memory_order_relaxed);
+    sizes_[used_ / kRun] = static_cast<std::uint8_t>(size);
     next_[size] = base_ + used_;
     left_[size] = kRun;
     used_ += kRun;
@@ -95,12 +95,14 @@ private:
   bool reserve() {
     if (refused_)
       return false;
+    constexpr std::size_t kRuns = kReserved / kRun;
     void* const memory =
-        ::mmap(nullptr, kReserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        ::mmap(nullptr, kReserved + kRuns, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     refused_ = memory == MAP_FAILED; // a limit on addresses: every piece comes from the C library
     if (refused_)
       return false;
     ::madvise(static_cast<std::byte*>(memory) + kHugeFrom, kReserved - kHugeFrom, MADV_HUGEPAGE);
+    sizes_ = static_cast<std::uint8_t*>(memory) + kReserved;
     base_ = reinterpret_cast<std::uintptr_t>(memory);
     return true;
   }
@@ -112,7 +114,8 @@ private:
   std::array<Piece*, kSizes> free_{};
   std::array<std::uintptr_t, kSizes> next_{};
   std::array<std::size_t, kSizes> left_{};
-  std::array<std::atomic<std::uint8_t>, kReserved / kRun> sizes_{}; // of the pieces in each run, in lines less one
+  std::uint8_t* sizes_ =
+      nullptr; // of the pieces in each run, in lines less one; written before any of them is given out
 };
 
 constinit Common common;
