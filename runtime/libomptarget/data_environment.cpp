@@ -251,8 +251,7 @@ MappingPtr DataEnvironment::obtain(const Row& row, HostRange wanted, const void*
   MappingPtr known = find_for(row, wanted, lock);
   if (known || shares_host_memory())
     return known;
-  MappingPtr created =
-      MappingPtr::make(wanted, memory_.allocate(wanted.size() + padding, wanted.address()), &memory_);
+  MappingPtr created = MappingPtr::make(wanted, memory_.allocate(wanted.size() + padding, wanted.address()), &memory_);
   if (created->device) {
     created->device += padding;
     created->padding = padding;
