@@ -15,6 +15,7 @@ from omptool.tables import counted, table
 from packager.diagnosis import NODES, Answer, Diagnosis, Machine
 from packager.loader import find_library, libraries
 from packager.model import FatBinary
+from packager.program import LIBTARGET
 
 Plugins = list[dict[str, Any]]
 # Variables that change where regions run, as they are shown.
@@ -32,16 +33,16 @@ VARIABLES = (
 
 
 def machine(
-    program: Path, images: Sequence[Path], environment: dict[str, str]
+    program: Path, images: Sequence[Path], environment: dict[str, str], *, has_names: bool
 ) -> tuple[Machine, Plugins]:
     """What there is for `program`, whose images are in files; and the rows of the plugins.
 
     Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
     """
-    plugins, said = ask_plugins(images, environment)
+    plugins, said = ask_plugins(images, environment, has_names=has_names)
     ready = {row["name"]: len(row["devices"]) for row in plugins if row["state"] == "ready"}
     answers = [[Answer(*row.values()) for row in rows] for rows in said]
-    ours = sorted(libdir().glob(f"{LIBRARY}*"))
+    ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
     found = libraries(program, environment)
     here = {node for node, _ in NODES.values() if Path(node).exists()}
     here |= {driver for _, driver in NODES.values() if find_library(driver, environment)}
@@ -96,7 +97,7 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
 
 
 def _libraries(machine: Machine) -> list[dict[str, Any]]:
-    names = (LIBRARY, "libtarget.so", "libomp.so", "libiomp5.so", "libgomp.so")
+    names = (LIBRARY, LIBTARGET, "libomp.so", "libiomp5.so", "libgomp.so")
     return [
         {"library": library.name, "the loader picks": str(library.path or "nothing")}
         for library in machine.libraries
@@ -134,7 +135,7 @@ def _entries(diagnosis: Diagnosis) -> list[dict[str, Any]]:
         {
             "entry": fate.entry.index,
             "kind": fate.entry.kind,
-            "name": fate.entry.name or "-",
+            "name": fate.entry.label,
             "runs on": fate.runs_on,
             "reason": fate.reason,
         }

@@ -1,7 +1,8 @@
 """Asks a libomptarget.so for its plugins, and which of them accept an image; prints JSON.
 
-Run as a process of its own (`python -m omptool.plugin_rows LIBRARY [IMAGE...]`): a plugin is
-somebody's native code, and one that crashes must not take the command line with it.
+Run as a process of its own (`python -m omptool.plugin_rows LIBRARY named|nameless [IMAGE...]`; the
+word is about the program's entries): a plugin is somebody's native code, and one that crashes must
+not take the command line with it.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("utf-8", "backslashreplace")
 
 
-def main(library: str, *images: str) -> None:
+def main(library: str, entries: str, *images: str) -> None:
     """Print the plugins and, for each image, their answers, in the order they are asked.
 
     {plugins: [{name, path, state, reason, devices}], images: [[{plugin, accepts, reason}]]}
     """
     runtime = ctypes.CDLL(library)
-    answers = [_tried(runtime, image) for image in images]
+    answers = [_tried(runtime, image, entries == "named") for image in images]
     sys.stdout.write(json.dumps({"plugins": _plugins(runtime), "images": answers}))
 
 
-def _tried(runtime: ctypes.CDLL, image: str) -> list[dict[str, object]]:
+def _tried(runtime: ctypes.CDLL, image: str, has_names: bool) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
 
     def row(_context: object, name: bytes, accepts: int, reason: bytes) -> None:
@@ -47,7 +48,8 @@ def _tried(runtime: ctypes.CDLL, image: str) -> list[dict[str, object]]:
         rows.append({"plugin": _text(name), "accepts": bool(accepts), "reason": why})
 
     data = Path(image).read_bytes()
-    runtime.omptool_try_image(data, ctypes.c_uint64(len(data)), _ANSWER(row), None)
+    size = ctypes.c_uint64(len(data))
+    runtime.omptool_try_image(data, size, has_names, _ANSWER(row), None)
     return rows
 
 

@@ -23,13 +23,21 @@ class Answers(NamedTuple):
     images: list[list[dict[str, Any]]]  # of each image: plugin, accepts, reason
 
 
-def ask_plugins(images: Sequence[Path], environment: dict[str, str] | None = None) -> Answers:
+def ask_plugins(
+    images: Sequence[Path],
+    environment: dict[str, str] | None = None,
+    *,
+    has_names: bool = True,
+) -> Answers:
     """Ask all plugins for their devices, and whether they accept each of these image files.
+
+    `has_names` is of the program's entries: plugins of 2013 are for programs without.
 
     Device numbers are those of a program that has an image for every plugin. What a plugin writes
     to stderr is passed on. Raises MissingToolError when a plugin ends the process that asks.
     """
     command = [sys.executable, "-m", "omptool.plugin_rows", str(libdir() / LIBRARY)]
+    command.append("named" if has_names else "nameless")
     result = subprocess.run(
         [*command, *map(str, images)],
         capture_output=True,

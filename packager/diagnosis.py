@@ -162,13 +162,24 @@ def _broken(
     rows: Sequence[tuple[OffloadEntry, Sequence[str]]],
     images: Sequence[ImageFate],
 ) -> str:
-    """A variable that an image lacks keeps all regions of its library off the device."""
+    """A variable that an image lacks keeps all regions of its library off the device.
+
+    So does an image that has other entries where they pair by place.
+    """
+    for fate in images if not table.has_names else ():
+        places = fate.image.contents.places
+        is_used = fate.devices and fate.image.index in table.images
+        if is_used and fate.image.kind == "elf" and len(places or ()) != len(rows):
+            what = f"the host lists {len(rows)} entries, image {fate.image.index} "
+            return f"{what}{len(places or ())}, and without names they pair by place"
     for entry, states in rows:
         for fate in images:
             state = states[fate.image.index]
             is_used = fate.devices and fate.image.index in table.images
             if is_used and entry.kind in ("global", "link") and state == "missing":
-                return f"image {fate.image.index} lacks the variable {entry.name}"
+                return f"image {fate.image.index} lacks the variable {entry.label}"
+            if is_used and not table.has_names and state in ("size", "kind"):
+                return f"image {fate.image.index} has another size for entry {entry.label}"
     return ""
 
 

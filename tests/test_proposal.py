@@ -534,3 +534,39 @@ def test_entries_are_compared_and_located_by_their_symbols(tmp_path: Path, image
     located = omptool("dump", "--address", f"{entry['address']:#x}", before)
     assert located.exit_code == 0, located.output
     assert "second" in located.stdout
+
+
+# ---- doctor ----
+
+
+def diagnosed(path: Path, **environment: str) -> tuple[int, dict[str, Any]]:
+    done = started(path, OMPTOOL, "doctor", "--json", **environment)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_doctor_predicts_what_happens_to_a_program_of_2013(
+    tmp_path: Path, image: Path, old_plugin: Path
+) -> None:
+    app = program(tmp_path, image)
+    only_old = {"OMPTOOL_PLUGIN_PATH": str(old_plugin), "OMPTOOL_PLUGINS": "proposal_cpu"}
+    for environment, plugin in (({}, "host"), (only_old, "proposal_cpu")):
+        code, said = diagnosed(app, **environment)
+        assert code == 0, said
+        assert {entry["runs_on"] for entry in said["entries"]} == {f"device 0 ({plugin})"}
+    named = compile_c(OPENMP, tmp_path / "clang", "-fopenmp", f"-fopenmp-targets={X86_64}",
+                      compiler=CLANG)  # fmt: skip
+    code, said = diagnosed(named, **only_old)
+    assert code == 1
+    assert "whose entries have no names" in said["images"][0]["rule"]
+
+
+def test_doctor_knows_which_tables_the_runtime_refuses(tmp_path: Path) -> None:
+    short = device(tmp_path, "LIBTARGET_GLOBAL(table);\nLIBTARGET_KERNEL(first);\n")
+    code, said = diagnosed(program(tmp_path, short))
+    assert code == 1
+    assert {entry["runs_on"] for entry in said["entries"]} == {"host"}
+    assert "the host lists 3 entries, image 0 2" in said["entries"][0]["reason"]
+    smaller = device(tmp_path, ENTRIES, SOURCE.replace("long table[4]", "int table[4]"))
+    code, said = diagnosed(program(tmp_path, smaller))
+    assert code == 1
+    assert said["entries"][2]["reason"] == "image 0 has another size for entry 0 (table)"

@@ -39,7 +39,10 @@ def command(ctx: click.Context, program: Path, as_json: bool) -> None:
                 files = [Path(folder) / str(number) for number in range(len(loaded.data))]
                 for file, data in zip(files, loaded.data, strict=True):
                     file.write_bytes(data.bytes())
-                machine, plugins = diagnosed.machine(program, files, dict(os.environ))
+                has_names = all(table.has_names for table in loaded.binary.tables)
+                machine, plugins = diagnosed.machine(
+                    program, files, dict(os.environ), has_names=has_names
+                )
             diagnosis = diagnose(loaded.binary, machine)
             render = diagnosed.as_json if as_json else diagnosed.as_text
             echo(render(loaded.binary, machine, plugins, diagnosis))

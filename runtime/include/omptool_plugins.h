@@ -21,9 +21,10 @@ int32_t omptool_describe_plugins(void (*row)(void* context, const char* name, co
                                              const char* reason, int32_t devices),
                                  void* context);
 
-/* Calls row once for each plugin, in name order: whether it accepts an image of these bytes, and what it
- * says why not (" (reason)", or "" if it says nothing). Nothing is loaded. Returns how many accept it. */
-int32_t omptool_try_image(const void* image, uint64_t size,
+/* Calls row once for each plugin, in name order: whether it accepts an image of these bytes, for a
+ * program whose entries have names or, as those of libtarget.h, have none; and what it says why not (" (reason)", or ""
+ * if it says nothing). Nothing is loaded. Returns how many accept it. */
+int32_t omptool_try_image(const void* image, uint64_t size, int32_t has_names,
                           void (*row)(void* context, const char* name, int32_t accepts, const char* reason),
                           void* context);
 

@@ -27,13 +27,15 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* con
   });
 }
 
-extern "C" OMPTOOL_EXPORT int32_t omptool_try_image(const void* image, uint64_t size,
+extern "C" OMPTOOL_EXPORT int32_t omptool_try_image(const void* image, uint64_t size, int32_t has_names,
                                                     void (*row)(void* context, const char* name, int32_t accepts,
                                                                 const char* reason),
                                                     void* context) {
   return omptool::guarded(__func__, [&] {
     auto* const begin = static_cast<char*>(const_cast<void*>(image));
-    __tgt_device_image asked{begin, begin + size, nullptr, nullptr};
+    char name[] = "a kernel";
+    __tgt_offload_entry entry{nullptr, has_names ? name : nullptr, 0};
+    __tgt_device_image asked{begin, begin + size, &entry, &entry + 1};
     std::int32_t accepted = 0;
     for (const std::unique_ptr<omptool::Plugin>& plugin : omptool::find_plugins()) {
       if (!plugin->refusal().empty()) {

@@ -83,10 +83,7 @@ public:
   void* handle() const { return handle_; }
 
   std::int32_t number_of_devices() const { return call_.number_of_devices(); }
-  bool accepts(const __tgt_device_image& image) const {
-    const std::optional<int> machine = machine_of(image);
-    return machine && !has_names(image) && call_.device_type(0) == *machine;
-  }
+  bool accepts(const __tgt_device_image& image) const;
   std::int32_t init_device(std::int32_t device) const {
     call_.init_device(device);
     return 0;
@@ -145,6 +142,21 @@ const char* Adapter::bind() {
   require("__tgt_rtl_run_target_region", call_.run_target_region);
   require("__tgt_rtl_run_target_team_region", call_.run_target_team_region);
   return missing;
+}
+
+bool Adapter::accepts(const __tgt_device_image& image) const {
+  const std::optional<int> machine = machine_of(image);
+  const int type = machine ? call_.device_type(0) : 0;
+  if (!machine)
+    reason = "the image is not in ELF";
+  else if (has_names(image))
+    reason = "it is for programs of libtarget.h, whose entries have no names";
+  else if (type != *machine)
+    reason =
+        "the image is for machine " + std::to_string(*machine) + ", its devices are of type " + std::to_string(type);
+  else
+    reason.clear();
+  return reason.empty();
 }
 
 // Pairs by position. Where the plugin says how large an entry is, that must be what the host says: it
