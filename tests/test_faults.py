@@ -31,6 +31,7 @@ ONE = {"FAKEFAIL_ON": "0"}
 LOST = {"FAKEFAIL_ON": "1"}
 FULL = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_alloc"}
 DEAF = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_submit"}
+MANDATORY = {"FAKEFAIL_ON": "0", "OMP_TARGET_OFFLOAD": "MANDATORY"}
 FAULTS = {"one call": ONE, "device lost": LOST, "memory full": FULL, "takes no data": DEAF}
 
 # Every reason to end; OBJECT is a mapped one or a global variable, REGION a kernel.
@@ -47,6 +48,8 @@ ENDS = [
     rf"updating the device's copy of {OBJECT} failed",
     rf"updating {OBJECT} from the device failed",
     rf"plugin fakefail could not free device memory of {OBJECT}",
+    rf"({REGION} cannot run on a device|data cannot be mapped), and OMP_TARGET_OFFLOAD is "
+    r"MANDATORY: .+",
 ]
 END = re.compile(rf"^omptarget fatal error: ({'|'.join(ENDS)})( \(FAKE failure\))?$", re.MULTILINE)
 FELL_BACK = re.compile(r"^omptarget: (region \S+) runs on the host: ", re.MULTILINE)
@@ -133,6 +136,14 @@ def test_whatever_fails_the_results_are_right_or_the_program_says_why_it_ends(
 ) -> None:
     outcomes = sweep(program, failing, 1, **FAULTS[fault])
     assert any(one.is_right and FELL_BACK.search(one.output) for one in outcomes)
+
+
+def test_where_offloading_is_mandatory_no_region_falls_back(program: Path, failing: Path) -> None:
+    outcomes = sweep(program, failing, 1, **MANDATORY)
+    assert not any(FELL_BACK.search(one.output) for one in outcomes)
+    ends = [one.output for one in outcomes if one.says_why]
+    assert any("data cannot be mapped" in end for end in ends)
+    assert any("cannot run on a device" in end for end in ends)
 
 
 def test_one_region_falls_back_between_two_that_do_not(program: Path, failing: Path) -> None:

@@ -84,6 +84,19 @@ def test_a_library_is_closed_in_a_destructor(tmp_path: Path, version: str) -> No
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a program setgid")
+def test_a_setgid_program_ignores_our_variables(tmp_path: Path) -> None:
+    program = tmp_path / "regions"
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", f"-Wl,-rpath,{libdir()}")
+    call("clang-19", *flags, SOURCES / "regions.c", "-o", program)
+    ours = {"OMPTOOL_PLUGINS": "nosuch", "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    assert run(program, **ours).returncode == -6
+    os.chown(program, 0, 65534)
+    program.chmod(0o2755)
+    done = run(program, **ours)
+    assert (done.returncode, done.stdout, done.stderr) == (0, SUM, "")
+
+
 def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> None:
     """process_test.cpp runs such a program; this finds the variable that it does not know."""
     read = re.compile(r'(\w*getenv)\("((?:OMPTOOL|LIBOMPTARGET)_\w+)"')

@@ -47,7 +47,8 @@ int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_p
 int32_t __tgt_rtl_shares_host_memory(int32_t device_id);
 
 /* Non-zero when the host can use the addresses that data_alloc returns. Fallback: it cannot, and the
- * program gets no memory that is for both. */
+ * program gets no memory that is for both, and ends where a region that was given such an address has
+ * to run on the host. */
 int32_t __tgt_rtl_memory_is_addressable(int32_t device_id);
 
 /* Release what load_binary made for this image. Fallback: nothing, the image stays loaded. */
