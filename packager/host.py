@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packager import abi, host_images, imports, segments
 from packager.elf import PT_INTERP, Elf
-from packager.formats import descriptors, entries, llvm_offloading, omptool_section, unread
+from packager.formats import (
+    descriptors,
+    entries,
+    gcc_offload,
+    llvm_offloading,
+    omptool_section,
+    unread,
+)
 from packager.formats.descriptors import FoundDescriptor
 from packager.formats.entries import FoundTable, Record
 from packager.host_images import PlacedImage, Places
@@ -65,7 +72,27 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     placed = host_images.numbered(placed, described)
     tables += entries.in_ranges(memory, _merged(described, tables, placed))
     found = _Found(memory, tables, placed, described, calls)
-    return _assembled(path, found), [item.data for item in placed]
+    return _with_gcc(memory, _assembled(path, found), [item.data for item in placed], hashed)
+
+
+def _with_gcc(
+    memory: Space, binary: FatBinary, data: list[Reader], hashed: bool
+) -> tuple[FatBinary, list[Reader]]:
+    """With what GCC has put there, too: its ABI has nothing in common with the others."""
+    if not gcc_offload.claims(memory.elf):
+        return binary, data
+    from packager import gcc_program
+
+    first, entry = len(binary.images), len(binary.entries)
+    parts = gcc_program.read(memory, first, entry, hashed=hashed)
+    whole = replace(
+        binary,
+        abi=binary.abi or "gcc",
+        images=binary.images + parts.images,
+        tables=binary.tables + parts.tables,
+        descriptors=binary.descriptors + parts.descriptors,
+    )
+    return whole, [*data, *parts.data]
 
 
 def _merged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
@@ -25,6 +26,8 @@ DT_RELA, DT_RELASZ, DT_RELR = 7, 8, 36
 # lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
 X86_LEA = b"\x8d"
 X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
+# mov reg,imm32, as position-dependent code loads addresses.
+X86_IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
 # Data that is searched for raw pointers, at a time.
 PIECE = 1 << 20
 
@@ -108,6 +111,13 @@ class LinkedSpace(Space):
             for target in _rip_relative(code, function):
                 if target in wanted:
                     yield function, target
+
+    def targets(self, function: int) -> set[int]:
+        code = self._code(function)
+        found = set(_rip_relative(code, function))
+        if self.elf.is_executable:
+            found |= {int.from_bytes(m[1], "little") for m in X86_IMMEDIATE.finditer(code)}
+        return found
 
     def _code(self, function: int) -> bytes:
         for section in self.elf.sections:

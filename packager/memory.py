@@ -123,6 +123,10 @@ class Space(ABC):
     ) -> Iterator[tuple[int, int]]:
         """(function, address) where the beginning of a function refers to a `wanted` address."""
 
+    @abstractmethod
+    def targets(self, function: int) -> set[int]:
+        """The addresses that the beginning of a function refers to, in code that is understood."""
+
     def symbol_names(self, addresses: set[int]) -> dict[int, str]:
         """The symbols at these addresses, where the file still has any."""
         best: dict[int, tuple[int, int, Strings]] = {}

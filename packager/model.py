@@ -18,7 +18,7 @@ Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
 # in this image, or another table's image it is.
 EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown", "unrelated"]
 Severity = Literal["error", "warning", "info"]
-Abi = Literal["interface", "llvm-14", "llvm-16", "llvm-19", "llvm-22", "proposal"]
+Abi = Literal["interface", "llvm-14", "llvm-16", "llvm-19", "llvm-22", "proposal", "gcc"]
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,7 @@ class OffloadEntry:
     # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
     target: tuple[str | None, int] | None = None
     data: int = 0  # of a requires entry: the mask
+    device_size: int | None = None  # of the counterpart, if that is a pointer to the variable
     model: Model = "openmp"
 
     @property

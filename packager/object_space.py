@@ -85,6 +85,9 @@ class ObjectSpace(Space):
                     if at >= 0 and place < starts[at] + CODE_WINDOW:
                         yield starts[at], target
 
+    def targets(self, function: int) -> set[int]:
+        return set()  # what is asked of linked files only
+
     def symbol_address(self, symbol: Symbol) -> int | None:
         if 0 < symbol.section < len(self.elf.sections):
             return (symbol.section << SECTION_SHIFT) + symbol.value

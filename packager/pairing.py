@@ -64,13 +64,23 @@ def known_as(entry: OffloadEntry) -> str:
 def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
     """Host name to the name that the image's own table has in its place.
 
-    Only names in both tables count, so that a missing entry does not displace those after it.
+    Only names in both tables count, so that a missing entry does not displace those after it. GCC
+    gives each entry the name that is registered for its place; the host's symbol says which one is
+    meant.
     """
+    if table.abi == "gcc":
+        named = ((on_nvptx(e), e.name) for e in table.entries if e.symbol)
+        return {name: host for host, name in named if host != name}
     ours = list(dict.fromkeys(known_as(entry) for entry in table.entries if needs_device(entry)))
     theirs = list(dict.fromkeys(symbol.name for symbol in image.table or ()))
     common = set(ours) & set(theirs)
     pairs = zip(_only(ours, common), _only(theirs, common), strict=True)
     return {host: device for host, device in pairs if host != device}
+
+
+def on_nvptx(entry: OffloadEntry) -> str:
+    """What GCC calls a host symbol in PTX, where names have no dots and links are pointers."""
+    return (entry.symbol or "").replace(".", "$") + ("$linkptr" if entry.kind == "link" else "")
 
 
 def _only(names: Iterable[str], wanted: set[str]) -> list[str]:
@@ -91,7 +101,7 @@ def has_size(entry: OffloadEntry, symbol: DeviceSymbol) -> bool:
     """Whether host and image agree on the size of a global."""
     if DEVICE_KINDS.get(entry.kind) != "global":
         return True
-    return sizes(symbol) <= {entry.size}
+    return sizes(symbol) <= {entry.size if entry.device_size is None else entry.device_size}
 
 
 def entry_states(binary: FatBinary) -> list[tuple[EntryState, ...]]:

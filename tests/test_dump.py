@@ -243,7 +243,7 @@ def test_no_offload_code(tmp_path: Path) -> None:
     ("section", "what"),
     [
         (".omp_offloading.entries", "offload entries of LLVM 9 or earlier"),
-        (".gnu.offload_vars", "GCC's offload tables"),
+        (".gnu.offload_lto_x", "GCC's intermediate code"),
     ],
 )
 def test_what_is_not_read_is_said(tmp_path: Path, section: str, what: str) -> None:

@@ -98,13 +98,19 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     Cure: none is needed where the driver is new enough; give the image of the arch itself beside
     it for the others.
     """
+    if binary.type == "object":
+        return
     ready = {image.triple for image in binary.images if image.kind in ("cubin", "amdgcn")}
     levels: dict[str, Severity] = {"ptx": "info", "bitcode": "warning", "spirv": "warning"}
+    later: dict[tuple[str, str], list[int]] = {}
     for image in binary.images:
-        if image.kind in levels and image.triple not in ready and binary.type != "object":
-            message = f"image {image.index} ({image.target}) is {image.kind}: compiled when loaded"
-            hint = "a driver or runtime that can compile it must be there"
-            yield Finding("OMP116", levels[image.kind], message, hint, None, image.index)
+        if image.kind in levels and image.triple not in ready:
+            later.setdefault((image.kind, image.target), []).append(image.index)
+    for (kind, target), indices in later.items():
+        which = ", ".join(map(str, indices))
+        message = f"image {which} ({target}) is {kind}: compiled when loaded"
+        hint = "a driver or runtime that can compile it must be there"
+        yield Finding("OMP116", levels[kind], message, hint, None, indices[0])
 
 
 def newer_cubin(binary: FatBinary) -> Iterator[Finding]:

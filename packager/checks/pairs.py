@@ -28,7 +28,7 @@ from packager.pairing import (
 )
 
 # Of these the runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
-PAIRED_BY_ORDER = ("interface", "proposal", "llvm-14")
+PAIRED_BY_ORDER = ("interface", "proposal", "llvm-14", "gcc")
 # What clang names kernels; other functions that its images export are not for the host.
 CLANG_KERNEL = "__omp_offloading_"
 # Names looked through for one that is nearly the missing one.

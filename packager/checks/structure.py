@@ -71,8 +71,8 @@ def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
 
     Cure: link the device code of one target into one image; take the copy that is not meant out.
     """
-    if binary.type == "object":
-        return  # each source file has its own, and the linker wrapper links them
+    if binary.type == "object" or binary.abi == "gcc":
+        return  # each source file has its own, which the linker wrapper or libgomp links
     for descriptor in binary.descriptors:
         images = [binary.images[index] for index in descriptor.images]
         named = Counter((image.triple, image.arch) for image in images if image.triple)

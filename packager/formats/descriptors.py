@@ -210,7 +210,7 @@ def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[
     """
     if not descriptors or space.elf.machine not in DECODED:
         return {}
-    slots = _constructors(space)
+    slots = constructors(space)
     wanted = {descriptor.address for descriptor in descriptors}
     found: dict[int, int] = {}
     for function, address in space.references(slots, wanted):
@@ -223,7 +223,7 @@ def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[
     }
 
 
-def _constructors(space: Space) -> dict[int, int]:
+def constructors(space: Space) -> dict[int, int]:
     """The functions that run before main, and where .init_array lists them."""
     ranges = [
         Range(space.address(section), section.size // WORD.size * WORD.size, section.name)

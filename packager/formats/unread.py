@@ -10,7 +10,7 @@ from packager.formats.llvm_offloading import SHT_LLVM_OFFLOADING
 # Beginnings of section names that only offload code has, and whose they are.
 SECTIONS = {
     ".omp_offloading.entries": "offload entries of LLVM 9 or earlier",
-    ".gnu.offload_": "GCC's offload tables or intermediate code",
+    ".gnu.offload_lto_": "GCC's intermediate code for a device",
     ".tgtimg": "device images of Intel's compiler",
 }
 
