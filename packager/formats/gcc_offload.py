@@ -13,7 +13,6 @@ from struct import Struct
 from typing import NamedTuple
 
 from packager.elf import WORD, Elf, Section
-from packager.errors import FormatError
 from packager.formats import descriptors
 from packager.memory import Range, Space, Window
 
