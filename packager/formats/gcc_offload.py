@@ -8,7 +8,7 @@ that functions and variables have there, in the order of the host's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
@@ -98,18 +98,21 @@ def _pointer(window: Window, at: int) -> int:
 
 def _registrations(
     space: Space, functions: Section | None, variables: Section | None
-) -> Iterator[Registration]:
+) -> list[Registration]:
     """Constructors that refer to a table of these bounds; what else they refer to is the data."""
     slots = descriptors.constructors(space)
     names = space.symbol_names(set(slots))
-    for function, slot in slots.items():
+    found: dict[int, Registration] = {}
+    # The beginning of a short function is followed by that of the next: the last one refers.
+    for function, slot in sorted(slots.items()):
         targets = sorted(space.targets(function))
         tables = [at for at in targets if _is_table(space, at, functions, variables)]
         if not tables:
             continue
-        found = next((d for at in targets if (d := _data(space, at)) is not None), ((), (), ()))
+        data = next((d for at in targets if (d := _data(space, at)) is not None), ((), (), ()))
         name = names.get(function, f".init_array[{slot}]")
-        yield Registration(tables[0], name, *found)
+        found[tables[0]] = Registration(tables[0], name, *data)
+    return list(found.values())
 
 
 def _is_table(
