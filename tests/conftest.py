@@ -15,11 +15,7 @@ def programs(
     """The programs of every clang; those that a selected test names are under way already."""
     with Programs(tmp_path_factory.mktemp("programs")) as started:
         for item in request.session.items:
-            named = (
-                item.callspec.params
-                if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-                else {}
-            )
+            named = getattr(getattr(item, "callspec", None), "params", {})
             if {"version", "program"} <= named.keys():
                 started.start([(named["version"], named["program"])])
         yield started
