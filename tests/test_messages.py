@@ -82,6 +82,12 @@ def test_info_is_what_llvm_tells(constructs: Path, bits: str) -> None:
     assert "omptarget device 0 info: Entering OpenMP data region" in str(ours)  # the program's flag
 
 
+def test_info_covers_routines(tmp_path: Path) -> None:
+    program = compiled(MESSAGES / "routines.c", tmp_path, "-g")
+    ours, llvm = both(program, LIBOMPTARGET_INFO="-1")
+    assert ours == llvm
+
+
 def test_debug_output_is_for_other_builds(constructs: Path) -> None:
     libraries = [libdir(), llvm_libraries()]
     assert said(constructs, libraries, LIBOMPTARGET_DEBUG="1") == said(constructs, libraries)

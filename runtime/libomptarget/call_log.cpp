@@ -244,4 +244,16 @@ void tell_of_question(Device& device, const void* address) {
              static_cast<long long>(object->holds));
 }
 
+void tell_of_copy_in(const Device& device, const void* host, const void* there, std::int64_t size) {
+  if (informs(kInfoCopies))
+    inform(device.number, "Copying data from host to device, HstPtr=%s, TgtPtr=%s, Size=%lld, Name=unknown",
+           hex(host).c_str(), hex(there).c_str(), static_cast<long long>(size));
+}
+
+void tell_of_copy_out(const Device& device, const void* host, const void* there, std::int64_t size) {
+  if (informs(kInfoCopies))
+    inform(device.number, "Copying data from device to host, TgtPtr=%s, HstPtr=%s, Size=%lld, Name=unknown",
+           hex(there).c_str(), hex(host).c_str(), static_cast<long long>(size));
+}
+
 } // namespace omptool

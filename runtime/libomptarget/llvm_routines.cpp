@@ -51,6 +51,7 @@ bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   if (!device.data.make_device_current(target, size).empty()) // what is next to it in the same object
     return false;
   device.data.note_activity();
+  tell_of_copy_in(device, pattern.data(), target, static_cast<std::int64_t>(size));
   for (std::size_t done = 0; done < size;) {
     const std::size_t piece = std::min(size - done, pattern.size());
     if (!device.memory.submit(target + done, pattern.data(), static_cast<std::int64_t>(piece)))

@@ -64,10 +64,14 @@ int copy(Place to, std::byte* target, Place from, const std::byte* source, std::
     to.device->data.note_activity();
   if (to.device && from.device)
     return copy_between_devices(*to.device, target, *from.device, source, length);
-  if (to.device)
+  if (to.device) {
+    tell_of_copy_in(*to.device, source, target, size);
     return to.device->memory.submit(target, source, size) ? 0 : kFailed;
-  if (from.device)
+  }
+  if (from.device) {
+    tell_of_copy_out(*from.device, target, source, size);
     return from.device->memory.retrieve(target, source, size) ? 0 : kFailed;
+  }
   std::memmove(target, source, length);
   return 0;
 }
@@ -213,20 +217,28 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t ele
 
 OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* device_ptr, size_t size,
                                             size_t device_offset, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     omptool::Device* device = omptool::usable_device(device_num);
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(host_ptr);
     if (!device || !host_ptr || !device_ptr || size == 0 || size > LONG_MAX || begin + size < begin)
       return omptool::kFailed;
     void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
+    const omptool::ompt::DataOperation told(omptool::ompt::Operation::kAssociate, {host_ptr, omptool::ompt::kHost},
+                                            {target, device_num}, static_cast<std::int64_t>(size));
     return device->data.associate({begin, begin + size}, target) ? 0 : omptool::kFailed;
   });
 }
 
 OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     omptool::Device* device = omptool::usable_device(device_num);
-    return device && ptr && device->data.disassociate(ptr) ? 0 : omptool::kFailed;
+    if (!device || !ptr)
+      return omptool::kFailed;
+    const omptool::ompt::DataOperation told(omptool::ompt::Operation::kDisassociate, {ptr, omptool::ompt::kHost},
+                                            {nullptr, device_num}, 0);
+    return device->data.disassociate(ptr) ? 0 : omptool::kFailed;
   });
 }
 }

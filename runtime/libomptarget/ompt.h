@@ -28,7 +28,7 @@ enum class Kind : int {
   kUpdateNowait,
 };
 
-enum class Operation : int { kAlloc = 1, kTo, kFrom, kDelete };
+enum class Operation : int { kAlloc = 1, kTo, kFrom, kDelete, kAssociate, kDisassociate };
 
 // Asks libomp for a tool. No lock may be held: a tool may call this library while it starts.
 void connect();

@@ -18,6 +18,8 @@ int main(void) {
   void* there = omp_target_alloc(sizeof x, 0);
   omp_target_memcpy(there, x, sizeof x, 0, 0, 0, host);
   omp_target_memcpy(x, there, sizeof x, 0, 0, host, 0);
+  omp_target_associate_ptr(x, there, sizeof x, 0, 0);
+  omp_target_disassociate_ptr(x, 0);
   omp_target_free(there, 0);
   return 0;
 }
