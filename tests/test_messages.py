@@ -119,6 +119,18 @@ def test_a_broken_rule_ends_the_program_as_on_llvm(tmp_path: Path, name: str, de
     assert "fatal error" in str(ours)
 
 
+@pytest.mark.parametrize("name", ["data", "enter"])
+def test_with_the_table_of_what_is_mapped_if_the_user_asked_for_it(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "main.c"
+    path.write_text(f"int x[10];\nint main(void) {{\n{BROKEN[name]}\nreturn 0;\n}}\n")
+    call(CLANG[".c"], *FLAGS, "-fopenmp-version=51", "-g", path, "-o", tmp_path / "main")
+    ours, llvm = both(tmp_path / "main", LIBOMPTARGET_INFO="4")
+    assert ours == llvm
+    assert "pointer mappings" in str(ours)
+
+
 @pytest.mark.parametrize("name", FATAL)
 def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
     ours, llvm = both(compiled(source(name), tmp_path, "-O1"))
