@@ -1,0 +1,327 @@
+"""What of offload files omptool can show, each row proved by a run on a file of the real tools.
+
+Usage: python tests/features.py [--write]   (prints the table, or puts it into docs/features.md)
+
+The other columns are what was found when the peers were tried by hand: clang's offload bundler,
+packager and linker wrapper, llvm-objdump and llvm-readobj, CUDA's cuobjdump, ROCm's roc-obj-*, and
+libomptarget's own environment variables, of LLVM 14 to 22.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from clangs import compiled_by
+from fixture_programs import call
+from tabulate import tabulate
+from toolchain import (
+    HOST,
+    MAIN,
+    OPENMP,
+    X86_64,
+    bundled,
+    clang_offload,
+    compile_c,
+    device_image,
+    omptool,
+    run,
+)
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "features.md"
+DATA = Path(__file__).parent / "data"
+PEERS = (
+    "bundler",
+    "packager",
+    "linker wrapper",
+    "objdump",
+    "readobj",
+    "cuobjdump",
+    "roc-obj",
+    "libomptarget",
+)
+AMD = """
+target triple = "amdgcn-amd-amdhsa"
+define amdgpu_kernel void @first(ptr addrspace(1) %p) { ret void }
+"""
+GCC = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-fopenmp", "-foffload=nvptx-none")
+
+
+class Bench:
+    """The files that the rows look at, each made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.source = folder / "source.c"
+        self.source.write_text(OPENMP)
+        self.program = clang_offload(OPENMP, folder / "program")
+        self.object = clang_offload(OPENMP, folder / "object.o", "-c")
+
+    def old(self) -> Path:
+        """A program of clang 14."""
+        return compiled_by("14", self.source, self.folder)
+
+    def headerless(self, program: Path) -> Path:
+        """The program without section headers."""
+        out = program.with_name(f"{program.name}.headerless")
+        run("llvm-strip-19", "--strip-sections", program, "-o", out)
+        return out
+
+    def archive(self) -> Path:
+        """The object in an archive."""
+        path = self.folder / "library.a"
+        run("ar", "rcs", path, self.object)
+        return path
+
+    def old_object(self) -> Path:
+        """An object as clang 14 makes it: an extra section for the device."""
+        out = self.folder / "fat.o"
+        host = compile_c("int x;", self.folder / "host.o", "-c")
+        targets = f"-targets=host-x86_64-unknown-linux-gnu,openmp-{X86_64}"
+        inputs = (f"-input={host}", f"-input={self.object}")
+        run("clang-offload-bundler-19", "-type=o", targets, *inputs, f"-output={out}")
+        return out
+
+    def hip(self, *options: str) -> Path:
+        """A bundle for two AMD processors."""
+        (self.folder / "k.ll").write_text(AMD)
+        inputs = ["-input=/dev/null"]
+        for arch in ("gfx90a", "gfx906"):
+            out = self.folder / f"{arch}.o"
+            run("llc-19", f"-mcpu={arch}", "-filetype=obj", self.folder / "k.ll", "-o", out)
+            inputs.append(f"-input={out}")
+        ids = ",".join(f"hipv4-amdgcn-amd-amdhsa--{arch}" for arch in ("gfx90a", "gfx906"))
+        targets = f"-targets=host-x86_64-unknown-linux--,{ids}"
+        out = self.folder / f"bundle{''.join(options)}"
+        run("clang-offload-bundler-19", "-type=bc", targets, *options, *inputs, f"-output={out}")
+        return out
+
+    def gcc(self) -> Path:
+        """A program of gcc's."""
+        out = self.folder / "gcc"
+        call(*GCC, "-foffload-options=-misa=sm_35", self.source, "-o", out)
+        return out
+
+    def bundle(self, device: str = HOST, target: str = X86_64) -> Path:
+        """A host and its image in one object."""
+        host = compile_c(HOST + MAIN, self.folder / "b.o", "-c", "-fPIC")
+        image = device_image(device, self.folder / "b.so")
+        return bundled(host, self.folder / "bundled.o", {target: image})
+
+
+def dumped(path: Path, *options: str) -> dict[str, Any]:
+    """The first file of `dump --json`."""
+    result = omptool("dump", "--json", *options, path)
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout)["files"][0])
+
+
+def images(path: Path, count: int = 1) -> bool:
+    """Whether dump shows that many images."""
+    return len(dumped(path)["images"]) >= count
+
+
+def finds(code: str, path: Path) -> bool:
+    """Whether verify finds a code."""
+    return code in omptool("verify", path).stdout
+
+
+def swapped(text: str) -> str:
+    return (
+        text.replace("KERNEL(first)", "KERNEL(x)")
+        .replace("KERNEL(second)", "KERNEL(first)")
+        .replace("KERNEL(x)", "KERNEL(second)")
+    )
+
+
+def mixed(bench: Bench) -> Path:
+    """Clang 19 links an object of clang 22's with one of its own."""
+    from test_verify_structure import REGION
+
+    (bench.folder / "new.c").write_text(REGION)
+    usr = ROOT / "build" / "compilers" / "22" / "usr"
+    folders = f"{usr / 'lib/x86_64-linux-gnu'}:{usr / 'lib/llvm-22/lib'}"
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
+    clang = ("env", f"LD_LIBRARY_PATH={folders}", usr / "lib/llvm-22/bin/clang")
+    run(*clang, *flags, "-c", bench.folder / "new.c", "-o", bench.folder / "new.o")
+    run("clang-19", *flags, bench.object, bench.folder / "new.o", "-o", bench.folder / "mixed")
+    return bench.folder / "mixed"
+
+
+def extracts(bench: Bench, *options: str) -> bool:
+    """Whether what comes out of the program is what is in it."""
+    out = bench.folder / f"out{''.join(options)}"
+    result = omptool("extract", bench.program, "-o", out, *options)
+    (image,) = dumped(bench.program)["images"]
+    whole = bench.program.read_bytes()[image["offset"] : image["offset"] + image["size"]]
+    return result.exit_code == 0 and [path.read_bytes() for path in out.iterdir()] == [whole]
+
+
+def survives(bench: Bench) -> bool:
+    """Whether damaged files are one line each and exit code 2 or none."""
+    data = bench.program.read_bytes()
+    path = bench.folder / "damaged"
+    for at in range(0, 4096, 97):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+        result = omptool("dump", path)
+        if result.exit_code not in (0, 2) or "Traceback" in result.output:
+            return False
+    return True
+
+
+def duplicated(bench: Bench) -> Path:
+    """A name twice in a table of entries."""
+    twice = HOST + 'OMPTARGET_ENTRY("first", second, 0)\n;'
+    return compile_c(twice, bench.folder / "twice.o", "-c")
+
+
+def objects(bench: Bench) -> bool:
+    return images(bench.object) and images(bench.archive())
+
+
+def headerless(bench: Bench) -> bool:
+    return all(images(bench.headerless(path)) for path in (bench.program, bench.old()))
+
+
+def hip(bench: Bench) -> bool:
+    return images(bench.hip(), 2) and images(bench.hip("-compress"), 2)
+
+
+def cuda(_: Bench) -> bool:
+    return images(DATA / "none.fatbin", 3) and images(DATA / "zstd.fatbin", 2)
+
+
+def where(bench: Bench) -> bool:
+    (image,) = dumped(bench.program, "--hash")["images"]
+    return None not in [image[key] for key in ("size", "offset", "address", "sha256")]
+
+
+def entries(bench: Bench) -> bool:
+    return [entry["size"] for entry in dumped(bench.program)["entries"]] == [32, 0, 0]
+
+
+def symbols(bench: Bench) -> bool:
+    return len(dumped(bench.program)["images"][0]["kernels"]) == 2
+
+
+def matched(bench: Bench) -> bool:
+    return [e["images"] for e in dumped(bench.program)["entries"]] == [["present"]] * 3
+
+
+def mislabelled(bench: Bench) -> bool:
+    return finds("OMP110", bench.bundle(target="aarch64-unknown-linux-gnu"))
+
+
+def predicts(bench: Bench) -> bool:
+    said = json.loads(omptool("doctor", "--json", bench.program).stdout)
+    return {entry["runs_on"] for entry in said["entries"]} == {"device 0 (host)"}
+
+
+def sarif(bench: Bench) -> bool:
+    said = json.loads(omptool("verify", "--sarif", bench.program).stdout)
+    return bool(said["version"] == "2.1.0")
+
+
+def wanting(bench: Bench) -> bool:
+    lacking = HOST.replace("OMPTARGET_KERNEL(first);", "")
+    return omptool("verify", bench.bundle(lacking)).exit_code == 1
+
+
+class Feature(NamedTuple):
+    """A row: what omptool's run shows, and a letter for each of PEERS (y yes, p partly, n no)."""
+
+    name: str
+    peers: str
+    shows: Callable[[Bench], bool]
+
+
+FEATURES = (
+    Feature("images of objects and archives, clang 15 on", "npnyppnn", objects),
+    Feature("images of objects, clang 14", "ynnnpnnn", lambda b: images(b.old_object())),
+    Feature("images of programs, clang 15 on", "npnypnnn", lambda b: images(b.program)),
+    Feature("images of programs, clang 14", "nnnnpnnn", lambda b: images(b.old())),
+    Feature("images without section headers", "nnnnnnnn", headerless),
+    Feature("HIP's bundles, compressed too", "pnnppnpn", hip),
+    Feature("CUDA's fat binaries, compressed too", "nnnnnynn", cuda),
+    Feature("images of gcc's programs", "nnnnpnnn", lambda b: images(b.gcc())),
+    Feature("an image's size, offset, address, hash", "nnnnpppn", where),
+    Feature("an image out of a program", "nynpnnpn", lambda b: extracts(b, "--image", "0")),
+    Feature("all images at once", "nnnpnyyn", lambda b: extracts(b, "--all")),
+    Feature("the host's table of entries", "nnnnpnnn", entries),
+    Feature("an image's kernels and variables", "nnnnppnn", symbols),
+    Feature("each entry against each image", "nnnnnnnp", matched),
+    Feature(
+        "order and number of entries",
+        "nnnnnnnp",
+        lambda b: finds("OMP106", b.bundle(swapped(HOST))),
+    ),
+    Feature(
+        "entries that nothing registers", "nnnnnnnn", lambda b: finds("OMP101", unregistered(b))
+    ),
+    Feature("entries of two generations", "nnnnnnnn", lambda b: finds("OMP104", mixed(b))),
+    Feature("entries of one name", "nnpnnnnn", lambda b: finds("OMP108", duplicated(b))),
+    Feature("arch and kind against the bytes", "nnpnnynp", mislabelled),
+    Feature("the machine's devices", "nnnnnnnp", lambda b: omptool("devices").exit_code == 0),
+    Feature("which image a device takes, and why a region stays on the host", "nnnnnnnn", predicts),
+    Feature("JSON", "nnnnpnnp", lambda b: bool(dumped(b.program))),
+    Feature("findings for other tools (SARIF)", "nnnnnnnn", sarif),
+    Feature("an exit code for what is found wanting", "nnnnnyyp", wanting),
+    Feature("damaged files without a crash", "nppnn-pn", survives),
+)
+
+
+def unregistered(bench: Bench) -> Path:
+    """An object of clang's linked by gcc."""
+    out = bench.folder / "unregistered"
+    libraries = ("-L/usr/lib/llvm-19/lib", "-lomptarget", "-lomp")
+    call("gcc", bench.object, *libraries, "-o", out)
+    return out
+
+
+def table(bench: Bench) -> str:
+    """The table in Markdown; omptool's column is what the runs have shown."""
+    words = {"y": "yes", "p": "partly", "n": "no", "-": "-"}
+    rows = [
+        (feature.name, "yes" if feature.shows(bench) else "no", *map(words.get, feature.peers))
+        for feature in FEATURES
+    ]
+    headers = ("shows or finds", "omptool", *PEERS)
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+
+
+INTRODUCTION = """# What omptool shows of offload files
+
+The column of omptool is made by `python tests/features.py --write` from runs on files that clang
+14, 19 and 22, gcc 12, nvcc 13 and clang-offload-bundler have made, and a test compares it. The
+other columns were found by hand with the tools of LLVM 14 to 22, CUDA 13 and ROCm 5.2.
+
+"""
+
+
+def page(bench: Bench) -> str:
+    """The whole page."""
+    return f"{INTRODUCTION}{table(bench)}\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--write", action="store_true", help="write docs/features.md")
+    write = parser.parse_args().write
+    os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory() as folder:
+        text = page(Bench(Path(folder)))
+    if write:
+        PAGE.write_text(text)
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()

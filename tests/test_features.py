@@ -1,0 +1,22 @@
+"""docs/features.md says what omptool shows; a row that says no, or is out of date, is a failure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from features import FEATURES, PAGE, Bench, Feature, page
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("features"))
+
+
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_it_is_shown(bench: Bench, feature: Feature) -> None:
+    assert feature.shows(bench)
+
+
+def test_the_page_is_up_to_date(tmp_path: Path) -> None:
+    assert PAGE.read_text() == page(Bench(tmp_path))
