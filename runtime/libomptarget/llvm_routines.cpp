@@ -104,12 +104,12 @@ OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
 
 OMPTOOL_EXPORT int omp_target_is_accessible(const void* address, size_t size, int number) {
   return omptool::guarded(__func__, [&]() -> int {
-    if (!address || size == 0)
+    if (!address)
       return 0;
     if (omptool::is_host(number))
       return 1;
     omptool::Device* device = omptool::prepared_device(number);
-    return device && device->data.shares_host_memory();
+    return device && size > 0 && device->data.shares_host_memory();
   });
 }
 

@@ -61,7 +61,8 @@ static void places(void) {
     CHECK(omp_target_is_present(&x[3], 0) && there != &x[2]);
   }
 #if __clang_major__ >= 22
-  CHECK(omp_target_is_accessible(x, sizeof x, host) && !omp_target_is_accessible(NULL, 4, 0));
+  CHECK(omp_target_is_accessible(x, sizeof x, host) && omp_target_is_accessible(x, 0, host));
+  CHECK(!omp_target_is_accessible(NULL, 4, 0) && !omp_target_is_accessible(NULL, 4, host));
 #endif
   (void)host;
 }
