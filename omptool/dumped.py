@@ -8,7 +8,7 @@ from typing import NamedTuple
 from omptool.reading import portable, shown
 from omptool.tables import Row, document, hexadecimal, table
 from packager.kernel_names import decode
-from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry
+from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
 from packager.pairing import entry_states
 
 # More images than this make a table of states too wide: then only exceptions are listed.
@@ -114,10 +114,22 @@ def source(name: str) -> str | None:
 
 def _kernels(binary: FatBinary) -> list[Row]:
     return [
-        {"image": image.index, "target": image.target, "kernel": name, "source": source(name)}
+        {
+            "image": image.index,
+            "target": image.target,
+            "kernel": kernel.name,
+            "source": source(kernel.name),
+            **_needs(kernel),
+        }
         for image in binary.images
-        for name in kernel_names(image)
+        for kernel in kernels(image)
     ]
+
+
+def _needs(kernel: DeviceSymbol) -> Row:
+    """What an image says that a kernel needs."""
+    needs = kernel.resources or Resources(None, None, None)
+    return {"registers": needs.registers, "shared": needs.shared, "stack": needs.stack}
 
 
 def _symbols(binary: FatBinary) -> list[Row]:
@@ -210,9 +222,14 @@ def _dumped(binary: FatBinary) -> Row:
     }
 
 
-def kernel_names(image: DeviceImage) -> list[str]:
+def kernels(image: DeviceImage) -> list[DeviceSymbol]:
     """The kernels that an image has for a host."""
-    return [symbol.name for symbol in _own(image) if symbol.kind == "kernel"]
+    return [symbol for symbol in _own(image) if symbol.kind == "kernel"]
+
+
+def kernel_names(image: DeviceImage) -> list[str]:
+    """Their names."""
+    return [kernel.name for kernel in kernels(image)]
 
 
 def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
@@ -232,6 +249,11 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
         "sha256": image.sha256,
         "member": image.member,
         "kernels": kernel_names(image),
+        "resources": [
+            {"kernel": kernel.name, **_needs(kernel)}
+            for kernel in kernels(image)
+            if kernel.resources
+        ],
         "machine": image.contents.machine,
         "declared_kind": image.declared_kind,
         "declared_arch": image.arch or None,

@@ -22,6 +22,15 @@ Abi = Literal["interface", "llvm-14", "llvm-16", "llvm-19", "llvm-22", "proposal
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What a kernel needs of a GPU, in bytes where not counted; None where the image is silent."""
+
+    registers: int | None  # of a thread; AMD's vector registers
+    shared: int | None  # of a team, without what is asked for at the launch
+    stack: int | None  # of a thread
+
+
+@dataclass(frozen=True)
 class DeviceSymbol:
     """A kernel or global variable that a device image defines for the host to find."""
 
@@ -32,6 +41,7 @@ class DeviceSymbol:
     symbol_size: int = 0  # by the symbol table, of a global that it knows
     listed: bool = True  # False: exported, but not in the entry table that the image carries
     address: int | None = None  # in an image that is linked, loaded at 0
+    resources: Resources | None = None  # of a kernel
 
 
 ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file of another type"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 
 import pytest
-from toolchain import HOST, OPENMP, clang_offload, compile_c, device_image
+from toolchain import HOST, OPENMP, clang_offload, compile_c, device_image, run
 
 from packager.formats import amdgpu, device_elf
 from packager.load import load
@@ -100,3 +101,33 @@ def test_a_host_library_is_no_device_image(tmp_path: Path) -> None:
     library = compile_c(HOST + call, tmp_path / "library.so", "-shared", "-fPIC")
     assert load(library).type == "shared"
     assert load(device_image(HOST, tmp_path / "image.so")).type is None
+
+
+def test_what_kernels_of_amd_need(tmp_path: Path) -> None:
+    """Beside the metadata that the compiler writes for the driver."""
+    (tmp_path / "k.ll").write_text(
+        'target triple = "amdgcn-amd-amdhsa"\n'
+        "@lds = internal addrspace(3) global [256 x i32] undef\n"
+        "define amdgpu_kernel void @small(ptr addrspace(1) %p) { ret void }\n"
+        "define amdgpu_kernel void @large(ptr addrspace(1) %p, i32 %i) {\n"
+        "  %a = alloca [16 x i32], addrspace(5)\n"
+        "  store volatile i32 %i, ptr addrspace(5) %a\n"
+        "  store volatile i32 %i, ptr addrspace(3) @lds\n"
+        "  ret void\n}\n"
+    )
+    for arch in ("gfx90a", "gfx906", "gfx1100"):
+        run("llc-19", f"-mcpu={arch}", "-filetype=obj", tmp_path / "k.ll", "-o", tmp_path / "k.o")
+        run("ld.lld-19", "-shared", tmp_path / "k.o", "-o", tmp_path / "k.co")
+        notes = run("llvm-readelf-19", "--notes", tmp_path / "k.co")
+        (image,) = load(tmp_path / "k.co").images
+        kernels = {symbol.name: symbol.resources for symbol in image.symbols}
+        small, large = kernels["small"], kernels["large"]
+        assert small is not None
+        assert large is not None
+        assert (small.shared, large.shared) == (0, 1024)
+        assert small.stack == 0
+        assert large.stack
+        assert f".private_segment_fixed_size: {large.stack}" in notes
+        used = max(int(n) for n in re.findall(r"\.vgpr_count: +(\d+)", notes))
+        assert large.registers is not None
+        assert used <= large.registers < used + 8 + 1  # allocated in granules

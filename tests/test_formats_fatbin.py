@@ -83,3 +83,19 @@ def test_a_damaged_lz4_block() -> None:
     wrong[0x50:0x60] = b"\xff" * 16
     with pytest.raises(FormatError, match="is no LZ4 block"):
         list(cuda_fatbin.parse(Reader(wrong)))
+
+
+def test_ptx_ends_where_its_text_does(tmp_path: Path) -> None:
+    for name in ("none", "zstd", "lz4"):
+        omptool("extract", DATA / f"{name}.fatbin", "--kind", "ptx", "-o", tmp_path)
+    one, *others = [path.read_text() for path in tmp_path.iterdir()]
+    assert one.rstrip().endswith("}")
+    assert "\0" not in one
+    assert all(other == one for other in others)
+
+
+@pytest.mark.parametrize(("name", "registers"), [("none", 8), ("zstd", 8), ("lz4", 8)])
+def test_what_kernels_need(name: str, registers: int) -> None:
+    (image, *_) = images(DATA / f"{name}.fatbin")
+    (needs,) = image["resources"]  # type: ignore[misc]
+    assert needs == {"kernel": "first", "registers": registers, "shared": 0, "stack": 0}

@@ -29,6 +29,7 @@ KINDS: dict[int, ImageKind] = {PTX: "ptx", CUBIN: "cubin", LTO: "bitcode"}
 LZ4, ZSTD = 0x2000, 0x8000
 ARCH_SPECIFIC = 0x100000  # sm_90a and the like
 MAX_IMAGES = 4096
+PADDING = 8
 TRIPLE = "nvptx64-nvidia-cuda"
 
 
@@ -87,10 +88,18 @@ def _payload(
         contents = Contents("bitcode", "nvptx64", arch, is_opaque=True)
         return Payload(stored, TRIPLE, arch, kind, contents)
     if method is None:
-        return Payload(stored, TRIPLE, arch, kind)
+        return Payload(_unpadded(stored) if kind == "ptx" else stored, TRIPLE, arch, kind)
     what = "compressed CUDA image"
     image = inflate(stored.slice(0, packed or len(stored), what), method, inflated, what)
+    image = _unpadded(image) if kind == "ptx" else image
     return Payload(image, TRIPLE, arch, kind, None, method, stored)
+
+
+def _unpadded(text: Reader) -> Reader:
+    """PTX without the zero bytes at its end, which compilers do not take."""
+    tail = min(PADDING, len(text))
+    end = text.bytes(len(text) - tail, tail, "PTX")
+    return text.slice(0, len(text) - tail + len(end.rstrip(b"\0")), "PTX")
 
 
 def claims(section: Section) -> bool:

@@ -13,7 +13,7 @@ from typing import Literal
 from packager import elf as elf_file
 from packager.elf import GPUS, SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
 from packager.errors import FormatError
-from packager.formats import amdgpu, entries
+from packager.formats import amdgpu, entries, kernel_resources
 from packager.formats.entries import FoundTable
 from packager.memory import Space
 from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind, Links
@@ -57,9 +57,34 @@ def inspect(data: Reader) -> Contents:
         if not elf.symbol_tables():
             return replace(known, is_opaque=True)
         symbols, table, places = _symbols(elf)
+        symbols = _with_resources(elf, known.arch or "", symbols)
         return replace(known, symbols=symbols, table=table, places=places, links=_links(elf))
     except FormatError as error:
         return replace(known, is_opaque=True, problem=str(error))
+
+
+def _with_resources(
+    elf: Elf, arch: str, symbols: tuple[DeviceSymbol, ...]
+) -> tuple[DeviceSymbol, ...]:
+    """The kernels of a GPU's image with what they need."""
+    if elf.machine == "nvptx64":
+        found = kernel_resources.of_cubin(elf)
+    elif elf.machine == "amdgcn" and not elf.is_object:
+        found = kernel_resources.of_amdgcn(space(elf), arch, dict(_amd_descriptors(elf)))
+    else:
+        return symbols
+    return tuple(
+        replace(s, resources=found.get(s.name)) if s.kind == "kernel" else s for s in symbols
+    )
+
+
+def _amd_descriptors(elf: Elf) -> Iterator[tuple[str, int]]:
+    for table in elf.of_type(SHT_DYNSYM)[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
+            name = names[symbol.name_at] if symbol.is_defined and symbol.name_at else ""
+            if name.endswith(AMD_DESCRIPTOR):
+                yield name.removesuffix(AMD_DESCRIPTOR), symbol.value
 
 
 def _links(elf: Elf) -> Links:

@@ -1,19 +1,17 @@
-"""Device images that are recognised but not looked into: bitcode, SPIR-V, CUDA fat binaries."""
+"""Device images that are recognised but not looked into: bitcode, CUDA fat binaries."""
 
 from __future__ import annotations
 
 from packager.model import Contents, ImageKind
 from packager.reader import Reader
 
-# LLVM bitcode and its wrapper; SPIR-V, both byte orders; CUDA's fatbin (0xBA55ED50).
+# LLVM bitcode and its wrapper; CUDA's fatbin (0xBA55ED50).
 MAGICS: dict[bytes, ImageKind] = {
     b"BC\xc0\xde": "bitcode",
     b"\xde\xc0\x17\x0b": "bitcode",
-    b"\x03\x02\x23\x07": "spirv",
-    b"\x07\x23\x02\x03": "spirv",
     b"\x50\xed\x55\xba": "fatbin",
 }
-_MACHINES = {"fatbin": "nvptx64", "spirv": "spirv64"}
+_MACHINES = {"fatbin": "nvptx64"}
 
 
 def probe(data: Reader) -> bool:

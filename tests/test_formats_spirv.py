@@ -1,0 +1,83 @@
+"""SPIR-V modules: version, addressing and kernels, in either byte order; damaged ones are named."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from toolchain import run
+
+from packager.errors import FormatError
+from packager.formats import images, spirv
+from packager.reader import Reader
+
+ASSEMBLY = """
+OpCapability Kernel
+OpCapability Addresses
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %1 "first"
+OpEntryPoint Kernel %1 "second_kernel"
+%v = OpTypeVoid
+%f = OpTypeFunction %v
+%1 = OpFunction %v None %f
+%l = OpLabel
+OpReturn
+OpFunctionEnd
+"""
+
+
+def module(*instructions: bytes, order: str = "<", version: int = 0x10200) -> bytes:
+    """A module by hand: spirv-as writes the byte order of its machine alone."""
+    header = struct.pack("<5I", 0x07230203, version, 0, 9, 0)
+    data = header + b"".join(instructions)
+    if order == "<":
+        return data
+    return b"".join(data[at : at + 4][::-1] for at in range(0, len(data), 4))
+
+
+def instruction(opcode: int, *operands: int, name: str = "") -> bytes:
+    literal = name.encode() + b"\0" if name else b""
+    literal += bytes(-len(literal) % 4)
+    words = 1 + len(operands) + len(literal) // 4
+    return struct.pack(f"<{1 + len(operands)}I", words << 16 | opcode, *operands) + literal
+
+
+MODEL = instruction(14, 2, 2)
+KERNELS = (instruction(15, 6, 1, name="first"), instruction(15, 6, 1, name="four"))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_both_byte_orders(order: str) -> None:
+    contents = spirv.inspect(Reader(module(MODEL, *KERNELS, instruction(54, 1), order=order)))
+    assert (contents.machine, contents.arch) == ("spirv64", "SPIR-V 1.2")
+    assert [symbol.name for symbol in contents.symbols] == ["first", "four"]
+
+
+def test_entry_points_of_other_kinds_are_no_kernels() -> None:
+    shader = instruction(15, 4, 1, name="main")
+    assert spirv.inspect(Reader(module(MODEL, shader))).symbols == ()
+
+
+def test_what_the_assembler_writes(tmp_path: Path) -> None:
+    (tmp_path / "k.spvasm").write_text(ASSEMBLY)
+    out = tmp_path / "k.spv"
+    run("spirv-as", "--target-env", "spv1.2", tmp_path / "k.spvasm", "-o", out)
+    contents = images.contents(Reader(out.read_bytes()))
+    assert [symbol.name for symbol in contents.symbols] == ["first", "second_kernel"]
+    assert (contents.kind, contents.machine, contents.arch) == ("spirv", "spirv64", "SPIR-V 1.2")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (module()[:6], "SPIR-V header at 0x4..0x8 runs past the end"),
+        (module(b"\1\0\0\0"), "SPIR-V instruction at 0x14 has no words"),
+        (module(instruction(15, 6, 1, name="first")[:8]), "runs past the end"),
+        (module(*[instruction(1)] * (1 << 16), b"\1"), "has no function for too long"),
+    ],
+)
+def test_a_malformed_module(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        spirv.inspect(Reader(data))
+    assert images.contents(Reader(data)).problem
