@@ -689,6 +689,13 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
     return direction == Direction::kToDevice ? memory_.submit(device, piece.address(), piece.size())
                                              : memory_.retrieve(piece.address(), device, piece.size());
   };
+  const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
+  return std::all_of(pieces.begin(), pieces.end(), move);
+}
+
+// The range without attached pointers and what `except` names.
+std::vector<HostRange> DataEnvironment::without_pointers(const Mapping& mapping, HostRange range,
+                                                         std::span<const HostRange> except) {
   std::vector<HostRange> holes(except.begin(), except.end());
   {
     const auto guard = index_.guard(mapping);
@@ -696,14 +703,46 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
       holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
   }
   std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
+  std::vector<HostRange> pieces;
   std::uintptr_t at = range.begin;
   for (const HostRange hole : holes) {
     const HostRange piece{at, std::min(hole.begin, range.end)};
-    if (piece.begin < piece.end && !move(piece))
-      return false;
+    if (piece.begin < piece.end)
+      pieces.push_back(piece);
     at = std::max(at, hole.end);
   }
-  return at >= range.end || move({at, range.end});
+  if (at < range.end || pieces.empty())
+    pieces.push_back({at, std::max(at, range.end)});
+  return pieces;
+}
+
+// Brings together what both sides have changed since they were equal: kernels of other threads may have
+// been running when a region fell back. False: the device did not take part.
+bool DataEnvironment::merge(Mapping& mapping) {
+  std::vector<std::byte>& equal = *mapping.when_equal;
+  std::vector<std::byte> there(equal.size());
+  for (const HostRange piece : without_pointers(mapping, mapping.host, {})) {
+    const std::size_t first = piece.begin - mapping.host.begin, end = piece.end - mapping.host.begin;
+    std::byte* const here = static_cast<std::byte*>(mapping.host.address());
+    if (!memory_.retrieve(there.data() + first, mapping.at(piece.begin), piece.size()))
+      return false;
+    for (std::size_t i = first; i < end; ++i) {
+      if (there[i] != equal[i]) {
+        here[i] = equal[i] = there[i];
+        continue;
+      }
+      std::size_t newer = i; // a run of bytes that only the host has changed
+      while (newer < end && there[newer] == equal[newer] && here[newer] != equal[newer])
+        ++newer;
+      if (newer == i)
+        continue;
+      if (!memory_.submit(mapping.device + i, here + i, static_cast<std::int64_t>(newer - i)))
+        return false;
+      std::copy(here + i, here + newer, equal.begin() + static_cast<std::ptrdiff_t>(i));
+      i = newer - 1;
+    }
+  }
+  return true;
 }
 
 bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
@@ -737,9 +776,15 @@ void DataEnvironment::update(Rows rows) {
       log->found(rows, bound);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    // A host-current object goes to the device as a whole, before the next region.
-    if (!bound[i].object || bound[i].host_current)
+    if (!bound[i].object)
       continue;
+    // What is newer on the host goes to the device as a whole, before the next region.
+    if (bound[i].host_current) {
+      const std::lock_guard moving(moving_);
+      if (rows[i].has(kFrom) && bound[i].object->when_equal && !merge(*bound[i].object))
+        die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
+      continue;
+    }
     if (rows[i].has(kTo) && !copy(Direction::kToDevice, *bound[i].object, range_of(rows[i])))
       die("updating the device's copy of %s failed%s", describe(*bound[i].object).c_str(),
           memory_.last_error().c_str());
@@ -856,8 +901,9 @@ std::string DataEnvironment::submit_host_current(Mappings stale) {
       if (!mapping->host_current || !mapping->device || mapping->unusable)
         continue;
     }
-    if (!copy_whole(Direction::kToDevice, *mapping, {}))
+    if (!(mapping->when_equal ? merge(*mapping) : copy_whole(Direction::kToDevice, *mapping, {})))
       return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
+    mapping->when_equal.reset();
     const auto guard = index_.guard(*mapping);
     mapping->written = true;
     set_host_current(*mapping, false);
@@ -925,10 +971,20 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
     if (!copy_whole(Direction::kToHost, *mapping, newer))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
+    if (can_merge(*mapping, newer)) {
+      const auto* const here = static_cast<const std::byte*>(mapping->host.address());
+      mapping->when_equal = std::make_unique<std::vector<std::byte>>(here, here + mapping->host.size());
+    }
     const auto guard = index_.guard(*mapping);
     set_host_current(*mapping, true);
   }
   forget_deleted(rows);
+}
+
+// Whether all of it is equal on both sides after it has been copied to the host, except for `newer`.
+bool DataEnvironment::can_merge(const Mapping& mapping, std::span<const HostRange> newer) {
+  return mapping.device && !mapping.own_value && !mapping.hull && !mapping.unusable &&
+         std::none_of(newer.begin(), newer.end(), [&](HostRange range) { return range.overlaps(mapping.host); });
 }
 
 // Whether the host lacks what the device has; memory that nobody has written to yet holds nothing.

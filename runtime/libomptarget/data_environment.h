@@ -190,6 +190,9 @@ private:
 
   void drop(const Row& row, Binding& binding, Release release);
   bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
+  std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
+  bool merge(Mapping& mapping);
+  bool can_merge(const Mapping& mapping, std::span<const HostRange> newer);
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named_by_device_address(Rows rows, Lock& lock);

@@ -69,12 +69,13 @@ struct Mapping {
   std::int64_t references = 0;
   std::int64_t holds = 0; // references that only their own construct gives up
   State state = State::kReady;
-  bool awaited = false;                  // a call waits until it is ready or has left
-  bool infinite = false;                 // never released by counting
-  bool own_value = false;                // the device's copy holds something else than the host's: nothing is copied
-  bool unusable = false;                 // no region that names it can run on the device
-  bool host_current = false;             // a region fell back: the host's copy is the newer one
-  bool written = false;                  // the host's data has been copied to the device
+  bool awaited = false;      // a call waits until it is ready or has left
+  bool infinite = false;     // never released by counting
+  bool own_value = false;    // the device's copy holds something else than the host's: nothing is copied
+  bool unusable = false;     // no region that names it can run on the device
+  bool host_current = false; // a region fell back: the host's copy is the newer one
+  std::unique_ptr<std::vector<std::byte>> when_equal; // both sides at that time; under the environment's `moving_`
+  bool written = false;                               // the host's data has been copied to the device
   bool hull = false;                     // memory around the mapped parts of a struct; the holes hold nothing
   const void* creator = nullptr;         // while kCreating: the call that fills it
   Mapping* next = nullptr;               // in the table: begins in the same granule

@@ -374,6 +374,46 @@ TEST_CASE("a process forks while its threads make every call") {
   check("stress_fork");
 }
 
+// Each region on an object of its own needs memory that the device does not always have; the regions
+// that count on a variable of the device need none.
+SCENARIO_OF(stress_memory) {
+  ::alarm(120);
+  use_stress();
+  std::atomic<bool> done{false};
+  std::thread counting([&] {
+    while (!done) {
+      expect(launch(&count_call, {}) == 0, "a region on a global runs on the device");
+      ++shared.counted;
+    }
+  });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([] {
+      for (int round = 0; round < 10 * kRounds; ++round) {
+        long own = 1;
+        if (launch(&add_shared, {element(own, kTofrom | kParameter), literal(2)}) != 0)
+          own += 2;
+        expect(own == 3, "a region's result, wherever it ran");
+      }
+    });
+  join(threads);
+  done = true;
+  counting.join();
+  data("__tgt_target_data_update_mapper", {element(calls, kFrom)});
+  EXPECT(calls == shared.counted);
+  EXPECT(shared.wrong == 0);
+  return 0;
+}
+
+TEST_CASE("regions fall back for lack of memory while other threads launch") {
+  const Outcome outcome =
+      run_scenario("stress_memory", {"OMPTOOL_QUIET=1", "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail",
+                                     "OMPTOOL_PLUGINS=fakefail", "FAKEFAIL_EVERY=3", "FAKEFAIL_IN=data_alloc"});
+  INFO(outcome.output);
+  CHECK(outcome.signal == 0);
+  CHECK(outcome.code == 0);
+}
+
 SCENARIO_OF(stress_exit) {
   static auto* library = new Library<Record32>(image_file("stress"), stress_entries());
   std::atexit([] { delete library; });

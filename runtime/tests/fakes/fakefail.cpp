@@ -5,6 +5,7 @@
 //
 //   FAKEFAIL_AT=N     the N-th call that can fail does, counted from 1
 //   FAKEFAIL_ON=1     and so does every call after it
+//   FAKEFAIL_EVERY=N  every N-th call fails, silently
 //   FAKEFAIL_IN=name  the calls of this function only
 //
 // Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing
@@ -32,9 +33,12 @@ bool fails(const char* function) {
   static const long at = number_in("FAKEFAIL_AT");
   static const bool stay = number_in("FAKEFAIL_ON") != 0;
   static const char* const only = std::getenv("FAKEFAIL_IN");
-  if (at == 0 || (only && std::strcmp(only, function) != 0))
+  static const long every = number_in("FAKEFAIL_EVERY");
+  if ((at == 0 && every == 0) || (only && std::strcmp(only, function) != 0))
     return false;
   const long call = ++calls;
+  if (every != 0)
+    return call % every == 0;
   const bool failed = stay ? call >= at : call == at;
   if (failed)
     std::fprintf(stderr, "FAKE: call %ld, %s, fails\n", call, function);
