@@ -39,6 +39,10 @@ std::string place_in(const Mapping& object, HostRange wanted) {
          ", Size=" + std::to_string(wanted.size());
 }
 
+std::int64_t count_now(const Row& row, const Mapping& object) {
+  return row.has(kHold) ? object.holds : object.references;
+}
+
 bool counts_object(const Row& row) {
   return row.maps() && row.any(kCounts | kPointer);
 }
@@ -112,6 +116,10 @@ void CallLog::mapped(Rows rows, Bindings& bound, bool host_memory) {
                (rows[i].has(kPointer | kCounts) && bound[i].cell.get() == object);
     return count;
   };
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (const Mapping* const object = bound[i].object.get();
+        informs(kInfoFound) && rows[i].has(kArgument) && rows[i].maps() && object && object->device)
+      arguments_.push_back(used(rows[i], *object, count_now(rows[i], *object), " (update suppressed)"));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     if (!row.maps() || is_question(row))
@@ -134,10 +142,8 @@ void CallLog::mapped(Rows rows, Bindings& bound, bool host_memory) {
   }
 }
 
-void CallLog::note_used(std::int64_t order, const Row& row, const Mapping& object, std::int64_t count,
-                        const char* action) {
-  note(kInfoFound, order,
-       "Mapping exists with " + place_in(object, range_of(row)) + ", " + counts(row, object, count, action));
+std::string CallLog::used(const Row& row, const Mapping& object, std::int64_t count, const char* action) {
+  return "Mapping exists with " + place_in(object, range_of(row)) + ", " + counts(row, object, count, action);
 }
 
 void CallLog::released(Rows rows, Bindings& bound) {
@@ -149,7 +155,7 @@ void CallLog::released(Rows rows, Bindings& bound) {
     if (std::find(gone.begin(), gone.end(), &object) != gone.end())
       return;
     gone.push_back(&object);
-    const std::string known = DeclaredNames::of(device_, object);
+    const std::string known = DeclaredNames::of(device_, object.host);
     note(kInfoChanged, kLast + order,
          "Removing map entry with " + place_in(object, range) +
              ", Name=" + llvm::place_of(known.empty() ? nullptr : known.c_str()).name);
@@ -168,8 +174,9 @@ void CallLog::released(Rows rows, Bindings& bound) {
     const std::string action = !counts_object(row)           ? " (update suppressed"
                                : row.has(kDelete) && delayed ? " (reset"
                                                              : " (decremented";
-    const std::int64_t count = row.has(kHold) ? object->holds : object->references;
-    note_used(order, row, *object, count + later, (action + (delayed ? ", delayed deletion)" : ")")).c_str());
+    note(kInfoFound, order,
+         used(row, *object, count_now(row, *object) + later,
+              (action + (delayed ? ", delayed deletion)" : ")")).c_str()));
     if (leaves && delayed)
       remove(order, *object, range_of(row));
   }
@@ -181,19 +188,16 @@ void CallLog::found(Rows rows, Bindings& bound) {
   rows_ = rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (const Mapping* const object = bound[i].object.get(); object && object->device)
-      note_used(static_cast<std::int64_t>(i), rows[i], *object, rows[i].has(kHold) ? object->holds : object->references,
-                " (update suppressed)");
+      note(kInfoFound, static_cast<std::int64_t>(i),
+           used(rows[i], *object, count_now(rows[i], *object), " (update suppressed)"));
   }
 }
 
-void CallLog::launching(const std::string& kernel, Rows rows, Bindings& bound) {
+void CallLog::launching(const std::string& kernel) {
   flush();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Mapping* const object = bound[i].object.get();
-    if (rows[i].has(kArgument) && rows[i].maps() && object && object->device)
-      note_used(0, rows[i], *object, rows[i].has(kHold) ? object->holds : object->references, " (update suppressed)");
-  }
-  flush();
+  for (const std::string& argument : arguments_)
+    inform(device_, "%s", argument.c_str());
+  arguments_.clear();
   if (informs(kInfoLaunches))
     tell("", "\"PluginInterface\" device %d info: Launching kernel %s with 1 blocks and 1 threads in Generic mode",
          device_, kernel.c_str());
@@ -213,7 +217,7 @@ std::int64_t CallLog::order_of_copy(bool in, const void* host, std::int64_t size
 
 void CallLog::copied(bool in, std::int64_t order, const Mapping& object, const void* host, const void* there,
                      std::int64_t size) {
-  const std::string known = object.name.empty() ? DeclaredNames::of(device_, object) : object.name;
+  const std::string known = object.name.empty() ? DeclaredNames::of(device_, object.host) : object.name;
   const std::string name = llvm::place_of(known.empty() ? nullptr : known.c_str()).name;
   const std::string from = "HstPtr=" + hex(host), to = "TgtPtr=" + hex(there);
   note(kInfoCopies, order,
@@ -237,11 +241,13 @@ void tell_of_question(Device& device, const void* address) {
   if (!informs(kInfoFound))
     return;
   const HostRange byte = HostRange::of(address, 1);
-  for (const MappingPtr& object : device.data.objects())
-    if (object->device && object->host.contains(byte))
-      inform(device.number, "Mapping exists with %s, DynRefCount=%s (update suppressed), HoldRefCount=%lld",
-             place_in(*object, byte).c_str(), count_of(*object, object->references).c_str(),
-             static_cast<long long>(object->holds));
+  for (const MappedObject& object : device.data.objects())
+    if (object.device && object.host.contains(byte))
+      inform(device.number,
+             "Mapping exists with HstPtrBegin=%s, TgtPtrBegin=%s, Size=1, DynRefCount=%s (update suppressed), "
+             "HoldRefCount=%lld",
+             hex(address).c_str(), hex(object.device + (byte.begin - object.host.begin)).c_str(),
+             object.infinite ? "INF" : std::to_string(object.references).c_str(), static_cast<long long>(object.holds));
 }
 
 void tell_of_copy_in(const Device& device, const void* host, const void* there, std::int64_t size) {

@@ -35,7 +35,7 @@ public:
   // The objects of an update have been found.
   void found(Rows rows, Bindings& bound);
   // A region is about to run with what has been mapped.
-  void launching(const std::string& kernel, Rows rows, Bindings& bound);
+  void launching(const std::string& kernel);
   // Bytes moved between `host`, usually a part of the object, and its copy on the device.
   void copied_in(const Mapping& object, const void* host, const void* there, std::int64_t size);
   void copied_out(const Mapping& object, const void* host, const void* there, std::int64_t size);
@@ -54,7 +54,7 @@ private:
   void note(std::uint32_t bit, std::int64_t order, std::string text);
   void note_mapped(std::size_t row, const Row& what, HostRange wanted, const void* base, const Mapping& object,
                    bool fresh, bool counted, std::int64_t later);
-  void note_used(std::int64_t order, const Row& row, const Mapping& object, std::int64_t count, const char* action);
+  static std::string used(const Row& row, const Mapping& object, std::int64_t count, const char* action);
   void copied(bool in, std::int64_t order, const Mapping& object, const void* host, const void* there,
               std::int64_t size);
   std::int64_t order_of_copy(bool in, const void* host, std::int64_t size) const;
@@ -64,8 +64,9 @@ private:
   CallLog* const outer_;
   std::vector<const char*> names_; // by row
   std::vector<Event> events_;
-  bool backwards_ = false; // rows are being released
-  Rows rows_;              // in work
+  std::vector<std::string> arguments_; // of the kernel: where they are
+  bool backwards_ = false;             // rows are being released
+  Rows rows_;                          // in work
 };
 
 // A routine asks for the byte at `address`.

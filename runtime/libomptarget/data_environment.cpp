@@ -1068,10 +1068,14 @@ void* DataEnvironment::device_address(const void* host) {
   return shares_host_memory() ? const_cast<void*>(host) : nullptr;
 }
 
-std::vector<MappingPtr> DataEnvironment::objects() {
+std::vector<MappedObject> DataEnvironment::objects() {
   Lock lock(*this);
-  std::vector<MappingPtr> all = table_.overlapping({0, UINTPTR_MAX});
-  std::erase_if(all, [&](const MappingPtr& mapping) { return lock.touch(*mapping).state == Mapping::State::kVacant; });
+  std::vector<MappedObject> all;
+  for (const MappingPtr& found : table_.overlapping({0, UINTPTR_MAX})) {
+    const Mapping& mapping = lock.touch(*found);
+    if (mapping.state != Mapping::State::kVacant)
+      all.push_back({mapping.host, mapping.device, mapping.references, mapping.holds, mapping.infinite, mapping.name});
+  }
   return all;
 }
 

@@ -56,6 +56,15 @@ enum class Release { kNormal, kAbandoned };
 // Whether the two sides of a global variable hold the same thing.
 enum class Sync { kCopied, kNever };
 
+// What is mapped, as it was when somebody asked.
+struct MappedObject {
+  HostRange host;
+  std::byte* device;
+  std::int64_t references, holds;
+  bool infinite;
+  std::string name;
+};
+
 class DataEnvironment {
 public:
   explicit DataEnvironment(const DeviceMemory& memory) : memory_(memory) {}
@@ -113,7 +122,7 @@ public:
   // Where the device has what is at `host`, or null.
   void* device_address(const void* host);
   // What is mapped now, by address.
-  std::vector<MappingPtr> objects();
+  std::vector<MappedObject> objects();
 
   // The common case: each row is a value, or an object by its beginning that needs no more than a count
   // and a copy. begin_known() counts references and fills what is new. False: it is not that case, and

@@ -50,8 +50,8 @@ std::string line_about(int device, const char* format, std::va_list arguments) {
   return text + '\n';
 }
 
-std::string describe_object(int device, const Mapping& object) {
-  const std::string known = object.name.empty() ? DeclaredNames::of(device, object) : object.name;
+std::string describe_object(int device, const MappedObject& object) {
+  const std::string known = object.name.empty() ? DeclaredNames::of(device, object.host) : object.name;
   const llvm::Place place = known.empty() ? llvm::Place{} : llvm::place_of(known.c_str());
   const std::string count = object.infinite ? "INF" : std::to_string(object.references);
   return line_about(device, "%s %s %-8lld %-11s %-12lld %s at %s", hex(object.host.begin).c_str(),
@@ -99,16 +99,13 @@ void DeclaredNames::set(int device, const Mapping& mapping, const char* declared
   const std::lock_guard lock(names().mutex);
   if (declared)
     names().declared[{device, mapping.host.begin}] = declared;
+  else
+    names().declared.erase({device, mapping.host.begin});
 }
 
-void DeclaredNames::forget(int device, const Mapping& mapping) {
+std::string DeclaredNames::of(int device, HostRange host) {
   const std::lock_guard lock(names().mutex);
-  names().declared.erase({device, mapping.host.begin});
-}
-
-std::string DeclaredNames::of(int device, const Mapping& mapping) {
-  const std::lock_guard lock(names().mutex);
-  const auto at = names().declared.find({device, mapping.host.begin});
+  const auto at = names().declared.find({device, host.begin});
   return at == names().declared.end() ? std::string() : at->second;
 }
 
@@ -125,7 +122,7 @@ std::string describe_tables(const std::string& place) {
     text += line_about(number, "%-18s %-18s %s %s %s %s", "Host Ptr", "Target Ptr", "Size (B)", "DynRefCount",
                        "HoldRefCount", "Declaration");
     for (const auto& object : objects)
-      text += describe_object(number, *object);
+      text += describe_object(number, object);
   }
   return text;
 }

@@ -43,12 +43,11 @@ inline std::string hex(const void* address) {
 }
 
 // What the program calls an object, and where, as clang wrote it; known of objects that were mapped while
-// there was something to tell about them.
+// there was something to tell about them, until something else is mapped at their address.
 class DeclaredNames {
 public:
-  static void set(int device, const Mapping& mapping, const char* declared);
-  static void forget(int device, const Mapping& mapping);
-  static std::string of(int device, const Mapping& mapping); // "": not known
+  static void set(int device, const Mapping& mapping, const char* declared); // null: not known
+  static std::string of(int device, HostRange host);                         // "": not known
 };
 
 // The tables of every device after the construct at `place`, line by line.

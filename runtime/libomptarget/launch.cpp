@@ -143,7 +143,7 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
   }
 
   if (CallLog* const log = CallLog::current()) [[unlikely]]
-    log->launching(region, rows, bound);
+    log->launching(region);
   run_kernel(device, region, there.function, arguments.data(), count, shape);
   device.data.end(rows, bound, Release::kNormal, region.c_str());
   return {};
