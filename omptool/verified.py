@@ -20,7 +20,7 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     lines = []
     for finding in findings:
         lines.append(f"{path}: {finding.code} {finding.severity}: {finding.message}")
-        lines.append(f"    {finding.hint}")
+        lines += (f"    {line}" for line in (finding.hint, *finding.detail))
     if not findings:
         images = counted(len(binary.images), "image", "images")
         entries = counted(len(binary.entries), "entry", "entries")
@@ -59,6 +59,7 @@ def verify_json(
                         "hint": finding.hint,
                         "entry": finding.entry,
                         "image": finding.image,
+                        "detail": finding.detail,
                     }
                     for finding in findings
                 ],

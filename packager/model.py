@@ -221,3 +221,4 @@ class Finding:
     hint: str
     entry: int | None = None  # OffloadEntry.index
     image: int | None = None  # DeviceImage.index
+    detail: tuple[str, ...] = ()  # lines that show it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,11 @@ from packager.errors import FormatError
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
 MAX_STRING = 1 << 16
 SHORT_STRING = 128
+STANDARD_INPUT = Path("-")
+FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+# What comes through a pipe is copied to a file without a name.
+PIECE = 1 << 20
+MAX_INPUT = 1 << 34
 
 
 def text(name: bytes) -> str:
@@ -121,12 +127,12 @@ class Reader:
 
 @contextmanager
 def open_reader(path: Path) -> Iterator[Reader]:
-    """A Reader over the file at `path`, closed at the end of the block.
+    """A Reader over the file at `path`, closed at the end of the block; "-" is standard input.
 
     Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        fd = _standard_input() if path == STANDARD_INPUT else os.open(path, FLAGS)
     except OSError as error:
         raise FormatError(error.strerror or str(error)) from error
     try:
@@ -137,3 +143,18 @@ def open_reader(path: Path) -> Iterator[Reader]:
         yield Reader(_File(fd), 0, info.st_size)
     finally:
         os.close(fd)
+
+
+def _standard_input() -> int:
+    """A descriptor of what is on standard input: a file as it is, a pipe's bytes in one."""
+    if stat.S_ISREG(os.fstat(0).st_mode):
+        return os.dup(0)
+    with tempfile.TemporaryFile() as copy:
+        size = 0
+        while piece := os.read(0, PIECE):
+            size += len(piece)
+            if size > MAX_INPUT:
+                raise FormatError(f"is longer than {MAX_INPUT} bytes, which is the limit of input")
+            copy.write(piece)
+        copy.flush()
+        return os.dup(copy.fileno())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
+from fixture_programs import OMPTOOL
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 
 from packager.kernel_names import decode
@@ -139,3 +141,26 @@ def test_one_document_at_a_time(program: Path) -> None:
     assert omptool("dump", "--json", "--against", program, program).exit_code == 2
     assert omptool("dump", "--address", "1", "--against", program, program).exit_code == 2
     assert omptool("dump", "--against", program, program, program).exit_code == 2
+
+
+@pytest.mark.parametrize("how", ["pipe", "file"])
+def test_standard_input(program: Path, how: str) -> None:
+    command = [OMPTOOL, "dump", "--json", "-"]
+    if how == "pipe":
+        done = subprocess.run(
+            command, input=program.read_bytes(), stdout=subprocess.PIPE, check=True
+        )
+    else:
+        with program.open("rb") as file:
+            done = subprocess.run(command, stdin=file, stdout=subprocess.PIPE, check=True)
+    (said,) = json.loads(done.stdout)["files"]
+    expected = dump(program)
+    assert (said["path"], said["entries"]) == ("-", expected["entries"])
+
+
+def test_standard_input_that_is_no_file() -> None:
+    done = subprocess.run(
+        [OMPTOOL, "dump", "-"], input=b"nothing\n", capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"Error: -: is neither an ELF file")

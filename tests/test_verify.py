@@ -168,6 +168,15 @@ def test_strict_makes_warnings_count(bench: Bench) -> None:
     assert omptool("verify", "--strict", program).exit_code == 1
 
 
+def test_order_is_shown_side_by_side(bench: Bench) -> None:
+    sources, _, _ = FAULTS["swapped"]
+    text = omptool("verify", bench.program("side-by-side", **sources)).stdout
+    lines = [line.split() for line in text.splitlines()]
+    assert ["0", "table", "table"] in lines
+    assert ["1", "!first", "second"] in lines
+    assert ["2", "!second", "first"] in lines
+
+
 def test_select_and_ignore(bench: Bench) -> None:
     sources, _, _ = FAULTS["dropped-ptx"]
     program = bench.program("selected", **sources)

@@ -104,6 +104,33 @@ def test_two_images_for_one_target(clang_program: Path) -> None:
     assert check("OMP112", other) == check("OMP112", sound) == []
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("sm_80", "sm_89", ["warning"]),
+        ("sm_89", "sm_80", []),
+        ("sm_80", "sm_90", []),
+        ("sm_100", "sm_103", ["warning"]),
+        ("gfx90a", "gfx90a:xnack+", ["warning"]),
+        ("gfx90a:xnack-", "gfx90a:xnack+", []),
+        ("gfx90a:xnack+", "gfx90a", []),
+        ("gfx906", "gfx90a", []),
+    ],
+)
+def test_an_image_that_another_one_hides(
+    clang_program: Path, first: str, second: str, expected: list[str]
+) -> None:
+    sound = load(clang_program)
+    (image,) = sound.images
+    (descriptor,) = sound.descriptors
+    both = tuple(
+        replace(image, index=index, arch=arch, contents=replace(image.contents, arch=arch))
+        for index, arch in enumerate((first, second))
+    )
+    program = replace(sound, images=both, descriptors=(replace(descriptor, images=(0, 1)),))
+    assert check("OMP112", program) == expected
+
+
 def test_clang_16_registers_containers(work: Path, clang_program: Path) -> None:
     source = work / "sixteen.c"
     source.write_text(OPENMP)

@@ -23,6 +23,7 @@ from packager.pairing import (
     known_as,
     listed,
     needs_device,
+    on_nvptx,
     order_differences,
     sizes,
 )
@@ -33,6 +34,8 @@ PAIRED_BY_ORDER = ("interface", "proposal", "llvm-14", "gcc")
 CLANG_KERNEL = "__omp_offloading_"
 # Names looked through for one that is nearly the missing one.
 MAX_NEAR = 2000
+# Entries that are shown before and after the first one that is out of order.
+AROUND = 2
 
 
 def missing(binary: FatBinary) -> Iterator[Finding]:
@@ -126,7 +129,22 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
                 f"the first is entry {place}, {host} in the host, {device} in the image"
             )
             hint = "give both sides one order (`lower --entry`, `bundle --entries auto`)"
-            yield Finding("OMP106", severity, message, hint, entry.index, index)
+            shown = tuple(_side_by_side(table, image, place))
+            yield Finding("OMP106", severity, message, hint, entry.index, index, shown)
+
+
+def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator[str]:
+    """The names around the first place where host and image part, which is marked."""
+    ours = [known_as(entry) for entry in table.entries]
+    theirs = [symbol.name for symbol in image.table or ()]
+    if table.abi == "gcc":
+        theirs = [on_nvptx(entry) for entry in table.entries]
+    rows = range(max(0, place - AROUND), min(max(len(ours), len(theirs)), place + AROUND + 1))
+    wide = max(len(name) for name in ("host", *ours[rows.start : rows.stop]))
+    yield f"       {'host':{wide}}   image {image.index}"
+    for row in rows:
+        left, right = (names[row] if row < len(names) else "" for names in (ours, theirs))
+        yield f"{row:5} {' ' if left == right else '!'}{left:{wide}}   {right}".rstrip()
 
 
 def _lengths(table: EntryTable, image: DeviceImage) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ LLVM = ("llvm-14", "llvm-16", "llvm-19", "llvm-22")
 RUNTIMES = ("libomptarget.so", "libtarget.so")
 # Code that reaches further than this from its data does not link in the small code model.
 REACH = 3 << 29
+_SM = re.compile(r"sm_(\d+)(\d)a?")
 _HASHED = re.compile(r".*entries_[0-9a-f]{8,}")
 
 
@@ -63,27 +64,45 @@ def _is_garbled(table: EntryTable) -> bool:
 
 
 def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
-    """Two images for one triple and arch.
+    """Two images that fit one device.
 
     Since LLVM 21 a runtime takes the first image that fits a device, older ones load all that fit.
-    With two for one target, which of them runs depends on the runtime, and kernels that only the
-    second has may never be found.
+    With two for one triple and arch, or one for a family of processors in front of the one for the
+    processor itself (sm_80 before sm_89, gfx90a before gfx90a:xnack+), it depends on the runtime
+    which of them runs, and kernels that only the second has may never be found.
 
-    Cure: link the device code of one target into one image; take the copy that is not meant out.
+    Cure: link the device code of one target into one image; name the most specific archs first.
     """
     if binary.type == "object" or binary.abi == "gcc":
         return  # each source file has its own, which the linker wrapper or libgomp links
     for descriptor in binary.descriptors:
-        images = [binary.images[index] for index in descriptor.images]
-        named = Counter((image.triple, image.arch) for image in images if image.triple)
-        for (triple, arch), count in named.items():
-            if count > 1:
-                numbers = [i.index for i in images if (i.triple, i.arch) == (triple, arch)]
-                where = " and ".join(map(str, numbers))
-                target = f"{triple}{' ' + arch if arch else ''}"
-                message = f"images {where} are both for {target}: a runtime may take only the first"
+        images = [binary.images[index] for index in descriptor.images if index < len(binary.images)]
+        for number, later in enumerate(images):
+            first = next((one for one in images[:number] if _serves(one, later)), None)
+            if first is None:
+                continue
+            if first.processor == later.processor:
+                message = f"images {first.index} and {later.index} are both for {later.target}: "
                 hint = "link the device code of a target into one image"
-                yield Finding("OMP112", "warning", message, hint, None, numbers[-1])
+            else:
+                message = f"image {first.index} ({first.target}) also fits the devices of image "
+                message += f"{later.index} ({later.processor}): "
+                hint = "name the most specific archs first"
+            message += "a runtime may take only the first"
+            yield Finding("OMP112", "warning", message, hint, None, later.index)
+
+
+def _serves(one: DeviceImage, other: DeviceImage) -> bool:
+    """Whether a device that `other` is for takes `one`, too."""
+    if not other.triple or one.triple != other.triple:
+        return False
+    mine, theirs = _SM.fullmatch(one.processor), _SM.fullmatch(other.processor)
+    if mine and theirs and one.kind == other.kind:
+        # cubins serve later processors of their generation
+        return mine[1] == theirs[1] and int(mine[2]) <= int(theirs[2])
+    base, *features = one.processor.split(":")
+    other_base, *others = other.processor.split(":")
+    return base == other_base and one.kind == other.kind and set(features) <= set(others)
 
 
 def several_registrations(binary: FatBinary) -> Iterator[Finding]:
