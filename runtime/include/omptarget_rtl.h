@@ -51,6 +51,10 @@ int32_t __tgt_rtl_shares_host_memory(int32_t device_id);
  * to run on the host. */
 int32_t __tgt_rtl_memory_is_addressable(int32_t device_id);
 
+/* Non-zero when data_submit and data_retrieve do no more than memmove() does on the calling thread, so
+ * that the core may move the bytes by itself. Fallback: they are called. */
+int32_t __tgt_rtl_moves_like_memmove(int32_t device_id);
+
 /* Release what load_binary made for this image. Fallback: nothing, the image stays loaded. */
 int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image);
 

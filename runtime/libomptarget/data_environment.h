@@ -5,10 +5,10 @@
 // region runs on the host after all (decisions 1, 2, 7 and 8).
 //
 // Threads: what changes of an object is guarded by the lock of its shard of the index, the table by a
-// lock of its own, which is taken before any shard's. None is held across a copy, and a call without
-// the table's lock holds one shard's at a time. A call that creates objects fills and publishes its own
-// before it waits for another call's, and a call that drops objects waits for nothing once it has marked
-// them, so no two calls wait for each other.
+// lock of its own, which is taken before any shard's. None is held across a copy, but of a few bytes
+// that the thread moves itself, and a call without the table's lock holds one shard's at a time. A call
+// that creates objects fills and publishes its own before it waits for another call's, and a call that
+// drops objects waits for nothing once it has marked them, so no two calls wait for each other.
 //
 // Most calls name objects by where they begin, and find them there: they need the index alone
 // (known_objects.cpp). All others go through the table.
@@ -223,6 +223,7 @@ private:
   bool drop_known(KnownObject& known);
   void copy_back(const KnownObject& known, const Row& row, const std::string& region);
   void leave(Mapping& mapping, const std::string& region);
+  bool update_few_bytes(const Row& row);
   void update_one(Direction direction, const KnownObject& known, const Row& row);
   void wake();
 

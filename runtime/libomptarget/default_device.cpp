@@ -87,10 +87,16 @@ void stop_asking() {
       ::usleep(1000);
 }
 
+// Of this thread, while it has one: found without a call.
+thread_local constinit Asker* my_asker [[gnu::tls_model("initial-exec")]] = nullptr;
+
 class ThreadsAsker {
 public:
   ThreadsAsker() : own_(take_asker()) { own_.number = own_default().load(std::memory_order_relaxed); }
-  ~ThreadsAsker() { own_.taken.store(false, std::memory_order_release); }
+  ~ThreadsAsker() {
+    my_asker = nullptr;
+    own_.taken.store(false, std::memory_order_release);
+  }
   ThreadsAsker(const ThreadsAsker&) = delete;
   ThreadsAsker& operator=(const ThreadsAsker&) = delete;
   Asker& own() { return own_; }
@@ -99,11 +105,15 @@ private:
   Asker& own_;
 };
 
+Asker& make_asker() {
+  static thread_local ThreadsAsker threads;
+  return *(my_asker = &threads.own());
+}
+
 // Libomp's answer; the last one once the process ends.
 int ask_libomp() {
-  static thread_local ThreadsAsker threads;
   static constinit std::atomic<bool> arranged{false};
-  Asker& asker = threads.own();
+  Asker& asker = my_asker ? *my_asker : make_asker();
   asker.asking.store(true, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!asking_is_over.load(std::memory_order_relaxed))

@@ -22,7 +22,7 @@ std::byte* DeviceMemory::allocate(std::int64_t size, const void* host) const {
 
 bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) const {
   const ompt::DataOperation told(ompt::Operation::kTo, {host, ompt::kHost}, {device, number_}, size);
-  if (inactive_) {
+  if (moves_itself_) {
     std::memmove(device, host, static_cast<std::size_t>(size));
     return true;
   }
@@ -31,7 +31,7 @@ bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) con
 
 bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
   const ompt::DataOperation told(ompt::Operation::kFrom, {device, number_}, {host, ompt::kHost}, size);
-  if (inactive_) {
+  if (moves_itself_) {
     std::memmove(host, device, static_cast<std::size_t>(size));
     return true;
   }
@@ -59,6 +59,8 @@ bool DeviceMemory::is_addressable() const {
 }
 
 bool DeviceMemory::shares_host_memory() {
+  const auto moves_like_memmove = plugin_.call().moves_like_memmove;
+  moves_itself_ = moves_like_memmove && moves_like_memmove(rtl_id_) != 0;
   const bool says_so = plugin_.call().shares_host_memory && plugin_.call().shares_host_memory(rtl_id_) != 0;
   if (plugin_.call().shares_host_memory && !says_so)
     return false;
@@ -71,6 +73,7 @@ bool DeviceMemory::shares_host_memory() {
   const bool arrived = std::memcmp(kSent, received, sizeof kSent) == 0;
   free(there);
   inactive_ = moved && !arrived;
+  moves_itself_ = moves_itself_ || inactive_;
   return says_so || inactive_;
 }
 

@@ -33,6 +33,8 @@ public:
   // back, which data functions that do nothing do not move (device-rtl-interface.tex, last
   // paragraph). To be asked before the device is used.
   bool shares_host_memory();
+  // Whether a copy is one that this thread makes, at once.
+  bool moves_itself() const { return moves_itself_; }
   // Whether the host can use the addresses that allocate() returns.
   bool is_addressable() const;
   std::string last_error() const { return plugin_.last_error(); }
@@ -40,8 +42,9 @@ public:
 private:
   const Plugin& plugin_;
   std::int32_t rtl_id_;
-  int number_;                        // as the program counts devices
-  std::atomic<bool> inactive_{false}; // the plugin's data functions take no action
+  int number_;                            // as the program counts devices
+  std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
+  std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
 };
 
 } // namespace omptool

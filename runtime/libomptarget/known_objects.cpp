@@ -8,9 +8,11 @@
 #include "data_environment.h"
 
 #include "message.h"
+#include "watch.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 namespace omptool {
@@ -270,7 +272,31 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
   remove(mapping, lock);
 }
 
+// Copies under the lock: it takes no longer than to pin the object. False: another way must be found.
+bool DataEnvironment::update_few_bytes(const Row& row) {
+  constexpr std::int64_t kFew = 256;
+  if (!is_plain(row) || row.size > kFew || !memory_.moves_itself() || watches(~0ULL))
+    return false;
+  const HostRange wanted = HostRange::of(row.begin, row.size);
+  ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+  const std::lock_guard lock(shard.lock);
+  Mapping* const known = ObjectIndex::find(shard, wanted.begin);
+  if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->host_current ||
+      !copies_plainly(*known))
+    return false;
+  const std::size_t size = static_cast<std::size_t>(row.size);
+  if (row.has(kTo)) {
+    std::memcpy(known->device, row.begin, size);
+    known->written = true;
+  }
+  if (row.has(kFrom))
+    std::memcpy(row.begin, known->device, size);
+  return true;
+}
+
 bool DataEnvironment::update_known(Rows rows) {
+  if (rows.size() == 1 && update_few_bytes(rows.front()))
+    return true;
   KnownObjects bound(rows.size());
   const bool all = pin_known(rows, bound, true);
   for (std::size_t i = 0; i < rows.size() && all; ++i) {

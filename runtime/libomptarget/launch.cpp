@@ -149,11 +149,29 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
   return {};
 }
 
+bool needs_data(const Row& row) {
+  return !row.has(kValue | kArgument);
+}
+
+// Nothing but values: there is nothing to map.
+std::string launch_values(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
+                          const LaunchShape& shape) {
+  PerRow<void*> arguments(rows.size());
+  std::int32_t count = 0;
+  for (const Row& row : rows)
+    if (!(row.has(kIfEnvironment) && there.image->without_environment))
+      arguments[static_cast<std::size_t>(count++)] = row.base;
+  run_kernel(device, kernel.name, there.function, arguments.data(), count, shape);
+  return {};
+}
+
 } // namespace
 
 std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape) {
   if (CallLog::current()) [[unlikely]]
     return launch_any(device, kernel, there, rows, shape);
+  if (!device.data.any_host_current() && std::none_of(rows.begin(), rows.end(), needs_data))
+    return launch_values(device, kernel, there, rows, shape);
   KnownObjects known(rows.size());
   if (!device.data.begin_known(rows, known)) {
     std::string failure = launch_any(device, kernel, there, rows, shape);

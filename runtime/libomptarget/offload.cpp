@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <climits>
 
 namespace omptool {
 namespace {
@@ -97,6 +98,15 @@ Selected select(std::int64_t device_id) {
   if (!registry->prepare(device))
     return {nullptr, registry->reason_of(device)};
   return {&device, {}};
+}
+
+// The device, if nothing is left to do before it can be used; null: select() knows.
+Device* ready_device(std::int64_t device_id) {
+  Registry* const registry = Registry::current();
+  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  Device* const device =
+      registry && number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
+  return device && registry->is_prepared(*device) ? device : nullptr;
 }
 
 std::vector<HostRange> globals_of(const Kernel* kernel) {
@@ -188,6 +198,10 @@ void run_constructor(Device& device, const void* host_address, Rows rows) {
 void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
   if (disabled())
     return;
+  if (Device* const device = ready_device(device_id)) [[likely]] {
+    action(*device, rows);
+    return;
+  }
   Registry* registry = Registry::current();
   if (registry && device_id == kEveryDevice) {
     registry->defer({[action, copy = kept(rows)](Device& device) { action(device, copy); }, nullptr, memory_of(rows)});
@@ -234,6 +248,8 @@ void end_on(Device& device, Rows rows) {
 } // namespace
 
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape) {
+  if (Device* const device = disabled() ? nullptr : ready_device(device_id)) [[likely]]
+    return run_on(*device, host_address, rows, shape);
   Registry* registry = Registry::current();
   if (device_id == kEveryDevice) {
     if (registry && !disabled())

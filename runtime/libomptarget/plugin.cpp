@@ -87,6 +87,7 @@ void Plugin::bind(void* handle) {
   require("__tgt_rtl_run_target_team_region", functions_.run_target_team_region);
   look_up(handle, "__tgt_rtl_shares_host_memory", functions_.shares_host_memory);
   look_up(handle, "__tgt_rtl_memory_is_addressable", functions_.memory_is_addressable);
+  look_up(handle, "__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
   look_up(handle, "__tgt_rtl_unload_binary", functions_.unload_binary);
   look_up(handle, "__tgt_rtl_last_error", functions_.last_error);
 }

@@ -179,9 +179,13 @@ public:
   // Also loads the images of every library and runs deferred work.
   bool prepare(Device& device) {
     settle();
-    return (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) &&
-            device.usable.load(std::memory_order_acquire)) ||
-           prepare_now(device);
+    return is_prepared(device) || prepare_now(device);
+  }
+  // Nothing is left to do.
+  bool is_prepared(const Device& device) const {
+    return !any_pending_.load(std::memory_order_acquire) &&
+           device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) &&
+           device.usable.load(std::memory_order_acquire);
   }
   std::string reason_of(Device& device);
   // Every library that registered is gone: the program is ending, or has unloaded all of them.

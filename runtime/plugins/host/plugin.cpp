@@ -191,6 +191,10 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
   return 1;
 }
 
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_moves_like_memmove(int32_t) {
+  return 1;
+}
+
 OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {
   const std::string& reason = omptool::host::last_error();
   return reason.empty() ? nullptr : reason.c_str();
