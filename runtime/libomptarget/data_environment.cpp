@@ -149,6 +149,7 @@ void DataEnvironment::Lock::release_shards() {
 
 void DataEnvironment::add(const MappingPtr& mapping, Lock& lock) {
   ObjectIndex::insert(lock.shard_of(*mapping), *mapping);
+  regions_.add(mapping->host);
   table_.insert(mapping);
 }
 
@@ -160,6 +161,7 @@ void DataEnvironment::remove(Mapping& mapping, Lock& lock) {
   set_sound(mapping);
   mapping.state = Mapping::State::kGone;
   ObjectIndex::erase(shard, mapping);
+  regions_.remove(mapping.host);
   MappingPtr share = table_.erase(mapping);
   lock.wake_those_who_wait_for(mapping);
   if (mapping.pins > 0) // the last of those calls gives it up

@@ -14,6 +14,7 @@
 // (known_objects.cpp). All others go through the table.
 #pragma once
 
+#include "mapped_regions.h"
 #include "mapping_table.h"
 #include "object_index.h"
 #include "row.h"
@@ -218,6 +219,7 @@ private:
   enum class Claim { kHeld, kFresh, kNo };
   Claim claim(const Row& row, bool may_create, KnownObject& object);
   Claim create(const Row& row, KnownObject& object);
+  bool may_attach(const Row& pointer, Rows rows) const;
   void fill(const Row& row, KnownObject& object);
   static MappingPtr unpin(Mapping& mapping);
   bool drop_known(KnownObject& known);
@@ -235,6 +237,7 @@ private:
   MappingTable table_;
   std::map<std::uintptr_t, std::size_t> allocations_; // by address; only where the host cannot use them
   ObjectIndex index_;
+  MappedRegions regions_; // of the table
   std::atomic<std::int64_t> host_current_count_{0};
   std::atomic<std::uint64_t> activity_{0};
   std::atomic<bool> newborns_{false}; // objects were created since the activity last changed

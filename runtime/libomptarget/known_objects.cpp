@@ -136,11 +136,21 @@ void DataEnvironment::wake() {
   changed_.notify_all();
 }
 
+// Whether the pointer may have to lead to a new object: it is mapped itself, now or by this call.
+bool DataEnvironment::may_attach(const Row& pointer, Rows rows) const {
+  if (!pointer.base || pointer.size <= 0)
+    return true;
+  const HostRange cell = HostRange::of(pointer.base, pointer.size);
+  return regions_.may_hold(cell) || std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+           return row.maps() && HostRange::of(row.begin, row.size).overlaps(cell);
+         });
+}
+
 bool DataEnvironment::begin_known(Rows rows, KnownObjects& bound) {
   bool may_create = true;
   for (const Row& row : rows) {
     if (row.has(kAttach) && !row.has(kAlways))
-      may_create = false; // a pointer of a new object may have to be attached
+      may_create = may_create && !may_attach(row, rows);
     else if (!row.has(kValue) && !is_plain(row))
       return false;
   }
