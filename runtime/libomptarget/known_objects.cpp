@@ -33,7 +33,8 @@ std::uintptr_t base_of(const Row& row) {
 
 // Nothing is left to tell from a record that has never been filled.
 bool can_be_vacant(const Mapping& mapping) {
-  return mapping.owner && mapping.pointers.empty() && mapping.parts.empty() && !mapping.hull && mapping.padding == 0;
+  return mapping.owner && !mapping.host_current && mapping.pointers.empty() && mapping.parts.empty() && !mapping.hull &&
+         mapping.padding == 0;
 }
 
 // Bytes move as they are, without pointers that mean something else on the device.
@@ -178,6 +179,8 @@ bool DataEnvironment::pin_known(Rows rows, KnownObjects& bound, bool updates) {
     Mapping* const known = ObjectIndex::find(shard, wanted.begin);
     if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady)
       return false;
+    if (updates && known->host_current) // the two sides have to be brought together
+      return false;
     ++known->pins;
     bound[i].object = known;
     bound[i].host_current = known->host_current;
@@ -310,9 +313,6 @@ bool DataEnvironment::update_known(Rows rows) {
   KnownObjects bound(rows.size());
   const bool all = pin_known(rows, bound, true);
   for (std::size_t i = 0; i < rows.size() && all; ++i) {
-    // A host-current object goes to the device as a whole, before the next region.
-    if (bound[i].host_current)
-      continue;
     if (rows[i].has(kTo))
       update_one(Direction::kToDevice, bound[i], rows[i]);
     if (rows[i].has(kFrom))
