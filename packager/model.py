@@ -42,6 +42,7 @@ class DeviceSymbol:
     listed: bool = True  # False: exported, but not in the entry table that the image carries
     address: int | None = None  # in an image that is linked, loaded at 0
     resources: Resources | None = None  # of a kernel
+    code: tuple[int, int] | None = None  # of a kernel in an ELF image: offset in the file, size
 
 
 ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file of another type"]

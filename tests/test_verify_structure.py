@@ -323,6 +323,31 @@ def test_triples_in_two_orders(work: Path) -> None:
     assert omptool("verify", "--select", "OMP127", work / "orders.a").exit_code == 1
 
 
+# ---- OMP108 between objects ----
+
+
+def test_one_source_compiled_twice(work: Path) -> None:
+    """The names of both kernels are the same: the linker keeps one, for both callers."""
+    source = work / "twice.c"
+    source.write_text(
+        "static int f(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx = VALUE;\n"
+        "return x; }\nint NAME(void) { return f(); }\n"
+    )
+    flags = ("-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", "-c")
+    objects = []
+    for name, value in (("one", 1), ("two", 2), ("same", 1)):
+        objects.append(work / f"{name}.o")
+        define = (f"-DNAME={name}", f"-DVALUE={value}")
+        run("clang-19", *flags, *define, source, "-o", objects[-1])
+    one, two, same = objects
+    result = omptool("verify", "--select", "OMP108", one, two)
+    assert result.exit_code == 1
+    assert f"_f_l2 is in {one}, too, and has other code for {X86_64}" in result.stdout
+    assert omptool("verify", "--select", "OMP108", one, same).exit_code == 0
+    run("ar", "rcs", work / "twice.a", one, two)
+    assert omptool("verify", "--select", "OMP108", work / "twice.a").exit_code == 1
+
+
 ABSENT: dict[str, Callable[[FatBinary], FatBinary]] = {
     "no descriptors": lambda b: replace(b, descriptors=()),
     "no images": lambda b: replace(b, images=(), tables=(), descriptors=()),

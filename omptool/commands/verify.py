@@ -56,8 +56,7 @@ def command(
     results: list[tuple[FatBinary, list[Finding]]] = []
     for binary in found:
         findings = checks.verify(binary, codes) if codes else []
-        if "OMP127" in codes:
-            findings += checks.against([earlier for earlier, _ in results], binary)
+        findings += checks.against([earlier for earlier, _ in results], binary, codes)
         results.append((binary, findings))
         if not (as_json or sarif):
             echo(verified.verify_text(binary, findings, codes))

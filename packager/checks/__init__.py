@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from inspect import getdoc
 
-from packager.checks import addresses, images, loading, pairs, registration, structure
+from packager.checks import addresses, collisions, images, loading, pairs, registration, structure
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
 
@@ -58,9 +58,16 @@ def verify(
     return [finding for code in selected(select, ignore) for finding in CHECKS[code](binary)]
 
 
-def against(earlier: Sequence[FatBinary], binary: FatBinary) -> list[Finding]:
-    """OMP127 between files that are checked together, as parts of one program."""
-    return list(structure.against(earlier, binary))
+def against(
+    earlier: Sequence[FatBinary], binary: FatBinary, codes: Collection[str]
+) -> list[Finding]:
+    """What is found between files that are checked together, as parts of one program."""
+    found: list[Finding] = []
+    if "OMP108" in codes:
+        found += collisions.collisions(earlier, binary)
+    if "OMP127" in codes:
+        found += structure.against(earlier, binary)
+    return found
 
 
 def selected(select: Collection[str] = (), ignore: Collection[str] = ()) -> list[str]:

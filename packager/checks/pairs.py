@@ -201,7 +201,8 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     One of the two is never found, or the tables of host and image get out of step. Two source
     files define kernels of the same name, an object is linked twice, or a list of entries repeats
     a name. Clang lists a region in a header once for each file that includes it: records that are
-    alike in everything are for information there.
+    alike in everything are for information there. Of objects that are checked together, kernels of
+    one name are found whose code differs: one source compiled twice with different flags.
 
     Cure: rename one of them, or link the object once.
     """

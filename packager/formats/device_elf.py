@@ -169,6 +169,7 @@ def _listed(
             record.size,
             export.kind if export else None,
             export.size if export else 0,
+            code=export.code if export else None,
             address=None if memory.elf.is_object else record.address,
         )
 
@@ -188,7 +189,19 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
             size = symbol.size if kind == "global" else 0
             is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
             address = symbol.value if is_placed else None
-            yield DeviceSymbol(name, kind, size, kind, size, address=address)
+            code = _code(elf, symbol) if kind == "kernel" else None
+            yield DeviceSymbol(name, kind, size, kind, size, address=address, code=code)
+
+
+def _code(elf: Elf, symbol: Symbol) -> tuple[int, int] | None:
+    """Where in the file the instructions of a function are."""
+    if not 0 < symbol.section < len(elf.sections):
+        return None
+    section = elf.sections[symbol.section]
+    inside = symbol.value - (0 if elf.is_object else section.address)
+    if not section.has_bytes or not 0 <= inside <= section.size - symbol.size:
+        return None
+    return elf.data.at + section.offset + inside, symbol.size
 
 
 def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
