@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 Row = dict[str, Any]
+# A column is as wide as its widest cell in every row: characters of one, and room for one in a
+# long table. Documents have names whole.
+LARGEST = 1 << 24
+NARROW = 256
 
 
 def table(title: str, rows: Sequence[Row]) -> str:
@@ -15,10 +19,15 @@ def table(title: str, rows: Sequence[Row]) -> str:
     from tabulate import tabulate
 
     columns = [key for key in rows[0] if any(row[key] not in (None, "") for row in rows)]
-    cells = [[_cell(row[key]) for key in columns] for row in rows]
+    room = max(NARROW, LARGEST // len(rows))
+    cells = [[_cut(_cell(row[key]), room) for key in columns] for row in rows]
     numeric = [any(isinstance(row[key], int) for row in rows) for key in columns]
     align = ["right" if is_number else "left" for is_number in numeric]
     return f"{title}:\n" + tabulate(cells, columns, disable_numparse=True, colalign=align)
+
+
+def _cut(cell: str, room: int) -> str:
+    return cell if len(cell) <= room else f"{cell[:room]}… ({len(cell)} characters)"
 
 
 def _cell(value: object) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from elftools.elf.constants import SH_FLAGS, SHN_INDICES
 
 from packager.errors import FormatError
-from packager.reader import Reader, text
+from packager.reader import MAX_STRING, Reader, text
 
 MAGIC = b"\x7fELF"
 CLASS64, LITTLE_ENDIAN = 2, 1
@@ -139,12 +139,14 @@ class Strings:
             return self._data.string(offset, self._what)
         if self._bytes is None:
             self._bytes = self._data.bytes(what=self._what)
-        end = self._bytes.find(b"\0", offset)
-        if not 0 <= offset < len(self._bytes) or end < 0:
+        end = self._bytes.find(b"\0", offset, offset + MAX_STRING)
+        if end < 0:
             raise FormatError(
                 f"{self._what}: offset {offset:#x} is outside {len(self._bytes)} bytes"
+                if offset + MAX_STRING > len(self._bytes)
+                else f"{self._what}: the name at {offset:#x} is longer than {MAX_STRING} bytes"
             )
-        return text(self._bytes[offset:end])
+        return self._data.spent.string(text(self._bytes[offset:end]))
 
 
 class _Header(NamedTuple):
@@ -269,7 +271,12 @@ def read(data: Reader) -> Elf:
         raise FormatError(f"ELF file at {data.at:#x} is not 64-bit little-endian")
     header = _Header(*data.unpack(HEADER, 0, "ELF header"))
     sections = _sections(data, header) if header.sections_at else []
-    return Elf(data, header, sections, _segments(data, header))
+    segments = _segments(data, header)
+    spans = [(s.offset, s.size) for s in sections if s.has_bytes]
+    _expect_apart(data, spans, "sections")
+    loads = [(s.offset, s.file_size) for s in segments if s.type == PT_LOAD]
+    _expect_apart(data, loads, "segments")
+    return Elf(data, header, sections, segments)
 
 
 def _sections(data: Reader, header: _Header) -> list[Section]:
@@ -300,6 +307,16 @@ def _segments(data: Reader, header: _Header) -> list[Segment]:
     table = data.slice(header.segments_at, size, "ELF program headers")
     rows = PROGRAM_HEADER.iter_unpack(table.bytes())
     return [Segment(row[0], row[1], row[2], row[3], row[5]) for row in rows]
+
+
+def _expect_apart(data: Reader, spans: list[tuple[int, int]], what: str) -> None:
+    """Segments may share a page; a file where everything is everywhere is made to waste time.
+
+    Those beyond the end are named by what reads them.
+    """
+    total = sum(size for offset, size in spans if offset + size <= len(data))
+    if total > 2 * len(data):
+        raise FormatError(f"ELF {what} overlap: {total} bytes in {len(data)} of the file")
 
 
 def _expect(size: int, layout: Struct, what: str) -> None:

@@ -10,7 +10,8 @@ import re
 from typing import NamedTuple
 
 _NAME = re.compile(
-    r"__omp_offloading__?([0-9a-f]+)_([0-9a-f]+)_(.+)_l(\d+)(?:_(\d+|ctor|dtor))?(?:_debug__)?"
+    r"__omp_offloading__?([0-9a-f]{1,16})_([0-9a-f]{1,16})_(.+)_l([0-9]{1,10})"
+    r"(?:_([0-9]{1,10}|ctor|dtor))?(?:_debug__)?"
 )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 
 from packager.elf import PT_LOAD, RELA, SHT_DYNSYM, WORD, Elf, Section, Symbol
@@ -21,6 +23,7 @@ from packager.memory import (
     copies,
     limited,
 )
+from packager.reader import Reader
 
 DT_RELA, DT_RELASZ, DT_RELR = 7, 8, 36
 # lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
@@ -30,6 +33,7 @@ X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
 X86_IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
 # Data that is searched for raw pointers, at a time.
 PIECE = 1 << 20
+MAX_NEEDLES = 64  # that are searched for one after the other
 
 
 class LinkedSpace(Space):
@@ -85,6 +89,9 @@ class LinkedSpace(Space):
         return limited(chain(found, self._raw_places(values) if has_raw else ()))
 
     def _raw_places(self, values: Collection[int]) -> Iterator[tuple[int, int]]:
+        if len(values) > MAX_NEEDLES:
+            yield from self._raw_words(set(values))
+            return
         needles = [(value, WORD.pack(value)) for value in values if 0 <= value < 1 << 64]
         for section in self.elf.sections:
             if not section.is_data:
@@ -98,6 +105,18 @@ class LinkedSpace(Space):
                     while at >= 0:
                         yield section.address + start + at, value
                         at = piece.find(needle, at + 1)
+
+    def _raw_words(self, values: set[int]) -> Iterator[tuple[int, int]]:
+        """The same for many values, of pointers that are aligned to 4."""
+        for section in self.elf.sections:
+            data = self.elf.content(section) if section.is_data else Reader(b"")
+            for start in range(-section.address % 4, len(data) - WORD.size + 1, PIECE):
+                piece = data.bytes(start, min(PIECE + WORD.size - 4, len(data) - start))
+                for first in (0, 4):
+                    words = array("Q", piece[first : first + (len(piece) - first) // 8 * 8])
+                    for number, value in enumerate(words) if not values.isdisjoint(words) else ():
+                        if value in values:
+                            yield section.address + start + first + number * WORD.size, value
 
     def references(
         self, functions: Collection[int], wanted: Collection[int]
@@ -120,12 +139,21 @@ class LinkedSpace(Space):
         return found
 
     def _code(self, function: int) -> bytes:
-        for section in self.elf.sections:
-            inside = function - section.address
-            if section.is_code and 0 <= inside < section.size:
-                size = min(CODE_WINDOW, section.size - inside)
-                return self.elf.content(section).bytes(inside, size, "constructor")
-        return b""
+        number = bisect_right(self._code_sections, (function, len(self.elf.sections))) - 1
+        if number < 0:
+            return b""
+        start, at = self._code_sections[number]
+        section, inside = self.elf.sections[at], function - start
+        size = min(CODE_WINDOW, section.size - inside)
+        if size <= 0:
+            return b""
+        return self.elf.content(section).bytes(inside, size, "constructor")
+
+    @cached_property
+    def _code_sections(self) -> list[tuple[int, int]]:
+        """Where each section of code is in memory, and its place in the list of sections."""
+        sections = enumerate(self.elf.sections)
+        return sorted((section.address, at) for at, section in sections if section.is_code)
 
     def symbol_address(self, symbol: Symbol) -> int:
         return symbol.value

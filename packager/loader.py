@@ -66,10 +66,10 @@ def _load(
     for path in preloaded:
         known |= {path.name, _read(path).soname or path.name}
     waiting = deque([program])
-    while waiting and len(known) < MAX_LIBRARIES:
+    while waiting:
         file = waiting.popleft()
         for name in file.needed:
-            if name in known:
+            if name in known or len(known) >= MAX_LIBRARIES:
                 continue
             known.add(name)
             searched = (*_expanded(file, file.inherited), *folders, *_expanded(file, file.runpath))

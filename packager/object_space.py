@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
 from packager.elf import RELA, SHT_RELA, SHT_SYMTAB, Elf, Section, Symbol
 from packager.errors import FormatError
@@ -124,12 +125,22 @@ class ObjectSpace(Space):
     def _bound(self, name: str) -> int | None:
         """What the linker will define `__start_X` and `__stop_X` as, if section X is here."""
         for prefix, at_end in (("__start_", False), ("__stop_", True)):
-            sections = self.elf.named(name.removeprefix(prefix)) if name.startswith(prefix) else []
-            if sections and at_end:
-                return self.address(sections[-1]) + sections[-1].size
-            if sections:
-                return self.address(sections[0])
+            if not name.startswith(prefix):
+                continue
+            first_and_last = self._bounds.get(name.removeprefix(prefix))
+            if first_and_last and at_end:
+                return self.address(first_and_last[1]) + first_and_last[1].size
+            if first_and_last:
+                return self.address(first_and_last[0])
         return None
+
+    @cached_property
+    def _bounds(self) -> dict[str, tuple[Section, Section]]:
+        """The first and the last section of each name."""
+        found: dict[str, tuple[Section, Section]] = {}
+        for section in self.elf.sections:
+            found[section.name] = (found.get(section.name, (section,))[0], section)
+        return found
 
     def _symbol_name(self, index: int) -> str | None:
         if self._names is None:

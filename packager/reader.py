@@ -22,6 +22,8 @@ FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 # What comes through a pipe is copied to a file without a name.
 PIECE = 1 << 20
 MAX_INPUT = 1 << 34
+# Of all strings that are read from one file: tables of a small one may share a long string.
+MAX_STRINGS = 1 << 27
 
 
 def text(name: bytes) -> str:
@@ -30,6 +32,34 @@ def text(name: bytes) -> str:
     if decoded.isprintable():
         return decoded
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
+
+
+class Spent:
+    """What has been read from one file, so that small files cannot ask for much: their tables may
+    all point to one place. Views of the file and of what it inflates to count together.
+    """
+
+    def __init__(self) -> None:
+        self.strings = 0  # characters
+        self.images = 0  # bytes
+        self.inflated = 0  # bytes
+        self.room: IO[bytes] | None = None  # holds what was inflated and is large
+
+    def string(self, found: str) -> str:
+        """Count a string that was read."""
+        self.strings += len(found)
+        if self.strings > MAX_STRINGS:
+            raise FormatError(f"strings of more than {MAX_STRINGS} bytes in all are not read")
+        return found
+
+    def image(self, size: int, available: int) -> None:
+        """Count a device image; images of a file cannot be larger together than what holds them."""
+        self.images += size
+        if self.images > available + self.inflated:
+            raise FormatError(
+                f"device images overlap: they have {self.images} bytes, and the file "
+                f"{available + self.inflated}"
+            )
 
 
 class _Source(Protocol):
@@ -54,12 +84,16 @@ class _File:
         return os.pread(self._fd, size, offset)
 
 
-class _Held(_File):
-    """A file without a name, which lives as long as it is read."""
+class _Part(_File):
+    """Part of a file without a name, which lives as long as it is read."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], start: int) -> None:
         super().__init__(file.fileno())
         self._file = file
+        self._start = start
+
+    def read(self, offset: int, size: int) -> bytes:
+        return super().read(self._start + offset, size)
 
 
 class Reader:
@@ -69,7 +103,14 @@ class Reader:
     that name and the file offsets, so no caller checks bounds itself.
     """
 
-    def __init__(self, data: bytes | _Source, at: int = 0, size: int | None = None) -> None:
+    def __init__(
+        self,
+        data: bytes | _Source,
+        at: int = 0,
+        size: int | None = None,
+        spent: Spent | None = None,
+        whole: int | None = None,
+    ) -> None:
         if isinstance(data, (bytes, bytearray)):
             self._source: _Source = _Bytes(bytes(data))
             size = len(data) if size is None else size
@@ -79,11 +120,16 @@ class Reader:
             raise ValueError("a source that is not bytes needs a size")
         self.at = at
         self._size = size
+        self.spent = spent or Spent()
+        self.whole = size if whole is None else whole  # bytes of the file that this is a view of
 
     @classmethod
-    def of_file(cls, file: IO[bytes], size: int) -> Reader:
-        """The first `size` bytes of an open file, which stays open as long as they are read."""
-        return cls(_Held(file), 0, size)
+    def of_part(cls, file: IO[bytes], start: int, size: int, like: Reader) -> Reader:
+        """`size` bytes of an open file, which stays open as long as they are read.
+
+        They were inflated from the file that `like` is a view of.
+        """
+        return cls(_Part(file, start), 0, size, like.spent, like.whole)
 
     def __len__(self) -> int:
         return self._size
@@ -96,7 +142,7 @@ class Reader:
             raise FormatError(
                 f"{what} at {start:#x}..{start + size:#x} runs past the end at {end:#x}"
             )
-        return Reader(self._source, self.at + offset, size)
+        return Reader(self._source, self.at + offset, size, self.spent, self.whole)
 
     def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
         """`size` bytes at `offset`, or all from there on."""
@@ -121,7 +167,7 @@ class Reader:
             chunk = self.bytes(offset, size, what)
             end = chunk.find(b"\0")
             if end >= 0:
-                return text(chunk[:end])
+                return self.spent.string(text(chunk[:end]))
         raise FormatError(f"{what} at {self.at + offset:#x} has no terminating NUL")
 
 

@@ -35,6 +35,7 @@ HASH = Struct("<II")  # buckets, chains: one for each symbol
 GNU_HASH = Struct("<IIII")  # buckets, first symbol, words of the filter, shift
 CHAIN = Struct("<I")
 MAX_SYMBOLS = 1 << 24
+PIECE = 1 << 14
 
 
 def sections(elf: Elf) -> list[Section]:
@@ -154,6 +155,18 @@ class _Finder:
         if last < first:
             return max(int(first), self._relocated_symbols())
         at += len(table) - first * CHAIN.size
-        while not data.unpack(CHAIN, at + last * CHAIN.size, what)[0] & 1:
-            last += 1
-        return last + 1
+        for number, value in enumerate(self._chain(at + last * CHAIN.size, what), last):
+            if value & 1:
+                return number + 1
+        raise FormatError(f"{what} at {at:#x} has a chain that does not end")
+
+    def _chain(self, at: int, what: str) -> Iterator[int]:
+        data = self._elf.data
+        for first in range(0, MAX_SYMBOLS * CHAIN.size, PIECE):
+            left = len(data) - at - first
+            piece = data.bytes(
+                at + first, min(PIECE, max(left, 1)) // CHAIN.size * CHAIN.size, what
+            )
+            if not piece:
+                return
+            yield from (value for (value,) in CHAIN.iter_unpack(piece))

@@ -150,7 +150,8 @@ def test_an_entry_of_metadata_has_no_image() -> None:
     ("at", "patch", "message"),
     [
         pytest.param(24, b"\xff\xff", "claims 65535 entries", id="count"),
-        pytest.param(32, b"\xff\xff\xff", "inflates to", id="inflated"),
+        pytest.param(32, b"\xff\xff\x0f", "inflates to", id="inflated"),
+        pytest.param(32, b"\xff\xff\xff", "the limit is 300 times as many", id="ratio"),
         pytest.param(39, b"\xff", "bytes; the limit is 1073741824", id="inflated-huge"),
         pytest.param(32, b"\1\0\0", "claims to inflate to 1 bytes", id="inflated-tiny"),
         pytest.param(50, b"\0\0", "is no zstd stream", id="damaged"),

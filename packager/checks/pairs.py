@@ -32,10 +32,11 @@ from packager.pairing import (
 PAIRED_BY_ORDER = ("interface", "proposal", "llvm-14", "gcc")
 # What clang names kernels; other functions that its images export are not for the host.
 CLANG_KERNEL = "__omp_offloading_"
-# Names looked through for one that is nearly the missing one.
+# Names looked through for those that are nearly the missing ones, in all: it takes time.
 MAX_NEAR = 2000
 # Entries that are shown before and after the first one that is out of order.
 AROUND = 2
+MAX_NEAR_LENGTH = 200
 
 
 def missing(binary: FatBinary) -> Iterator[Finding]:
@@ -56,10 +57,14 @@ def missing(binary: FatBinary) -> Iterator[Finding]:
             known = (
                 {name for image in images for name in listed(image)} if table.has_names else set()
             )
+            unlisted = {s.name for image in images for s in image.symbols if not s.listed}
+            looked_through = 0
             theirs = zip(*(counterparts(table, image) for image in images), strict=True)
             for entry, symbols in zip(table.entries, theirs, strict=True):
                 if needs_device(entry) and not any(symbols):
-                    yield _missing(entry, images, known)
+                    looked_through += len(known)
+                    near = known if looked_through <= MAX_NEAR else set()
+                    yield _missing(entry, images, near, entry.name in unlisted)
 
 
 def _targets(table: EntryTable, binary: FatBinary) -> Iterable[list[DeviceImage]]:
@@ -71,13 +76,14 @@ def _targets(table: EntryTable, binary: FatBinary) -> Iterable[list[DeviceImage]
     return targets.values()
 
 
-def _missing(entry: OffloadEntry, images: list[DeviceImage], known: set[str]) -> Finding:
+def _missing(
+    entry: OffloadEntry, images: list[DeviceImage], known: set[str], hidden: bool
+) -> Finding:
     where = _image(images[0]) if len(images) == 1 else f"all images for {images[0].target}"
     message = f"{entry.kind} {entry.label} is missing in {where}"
-    hidden = entry.name and any(s.name == entry.name for image in images for s in image.symbols)
     hint = "build the image from the same sources as the host"
     near = _near(entry.name, known) if entry.name else []
-    if hidden:
+    if hidden and entry.name:
         hint = "the image defines the symbol, but its own table of entries does not list it"
     elif near:
         hint = f"the image has {', '.join(near)}"
@@ -85,11 +91,12 @@ def _missing(entry: OffloadEntry, images: list[DeviceImage], known: set[str]) ->
 
 
 def _near(name: str, known: set[str]) -> list[str]:
-    if len(known) > MAX_NEAR:
+    if not known or len(name) > MAX_NEAR_LENGTH:
         return []
     from difflib import get_close_matches
 
-    return get_close_matches(name, sorted(known), n=3)
+    short = (other for other in known if len(other) <= MAX_NEAR_LENGTH)
+    return get_close_matches(name, sorted(short), n=3)
 
 
 def _order_severity(table: EntryTable) -> Severity:
@@ -207,23 +214,25 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     Cure: rename one of them, or link the object once.
     """
     for table in binary.tables:
-        names = Counter(entry.name for entry in table.entries if needs_device(entry))
-        for name, count in names.items():
+        names: dict[str, list[OffloadEntry]] = {}
+        for entry in table.entries:
+            names.setdefault(entry.name, []).append(entry)
+        for name, same in names.items():
+            count = sum(map(needs_device, same))
             if count > 1 and name:
-                yield _duplicated(table, name, count)
+                yield _duplicated(table, name, count, same)
     for image in binary.images:
-        names = Counter(symbol.name for symbol in image.table or ())
+        listings = Counter(symbol.name for symbol in image.table or ())
         hosts = [table for table in binary.tables if image.index in table.images]
         # An image without a host may be meant for one that pairs by order.
         severity = _order_severity(hosts[0]) if hosts else "error"
-        for name, count in names.items():
+        for name, count in listings.items():
             if count > 1:
                 what = f"{name} is listed {count} times in the table of {_image(image)}"
                 yield Finding("OMP108", severity, what, "rename one of them", None, image.index)
 
 
-def _duplicated(table: EntryTable, name: str, count: int) -> Finding:
-    same = [entry for entry in table.entries if entry.name == name]
+def _duplicated(table: EntryTable, name: str, count: int, same: list[OffloadEntry]) -> Finding:
     is_alike = len({(e.address, e.symbol, e.size, e.flags) for e in same}) == 1
     severity = _order_severity(table) if is_alike else "error"
     message = f"{name} is listed {count} times in the host's table"

@@ -25,8 +25,10 @@ SECTION_PREFIX = MAGIC.decode()
 COUNT = Struct("<Q")
 TARGET = Struct("<QQQ")  # offset, size, id length
 MAX_TARGETS = 1024
+MAX_BUNDLES = 1 << 14
 MAX_ID = 1024
 PIECE = 1 << 16
+ALIGNMENT = 16
 TEXT_HEAD = 1 << 10
 
 _LINE = re.compile(rb"(?:^|\n)(?://|;|#) __CLANG_OFFLOAD_BUNDLE____(START|END)__ ([^\n]*)\n")
@@ -69,8 +71,11 @@ def parse(data: Reader) -> Iterator[Payload]:
 
     Raises FormatError at the first malformed one.
     """
-    start = 0
+    start = count = 0
     while start < len(data):
+        count += 1
+        if count > MAX_BUNDLES:
+            raise FormatError(f"more than {MAX_BUNDLES} bundles in a row at {data.at:#x}")
         bundle = data.slice(start, len(data) - start, "bundle")
         if not probe(bundle):
             raise FormatError(f"bundle at {bundle.at:#x} has no magic")
@@ -102,13 +107,14 @@ def _targets(bundle: Reader) -> Iterator[tuple[str, Reader]]:
 
 def zeros(data: Reader, start: int) -> int:
     """How many zero bytes begin at `start`: bundles are padded, at most to a page."""
-    count = 0
+    count, size = 0, ALIGNMENT  # most have little: read little first
     while start + count < len(data):
-        piece = data.bytes(start + count, min(PIECE, len(data) - start - count), "padding")
+        piece = data.bytes(start + count, min(size, len(data) - start - count), "padding")
         rest = piece.lstrip(b"\0")
         count += len(piece) - len(rest)
         if rest:
             break
+        size = PIECE
     return count
 
 

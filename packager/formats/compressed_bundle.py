@@ -35,8 +35,11 @@ def parse(data: Reader) -> Iterator[Payload]:
 
     Raises FormatError at the first malformed one, or one that does not have its checksum.
     """
-    start = 0
+    start = count = 0
     while start < len(data):
+        count += 1
+        if count > clang_bundle.MAX_BUNDLES:
+            raise FormatError(f"more than {count - 1} compressed bundles in a row at {data.at:#x}")
         rest = data.slice(start, len(data) - start, "compressed bundle")
         size, method, bundle = _inflated(rest)
         stored = rest.slice(0, size, "compressed bundle")

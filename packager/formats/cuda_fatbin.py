@@ -29,6 +29,7 @@ KINDS: dict[int, ImageKind] = {PTX: "ptx", CUBIN: "cubin", LTO: "bitcode"}
 LZ4, ZSTD = 0x2000, 0x8000
 ARCH_SPECIFIC = 0x100000  # sm_90a and the like
 MAX_IMAGES = 4096
+MAX_FATBINS = 1 << 16
 PADDING = 8
 TRIPLE = "nvptx64-nvidia-cuda"
 
@@ -40,8 +41,11 @@ def probe(data: Reader) -> bool:
 
 def parse(data: Reader) -> Iterator[Payload]:
     """The images of the fatbins in `data`. Raises FormatError at the first malformed one."""
-    start = count = 0
+    start = count = fatbins = 0
     while start < len(data):
+        fatbins += 1
+        if fatbins > MAX_FATBINS:
+            raise FormatError(f"more than {MAX_FATBINS} CUDA fatbins in a row at {data.at:#x}")
         magic, version, header, size = data.unpack(HEADER, start, "CUDA fatbin header")
         where = f"CUDA fatbin at {data.at + start:#x}"
         if magic != MAGIC:

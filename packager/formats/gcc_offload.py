@@ -13,6 +13,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from packager.elf import WORD, Elf, Section
+from packager.errors import FormatError
 from packager.formats import descriptors
 from packager.memory import Range, Space, Window
 
@@ -31,6 +32,7 @@ STARTS = (0, WORD.size)
 MODULE = Struct("<QQ")  # text, size
 FUNCTION_SIZE = 16  # name, and three 16-bit dimensions
 MAX_COUNT = 1 << 16
+MAX_REGISTRATIONS = 16  # one for each kind of device; each is read by itself
 TRIPLE = "nvptx-none"
 
 
@@ -101,27 +103,41 @@ def _registrations(
 ) -> list[Registration]:
     """Constructors that refer to a table of these bounds; what else they refer to is the data."""
     slots = descriptors.constructors(space)
-    names = space.symbol_names(set(slots))
+    referred = {function: sorted(space.targets(function)) for function in sorted(slots)}
+    real = _real_tables(
+        space, {at for targets in referred.values() for at in targets}, functions, variables
+    )
     found: dict[int, Registration] = {}
+    names = space.symbol_names(set(slots))
     # The beginning of a short function is followed by that of the next: the last one refers.
-    for function, slot in sorted(slots.items()):
-        targets = sorted(space.targets(function))
-        tables = [at for at in targets if _is_table(space, at, functions, variables)]
+    for function, targets in referred.items():
+        slot = slots[function]
+        tables = [at for at in targets if at in real]
         if not tables:
             continue
+        if len(found) > MAX_REGISTRATIONS:
+            raise FormatError(f"more than {MAX_REGISTRATIONS} registrations of GCC's offload data")
         data = next((d for at in targets if (d := _data(space, at)) is not None), ((), (), ()))
         name = names.get(function, f".init_array[{slot}]")
         found[tables[0]] = Registration(tables[0], name, *data)
     return list(found.values())
 
 
-def _is_table(
-    space: Space, address: int, functions: Section | None, variables: Section | None
-) -> bool:
+def _real_tables(
+    space: Space, addresses: set[int], functions: Section | None, variables: Section | None
+) -> set[int]:
+    """The addresses where a table is; all are read in one go, as relocating takes time."""
+    ranges = [
+        Range(address, TABLE_SIZE, "GCC's offload data")
+        for address in sorted(addresses)
+        if space.offset(address, TABLE_SIZE) is not None
+    ]
+    windows = space.windows(ranges)
+    return {w.address for w in windows if _is_table(w, functions, variables)}
+
+
+def _is_table(window: Window, functions: Section | None, variables: Section | None) -> bool:
     """Whether the bounds of both sections are there."""
-    window = _window(space, address, TABLE_SIZE)
-    if window is None:
-        return False
     found = [_pointer(window, at) for at in _steps(window, WORD.size)]
     return all(
         found[at : at + 2] == [section.address, section.address + section.size]

@@ -72,8 +72,10 @@ def inspect_image(
 ) -> DeviceImage:
     """The image whose bytes are `data`; `hashed` reads them all, in pieces, for the SHA-256.
 
-    `known` is what its container says of bytes that cannot be looked into.
+    `known` is what its container says of bytes that cannot be looked into. Raises FormatError when
+    the images of the file are larger together than the file.
     """
+    data.spent.image(len(data), data.whole)
     return DeviceImage(
         index=index,
         container=container,

@@ -1,12 +1,14 @@
 """Compressed parts of containers: zlib and zstd streams, LZ4 blocks. A small file may claim to
-inflate to any size, so there is a limit, and what is large goes to a file without a name.
+inflate to any size, so there is a limit for all of them together, and one of the ratio; what is
+more than a little goes to a file without a name.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from tempfile import SpooledTemporaryFile
+from tempfile import TemporaryFile
 
 from packager.errors import FormatError
 from packager.reader import Reader
@@ -14,7 +16,9 @@ from packager.reader import Reader
 # ROCm's largest libraries inflate to some hundred MiB.
 MAX_INFLATED = 1 << 30
 MAX_BLOCK = 1 << 28  # of LZ4, which is inflated in one piece
-IN_MEMORY = 1 << 25
+# Code for many processors, each part much like the others, gets to a hundredth.
+MAX_RATIO = 300
+IN_MEMORY = 1 << 25  # of all that one file inflates to
 PIECE = 1 << 20
 # A zstd block inflates to at most 128 KiB and may take 4 bytes: what one piece can become.
 SMALL_PIECE = 1 << 12
@@ -30,28 +34,44 @@ def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"
     limit = MAX_BLOCK if method == "lz4" else MAX_INFLATED
     if size > limit:
         raise FormatError(f"{where} claims to inflate to {size} bytes; the limit is {limit}")
+    if size > PIECE and size > MAX_RATIO * len(data):
+        raise FormatError(
+            f"{where} claims that {len(data)} bytes inflate to {size}; "
+            f"the limit is {MAX_RATIO} times as many"
+        )
+    data.spent.inflated += size
+    if data.spent.inflated > MAX_INFLATED:
+        raise FormatError(f"{where}: the file inflates to more than the limit of {MAX_INFLATED}")
     if method == "lz4":
-        return Reader(_lz4(data, size, where))
-    pieces = _zlib(data, where) if method == "zlib" else _zstd(data, where)
-    return _gathered(chain((head,), pieces), size, where)
+        pieces: Iterable[bytes] = (_lz4(data, size, where),)
+    else:
+        pieces = _zlib(data, where) if method == "zlib" else _zstd(data, where)
+    return _gathered(chain((head,), _expected(pieces, len(head), size, where)), size, data)
 
 
-def _gathered(pieces: Iterable[bytes], size: int, where: str) -> Reader:
-    """The pieces as one Reader; they are read no further than `size` allows."""
-    room = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
-    total = 0
+def _expected(pieces: Iterable[bytes], total: int, size: int, where: str) -> Iterator[bytes]:
+    """The pieces, which are read no further than `size` allows; `total` bytes precede them."""
     for piece in pieces:
         total += len(piece)
         if total > size:
             raise FormatError(f"{where} inflates to more than the {size} bytes that it claims")
-        room.write(piece)
+        yield piece
     if total != size:
         raise FormatError(f"{where} inflates to {total} bytes, not to the {size} that it claims")
-    if total <= IN_MEMORY:
-        room.seek(0)
-        return Reader(room.read())
-    room.flush()
-    return Reader.of_file(room, size)
+
+
+def _gathered(pieces: Iterable[bytes], size: int, source: Reader) -> Reader:
+    """The pieces as one Reader; what one file inflates to beyond a little is in one other file."""
+    spent = source.spent
+    if spent.inflated <= IN_MEMORY:
+        return Reader(b"".join(pieces), spent=spent, whole=source.whole)
+    if spent.room is None:
+        spent.room = TemporaryFile()  # noqa: SIM115
+    start = os.lseek(spent.room.fileno(), 0, os.SEEK_END)
+    for piece in pieces:
+        spent.room.write(piece)
+    spent.room.flush()
+    return Reader.of_part(spent.room, start, size, source)
 
 
 def _stored(data: Reader, size: int = PIECE) -> Iterator[bytes]:

@@ -31,6 +31,7 @@ MAX_STRINGS = 1024
 MAX_ENTRIES = 4096
 MAX_VALUE = 1 << 16
 MAX_HEADER = 1 << 12  # with the strings, in front of an image
+MAX_MAGICS = 16  # there; only one is real
 KIND_OPENMP = 1
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
 # What an entry declares; "none" declares nothing.
@@ -107,12 +108,14 @@ def around(file: Reader, start: int, size: int) -> Payload | None:
         return first.payload() if first else None
     before = file.bytes(max(0, start - MAX_HEADER), min(start, MAX_HEADER), "OffloadBinary")
     at = before.rfind(MAGIC)
-    while at >= 0:
+    for _ in range(MAX_MAGICS):
+        if at < 0:
+            break
         place = start - len(before) + at
         try:
-            for blob in blobs(file.slice(place, start - place + size, "OffloadBinary")):
-                if blob.image.at == whole.at and len(blob.image) == size:
-                    return blob.payload()
+            blob = next(blobs(file.slice(place, start - place + size, "OffloadBinary")), None)
+            if blob and blob.image.at == whole.at and len(blob.image) == size:
+                return blob.payload()
         except FormatError:
             pass  # bytes that look like the magic
         at = before.rfind(MAGIC, 0, at)

@@ -98,7 +98,8 @@ def _without_comments(text: bytes, inside: bool) -> tuple[bytes, bool]:
             if at < 2:
                 return b"".join(kept), True
         start = text.find(b"/*", at)
-        inside = start >= 0 and b"//" not in text[text.rfind(b"\n", at, start) + 1 : start]
+        line = max(at, text.rfind(b"\n", at, start) + 1)
+        inside = start >= 0 and text.find(b"//", line, start) < 0
         end = start if inside else text.find(b"\n", start) if start >= 0 else -1
         kept.append(text[at:] if end < 0 else text[at:end])
         if end < 0:

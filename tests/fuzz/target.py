@@ -1,0 +1,62 @@
+"""What fuzzing calls: every reading command on a file, in this process, and what it must not do."""
+
+from __future__ import annotations
+
+import resource
+import time
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+from omptool.cli import cli
+
+SECONDS = 5.0
+MEMORY = 1 << 30  # bytes
+COMMANDS = (
+    ("dump", "--kernels", "--images", "--entries", "--descriptors", "--wide"),
+    ("dump", "--json", "--hash"),
+    ("verify", "--sarif"),
+    ("extract", "--kernels"),
+)
+# click keeps every stream that it has ever written to.
+OUT, ERR = StringIO(), StringIO()
+
+
+class FaultError(Exception):
+    """A command did not end as documented."""
+
+
+def check(path: Path) -> None:
+    """Every command on one file; raises what a command raised, or FaultError."""
+    for command in COMMANDS:
+        start = time.monotonic()
+        code, errors = _invoke(*command, str(path))
+        _judge(command[0], code, errors, time.monotonic() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if peak > MEMORY:
+        raise FaultError(f"{path}: {peak >> 20} MiB")
+
+
+def _invoke(*arguments: str) -> tuple[object, str]:
+    """The exit code, and what is on stderr."""
+    for stream in (OUT, ERR):
+        stream.seek(0)
+        stream.truncate()
+    with redirect_stdout(OUT), redirect_stderr(ERR):
+        try:
+            cli.main(list(arguments), "omptool")
+        except SystemExit as end:
+            return end.code, ERR.getvalue()
+    return None, ERR.getvalue()
+
+
+def _judge(command: str, code: object, errors: str, seconds: float) -> None:
+    if seconds > SECONDS:
+        raise FaultError(f"{command} took {seconds:.1f} s")
+    if code not in (0, 1, 2):
+        raise FaultError(f"{command} ended with exit code {code}")
+    lines = errors.splitlines()
+    if not all(line.startswith("Error: ") and line.isprintable() for line in lines):
+        raise FaultError(f"{command} wrote {lines}")
+    if code == 2 and not lines:
+        raise FaultError(f"{command} ended with exit code 2 without a word")

@@ -1,0 +1,42 @@
+"""The corpus through every reading command, and a bounded fuzzing run from it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from target import check
+
+HERE = Path(__file__).parent
+CORPUS = sorted((HERE / "corpus").iterdir())
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_the_corpus(path: Path) -> None:
+    check(path)
+
+
+def test_the_seeds_are_sound() -> None:
+    assert len(CORPUS) > 20
+    assert sum(path.stat().st_size for path in CORPUS) < 300_000
+
+
+def fuzz(work: Path, *limits: str) -> None:
+    """libFuzzer's own exit code is not 0 when an input fails; its last lines name it."""
+    command = [sys.executable, str(HERE / "fuzz.py"), str(work), *limits]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    found = [str(path) for path in work.glob("[a-z]*-*")]
+    assert done.returncode == 0, f"failing input: {found}\n{said[-4000:]}"
+    assert "INITED cov:" in said, "nothing was instrumented"
+
+
+def test_fuzzing(tmp_path: Path) -> None:
+    fuzz(tmp_path, "-seed=1", "-runs=4000", "-max_total_time=20")
+
+
+@pytest.mark.exhaustive
+def test_fuzzing_at_length(tmp_path: Path) -> None:
+    fuzz(tmp_path, "-max_total_time=900")
