@@ -29,9 +29,20 @@ MAX_STRINGS = 1 << 27
 def text(name: bytes) -> str:
     """A name in a file as text that is safe to show: what is not printable is escaped."""
     decoded = name.decode("utf-8", "backslashreplace")
-    if decoded.isprintable():
-        return decoded
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in decoded)
+    return decoded if decoded.isprintable() else decoded.translate(_ESCAPES)
+
+
+class _Escapes(dict[int, str]):
+    """What str.translate makes of each character; hostile files have many that are escaped."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        escaped = character.encode("unicode_escape").decode()
+        self[code] = character if character.isprintable() else escaped
+        return self[code]
+
+
+_ESCAPES = _Escapes()
 
 
 class Spent:
