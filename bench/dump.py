@@ -1,10 +1,11 @@
-"""`omptool dump` of a 2 GB executable beside `llvm-objdump --offloading`, and how fast it starts.
+"""`omptool dump` and `verify` of large files beside `llvm-objdump --offloading`, and starting them.
 
 Usage: python bench/dump.py [--mib 2048] [--runs 7]   (needs about 3 times that on disk, $TMPDIR)
 
-The second table measures starting: `omptool --version` and `omptool dump` of a small executable,
-beside an interpreter that imports what they import. Byte-compiled modules must be there already, as
-after an installation: the warm-up run sees to it.
+The tables: an executable of that size; one of 4 GB, nearly all a hole; an object of 200 MB whose
+section llvm-objdump knows; 100,000 entries with two images; and starting, beside an interpreter
+that imports what omptool imports. Byte-compiled modules must be there already, as after an
+installation: the warm-up run sees to it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ KERNEL = "define void @k(ptr %p) {\n  store i32 1, ptr %p\n  ret void\n}\n"
 HOST = "void k(int *p) { *p = 1; }\nint main(void) { return 0; }\n"
 OBJDUMP = "llvm-objdump-19"
 IMPORTS = "import click, elftools.elf.elffile"
+GB = 1_000_000_000
+MANY = 100_000
 
 
 def main() -> None:
@@ -42,14 +45,84 @@ def main() -> None:
             Measured(OBJDUMP, [OBJDUMP, "--offloading", str(large)]),
         ]
         print(compare(commands, options.runs))
+        large.unlink()
+        print("\nan executable of 4 GB, nearly all a hole:")
+        print(compare([*reading(sparse(work, small)), python("pass")], options.runs))
+        known = packed_object(work, GB // 5)
+        print(f"\nan object of {known.stat().st_size / 1e6:.0f} MB:")
+        objdump = Measured(OBJDUMP, [OBJDUMP, "--offloading", str(known)])
+        print(compare([*reading(known), objdump], options.runs))
+        print(f"\n{MANY} entries and two images:")
+        print(compare([*reading(many_entries(work)), python("pass")], options.runs))
         print("\nstarting:")
         commands = [
             Measured("omptool --version", ["omptool", "--version"]),
             Measured("omptool dump SMALL", ["omptool", "dump", str(small)]),
             Measured("omptool verify SMALL", ["omptool", "verify", str(small)]),
             Measured("bare imports", [sys.executable, "-c", IMPORTS]),
+            python("import click"),
         ]
         print(compare(commands, 3 * options.runs))
+
+
+def reading(path: Path) -> list[Measured]:
+    """Both commands on a file."""
+    return [
+        Measured(f"omptool {verb}", ["omptool", verb, str(path)]) for verb in ("dump", "verify")
+    ]
+
+
+def python(statement: str) -> Measured:
+    """An interpreter that does little."""
+    return Measured(f"python -c '{statement}'", [sys.executable, "-c", statement])
+
+
+def sparse(work: Path, program: Path) -> Path:
+    """A program, and a hole behind it."""
+    path = work / "sparse"
+    path.write_bytes(program.read_bytes())
+    os.truncate(path, 4 * GB)
+    return path
+
+
+def packed_object(work: Path, size: int) -> Path:
+    """An object with a large image in the section that clang uses."""
+    image, packed, source, out = (work / name for name in ("image", "packed", "known.c", "known.o"))
+    source.write_text(HOST)
+    with image.open("wb") as file:
+        file.write(b"BC\xc0\xde")
+        for _ in range(size >> 20):
+            file.write(os.urandom(1 << 20))
+    call("clang-offload-packager-19", "-o", packed, f"--image=file={image},triple={TRIPLE}")
+    call("clang-19", "-c", source, "-Xclang", f"-fembed-offload-object={packed}", "-o", out)
+    image.unlink()
+    packed.unlink()
+    return out
+
+
+def many_entries(work: Path) -> Path:
+    """A program with a table of MANY kernels, and two images that have them, too."""
+    names = [f"kernel_{number}" for number in range(MANY)]
+    functions = "".join(f".globl {name}\n{name}: ret\n" for name in names)
+    records = "".join(f".quad {name}, name_{name}, 0\n" for name in names)
+    strings = "".join(f'name_{name}: .asciz "{name}"\n' for name in names)
+    source = work / "many.s"
+    source.write_text(
+        f'.text\n{functions}.section .rodata\n{strings}.section omptarget_entries,"aw"\n'
+        f'.balign 8\n{records}.section .note.GNU-stack,""\n'
+    )
+    (work / "main.c").write_text("int main(void) { return 0; }\n")
+    host, image, bundled, program = (
+        work / f"many{end}" for end in (".o", ".so", "-bundled.o", "-program")
+    )
+    call("cc", "-c", source, "-o", host)
+    call("cc", "-shared", host, "-o", image)
+    targets = (f"{TRIPLE}={image}", f"{TRIPLE}:znver4={image}")
+    images = [word for target in targets for word in ("--image", target)]
+    call("omptool", "bundle", host, *images, "-o", bundled)
+    libdir = call("omptool", "config", "--libdir").strip()
+    call("cc", bundled, work / "main.c", f"-L{libdir}", "-lomptarget", "-o", program)
+    return program
 
 
 def executable(work: Path, mib: int) -> Path:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from toolchain import omptool, run, stripped
 from verifying import findings
+
+from packager import elf
+from packager.reader import Reader
 
 SOURCE = """
 int table[4];
@@ -95,6 +99,33 @@ def test_modules_come_out(program: Path, tmp_path: Path) -> None:
     (path,) = (Path(line) for line in result.stdout.splitlines())
     assert path.read_bytes().startswith(b"// BEGIN PREAMBLE")
     assert path.suffix == ".ptx"
+
+
+def damaged(program: Path, name: str, at: int, value: int, tmp_path: Path) -> Path:
+    """The program with 8 bytes changed in the header of a section; 32 is its size's place."""
+    data = bytearray(program.read_bytes())
+    file = elf.read(Reader(bytes(data)))
+    (section,) = file.named(name)
+    header = int.from_bytes(data[40:48], "little") + section.number * elf.SECTION_HEADER.size
+    data[header + at : header + at + 8] = value.to_bytes(8, "little")
+    (tmp_path / "damaged").write_bytes(data)
+    return tmp_path / "damaged"
+
+
+@pytest.mark.parametrize("name", [".gnu.offload_funcs", ".gnu.offload_vars"])
+@pytest.mark.parametrize(("at", "value"), [(16, (1 << 63) - 8), (32, (1 << 63) - 8)])
+def test_one_wrong_field_of_a_table(
+    program: Path, tmp_path: Path, name: str, at: int, value: int
+) -> None:
+    result = omptool("dump", damaged(program, name, at, value, tmp_path))
+    assert result.exit_code == 2
+    assert re.fullmatch(f"Error: .*: section {name} .*\\n", result.stderr)
+
+
+def test_a_table_that_nothing_registers(program: Path, tmp_path: Path) -> None:
+    """Its bounds are not those that the constructor's table has."""
+    wrong = damaged(program, ".gnu.offload_funcs", 32, 8, tmp_path)
+    assert dump(wrong)["descriptors"] == []
 
 
 def test_a_program_with_variables_alone(tmp_path: Path) -> None:
