@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import NamedTuple
 
 from packager.elf import SHT_INIT_ARRAY, WORD, Section
@@ -25,6 +26,7 @@ from packager.memory import Range, Space, Window
 # Descriptors have an image per triple and arch; candidates come of pointers, which are many.
 MAX_IMAGES = 1024
 MAX_CANDIDATES = 1 << 16
+MAX_FOUND = 1 << 12  # in a file without section headers
 MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
 MAX_CONSTRUCTORS = 1 << 16
 # Data that is searched at a time.
@@ -101,33 +103,46 @@ def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
     """The descriptors of a file of which no section of entries or images is known."""
     found: list[FoundDescriptor] = []
     forms = RecordForms(space, (), imports, by_contents=False)
-    for section in space.elf.sections:
-        for candidates in _counts(space, section) if section.is_data else ():
-            checked = _checked(space, candidates, forms)
-            found += (at for at in checked if at.begin and _agrees(space, at))
+    words = chain.from_iterable(_counts(space, s) for s in space.elf.sections if s.is_data)
+    while candidates := list(islice(words, MAX_CANDIDATES)):  # each batch reads all relocations
+        checked = [at for at in _checked(space, candidates, forms) if at.begin]
+        found += _agreeing(space, checked)
+        if len(found) > MAX_FOUND:
+            raise FormatError(f"more than {MAX_FOUND} places look like an offload descriptor")
     return found
 
 
-def _counts(space: Space, section: Section) -> Iterator[list[int]]:
-    """The addresses in writable data of words that may be a number of images, in batches."""
+def _counts(space: Space, section: Section) -> Iterator[int]:
+    """The addresses in writable data of words that may be a number of images."""
     data, start = space.elf.content(section), space.address(section)
     for first in range(0, len(data), PIECE):
         piece = data.bytes(first, min(PIECE + WORD.size, len(data) - first), section.name)
         at = (found.start() for found in _COUNT.finditer(piece, 0, PIECE + WORD.size - 1))
-        yield [start + first + offset for offset in at if (start + first + offset) % WORD.size == 0]
+        places = (start + first + offset for offset in at)
+        yield from (place for place in places if place % WORD.size == 0)
 
 
-def _agrees(space: Space, descriptor: FoundDescriptor) -> bool:
-    """Whether every image has the entries of the descriptor, as all compilers write it.
+def _agreeing(space: Space, found: Sequence[FoundDescriptor]) -> Iterator[FoundDescriptor]:
+    """Those whose images all have the entries of the descriptor, as all compilers write it.
 
     The images of 2013 do not say: there the entries have to look like it.
     """
+    with_images = [at for at in found if at.images]
+    ranges = [Range(at.address, BIN_DESC.size, "offload descriptor") for at in with_images]
+    heads = zip(space.windows(ranges), with_images, strict=True)
+    arrays = space.windows([_array(_Head(head, at.layout)) for head, at in heads])
+    for descriptor, array in zip(with_images, arrays, strict=True):
+        if descriptor.layout is PROPOSAL_ENTRY:
+            agrees = is_nameless(space, descriptor.begin, descriptor.end)
+        else:
+            agrees = _agrees(descriptor, array)
+        if agrees:
+            yield descriptor
+
+
+def _agrees(descriptor: FoundDescriptor, array: Window) -> bool:
     count = len(descriptor.images)
-    if descriptor.layout is PROPOSAL_ENTRY:
-        return count > 0 and is_nameless(space, descriptor.begin, descriptor.end)
-    (head,) = space.windows([Range(descriptor.address, BIN_DESC.size, "offload descriptor")])
-    (array,) = space.windows([_array(_Head(head, descriptor.layout))])
-    return count > 0 and all(
+    return all(
         array.pointer(at + IMAGE_ENTRIES) == descriptor.begin
         and array.pointer(at + IMAGE_ENTRIES + WORD.size) == descriptor.end
         for at in range(0, count * DEVICE_IMAGE.size, DEVICE_IMAGE.size)
