@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import cast
 
 from packager.elf import PT_LOAD, RELA, SHT_DYNSYM, WORD, Elf, Section, Symbol
 from packager.errors import FormatError
@@ -63,7 +64,7 @@ class LinkedSpace(Space):
         index = WindowIndex(windows)
         low, high, relative = index.low, index.high, self._relative
         for place, info, addend in self._relocations():
-            if low <= place < high:
+            if low <= place < high:  # in a large program few are
                 self._apply(index, place, info & 0xFFFFFFFF == relative, info, addend)
         return windows  # RELR and position-dependent pointers are in place already
 
@@ -162,13 +163,14 @@ class LinkedSpace(Space):
         """(place, info, addend) of every dynamic relocation with an addend."""
         start, size = self._dynamic.get(DT_RELA, [0])[0], self._dynamic.get(DT_RELASZ, [0])[0]
         if not size:
-            return
+            return iter(())
         offset = self.offset(start, size)
         if offset is None:
             raise FormatError(f"dynamic relocations at address {start:#x} are not in the file")
         table = self.elf.data.slice(offset, size, "dynamic relocations")
-        for row in self.elf.rows(RELA, table, "dynamic relocations"):
-            yield row[0], row[1], row[2]
+        return cast(
+            "Iterator[tuple[int, int, int]]", self.elf.rows(RELA, table, "dynamic relocations")
+        )
 
     def _symbol(self, index: int) -> tuple[Symbol, str]:
         if self._names is None:

@@ -17,6 +17,7 @@ from packager.errors import FormatError
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
 MAX_STRING = 1 << 16
 SHORT_STRING = 128
+BLOCK = 1 << 12
 STANDARD_INPUT = Path("-")
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 # What comes through a pipe is copied to a file without a name.
@@ -90,9 +91,16 @@ class _File:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._block_at, self._block = 0, b""
 
     def read(self, offset: int, size: int) -> bytes:
-        return os.pread(self._fd, size, offset)
+        if size > SHORT_STRING:
+            return os.pread(self._fd, size, offset)
+        # What is read in small pieces is close together: names, and headers that follow each other.
+        start = offset - self._block_at
+        if start < 0 or start + size > len(self._block):
+            self._block, self._block_at, start = os.pread(self._fd, BLOCK, offset), offset, 0
+        return self._block[start : start + size]
 
 
 class _Part(_File):
@@ -173,9 +181,11 @@ class Reader:
 
     def string(self, offset: int, what: str) -> str:
         """The NUL-terminated string at `offset`."""
-        room = min(MAX_STRING, len(self) - self.slice(offset, 0, what).at + self.at)
+        if not 0 <= offset <= self._size:
+            self.slice(offset, 0, what)  # raises
+        room = min(MAX_STRING, self._size - offset)
         for size in (min(room, SHORT_STRING), room):  # most strings are short: read little first
-            chunk = self.bytes(offset, size, what)
+            chunk = self._source.read(self.at + offset, size)
             end = chunk.find(b"\0")
             if end >= 0:
                 return self.spent.string(text(chunk[:end]))
