@@ -27,6 +27,7 @@ NODES = {
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
 }
 RUN = "start it with `omptool run`"
+MAX_DIGITS = 18  # of a number in the environment
 POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
 
 
@@ -154,7 +155,7 @@ def _policy(machine: Machine, count: int) -> str:
 
 def _device(machine: Machine) -> int:
     value = machine.environment.get("OMP_DEFAULT_DEVICE", "")
-    return int(value) if value.isdecimal() else 0
+    return int(value[:MAX_DIGITS]) if value.isdecimal() else 0
 
 
 def _broken(
@@ -316,7 +317,7 @@ def _environment(machine: Machine, count: int) -> Iterator[Finding]:
     if default and not default.isdecimal():
         message = f"OMP_DEFAULT_DEVICE={default} is no number of a device"
         yield Finding("OMP206", "warning", message, "correct it or take it out")
-    elif default and count and int(default) >= count:
+    elif default and count and _device(machine) >= count:
         message = f"OMP_DEFAULT_DEVICE={default}: there are {count} devices, from 0 on"
         yield Finding("OMP206", "error", message, "correct it or take it out")
     for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):

@@ -108,11 +108,11 @@ def _find(
 
 def _fitting(path: Path, machine: str) -> _File | None:
     """The file, if the loader would take it: others are passed over."""
-    if not path.is_file():
-        return None
     try:
-        file = _read(path)
-    except FormatError:
+        file = _read(path) if path.is_file() else None
+    except (FormatError, OSError):  # OSError: a name too long for any file
+        return None
+    if file is None:
         return None
     return file if file.machine == machine else None
 

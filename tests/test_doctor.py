@@ -16,6 +16,7 @@ from fixture_programs import OMPTOOL
 from toolchain import compile_c, omptool
 
 from packager.load import load
+from packager.loader import libraries
 
 SCHEMA = Path(__file__).parent.parent / "omptool" / "schemas" / "doctor.json"
 PROGRAM = """
@@ -208,6 +209,7 @@ def test_an_image_for_a_gpu(folder: Path) -> None:
     [
         ("OMP_TARGET_OFFLOAD", "SOMETIMES"),
         ("OMP_DEFAULT_DEVICE", "first"),
+        pytest.param("OMP_DEFAULT_DEVICE", "9" * 5000, id="digits"),
         ("CUDA_VISIBLE_DEVICES", ""),
     ],
 )
@@ -251,3 +253,13 @@ def test_a_program_without_offload_code(tmp_path: Path) -> None:
     path = compile_c("int main(void) { return 0; }", tmp_path / "plain")
     result = omptool("doctor", path)
     assert (result.exit_code, result.stdout) == (0, f"{path}: no offload code\n")
+
+
+def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
+    name = "lib" + "x" * 300 + ".so"
+    library = compile_c("int x;", tmp_path / "short.so", "-shared", f"-Wl,-soname,{name}")
+    source = "extern int x; int main(void) { return x; }"
+    flags = (str(library), "-Wl,--unresolved-symbols=ignore-all")
+    program = compile_c(source, tmp_path / "program", *flags)
+    found = {one.name: one.path for one in libraries(program, {})}
+    assert found[name] is None
