@@ -97,6 +97,10 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
 void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   translated(call, [&] {
     check_device(call.device);
+    if (RowList rows; !watches(~0ULL) && add_plain_rows(call.arrays, call.construct, 0, rows)) [[likely]] {
+      action(call.device, rows);
+      return;
+    }
     RowList rows;
     if (const std::string fault = add_rows(call.arrays, call.construct, 0, rows); !fault.empty())
       say("%s: %s; the call is ignored", call.name, fault.c_str());
@@ -139,17 +143,42 @@ Arrays arrays_of(const KernelArguments& all) {
   return {all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
 }
 
+Call call_of(const char* name, const Location* where, std::int64_t device, const KernelArguments* arguments,
+             const void* caller) {
+  const bool complete = is_known(arguments) && arguments->version >= 2;
+  return {name,
+          Construct::kRegion,
+          complete && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
+          where,
+          device,
+          is_known(arguments) ? arrays_of(*arguments) : Arrays{},
+          caller,
+          complete && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1};
+}
+
+// The region of a program of clang 19 and later that nobody watches, and that has run before; nothing
+// is told of the call unless it fails. False: it is another one, and nothing has been done.
+bool run_again(const char* name, const Location* where, std::int64_t device, const void* region,
+               const KernelArguments* arguments, const void* caller, std::int32_t& result) {
+  if (!arguments || arguments->version != kNewestVersion || watches(~0ULL)) [[unlikely]]
+    return false;
+  return guarded(name, [&] {
+    try {
+      RowList rows;
+      add_environment(kNewestVersion, rows);
+      return add_plain_rows(arrays_of(*arguments), Construct::kRegion, kHostIfAbsent, rows) &&
+             run_ready(device, region, rows, result);
+    } catch (const MappingFault& fault) {
+      die_of(fault, call_of(name, where, device, arguments, caller));
+    }
+  });
+}
+
 std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, const void* region,
                        const KernelArguments* arguments, const void* caller) {
-  const bool complete = is_known(arguments) && arguments->version >= 2;
-  const Call call{name,
-                  Construct::kRegion,
-                  complete && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
-                  where,
-                  device,
-                  is_known(arguments) ? arrays_of(*arguments) : Arrays{},
-                  caller,
-                  complete && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1};
+  if (std::int32_t result = 0; run_again(name, where, device, region, arguments, caller, result)) [[likely]]
+    return result;
+  const Call call = call_of(name, where, device, arguments, caller);
   return translated(call, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");

@@ -119,13 +119,16 @@ std::string try_on(Device& device, const Kernel* kernel, Rows rows, const Launch
   return there.function ? launch(device, *kernel, there, rows, shape) : std::move(there.reason);
 }
 
+[[gnu::cold]] std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
+                                   const std::string& reason) {
+  device.data.make_host_current(rows, globals_of(kernel), name_of(host_address, kernel));
+  return fall_back(host_address, kernel, reason);
+}
+
 std::int32_t run_on(Device& device, const void* host_address, Rows rows, const LaunchShape& shape) {
   const KernelUse kernel(*Registry::current(), host_address);
   const std::string reason = try_on(device, kernel.get(), rows, shape);
-  if (reason.empty())
-    return 0;
-  device.data.make_host_current(rows, globals_of(kernel.get()), name_of(host_address, kernel.get()));
-  return fall_back(host_address, kernel.get(), reason);
+  return reason.empty() ? 0 : give_up(device, host_address, kernel.get(), rows, reason);
 }
 
 // A region for every used device. Once it has run on one of them the host version must not run on
@@ -269,6 +272,24 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
     return kOnHost;
   const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
   return fall_back(host_address, kernel.get(), selected.reason);
+}
+
+bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result) {
+  Registry* const registry = Registry::current();
+  if (!registry || registry->any_apart() || disabled())
+    return false;
+  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  Device* const device = number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
+  if (!device || !registry->is_prepared(*device))
+    return false;
+  const KernelUse use(*registry, host_address);
+  const Kernel* const kernel = use.get();
+  const Kernel::Loaded* const there = kernel ? kernel->on(device->number) : nullptr;
+  if (!there || !there->function)
+    return false;
+  const std::string reason = launch(*device, *kernel, {there->function, there->image.get(), {}}, rows, kOneTeam);
+  result = reason.empty() ? 0 : give_up(*device, host_address, kernel, rows, reason);
+  return true;
 }
 
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason) {

@@ -22,6 +22,9 @@ constexpr LaunchShape kOneTeam{};
 
 // 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
+// The same where nothing is left to find out: the device is in use, and the kernel has run on it before.
+// False: something is, and nothing has been done.
+bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result);
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
