@@ -71,20 +71,28 @@ void Retired::add(const void* address, std::shared_ptr<const void> owner) {
 }
 
 void Retired::collect() {
+  while (collect_once())
+    ;
+}
+
+// True: what went may have been the last to hold other items.
+bool Retired::collect_once() {
   std::vector<Item> unused;
   {
     const std::lock_guard lock(mutex_);
     if (items_.empty())
-      return;
+      return false;
     heavy_barrier();
     const std::vector<const void*> used = announced();
+    // What an index holds may be found there and announced as long as the index is searched.
     const auto first = std::partition(items_.begin(), items_.end(), [&](const Item& item) {
-      return std::binary_search(used.begin(), used.end(), item.address);
+      return item.owner.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.address);
     });
     unused.assign(std::make_move_iterator(first), std::make_move_iterator(items_.end()));
     items_.erase(first, items_.end());
     count_.store(items_.size(), std::memory_order_relaxed);
   }
+  return !unused.empty();
 }
 
 } // namespace omptool

@@ -46,7 +46,8 @@ void request_barriers();
 // What nobody can find any more, kept until nobody uses it.
 class Retired {
 public:
-  // `address` is what users announce. The owner is given up when no thread announces it.
+  // `address` is what users announce. The owner is given up when no thread announces it, and nothing else
+  // leads there.
   void add(const void* address, std::shared_ptr<const void> owner);
   // Gives up what is unused; their destructors run without a lock.
   void collect();
@@ -57,6 +58,8 @@ private:
     const void* address;
     std::shared_ptr<const void> owner;
   };
+  bool collect_once();
+
   std::mutex mutex_;
   std::vector<Item> items_;
   std::atomic<std::size_t> count_{0};

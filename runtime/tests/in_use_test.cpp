@@ -1,0 +1,58 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one thread announces is kept while another thread retires it, step by step.
+#include "in_use.h"
+
+#include <doctest/doctest.h>
+#include <memory>
+
+using namespace omptool;
+
+TEST_CASE("a record that was found in a retired index outlives the index") {
+  struct Index {
+    std::shared_ptr<int> record;
+  };
+  auto record = std::make_shared<int>(1);
+  auto index = std::make_shared<const Index>(Index{record});
+  const std::weak_ptr<int> watched_record = record;
+  const std::weak_ptr<const Index> watched_index = index;
+  const void* const address = record.get();
+  Retired retired;
+  Announcement& mine = my_announcement();
+
+  mine.index = index.get(); // a launch begins to search
+  retired.add(mine.index, std::move(index));
+  retired.add(address, std::move(record));
+  retired.collect();
+  CHECK_FALSE(watched_index.expired());
+  REQUIRE_FALSE(watched_record.expired());
+
+  mine.record = address; // it has found the record
+  mine.index = nullptr;
+  retired.collect(); // on another thread
+  CHECK(watched_index.expired());
+  CHECK_FALSE(watched_record.expired());
+
+  mine.record = nullptr;
+  retired.collect();
+  CHECK(watched_record.expired());
+  CHECK_FALSE(retired.any());
+}
+
+TEST_CASE("a retired index takes the records that only it had with it") {
+  struct Index {
+    std::shared_ptr<int> record;
+  };
+  auto record = std::make_shared<int>(1);
+  auto index = std::make_shared<const Index>(Index{record});
+  const std::weak_ptr<int> watched = record;
+  const void* const address = record.get();
+  const void* const where = index.get();
+  Retired retired;
+  retired.add(where, std::move(index));
+  retired.add(address, std::move(record));
+  retired.collect();
+  CHECK(watched.expired());
+  CHECK_FALSE(retired.any());
+}
