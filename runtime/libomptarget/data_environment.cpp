@@ -388,7 +388,7 @@ std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) 
 void DataEnvironment::copy_in(const Row& row, Binding& binding) {
   bool filled = true;
   if (binding.object_fresh && row.has(kTo) && row.size > 0)
-    filled = copy(Direction::kToDevice, *binding.object, range_of(row));
+    filled = copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host));
   const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding);
   if (filled && attached && !row.has(kTo))
     return;
@@ -787,10 +787,11 @@ void DataEnvironment::update(Rows rows) {
         die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
       continue;
     }
-    if (rows[i].has(kTo) && !copy(Direction::kToDevice, *bound[i].object, range_of(rows[i])))
+    const HostRange there = common(range_of(rows[i]), bound[i].object->host);
+    if (rows[i].has(kTo) && !copy(Direction::kToDevice, *bound[i].object, there))
       die("updating the device's copy of %s failed%s", describe(*bound[i].object).c_str(),
           memory_.last_error().c_str());
-    if (rows[i].has(kFrom) && !copy(Direction::kToHost, *bound[i].object, range_of(rows[i])))
+    if (rows[i].has(kFrom) && !copy(Direction::kToHost, *bound[i].object, there))
       die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
   }
 }

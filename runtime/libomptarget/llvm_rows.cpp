@@ -194,6 +194,8 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
 } // namespace
 
 std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
+  if (arrays.count > INT32_MAX) // the callers' type is int
+    return "there are " + std::to_string(static_cast<std::int32_t>(arrays.count)) + " arguments";
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
   Translator translator(construct, extra, rows);

@@ -39,6 +39,7 @@ template <typename Record> int environment_of(std::uint32_t version, Wrapping wr
 }
 
 void* const kRegion = &host::add_one;
+constexpr std::int64_t kImplicit = 0x200;
 
 } // namespace
 
@@ -202,4 +203,71 @@ TEST_CASE("names of two ABIs are two functions") {
     CHECK(document);
     CHECK(llvm != document);
   }
+}
+
+// ---- rows that reach past what is there ----
+
+// Objects between which pieces of device memory are free.
+template <std::size_t kCount> struct Neighbours {
+  long values[kCount];
+  Neighbours() {
+    for (long& value : values) {
+      value = 1;
+      data("__tgt_target_data_begin_mapper", {element(value, kTofrom)});
+    }
+    for (std::size_t i = 0; i < kCount; i += 2)
+      data("__tgt_target_data_end_mapper", {element(values[i], 0)});
+  }
+  // Whether the device's copies are what they were.
+  bool whole() {
+    bool all = true;
+    for (std::size_t i = 1; i < kCount; i += 2) {
+      data("__tgt_target_data_end_mapper", {element(values[i], kFrom)});
+      all = all && values[i] == 1;
+    }
+    return all;
+  }
+};
+
+SCENARIO_OF(llvm_implicit_row_past_a_new_object) {
+  const Library<Record56> library = main_library<Record56>();
+  static long large[8192];
+  Neighbours<64> neighbours;
+  for (long& value : large)
+    value = 2;
+  const std::vector<Element> rows{{large, large, sizeof *large, kTofrom},
+                                  {large, large, sizeof large, kTofrom | kImplicit}};
+  data("__tgt_target_data_begin_mapper", rows);
+  data("__tgt_target_data_update_mapper", {{large, large, sizeof large, kTo | kImplicit}});
+  large[1] = 3;
+  data("__tgt_target_data_update_mapper", {{large, large, sizeof large, kFrom | kImplicit}});
+  data("__tgt_target_data_end_mapper", rows);
+  EXPECT(large[0] == 2 && large[1] == 3);
+  EXPECT(neighbours.whole());
+  return 0;
+}
+
+TEST_CASE("an implicit row that reaches past its object copies what is there") {
+  const Outcome outcome = run_scenario("llvm_implicit_row_past_a_new_object", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(llvm_negative_count) {
+  const Library<Record56> library = main_library<Record56>();
+  void* addresses[1] = {};
+  std::int64_t sizes[1] = {8}, types[1] = {kTofrom};
+  using Begin =
+      void (*)(void*, std::int64_t, std::int32_t, void**, void**, std::int64_t*, std::int64_t*, void**, void**);
+  const auto begin = [&]() __attribute__((no_sanitize("undefined"))) {
+    reinterpret_cast<Begin>(versioned("__tgt_target_data_begin_mapper"))(nullptr, -1, -1, addresses, addresses, sizes,
+                                                                         types, nullptr, nullptr);
+  };
+  begin();
+  return 0;
+}
+
+TEST_CASE("a negative number of arguments is named and the call is ignored") {
+  const Outcome outcome = run_scenario("llvm_negative_count");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("there are -1 arguments; the call is ignored"));
 }
