@@ -127,7 +127,7 @@ public:
 
   // The common case: each row is a value, or an object by its beginning that needs no more than a count
   // and a copy. begin_known() counts references and fills what is new. False: it is not that case, and
-  // the caller uses begin(), and then gives up with end_known() whatever `bound` holds.
+  // the caller uses begin(), which counts again, and then gives up with end_known() whatever `bound` holds.
   bool begin_known(Rows rows, KnownObjects& bound);
   void end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region);
   void* known_argument(const Row& row, const KnownObject& known) const;
@@ -220,7 +220,7 @@ private:
   Claim claim(const Row& row, bool may_create, KnownObject& object);
   Claim create(const Row& row, KnownObject& object);
   bool may_attach(const Row& pointer, Rows rows) const;
-  void fill(const Row& row, KnownObject& object);
+  void fill(const Row& row, Rows others, KnownObject& object);
   static MappingPtr unpin(Mapping& mapping);
   bool drop_known(KnownObject& known);
   void copy_back(const KnownObject& known, const Row& row, const std::string& region);

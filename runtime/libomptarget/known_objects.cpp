@@ -109,16 +109,25 @@ DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& obje
   return Claim::kFresh;
 }
 
-// Gives a fresh object its memory and its bytes. One that the device does not take is for the host alone.
-void DataEnvironment::fill(const Row& row, KnownObject& object) {
+// Gives a fresh object its memory and its bytes, also those that only other rows of the call bring. One
+// that the device does not take is for the host alone.
+void DataEnvironment::fill(const Row& row, Rows others, KnownObject& object) {
   Mapping& mapping = *object.object;
   std::byte* const device = memory_.allocate(row.size, row.begin);
-  const bool filled = device && (!row.has(kTo) || memory_.submit(device, row.begin, row.size));
+  bool written = row.has(kTo);
+  bool filled = device && (!written || memory_.submit(device, row.begin, row.size));
+  for (const Row& other : row.has(kTo) ? Rows() : others) {
+    const HostRange part = HostRange::of(other.begin, other.size);
+    if (!filled || !other.has(kTo) || !other.maps() || !mapping.host.contains(part))
+      continue;
+    filled = memory_.submit(device + (part.begin - mapping.host.begin), other.begin, other.size);
+    written = true;
+  }
   bool awaited = false;
   {
     const auto guard = index_.guard(mapping);
     mapping.device = device;
-    mapping.written = row.has(kTo);
+    mapping.written = written;
     if (!filled) {
       set_unusable(mapping);
       set_host_current(mapping, true);
@@ -161,8 +170,8 @@ bool DataEnvironment::begin_known(Rows rows, KnownObjects& bound) {
       all = claim(rows[i], may_create, bound[i]) != Claim::kNo;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (bound[i].fresh) {
-      fill(rows[i], bound[i]);
-      all = all && !bound[i].object->unusable; // nobody else changes it before this call lets it go
+      fill(rows[i], all ? Rows() : rows, bound[i]); // if all are found, no two rows name what is new
+      all = all && !bound[i].object->unusable;      // nobody else changes it before this call lets it go
     }
   return all;
 }

@@ -123,9 +123,9 @@ void run_kernel(Device& device, const std::string& region, void* function, void*
         device.plugin.last_error().c_str());
 }
 
-// Rows of every kind.
-std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
-                       const LaunchShape& shape) {
+// Rows of every kind. What the short way has taken hold of is kept until it is bound here.
+std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
+                       KnownObjects& known) {
   Bindings bound(rows.size());
   PerRow<void*> arguments(rows.size());
   const std::string& region = kernel.name;
@@ -133,6 +133,7 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
   std::int32_t count = 0;
 
   std::string failure = device.data.begin(rows, bound, Purpose::kRegion);
+  device.data.end_known(rows, known, Release::kNormal, region);
   if (failure.empty())
     failure = collect(device, *there.image, rows, bound, copies, arguments, count);
   if (failure.empty() && device.data.any_host_current())
@@ -168,16 +169,12 @@ std::string launch_values(Device& device, const Kernel& kernel, const Resolved& 
 } // namespace
 
 std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape) {
-  if (CallLog::current()) [[unlikely]]
-    return launch_any(device, kernel, there, rows, shape);
-  if (!device.data.any_host_current() && std::none_of(rows.begin(), rows.end(), needs_data))
+  const bool told = CallLog::current();
+  if (!told && !device.data.any_host_current() && std::none_of(rows.begin(), rows.end(), needs_data))
     return launch_values(device, kernel, there, rows, shape);
   KnownObjects known(rows.size());
-  if (!device.data.begin_known(rows, known)) {
-    std::string failure = launch_any(device, kernel, there, rows, shape);
-    device.data.end_known(rows, known, failure.empty() ? Release::kNormal : Release::kAbandoned, kernel.name);
-    return failure;
-  }
+  if (told || !device.data.begin_known(rows, known))
+    return launch_any(device, kernel, there, rows, shape, known);
   PerRow<void*> arguments(rows.size());
   std::int32_t count = 0;
   for (std::size_t i = 0; i < rows.size(); ++i)
