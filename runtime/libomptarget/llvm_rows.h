@@ -83,7 +83,7 @@ std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t ex
 // another. False: there is something else, and `rows` are of no use.
 inline bool add_plain_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
   constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
-  if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
+  if (arrays.count > INT32_MAX || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type)))
     return false;
   const std::uint32_t argument = construct == Construct::kRegion ? kArgument | extra : 0U;
   for (std::size_t i = 0; i < arrays.count; ++i) {

@@ -254,7 +254,8 @@ TEST_CASE("an implicit row that reaches past its object copies what is there") {
 
 SCENARIO_OF(llvm_negative_count) {
   const Library<Record56> library = main_library<Record56>();
-  void* addresses[1] = {};
+  static long one = 1;
+  void* addresses[1] = {&one};
   std::int64_t sizes[1] = {8}, types[1] = {kTofrom};
   using Begin =
       void (*)(void*, std::int64_t, std::int32_t, void**, void**, std::int64_t*, std::int64_t*, void**, void**);
