@@ -135,6 +135,8 @@ public:
   bool pin_known(Rows rows, KnownObjects& bound, bool updates = false);
   void let_go(KnownObjects& bound);
   bool update_known(Rows rows);
+  // Of one object, by a copy that this thread makes itself; allocates nothing.
+  bool update_few_bytes(const Row& row);
 
 private:
   // The table's lock, and those of the shards whose objects have been touched.
@@ -225,7 +227,6 @@ private:
   bool drop_known(KnownObject& known);
   void copy_back(const KnownObject& known, const Row& row, const std::string& region);
   void leave(Mapping& mapping, const std::string& region);
-  bool update_few_bytes(const Row& row);
   void update_one(Direction direction, const KnownObject& known, const Row& row);
   void wake();
 

@@ -109,6 +109,14 @@ void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   });
 }
 
+// An update of one object that is there, of a few bytes. False: it is another one, and nothing has been
+// done. Throws nothing: there is nothing to allocate.
+bool update_again(std::int64_t device, const Arrays& arrays) noexcept {
+  Row row;
+  return !watches(~0ULL) && arrays.base && arrays.begin && arrays.size && arrays.type &&
+         make_plain_row(arrays, 0, Construct::kUpdate, 0, row) && update_ready(device, row);
+}
+
 // `rows` holds what precedes the arguments that the arrays describe.
 std::int32_t on_region(const Call& call, const void* region, std::uint32_t extra, RowList& rows) {
   check_device(call.device);
@@ -294,6 +302,9 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
 #define OMPTOOL_LLVM_DATA(function, construct, waiting, action)                                                        \
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
+    if (construct == Construct::kUpdate && count == 1 &&                                                               \
+        omptool::llvm::update_again(device, {count, base, begin, size, type, names, mappers}))                         \
+      return;                                                                                                          \
     omptool::llvm::on_data({__func__,                                                                                  \
                             construct,                                                                                 \
                             waiting,                                                                                   \

@@ -79,32 +79,40 @@ private:
 // which element is malformed, or "".
 std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows);
 
-// The same for calls as most are, with values and whole objects alone, none of which need a look at
-// another. False: there is something else, and `rows` are of no use.
-inline bool add_plain_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
+// The row of an element as most are: a value, or a whole object that needs no look at another. False: it
+// is something else.
+inline bool make_plain_row(const Arrays& arrays, std::size_t index, Construct construct, std::uint32_t extra,
+                           Row& row) {
   constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
+  const std::uint32_t argument = construct == Construct::kRegion ? kArgument | extra : 0U;
+  const std::int64_t type = arrays.type[index];
+  if ((type & ~kPlain) || (arrays.mappers && arrays.mappers[index]) || !(type & kTypeParameter) != !argument)
+    return false;
+  if (type & kTypeLiteral) {
+    row = {arrays.base[index], arrays.begin[index], 0, kValue | kArgument, nullptr};
+    return argument != 0;
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(arrays.begin[index]);
+  const std::int64_t size = arrays.size[index];
+  if (!begin || size <= 0 || begin + static_cast<std::uintptr_t>(size) < begin)
+    return false;
+  std::uint32_t flags = kSection | kCounts | argument;
+  flags |= type & kTypeTo ? kTo : 0U;
+  flags |= type & kTypeFrom ? kFrom : 0U;
+  flags |= type & kTypeImplicit ? kImplicit : 0U;
+  row = {arrays.base[index], arrays.begin[index], size, flags, nullptr};
+  return true;
+}
+
+// As add_rows(), if all elements are such. False: `rows` are of no use.
+inline bool add_plain_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
   if (arrays.count > INT32_MAX || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type)))
     return false;
-  const std::uint32_t argument = construct == Construct::kRegion ? kArgument | extra : 0U;
   for (std::size_t i = 0; i < arrays.count; ++i) {
-    const std::int64_t type = arrays.type[i];
-    if ((type & ~kPlain) || (arrays.mappers && arrays.mappers[i]) || !(type & kTypeParameter) != !argument)
+    Row row;
+    if (!make_plain_row(arrays, i, construct, extra, row))
       return false;
-    if (type & kTypeLiteral) {
-      if (!argument)
-        return false;
-      rows.add({arrays.base[i], arrays.begin[i], 0, kValue | kArgument, nullptr});
-      continue;
-    }
-    const auto begin = reinterpret_cast<std::uintptr_t>(arrays.begin[i]);
-    const std::int64_t size = arrays.size[i];
-    if (!begin || size <= 0 || begin + static_cast<std::uintptr_t>(size) < begin)
-      return false;
-    std::uint32_t flags = kSection | kCounts | argument;
-    flags |= type & kTypeTo ? kTo : 0U;
-    flags |= type & kTypeFrom ? kFrom : 0U;
-    flags |= type & kTypeImplicit ? kImplicit : 0U;
-    rows.add({arrays.base[i], arrays.begin[i], size, flags, nullptr});
+    rows.add(row);
   }
   return true;
 }

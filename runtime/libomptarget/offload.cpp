@@ -335,6 +335,11 @@ void data_update(std::int64_t device_id, Rows rows) {
   });
 }
 
+bool update_ready(std::int64_t device_id, const Row& row) noexcept {
+  Device* const device = disabled() ? nullptr : ready_device(device_id);
+  return device && device->data.update_few_bytes(row);
+}
+
 void before_host_version(std::int64_t device_id, Rows rows) {
   on_data(device_id, rows,
           [](Device& device, Rows wanted) { device.data.make_host_current(wanted, {}, "without a name"); });

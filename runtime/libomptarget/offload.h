@@ -31,6 +31,9 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
 void data_begin(std::int64_t device_id, Rows rows);
 void data_end(std::int64_t device_id, Rows rows);
 void data_update(std::int64_t device_id, Rows rows);
+// The same of a few bytes of an object that is there, on a device in use. False: it is not, and nothing
+// has been done.
+bool update_ready(std::int64_t device_id, const Row& row) noexcept;
 // The caller is about to run on the host what it cannot launch: brings the host's copies up to date.
 void before_host_version(std::int64_t device_id, Rows rows);
 
