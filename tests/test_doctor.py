@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 from clangs import INSTALLED, OTHERS, compiled, compiled_by
 from fixture_programs import OMPTOOL
+from test_openmp import SOUND as OPENMP
 from toolchain import compile_c, omptool
 
 from packager.load import load
@@ -263,3 +264,16 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
     program = compile_c(source, tmp_path / "program", *flags)
     found = {one.name: one.path for one in libraries(program, {})}
     assert found[name] is None
+
+
+@pytest.mark.parametrize("path", OPENMP, ids=lambda path: path.stem)
+def test_it_is_right_about_every_construct(tmp_path: Path, path: Path) -> None:
+    """They run where the device is mandatory, and nothing is on it without its plugin."""
+    made = compiled(path, tmp_path, "-O1")
+    document = diagnosis(made)
+    assert document["entries"]
+    assert {entry["runs_on"] for entry in document["entries"]} == {"device 0 (host)"}
+    done = subprocess.run([OMPTOOL, "run", "--mandatory", made], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    without = diagnosis(made, OMPTOOL_PLUGINS="none")
+    assert {entry["runs_on"] for entry in without["entries"]} == {"host"}
