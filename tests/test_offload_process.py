@@ -60,14 +60,7 @@ def test_the_child_of_a_fork_ends_where_offloading_is_mandatory(tmp_path: Path) 
     assert "and OMP_TARGET_OFFLOAD is MANDATORY: the process has forked" in done.stderr
 
 
-# Clang 16's program crashes in some runs, and why is not known yet: a fault, not a property.
-CRASHES = pytest.mark.xfail(reason="ends by SIGSEGV in some runs", strict=False)
-
-
-@pytest.mark.parametrize(
-    "version",
-    [pytest.param(version, marks=CRASHES if version == "16" else ()) for version in VERSIONS],
-)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_program_exits_while_its_threads_launch(tmp_path: Path, version: str) -> None:
     program = built("exits", tmp_path, version)
     for _ in range(20):
