@@ -14,12 +14,16 @@ packages_of() {  # packages_of VERSION
   esac
 }
 
-unpack() {  # unpack VERSION
+download() {  # download FOLDER PACKAGE...: what apt-get says is in FOLDER/log
+  (cd "$1" && apt-get download -qq "${@:2}" >log 2>&1)
+}
+
+unpack() {  # unpack VERSION; package lists of long ago, or none, are renewed
   local version=$1 into=$folder/$1 packages debs
   [ -e "$into/.complete" ] && return
   read -ra packages <<<"$(packages_of "$version")"
   debs=$(mktemp -d)
-  if ! (cd "$debs" && apt-get download -qq "${packages[@]}" >log 2>&1); then
+  if ! download "$debs" "${packages[@]}" && ! { apt-get update -qq 2>/dev/null && download "$debs" "${packages[@]}"; }; then
     echo "clang-$version is not tested: $(grep -m1 '^E:' "$debs/log" || echo 'no apt-get here')"
     rm -rf "$debs"
     return
