@@ -11,7 +11,10 @@
 // drops objects waits for nothing once it has marked them, so no two calls wait for each other.
 //
 // Most calls name objects by where they begin, and find them there: they need the index alone
-// (known_objects.cpp). All others go through the table.
+// (known_objects.cpp). All others go through the table: data_environment.cpp finds objects, data_begin.cpp
+// and data_end.cpp are the two ends of a construct, data_pointers.cpp attaches pointers, data_copies.cpp
+// moves bytes, data_fallback.cpp is about regions that run on the host, data_lasting.cpp about objects that
+// no construct counts.
 #pragma once
 
 #include "mapped_regions.h"

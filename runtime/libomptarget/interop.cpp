@@ -38,7 +38,7 @@ constexpr std::array<const char*, 8> kDescriptions{
     "the value could not be obtained",
 };
 
-const char* describe(int code) {
+const char* meaning_of(int code) {
   const std::int64_t index = std::int64_t{kNoValue} - code;
   return index >= 0 && index < static_cast<std::int64_t>(kDescriptions.size())
              ? kDescriptions[static_cast<std::size_t>(index)]
@@ -120,11 +120,11 @@ OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_str, libomp_str, (const voi
 OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_name, libomp_name, (const void*, int), { return nullptr; });
 OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_type_desc, libomp_type, (const void*, int), { return nullptr; });
 OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_rc_desc, libomp_code, (const void*, int code),
-                        { return omptool::describe(code); });
+                        { return omptool::meaning_of(code); });
 #undef OMPTOOL_INTEROP_ROUTINE
 
 // The name under which libomp looks for it.
 OMPTOOL_EXPORT const char* omp_get_interop_rec_desc(const void*, int code) {
-  return omptool::describe(code);
+  return omptool::meaning_of(code);
 }
 }

@@ -8,10 +8,10 @@
 #include "data_environment.h"
 
 #include "message.h"
+#include "row_ranges.h"
 #include "watch.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -42,12 +42,6 @@ bool copies_plainly(const Mapping& mapping) {
   return mapping.device && mapping.pointers.empty() && !mapping.own_value;
 }
 
-std::string describe(const Row& row) {
-  char text[64];
-  std::snprintf(text, sizeof text, "the object at %p (%lld bytes)", row.begin, static_cast<long long>(row.size));
-  return text;
-}
-
 // Whether this call gives up the row's object; several rows may name it.
 bool gives_up(KnownObjects& bound, std::size_t index) {
   return bound[index].leaving ||
@@ -60,7 +54,7 @@ bool gives_up(KnownObjects& bound, std::size_t index) {
 
 // Finds the row's object and counts the row's reference. kFresh: it is the caller's to fill.
 DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, KnownObject& object) {
-  const HostRange wanted = HostRange::of(row.begin, row.size);
+  const HostRange wanted = range_of(row);
   ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
   {
     const std::lock_guard lock(shard.lock);
@@ -93,7 +87,7 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
 }
 
 DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& object) {
-  const HostRange wanted = HostRange::of(row.begin, row.size);
+  const HostRange wanted = range_of(row);
   MappingPtr created = MappingPtr::make(wanted, nullptr, &memory_);
   created->state = Mapping::State::kCreating;
   created->references = 1;
@@ -152,7 +146,7 @@ bool DataEnvironment::may_attach(const Row& pointer, Rows rows) const {
     return true;
   const HostRange cell = HostRange::of(pointer.base, pointer.size);
   return regions_.may_hold(cell) || std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
-           return row.maps() && HostRange::of(row.begin, row.size).overlaps(cell);
+           return row.maps() && range_of(row).overlaps(cell);
          });
 }
 
@@ -252,12 +246,12 @@ bool DataEnvironment::drop_known(KnownObject& known) {
 
 void DataEnvironment::copy_back(const KnownObject& known, const Row& row, const std::string& region) {
   const Mapping& mapping = *known.object;
-  const HostRange range = HostRange::of(row.begin, row.size);
+  const HostRange range = range_of(row);
   const bool copied = known.plain ? memory_.retrieve(row.begin, mapping.at(range.begin), row.size)
                                   : copy(Direction::kToHost, mapping, range);
   if (!copied)
-    die("%s%s%scopying back %s failed%s", region.empty() ? "" : "region ", region.c_str(), region.empty() ? "" : ": ",
-        describe(row).c_str(), memory_.last_error().c_str());
+    die("%s%s%scopying back the object at %s failed%s", region.empty() ? "" : "region ", region.c_str(),
+        region.empty() ? "" : ": ", describe(range_of(row)).c_str(), memory_.last_error().c_str());
 }
 
 // The end of an object, whose bytes are where they belong.
@@ -299,7 +293,7 @@ bool DataEnvironment::update_few_bytes(const Row& row) {
   constexpr std::int64_t kFew = 256;
   if (!is_plain(row) || row.size > kFew || !memory_.moves_itself() || watches(~0ULL))
     return false;
-  const HostRange wanted = HostRange::of(row.begin, row.size);
+  const HostRange wanted = range_of(row);
   ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
   const std::lock_guard lock(shard.lock);
   Mapping* const known = ObjectIndex::find(shard, wanted.begin);
@@ -333,14 +327,14 @@ bool DataEnvironment::update_known(Rows rows) {
 
 void DataEnvironment::update_one(Direction direction, const KnownObject& known, const Row& row) {
   const Mapping& mapping = *known.object;
-  const HostRange range = HostRange::of(row.begin, row.size);
+  const HostRange range = range_of(row);
   std::byte* const device = mapping.at(range.begin);
   const bool to = direction == Direction::kToDevice;
   if (!known.plain ? copy(direction, mapping, range)
       : to         ? memory_.submit(device, row.begin, row.size)
                    : memory_.retrieve(row.begin, device, row.size))
     return;
-  die("updating %s%s %s%s", to ? "the device's copy of " : "", describe(row).c_str(),
+  die("updating %sthe object at %s %s%s", to ? "the device's copy of " : "", describe(range_of(row)).c_str(),
       to ? "failed" : "from the device failed", memory_.last_error().c_str());
 }
 

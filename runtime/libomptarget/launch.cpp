@@ -5,9 +5,9 @@
 #include "call_log.h"
 #include "message.h"
 #include "ompt.h"
+#include "row_ranges.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -81,12 +81,6 @@ private:
   PerRow<Copy> copies_;
 };
 
-std::string describe(const Row& row) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%p (%lld bytes)", row.begin, static_cast<long long>(row.size));
-  return text;
-}
-
 // Fills `arguments` with one value per kArgument row, in row order. Returns what failed, or "".
 std::string collect(Device& device, const LoadedImage& image, Rows rows, Bindings& bound, PrivateCopies& copies,
                     PerRow<void*>& arguments, std::int32_t& count) {
@@ -98,12 +92,13 @@ std::string collect(Device& device, const LoadedImage& image, Rows rows, Binding
     if (!row.has(kPrivate) || row.has(kValue))
       argument = device.data.argument(row, bound[i]);
     else if (!copies.make(i, row, argument))
-      return "the device has no private copy of the object at " + describe(row) + device.memory.last_error();
+      return "the device has no private copy of the object at " + describe(range_of(row)) + device.memory.last_error();
   }
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].has(kAttach))
       if (void* value = device.data.pointee(rows[i], bound[i]); value && !copies.attach(rows[i].base, value))
-        return "the device did not take a pointer to the object at " + describe(rows[i]) + device.memory.last_error();
+        return "the device did not take a pointer to the object at " + describe(range_of(rows[i])) +
+               device.memory.last_error();
   return {};
 }
 

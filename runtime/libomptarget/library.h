@@ -32,6 +32,13 @@ struct HostEntry {
   std::int64_t extent; // of kIndirect: bytes at `address`; `size` is the pointer's
 };
 
+inline const char* name_of(const HostEntry& entry) {
+  return entry.name ? entry.name : "(unnamed)";
+}
+inline bool is_variable(const HostEntry& entry) {
+  return entry.address && entry.size > 0;
+}
+
 // The host's entry table, copied: the library may be unloaded while a plugin still looks at it.
 struct EntryTable {
   std::vector<HostEntry> entries;

@@ -5,6 +5,8 @@
 // the ABI whose call it was knows what else its users expect to read.
 #pragma once
 
+#include "mapping_table.h"
+
 #include <stdexcept>
 #include <string>
 
@@ -15,5 +17,10 @@ struct MappingFault : std::runtime_error {
   MappingFault(Kind its_kind, const std::string& message) : std::runtime_error(message), kind(its_kind) {}
   Kind kind;
 };
+
+// OpenMP forbids mapping more of an object than is present; users know LLVM's words for it.
+MappingFault extension(HostRange wanted, const Mapping& present);
+// `modifier` is "map type", or "motion" in an update.
+MappingFault absence(HostRange wanted, const char* modifier = "map type");
 
 } // namespace omptool

@@ -3,9 +3,20 @@
 #include "mapping_table.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 namespace omptool {
+
+std::string describe(HostRange range) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%p (%lld bytes)", range.address(), static_cast<long long>(range.size()));
+  return text;
+}
+
+std::string describe(const Mapping& mapping) {
+  return (mapping.name.empty() ? "the object at " : mapping.name + " at ") + describe(mapping.host);
+}
 
 // Mappings have a share in themselves while they are in the table.
 MappingTable::~MappingTable() {

@@ -105,6 +105,10 @@ inline MappingPtr::~MappingPtr() {
     delete mapping_;
 }
 
+// What messages call it: the address and the size; with "the object at" or its name.
+std::string describe(HostRange range);
+std::string describe(const Mapping& mapping);
+
 enum class Overlap { kNone, kWhole, kPartial };
 
 struct Lookup {

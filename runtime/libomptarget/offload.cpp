@@ -340,11 +340,6 @@ bool update_ready(std::int64_t device_id, const Row& row) noexcept {
   return device && device->data.update_few_bytes(row);
 }
 
-void before_host_version(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows,
-          [](Device& device, Rows wanted) { device.data.make_host_current(wanted, {}, "without a name"); });
-}
-
 int number_of_devices() {
   Registry* registry = Registry::current();
   return registry && !disabled() ? registry->device_count() : 0;

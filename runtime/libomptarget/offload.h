@@ -34,8 +34,6 @@ void data_update(std::int64_t device_id, Rows rows);
 // The same of a few bytes of an object that is there, on a device in use. False: it is not, and nothing
 // has been done.
 bool update_ready(std::int64_t device_id, const Row& row) noexcept;
-// The caller is about to run on the host what it cannot launch: brings the host's copies up to date.
-void before_host_version(std::int64_t device_id, Rows rows);
 
 // The devices a program sees: none under OMP_TARGET_OFFLOAD=DISABLED.
 int number_of_devices();

@@ -3,7 +3,9 @@
 //
 // What is registered and which devices there are. Registering only notes a descriptor; the first
 // call that needs to know asks the plugins who owns which image and numbers their devices, and the
-// first call that uses a device initialises it and loads its images.
+// first call that uses a device initialises it and loads its images. registry.cpp keeps the lists, and gets
+// devices ready; registry_settle.cpp takes in what has registered, registry_images.cpp loads it,
+// registry_kernels.cpp finds kernels in it.
 #pragma once
 
 #include "data_environment.h"
@@ -216,6 +218,9 @@ private:
   static std::atomic<Registry*> the_registry;
   static void forget_after_fork();
   static constexpr std::size_t kMostDevices = 4096;
+  // A thread that asks plugins: what they or their drivers ask in turn is answered from what is known.
+  class Settling;
+  static thread_local bool settling_here_;
   struct Registration {
     const void* descriptor;
     LibraryReader read;

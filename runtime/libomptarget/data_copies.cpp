@@ -1,0 +1,142 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What moves between the two sides of an object, and `target update`.
+#include "data_environment.h"
+
+#include "call_log.h"
+#include "message.h"
+#include "row_ranges.h"
+
+#include <algorithm>
+
+namespace omptool {
+
+// Copies a range of a mapping, except for pointers that have been attached and what `except` names.
+bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range,
+                           std::span<const HostRange> except) {
+  if (!mapping.device || mapping.own_value)
+    return true;
+  if (CallLog* const log = CallLog::current()) [[unlikely]] {
+    if (direction == Direction::kToDevice)
+      log->copied_in(mapping, range.address(), mapping.at(range.begin), range.size());
+    else
+      log->copied_out(mapping, range.address(), mapping.at(range.begin), range.size());
+  }
+  const auto move = [&](HostRange piece) {
+    std::byte* const device = mapping.at(piece.begin);
+    return direction == Direction::kToDevice ? memory_.submit(device, piece.address(), piece.size())
+                                             : memory_.retrieve(piece.address(), device, piece.size());
+  };
+  const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
+  return std::all_of(pieces.begin(), pieces.end(), move);
+}
+
+// The range without attached pointers and what `except` names.
+std::vector<HostRange> DataEnvironment::without_pointers(const Mapping& mapping, HostRange range,
+                                                         std::span<const HostRange> except) {
+  std::vector<HostRange> holes(except.begin(), except.end());
+  {
+    const auto guard = index_.guard(mapping);
+    for (const AttachedPointer& pointer : mapping.pointers)
+      holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
+  }
+  std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
+  std::vector<HostRange> pieces;
+  std::uintptr_t at = range.begin;
+  for (const HostRange hole : holes) {
+    const HostRange piece{at, std::min(hole.begin, range.end)};
+    if (piece.begin < piece.end)
+      pieces.push_back(piece);
+    at = std::max(at, hole.end);
+  }
+  if (at < range.end || pieces.empty())
+    pieces.push_back({at, std::max(at, range.end)});
+  return pieces;
+}
+
+bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
+  std::vector<HostRange> parts{mapping.host};
+  {
+    const auto guard = index_.guard(mapping);
+    if (mapping.hull)
+      parts = mapping.parts;
+  }
+  return std::all_of(parts.begin(), parts.end(),
+                     [&](const HostRange& part) { return copy(direction, mapping, part, except); });
+}
+
+// Brings together what both sides have changed since they were equal: kernels of other threads may have
+// been running when a region fell back. False: the device did not take part.
+bool DataEnvironment::merge(Mapping& mapping) {
+  std::vector<std::byte>& equal = *mapping.when_equal;
+  std::vector<std::byte> there(equal.size());
+  for (const HostRange piece : without_pointers(mapping, mapping.host, {})) {
+    const std::size_t first = piece.begin - mapping.host.begin, end = piece.end - mapping.host.begin;
+    std::byte* const here = static_cast<std::byte*>(mapping.host.address());
+    if (!memory_.retrieve(there.data() + first, mapping.at(piece.begin), piece.size()))
+      return false;
+    for (std::size_t i = first; i < end; ++i) {
+      if (there[i] != equal[i]) {
+        here[i] = equal[i] = there[i];
+        continue;
+      }
+      std::size_t newer = i; // a run of bytes that only the host has changed
+      while (newer < end && there[newer] == equal[newer] && here[newer] != equal[newer])
+        ++newer;
+      if (newer == i)
+        continue;
+      if (!memory_.submit(mapping.device + i, here + i, static_cast<std::int64_t>(newer - i)))
+        return false;
+      std::copy(here + i, here + newer, equal.begin() + static_cast<std::ptrdiff_t>(i));
+      i = newer - 1;
+    }
+  }
+  return true;
+}
+
+// Whether all of it is equal on both sides after it has been copied to the host, except for `newer`.
+bool DataEnvironment::can_merge(const Mapping& mapping, std::span<const HostRange> newer) {
+  return mapping.device && !mapping.own_value && !mapping.hull && !mapping.unusable &&
+         std::none_of(newer.begin(), newer.end(), [&](HostRange range) { return range.overlaps(mapping.host); });
+}
+
+void DataEnvironment::update(Rows rows) {
+  Bindings bound(rows.size());
+  {
+    Lock lock(*this);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].maps() || rows[i].size == 0)
+        continue;
+      const MappingPtr found = find_known(rows[i], range_of(rows[i]), lock, "motion");
+      bound[i].object = found;
+      if (!found)
+        continue;
+      while (lock.touch(*found).state == Mapping::State::kCreating)
+        lock.wait_for(*found);
+      bound[i].host_current = found->host_current;
+      found->written = found->written || rows[i].has(kTo);
+    }
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->found(rows, bound);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!bound[i].object)
+      continue;
+    // What is newer on the host goes to the device as a whole, before the next region.
+    if (bound[i].host_current) {
+      const std::lock_guard moving(moving_);
+      if (rows[i].has(kFrom) && bound[i].object->when_equal && !merge(*bound[i].object))
+        die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
+      continue;
+    }
+    const HostRange there = common(range_of(rows[i]), bound[i].object->host);
+    if (rows[i].has(kTo) && !copy(Direction::kToDevice, *bound[i].object, there))
+      die("updating the device's copy of %s failed%s", describe(*bound[i].object).c_str(),
+          memory_.last_error().c_str());
+    if (rows[i].has(kFrom) && !copy(Direction::kToHost, *bound[i].object, there))
+      die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
+  }
+}
+
+} // namespace omptool

@@ -1,0 +1,106 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The end of a construct: what nobody refers to any more is copied back and goes.
+#include "data_environment.h"
+
+#include "call_log.h"
+#include "message.h"
+#include "row_ranges.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace omptool {
+
+void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock) {
+  binding.object = row.size == 0 ? look_up_empty(row, lock) : find_known(row, range_of(row), lock, "map type");
+  if (row.has(kPointer) && row.has(kCounts)) {
+    const Lookup found = look_up(cell_of(row), lock);
+    binding.cell = found.overlap == Overlap::kWhole ? found.mapping : nullptr;
+  }
+}
+
+void DataEnvironment::end(Rows rows) {
+  Bindings bound(rows.size());
+  {
+    Lock lock(*this);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].maps())
+        continue;
+      bind_released(rows[i], bound[i], lock);
+      // Another call is still filling it: look again when it is done.
+      for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+        if (mapping && lock.touch(*mapping).state == Mapping::State::kCreating) {
+          lock.wait_for(*mapping);
+          --i;
+          break;
+        }
+    }
+  }
+  end(rows, bound, Release::kNormal);
+}
+
+void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
+  const bool forced = release == Release::kNormal && row.has(kDelete);
+  const auto drop_one = [&](Mapping* mapping, bool counted) {
+    if (!mapping || mapping->infinite)
+      return;
+    std::int64_t& count = row.has(kHold) ? mapping->holds : mapping->references;
+    if (forced)
+      count = 0;
+    else if (counted && count > 0)
+      --count;
+  };
+  drop_one(binding.object.get(), row.any(kCounts | kPointer));
+  // DELETE is about the pointee: the pointer's cell goes by its count.
+  if (Mapping* cell = binding.cell.get(); cell && !cell->infinite && row.has(kCounts))
+    if (std::int64_t& count = row.has(kHold) ? cell->holds : cell->references; count > 0)
+      --count;
+}
+
+void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const char* region) {
+  const auto leaves = [](const MappingPtr& mapping) {
+    return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0;
+  };
+  Mappings leaving;
+  {
+    Lock lock(*this);
+    for (Binding& binding : bound)
+      for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+        if (mapping)
+          lock.touch(*mapping);
+    for (std::size_t i = rows.size(); i-- > 0;)
+      if (rows[i].maps())
+        drop(rows[i], bound[i], release);
+    for (Binding& binding : bound) {
+      for (const MappingPtr& mapping : {std::cref(binding.object), std::cref(binding.cell)})
+        if (leaves(mapping) && mapping->state == Mapping::State::kReady) {
+          mapping->state = Mapping::State::kLeaving;
+          if (region)
+            mapping->released_by = region;
+          leaving.push_back(mapping);
+        }
+      binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();
+      binding.host_current = binding.object && binding.object->host_current;
+    }
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->released(rows, bound);
+  }
+  for (std::size_t i = rows.size(); release == Release::kNormal && i-- > 0;) {
+    const Row& row = rows[i];
+    const Binding& binding = bound[i];
+    const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 && (binding.leaving || row.has(kAlways));
+    if (wanted && binding.object && !binding.host_current &&
+        !copy(Direction::kToHost, *binding.object, common(range_of(row), binding.object->host)))
+      die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
+          describe(*binding.object).c_str(), memory_.last_error().c_str());
+  }
+  if (leaving.empty())
+    return;
+  Lock lock(*this);
+  for (const MappingPtr& mapping : leaving)
+    remove(*mapping, lock);
+}
+
+} // namespace omptool

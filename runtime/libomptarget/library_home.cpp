@@ -1,0 +1,36 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "library_home.h"
+
+#include <algorithm>
+#include <link.h>
+#include <span>
+
+namespace omptool {
+namespace {
+
+int visit_object(dl_phdr_info* info, std::size_t, void* context) {
+  Home& home = *static_cast<Home*>(context);
+  HostRange object{UINTPTR_MAX, 0};
+  for (const ElfW(Phdr) & segment : std::span(info->dlpi_phdr, info->dlpi_phnum))
+    if (segment.p_type == PT_LOAD) {
+      object.begin = std::min(object.begin, info->dlpi_addr + segment.p_vaddr);
+      object.end = std::max(object.end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+    }
+  const std::uintptr_t descriptor = reinterpret_cast<std::uintptr_t>(home.descriptor);
+  if (descriptor < object.begin || descriptor >= object.end)
+    return 0;
+  home.object = object;
+  home.permanent = !info->dlpi_name || !*info->dlpi_name;
+  return 1;
+}
+
+} // namespace
+
+Home home_of(const void* descriptor) {
+  Home home{descriptor, {}, false};
+  ::dl_iterate_phdr(visit_object, &home);
+  return home;
+}
+
+} // namespace omptool

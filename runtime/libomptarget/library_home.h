@@ -1,0 +1,19 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "mapping_table.h"
+
+namespace omptool {
+
+// The executable or shared library that a descriptor is part of.
+struct Home {
+  const void* descriptor;
+  HostRange object; // empty: none of them
+  bool permanent;   // the executable, which is never unloaded
+};
+
+// Asks the dynamic linker.
+Home home_of(const void* descriptor);
+
+} // namespace omptool
