@@ -49,8 +49,11 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
         std::lower_bound(pointers.begin(), pointers.end(), cell,
                          [](const AttachedPointer& known, std::uintptr_t sought) { return known.cell < sought; });
     const bool known = at != pointers.end() && at->cell == cell;
-    if (known && at->arrived && (at->device_value == value || !value))
+    if (known && at->arrived && (at->device_value == value || !value)) {
+      if (value) // another object may have got the memory of the one before
+        at->pointee = reinterpret_cast<std::uintptr_t>(host_value);
       return possible || !binding.cell->device;
+    }
     const AttachedPointer now{cell, value, reinterpret_cast<std::uintptr_t>(host_value), possible};
     if (known)
       *at = now;

@@ -121,6 +121,34 @@ TEST_CASE("a fallback follows mapped pointers and keeps the host's") {
   CHECK(object.items == items);
 }
 
+TEST_CASE("a fallback follows a pointer to what took the place of its first object") {
+  use_main();
+  struct list {
+    int before;
+    int* items;
+    long length;
+    int after;
+  };
+  int first[2] = {1, 2}, second[2] = {10, 20};
+  list object{0, first, 2, 0};
+  Rows whole{row(object, TOFROM | REF)};
+  whole.begin();
+  Rows{{&object.items, first, sizeof first, TOFROM | PTR}}.begin();
+  Rows{{&object.items, first, sizeof first, TOFROM | PTR}}.end();
+  object.items = second;
+  Rows{{&object.items, second, sizeof second, TOFROM | PTR}}.begin(); // at the address that is free again
+  CHECK(whole.region(&host::list_add_one) == 0);
+  CHECK(second[0] == 10);
+  CHECK(whole.region(&host::absent) != 0);
+  CHECK(second[0] == 11);
+  ++second[0]; // the host version
+  CHECK(whole.region(&host::list_add_one) == 0);
+  Rows{{&object.items, second, sizeof second, TOFROM | PTR}}.end();
+  whole.end();
+  CHECK(second[0] == 13);
+  CHECK(first[0] == 1);
+}
+
 TEST_CASE("a fallback brings the library's globals, and the next region takes them back") {
   use_main();
   host::counter = 30;
