@@ -79,8 +79,10 @@ Asker& take_asker() {
 void stop_asking() {
   constexpr int kMostWaits = 1000; // a thread of a forked child's parent would be waited for without end
   asking_is_over.store(true, std::memory_order_seq_cst);
-  Asker* const first = first_asker.load(std::memory_order_seq_cst);
-  if (first && first->next)                                 // other threads have asked
+  Asker* first = first_asker.load(std::memory_order_seq_cst);
+  while (first && !first->taken.load(std::memory_order_acquire)) // this thread's own is given up
+    first = first->next;
+  if (first)                                                // another thread may be at it
     ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); // the other half of the fence in ask_libomp()
   for (Asker* one = first_asker.load(std::memory_order_acquire); one; one = one->next)
     for (int waits = 0; one->asking.load(std::memory_order_acquire) && waits < kMostWaits; ++waits)
