@@ -8,6 +8,7 @@
 
 #include "call_log.h"
 #include "exports.h"
+#include "host_memory.h"
 #include "info.h"
 #include "libomp.h"
 #include "offload.h"
@@ -18,7 +19,6 @@
 #include <atomic>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -73,7 +73,7 @@ void* set_memory(void* target, int value, std::size_t size, int number) {
 // Device memory that the host can use at the same address, where there is any.
 void* allocate_for_both(std::size_t size, int number) {
   if (is_host(number))
-    return std::malloc(size);
+    return allocate_on_host(size);
   Device* device = usable_device(number);
   return device && device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
 }
@@ -267,8 +267,10 @@ OMPTOOL_EXPORT int __tgt_activate_record_replay(std::int64_t, std::uint64_t, voi
 
 OMPTOOL_EXPORT unsigned __llvmPushCallConfiguration(omptool::Extent grid, omptool::Extent block, std::size_t memory,
                                                     void* stream) {
-  omptool::call_configurations.push_back({grid, block, memory, stream});
-  return 0;
+  return omptool::guarded(__func__, [&] {
+    omptool::call_configurations.push_back({grid, block, memory, stream});
+    return 0U;
+  });
 }
 OMPTOOL_EXPORT unsigned __llvmPopCallConfiguration(omptool::Extent* grid, omptool::Extent* block, std::size_t* memory,
                                                    void** stream) {

@@ -9,11 +9,11 @@
 #include "call_log.h"
 #include "default_device.h"
 #include "exports.h"
+#include "host_memory.h"
 #include "offload.h"
 #include "ompt.h"
 
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -149,7 +149,7 @@ OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
     if (size == 0 || size > LONG_MAX)
       return nullptr;
     if (omptool::is_host(device_num))
-      return std::malloc(size);
+      return omptool::allocate_on_host(size);
     omptool::Device* device = omptool::usable_device(device_num);
     return device ? device->data.allocate(size) : nullptr;
   });
@@ -161,7 +161,7 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
     if (!device_ptr)
       return;
     if (omptool::is_host(device_num))
-      std::free(device_ptr);
+      omptool::release_on_host(device_ptr);
     else if (omptool::Device* device = omptool::usable_device(device_num); device && !device->data.release(device_ptr))
       omptool::say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
                    device->memory.last_error().c_str());

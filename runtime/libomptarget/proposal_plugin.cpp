@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -39,8 +40,22 @@ struct Functions {
   int (*run_target_team_region)(int, void*, void*) = nullptr;
 };
 
-// Why the last call on this thread failed; the plugin itself has no words for it.
-thread_local std::string reason;
+// Why the last call on this thread failed; the plugin itself has no words for it. Without a destructor:
+// the thread that ends the process makes its last calls in exit handlers, when its variables are gone.
+class Reason {
+public:
+  Reason& operator=(std::string_view text) {
+    text_[text.copy(text_.data(), text_.size() - 1)] = '\0';
+    return *this;
+  }
+  void clear() { text_[0] = '\0'; }
+  bool empty() const { return text_[0] == '\0'; }
+  const char* c_str() const { return text_.data(); }
+
+private:
+  std::array<char, 256> text_{};
+};
+thread_local constinit Reason reason;
 
 std::int32_t result_of(const char* call, int result) {
   reason = result == 0 ? std::string() : std::string(call) + " returned " + std::to_string(result);

@@ -52,6 +52,11 @@ bool Registry::lost_by_fork() noexcept {
   return the_parents && !current();
 }
 
+bool Registry::lost_any_device() noexcept {
+  const Registry* const parents = lost_by_fork() ? the_parents.load() : nullptr;
+  return parents && parents->device_count_ > 0;
+}
+
 Registry& Registry::obtain() {
   static std::once_flag watching;
   std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });

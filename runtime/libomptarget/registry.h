@@ -158,6 +158,8 @@ public:
   static Registry& obtain();
   // The process is a child of fork() and nothing has registered anew.
   static bool lost_by_fork() noexcept;
+  // And its parent had devices.
+  static bool lost_any_device() noexcept;
 
   // `read` says what is at the address; called when a device is first needed, from any thread, until
   // remove() has returned.

@@ -55,6 +55,107 @@ TEST_CASE("a forked child runs on the host until it registers anew") {
   CHECK(outcome.has("runs on the host: the process has forked since it registered its images\n"));
 }
 
+SCENARIO_OF(fork_and_free) {
+  use_main();
+  const int initial = omp_get_initial_device();
+  void* const small = omp_target_alloc(8, 0);
+  void* const large = omp_target_alloc(1 << 20, 0);
+  void* const hosts = omp_target_alloc(8, initial);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (void* memory : {small, large})
+      omp_target_free(memory, 0); // as destructors do when it exits
+    omp_target_free(hosts, initial);
+    void* const own = omp_target_alloc(8, omp_get_initial_device());
+    EXPECT(own);
+    omp_target_free(own, omp_get_initial_device());
+    omp_target_free(omp_target_alloc(8, 0), 0);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  for (void* memory : {small, large})
+    omp_target_free(memory, 0);
+  omp_target_free(hosts, initial);
+  return 0;
+}
+
+TEST_CASE("a forked child may free memory that its parent had from a device") {
+  const Outcome outcome = run_scenario("fork_and_free");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(fork_while_allocating) {
+  use_main();
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&] {
+      std::vector<void*> memory(600); // more than a thread keeps for itself
+      while (!stop) {
+        for (void*& one : memory)
+          one = omp_target_alloc(8, 0);
+        for (void* one : memory)
+          omp_target_free(one, 0);
+      }
+    });
+  bool fine = true;
+  for (int i = 0; i < 40 && fine; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10);
+      Program program({image_file("main")}, main_entries());
+      int number = 0;
+      ::_exit(Rows({row(number, TOFROM | REF), value(1)}).region(&host::add_one) == 0 && number == 1 ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  stop = true;
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT(fine);
+  return 0;
+}
+
+TEST_CASE("a child forked while other threads allocate has a device that allocates") {
+  const Outcome outcome = run_scenario("fork_while_allocating");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(fail_late) {
+  use_main();
+  constexpr std::size_t kTooMuch = std::size_t{1} << 46; // bytes; no machine has them
+  EXPECT(omp_target_alloc(kTooMuch, 0) == nullptr);
+  std::atexit([] { // the thread's variables are gone
+    if (omp_target_alloc(kTooMuch, 0) != nullptr)
+      ::_exit(9);
+    Program program({image_file("main"), std::vector<char>(64, 'x')}, main_entries());
+    if (Rows{}.region(&host::nothing) != 0)
+      ::_exit(8);
+  });
+  return 0;
+}
+
+TEST_CASE("a device may fail when the program ends as it did before") {
+  const Outcome outcome = run_scenario("fail_late");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(count_through_libomp) {
+  use_main();
+  EXPECT(omp_get_num_devices() == 1); // the library's that was preloaded
+  EXPECT(omp_get_initial_device() == 1);
+  return 0;
+}
+
+TEST_CASE("a libomp whose routines come first in the search order gets answers") {
+  const Outcome outcome = run_scenario("count_through_libomp", {"LD_PRELOAD=" TEST_FOLDER "/library_asking.so"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
 SCENARIO_OF(fork_while_launching) {
   use_main();
   std::atomic<bool> stop{false};

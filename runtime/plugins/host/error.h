@@ -2,16 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <string>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
 
 namespace omptool::host {
 
-// Why the last call on this thread failed; __tgt_rtl_last_error hands it out.
-std::string& last_error();
+// Why the last call on this thread failed, or "". Without a destructor: the thread that ends the process
+// makes its last calls in exit handlers, when its variables are gone.
+inline thread_local constinit std::array<char, 1024> last_error{};
 
-// Remembers the reason; returns what a failing int32_t call returns.
-inline int fail(std::string reason) {
-  last_error() = std::move(reason);
+// Remembers the reason, as far as there is room; returns what a failing int32_t call returns.
+inline std::int32_t fail(std::string_view reason) {
+  const std::size_t length = std::min(reason.size(), last_error.size() - 1);
+  std::copy_n(reason.begin(), length, last_error.begin());
+  last_error[length] = '\0';
   return 1;
 }
 

@@ -18,7 +18,7 @@ using ThreadStateFunction = const omptool_thread_state* (*)();
 
 class Image {
 public:
-  // Loads a copy of the image's own: two devices never share variables. Null, with last_error() set,
+  // Loads a copy of the image's own: two devices never share variables. Null, with last_error set,
   // when it cannot be loaded or does not fit the host's table.
   static std::unique_ptr<Image> load(const __tgt_device_image& image, ThreadStateFunction thread_state);
   ~Image();

@@ -63,6 +63,8 @@ public:
     last->next = free_[size];
     free_[size] = first;
   }
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
   bool owns(const void* memory) const {
     const std::uintptr_t base = base_.load(std::memory_order_relaxed);
     return base && reinterpret_cast<std::uintptr_t>(memory) - base < kReserved;
@@ -183,6 +185,8 @@ void* allocate(std::size_t size) {
 void release(void* memory) {
   std::free(memory);
 }
+void hold_for_fork() {}
+void go_on_after_fork() {}
 
 #else
 
@@ -194,6 +198,12 @@ void release(void* memory) {
     release_piece(memory);
   else
     std::free(memory);
+}
+void hold_for_fork() {
+  common.lock();
+}
+void go_on_after_fork() {
+  common.unlock();
 }
 
 #endif

@@ -15,4 +15,8 @@ constexpr std::size_t kAlignment = 64; // a cache line, and what vector instruct
 void* allocate(std::size_t size);
 void release(void* memory);
 
+// Around fork(): the child finds the lists whole, and nobody's lock held.
+void hold_for_fork();
+void go_on_after_fork();
+
 } // namespace omptool::host

@@ -10,6 +10,7 @@
 
 #include "device.h"
 #include "error.h"
+#include "memory.h"
 
 #include <atomic>
 #include <cerrno>
@@ -24,11 +25,6 @@
 #define OMPTOOL_RTL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace omptool::host {
-
-std::string& last_error() {
-  static thread_local std::string reason;
-  return reason;
-}
 
 namespace {
 
@@ -73,13 +69,14 @@ std::atomic<Host*> the_host{nullptr};
 std::atomic<Host*> the_parents{nullptr};
 
 void forget_after_fork() {
+  go_on_after_fork();
   if (Host* left = the_host.exchange(nullptr))
     the_parents = left;
 }
 
 [[gnu::noinline, gnu::cold]] Host& make_host() {
   static std::once_flag watching;
-  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
+  std::call_once(watching, [] { ::pthread_atfork(hold_for_fork, go_on_after_fork, forget_after_fork); });
   // Never destroyed: threads may still run kernels while the process exits.
   auto made = std::make_unique<Host>();
   made->parents = the_parents;
@@ -99,14 +96,6 @@ Host& host() {
 [[gnu::noinline, gnu::cold]] void fail_for_device(std::int32_t device_id) {
   fail("there is no device " + std::to_string(device_id));
 }
-[[gnu::noinline, gnu::cold]] void fail_with(const std::exception& error) noexcept {
-  try {
-    fail(error.what());
-  } catch (...) { // no memory even for the reason
-    last_error().clear();
-  }
-}
-
 // Runs `body(device)`; a device that does not exist, or an exception, is a failure with a reason.
 template <typename Body, typename Result>
 Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept {
@@ -116,7 +105,7 @@ Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept
       return body(*all.devices[static_cast<std::size_t>(device_id)]);
     fail_for_device(device_id);
   } catch (const std::exception& error) {
-    fail_with(error);
+    fail(error.what());
   }
   return failed;
 }
@@ -134,7 +123,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
   const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
   const char* const fault = omptool::host::fault_of({begin, static_cast<const std::byte*>(image->ImageEnd)});
-  omptool::host::last_error().assign(fault ? fault : "");
+  omptool::host::fail(fault ? fault : "");
   return fault == nullptr;
 }
 
@@ -196,6 +185,6 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_moves_like_memmove(int32_t) {
 }
 
 OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {
-  const std::string& reason = omptool::host::last_error();
-  return reason.empty() ? nullptr : reason.c_str();
+  const char* const reason = omptool::host::last_error.data();
+  return *reason ? reason : nullptr;
 }
