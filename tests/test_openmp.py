@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import CLANG, FLAGS, VERSIONS, compiled, run, stem
+from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, run, stem
 from fixture_programs import OMPTOOL, call
 from outcomes import Programs
 
@@ -86,6 +86,24 @@ def test_two_sonames_in_one_process_are_one_runtime(tmp_path: Path) -> None:
     assert "[libomptarget.so.19.1]" in needed
     done = run(tmp_path / "main", LD_LIBRARY_PATH=str(tmp_path))
     assert (done.stdout, done.stderr) == ("01\n", "")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
+    tmp_path: Path, version: str
+) -> None:
+    """Images of clang 14 and 16 leave the linker the choice; libraries export all of theirs."""
+    (tmp_path / "main.c").write_text(
+        "#include <stdio.h>\nint big[2] = {1, 2};\n#pragma omp declare target link(big)\n"
+        "int main(void) { int seen = 0;\n#pragma omp target enter data map(to : big)\n"
+        "big[0] = 60;\n#pragma omp target map(from : seen)\n{ seen = big[0]; big[0] = 99; }\n"
+        'printf("%d %d ", seen, big[0]);\n#pragma omp target exit data map(from : big)\n'
+        'printf("%d\\n", big[0]); return 0; }\n'
+    )
+    program = tmp_path / "main"
+    call(*compiler(version, tmp_path / "main.c"), "-rdynamic", tmp_path / "main.c", "-o", program)
+    done = run(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 60 99\n", "")
 
 
 def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:

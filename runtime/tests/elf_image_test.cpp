@@ -57,6 +57,7 @@ std::string fault(const std::vector<std::byte>& bytes) {
   const Bytes image(exact.get(), bytes.size());
   entry_table(image);
   readable_from(image, 0x20);
+  own_definitions_first(image);
   const char* found = fault_of(image);
   return found ? found : "";
 }
@@ -91,6 +92,38 @@ TEST_CASE("one wrong field of an image is named") {
   CHECK(fault(with<Elf64_Xword>(kSegment + offsetof(Elf64_Phdr, p_memsz), 1)) ==
         "one of its segments has an impossible size");
   CHECK(fault(with<Elf64_Word>(kSegment + offsetof(Elf64_Phdr, p_type), PT_NOTE)) == "it has nothing to load");
+}
+
+TEST_CASE("an image's references are made its own where there is a place to say so") {
+  const auto entry_for = [](const std::vector<Elf64_Dyn>& entries) {
+    std::vector<std::byte> bytes = sound();
+    Elf64_Phdr segment{};
+    segment.p_type = PT_DYNAMIC;
+    segment.p_offset = bytes.size();
+    segment.p_filesz = segment.p_memsz = entries.size() * sizeof(Elf64_Dyn);
+    std::memcpy(bytes.data() + sizeof(Elf64_Ehdr), &segment, sizeof segment);
+    const auto* const first = reinterpret_cast<const std::byte*>(entries.data());
+    bytes.insert(bytes.end(), first, first + segment.p_filesz);
+    std::optional<DynamicEntry> entry = own_definitions_first(bytes);
+    if (entry)
+      entry->offset = (entry->offset - segment.p_offset) / sizeof(Elf64_Dyn);
+    return entry;
+  };
+  const Elf64_Dyn end{}, needed{DT_NEEDED, {1}}, count{DT_RELACOUNT, {3}}, flags{DT_FLAGS, {DF_BIND_NOW}};
+  CHECK(!own_definitions_first(sound()));
+  CHECK(!entry_for({needed, end}));
+  CHECK(!entry_for({needed, needed}));
+  CHECK(!entry_for({needed, end, needed}));
+  CHECK(!entry_for({{DT_SYMBOLIC, {0}}, count, end, end}));
+  CHECK(!entry_for({count, {DT_FLAGS, {DF_SYMBOLIC}}, end, end}));
+  REQUIRE(entry_for({needed, end, end}));
+  CHECK(entry_for({needed, end, end})->offset == 1);
+  CHECK(entry_for({needed, end, end})->tag == DT_SYMBOLIC);
+  REQUIRE(entry_for({needed, count, end}));
+  CHECK(entry_for({needed, count, end})->offset == 1);
+  REQUIRE(entry_for({count, flags, end, end}));
+  CHECK(entry_for({count, flags, end, end})->offset == 1);
+  CHECK(entry_for({count, flags, end, end})->value == (DF_BIND_NOW | DF_SYMBOLIC));
 }
 
 TEST_CASE("truncated and changed images are read within their bounds") {

@@ -43,6 +43,25 @@ TEST_CASE("an image that lacks a kernel runs the others; its constructors may us
   CHECK(outcome.output == "omptarget: region add_one runs on the host: the image for device 0 (host) lacks it\n");
 }
 
+// Exported, as what is in a library is.
+extern "C" {
+__attribute__((visibility("default"))) int same_variable = 2;
+__attribute__((visibility("default"))) int same_function() {
+  return 20;
+}
+}
+
+TEST_CASE("what an image defines is its own, whatever the program has under that name") {
+  static char kernel;
+  Program program({image_file("own")}, {{&kernel, "use_same"}});
+  int seen = 0;
+  CHECK(Rows({row(seen, FROM | REF)}).region(&kernel) == 0);
+  CHECK(seen == 11);
+  CHECK(same_variable == 2);
+  CHECK(Rows({row(seen, FROM | REF)}).region(&kernel) == 0);
+  CHECK(seen == 15);
+}
+
 SCENARIO_OF(two_images) {
   // Of one library for one device: each has what the other lacks.
   Program program({image_file("lacking"), {'t', 'e', 'x', 't'}, image_file("main")},

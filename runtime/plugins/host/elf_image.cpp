@@ -49,6 +49,15 @@ const char* fault_of_segment(Bytes image, const Elf64_Phdr& segment) {
   return nullptr;
 }
 
+std::optional<Elf64_Phdr> segment_of(Bytes image, Elf64_Word type) {
+  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
+  for (std::uint64_t i = 0; header && i < header->e_phnum; ++i)
+    if (const std::optional<Elf64_Phdr> segment = read_nth<Elf64_Phdr>(image, header->e_phoff, i);
+        segment && segment->p_type == type)
+      return segment;
+  return std::nullopt;
+}
+
 // The section's name, as far as it lies inside the string table.
 std::string_view name_of(Bytes image, const Elf64_Shdr& strings, const Elf64_Shdr& section) {
   if (strings.sh_offset > image.size() || strings.sh_size > image.size() - strings.sh_offset ||
@@ -109,6 +118,28 @@ std::uint64_t readable_from(Bytes image, std::uint64_t address) {
       return segment->p_memsz - (address - segment->p_vaddr);
   }
   return 0;
+}
+
+std::optional<DynamicEntry> own_definitions_first(Bytes image) {
+  const std::optional<Elf64_Phdr> dynamic = segment_of(image, PT_DYNAMIC);
+  std::optional<DynamicEntry> flags, hint, room;
+  for (std::uint64_t i = 0; dynamic && !room && i < dynamic->p_filesz / sizeof(Elf64_Dyn); ++i) {
+    const std::uint64_t offset = dynamic->p_offset + i * sizeof(Elf64_Dyn); // both less than the image's size
+    const std::optional<Elf64_Dyn> entry = read<Elf64_Dyn>(image, offset);
+    if (!entry || entry->d_tag == DT_SYMBOLIC || (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_SYMBOLIC)))
+      return std::nullopt;
+    if (entry->d_tag == DT_FLAGS)
+      flags = {offset, DT_FLAGS, entry->d_un.d_val | DF_SYMBOLIC};
+    if (entry->d_tag == DT_RELACOUNT) // no linker needs it
+      hint = {offset, DT_SYMBOLIC, 0};
+    if (entry->d_tag == DT_NULL)
+      room = {offset, DT_SYMBOLIC, 0};
+  }
+  if (flags || hint || !room)
+    return flags ? flags : hint;
+  const std::optional<Elf64_Dyn> end = read<Elf64_Dyn>(image, room->offset + sizeof(Elf64_Dyn));
+  const bool inside = room->offset + 2 * sizeof(Elf64_Dyn) <= dynamic->p_offset + dynamic->p_filesz;
+  return inside && end && end->d_tag == DT_NULL ? room : std::nullopt;
 }
 
 } // namespace omptool::host

@@ -32,4 +32,14 @@ std::optional<TableLocation> entry_table(Bytes image);
 // of the segment that has it; 0 outside of them.
 std::uint64_t readable_from(Bytes image, std::uint64_t address);
 
+// An entry of the dynamic section, to be written at `offset`, by which what the image refers to is its own
+// where it defines it. The linkers of clang 14 and 16 leave it out; the program's definition of such a name
+// would come first, so that a kernel would use a variable of the host. Nothing: it is there, or has no place.
+struct DynamicEntry {
+  std::uint64_t offset;
+  std::int64_t tag;
+  std::uint64_t value;
+};
+std::optional<DynamicEntry> own_definitions_first(Bytes image);
+
 } // namespace omptool::host

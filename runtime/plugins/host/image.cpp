@@ -54,6 +54,11 @@ void keep_copy(Bytes bytes) {
     ::unlink(path.c_str());
 }
 
+bool write_entry(int file, const DynamicEntry& entry) {
+  const Elf64_Dyn bytes{entry.tag, {entry.value}};
+  return ::pwrite(file, &bytes, sizeof bytes, static_cast<off_t>(entry.offset)) == sizeof bytes;
+}
+
 const link_map* map_of(void* handle) {
   link_map* map = nullptr;
   return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
@@ -95,7 +100,8 @@ Image::~Image() {
 
 bool Image::open(Bytes bytes) {
   const int file = ::memfd_create("omptool device image", MFD_CLOEXEC);
-  if (file < 0 || !write_all(file, bytes)) {
+  const std::optional<DynamicEntry> own_first = own_definitions_first(bytes);
+  if (file < 0 || !write_all(file, bytes) || (own_first && !write_entry(file, *own_first))) {
     fail(std::string("no memory file for the image: ") + std::strerror(errno));
     if (file >= 0)
       ::close(file);
