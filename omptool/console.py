@@ -1,14 +1,28 @@
-"""Printing what files say on terminals of any encoding."""
+"""Printing what files say, and what they are called, on terminals of any encoding."""
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 import click
 
+from packager.reader import text
 
-def echo(text: str, *, err: bool = False) -> None:
-    """Print `text`; characters that the stream cannot encode are escaped, not an error."""
+
+def echo(line: str, *, err: bool = False) -> None:
+    """Print `line`; characters that the stream cannot encode are escaped, not an error."""
     stream = sys.stderr if err else sys.stdout
     encoding = stream.encoding or "utf-8"
-    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), err=err)
+    click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
+
+
+def portable(path: Path | str) -> str:
+    """A file name as JSON can hold it: bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def shown(path: Path | str) -> str:
+    """A file name that is safe to print."""
+    return text(os.fsencode(path))

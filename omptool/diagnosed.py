@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from omptool.console import portable, shown
 from omptool.installation import LIBRARY, libdir
 from omptool.plugins import ask_plugins
-from omptool.reading import portable, shown
 from omptool.tables import counted, table
 from packager.diagnosis import NODES, Answer, Diagnosis, Machine
 from packager.loader import find_library, libraries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from omptool.reading import portable, shown
+from omptool.console import portable, shown
 from omptool.tables import Row, document, hexadecimal, table
 from packager.kernel_names import decode
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources

@@ -8,18 +8,23 @@ from typing import NoReturn
 
 import click
 
+from omptool.console import echo
 from packager.errors import PackagerError
+from packager.reader import text
 
 
 def fail(message: str, exit_code: int) -> NoReturn:
-    """End the command with "Error: MESSAGE" on stderr."""
-    click.echo(f"Error: {message}", err=True)
+    """End the command with "Error: MESSAGE" on stderr: one line, whatever names are in it."""
+    echo(f"Error: {text(message.encode('utf-8', 'surrogateescape'))}", err=True)
     raise click.exceptions.Exit(exit_code)
 
 
 @contextmanager
 def reported(subject: object) -> Iterator[None]:
-    """Report errors of the block as "Error: SUBJECT: what"; OSError too, as exit code 2."""
+    """Report errors of the block as "Error: SUBJECT: what"; OSError too, as exit code 2.
+
+    What the block prints may fail as well, which is no fault of the subject: print after it.
+    """
     try:
         yield
     except PackagerError as error:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from omptool.console import portable
 from omptool.dumped import dumped_image, kernel_names
-from omptool.reading import portable
 from omptool.tables import table
 from packager.extract import Extracted
 

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from packager.errors import UsageError
+from packager.reader import STANDARD_INPUT
 
 
-def file_path(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Path | None:
+class FileName(click.Path):
     """A path that can name a file: "" and "folder/" cannot, and pathlib would forgive both."""
-    if value is None:
-        return None
-    if not value or value.endswith("/"):
-        raise click.BadParameter(f"{value!r} is not the name of a file")
-    return Path(value)
+
+    def __init__(self, *, or_stream: bool = False) -> None:
+        super().__init__(path_type=Path)
+        self._or_stream = or_stream
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path; a stream is wrong usage where bytes are read twice, or an output appears."""
+        name = os.fsdecode(value)
+        if not name or name.endswith("/"):
+            self.fail(f"{name!r} is not the name of a file", param, ctx)
+        if name == str(STANDARD_INPUT) and not self._or_stream:
+            self.fail("'-' is no stream here: a file of that name is ./-", param, ctx)
+        return Path(name)
+
+
+class FolderName(click.Path):
+    """A path that can name a folder: "" cannot, and pathlib would take it for the current one."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path."""
+        name = os.fsdecode(value)
+        if not name:
+            self.fail("'' is not the name of a folder", param, ctx)
+        return Path(name)
+
+
+FILE = FileName()
+# What is read once, from "-" as well.
+INPUT = FileName(or_stream=True)
+FOLDER = FolderName()
 
 
 def check_distinct(outputs: list[Path], inputs: list[Path]) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from omptool.console import echo
+from omptool.console import echo, portable, shown
 from packager.errors import PackagerError
 from packager.load import load_all
 from packager.model import FatBinary
-from packager.reader import text
 
 
 class Files:
@@ -42,13 +40,3 @@ class Files:
     def _report(self, path: Path | str, message: str) -> None:
         self.errors.append({"path": portable(path), "message": message})
         echo(f"Error: {shown(path)}: {message}", err=True)
-
-
-def portable(path: Path | str) -> str:
-    """A file name as JSON can hold it: bytes that are not UTF-8 are escaped."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def shown(path: Path | str) -> str:
-    """A file name that is safe to print."""
-    return text(os.fsencode(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from omptool.reading import portable, shown
+from omptool.console import portable, shown
 from omptool.tables import counted, document
 from packager.model import FatBinary, Finding
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
-from omptool.errors import fail
-from omptool.paths import file_path
-from packager.errors import PackagerError
+from omptool.console import echo, shown
+from omptool.errors import reported
+from omptool.paths import FILE
 from packager.model import Finding
 
 # Bytes that take a second or more to copy to a slow disk.
@@ -42,7 +42,7 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
         click.option(
-            "-o", "--output", "out", callback=file_path, required=True,
+            "-o", "--output", "out", type=FILE, required=True,
             metavar="OUT", help="The object file to write.",
         ),
     ]  # fmt: skip
@@ -66,28 +66,31 @@ def entry_source(entries: str | None) -> str | list[str]:
         return "host"
     if entries == "auto":
         return "auto"
-    from packager.writers.entries import parse_list
+    from packager.writers.entries import read_list
 
-    try:
-        return parse_list(Path(entries).read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        what = getattr(error, "strerror", None) or "is not text"
-        fail(f"{entries}: {what}", 2)
-    except PackagerError as error:
-        fail(f"{entries}: {error}", 2)
+    with reported(entries or "--entries ''"):
+        return read_list(Path(entries))
 
 
 def report(out: Path, findings: Sequence[Finding]) -> None:
     """What verify has to say of a result that was written, on stderr."""
     for finding in findings:
         if finding.severity != "info":
-            click.echo(f"{out}: {finding.code} {finding.severity}: {finding.message}", err=True)
+            echo(f"{shown(out)}: {finding.code} {finding.severity}: {finding.message}", err=True)
+
+
+def _size(path: Path) -> int:
+    """Bytes to copy; what cannot be read is an error of those who read it."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 @contextmanager
 def progress(paths: Iterable[Path]) -> Iterator[Callable[[int], None]]:
     """What to call with the bytes that were copied: a bar on a terminal, when there are many."""
-    total = sum(path.stat().st_size for path in paths if path.is_file())
+    total = sum(map(_size, paths))
     if total < WORTH_A_BAR or not sys.stderr.isatty():
         yield lambda _size: None
         return

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from packager.errors import UsageError
+from packager.errors import NO_ROOM, UsageError
 
 
 @contextmanager
@@ -16,15 +17,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield an empty file beside `path`; on success it takes the place of `path`, else it goes.
 
     An existing file keeps its permissions, a symbolic link keeps pointing where it did. Raises
-    UsageError when `path` is something that must not be replaced, such as a directory or device.
+    UsageError when `path` is something that must not be replaced, such as a directory or device,
+    and when there is no room for it.
     """
-    try:
-        target = path.resolve()
-    except (OSError, RuntimeError) as error:  # RuntimeError before Python 3.13
-        raise UsageError(f"cannot write {path}: it is a symbolic link to itself") from error
-    if target.exists() and not target.is_file():
-        kind = "a directory" if target.is_dir() else "not a regular file"
-        raise UsageError(f"cannot write {path}: it is {kind}")
+    target = _target(path)
     try:
         fd, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
     except OSError as error:
@@ -35,9 +31,27 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(_mode_for(target))
         yield temporary
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from error
         raise
+
+
+def _target(path: Path) -> Path:
+    """The file that is written, behind all symbolic links."""
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            kind = "a directory" if target.is_dir() else "not a regular file"
+            raise UsageError(f"cannot write {path}: it is {kind}")
+    except RuntimeError as error:  # before Python 3.13
+        raise UsageError(f"cannot write {path}: it is a symbolic link to itself") from error
+    except OSError as error:
+        loops = error.errno == errno.ELOOP
+        what = "it is a symbolic link to itself" if loops else error.strerror
+        raise UsageError(f"cannot write {path}: {what}") from error
+    return target
 
 
 def _mode_for(target: Path) -> int:

@@ -1,5 +1,10 @@
 """What can go wrong in packager, one class for each documented exit code of the command line."""
 
+import errno
+
+# How a write fails that has nothing to do with the file's name.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 class PackagerError(Exception):
     """Base of all errors raised on purpose; the message is one line for the user."""

@@ -17,7 +17,6 @@ ENDINGS: dict[ImageKind, str] = {
     "ptx": "ptx", "cubin": "cubin", "fatbin": "fatbin", "bitcode": "bc", "spirv": "spv",
     "amdgcn": "co",
 }  # fmt: skip
-PIECE = 1 << 20
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")
 LONGEST = 200
 
@@ -110,6 +109,11 @@ def _distinct(name: str, names: set[str]) -> str:
 
 
 def _write(data: Reader, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise UsageError(f"cannot write to {path.parent}: it is no folder") from error
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {path.parent}: {error.strerror}") from error
     with replacing(path) as temporary, temporary.open("wb") as file:
-        for start in range(0, len(data), PIECE):
-            file.write(data.bytes(start, min(PIECE, len(data) - start), "device image"))
+        file.writelines(data.pieces())

@@ -12,7 +12,7 @@ from packager.errors import FormatError
 from packager.formats import archive, containers, images
 from packager.host import read_host
 from packager.model import DeviceImage, FatBinary
-from packager.reader import Reader, open_reader
+from packager.reader import Reader, open_input, open_reader
 
 
 class Loaded(NamedTuple):
@@ -43,7 +43,7 @@ def load_all(path: Path, *, hashed: bool = False) -> Iterator[Loaded]:
 
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)".
     """
-    with open_reader(path) as data:
+    with open_input(path) as data:
         if not archive.probe(data):
             yield _load(str(path), data, hashed)
             return

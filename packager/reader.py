@@ -12,7 +12,7 @@ from pathlib import Path
 from struct import Struct
 from typing import IO, Any, Protocol
 
-from packager.errors import FormatError
+from packager.errors import NO_ROOM, FormatError
 
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
 MAX_STRING = 1 << 16
@@ -20,9 +20,8 @@ SHORT_STRING = 128
 BLOCK = 1 << 12
 STANDARD_INPUT = Path("-")
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-# What comes through a pipe is copied to a file without a name.
-PIECE = 1 << 20
-MAX_INPUT = 1 << 34
+PIECE = 1 << 20  # bytes that are copied at a time
+MAX_INPUT = 1 << 34  # through a pipe
 # Of all strings that are read from one file: tables of a small one may share a long string.
 MAX_STRINGS = 1 << 27
 
@@ -171,6 +170,11 @@ class Reader:
             raise FormatError(f"{what} at {view.at:#x} could not be read whole")
         return data
 
+    def pieces(self) -> Iterator[builtins.bytes]:
+        """All bytes, some at a time: an image may be larger than memory."""
+        for start in range(0, self._size, PIECE):
+            yield self.bytes(start, min(PIECE, self._size - start))
+
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
         """One record at `offset`."""
         return layout.unpack(self.bytes(offset, layout.size, what))
@@ -194,14 +198,31 @@ class Reader:
 
 @contextmanager
 def open_reader(path: Path) -> Iterator[Reader]:
-    """A Reader over the file at `path`, closed at the end of the block; "-" is standard input.
+    """A Reader over the file at `path`, closed at the end of the block.
 
     Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
     """
     try:
-        fd = _standard_input() if path == STANDARD_INPUT else os.open(path, FLAGS)
+        fd = os.open(path, FLAGS)
     except OSError as error:
         raise FormatError(error.strerror or str(error)) from error
+    with _reader(fd) as data:
+        yield data
+
+
+@contextmanager
+def open_input(path: Path) -> Iterator[Reader]:
+    """The same of a file that the user has named for reading: "-" is standard input."""
+    if path != STANDARD_INPUT:
+        with open_reader(path) as data:
+            yield data
+        return
+    with _reader(_standard_input()) as data:
+        yield data
+
+
+@contextmanager
+def _reader(fd: int) -> Iterator[Reader]:
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
@@ -213,15 +234,26 @@ def open_reader(path: Path) -> Iterator[Reader]:
 
 
 def _standard_input() -> int:
-    """A descriptor of what is on standard input: a file as it is, a pipe's bytes in one."""
-    if stat.S_ISREG(os.fstat(0).st_mode):
+    """A descriptor of what is on standard input, which can be read again: a pipe's bytes are kept
+    in a file without a name, which takes its place.
+    """
+    try:
+        if not stat.S_ISREG(os.fstat(0).st_mode):
+            with tempfile.TemporaryFile() as copy:
+                _copy_input(copy)
+                os.dup2(copy.fileno(), 0)
         return os.dup(0)
-    with tempfile.TemporaryFile() as copy:
-        size = 0
-        while piece := os.read(0, PIECE):
-            size += len(piece)
-            if size > MAX_INPUT:
-                raise FormatError(f"is longer than {MAX_INPUT} bytes, which is the limit of input")
-            copy.write(piece)
-        copy.flush()
-        return os.dup(copy.fileno())
+    except OSError as error:
+        kept = f"cannot be kept in {tempfile.gettempdir()} (see TMPDIR): "
+        what = kept if error.errno in NO_ROOM else ""
+        raise FormatError(f"{what}{error.strerror}") from error
+
+
+def _copy_input(copy: IO[bytes]) -> None:
+    size = 0
+    while piece := os.read(0, PIECE):
+        size += len(piece)
+        if size > MAX_INPUT:
+            raise FormatError(f"is longer than {MAX_INPUT} bytes, which is the limit of input")
+        copy.write(piece)
+    copy.flush()

@@ -60,11 +60,6 @@ def test_an_address_of_nothing(program: Path) -> None:
     assert (result.exit_code, result.stdout) == (1, "0x3 is nothing of offloading\n")
 
 
-@pytest.mark.parametrize("address", ["", "0xg", "-1", "first"])
-def test_what_is_no_address(program: Path, address: str) -> None:
-    assert omptool("dump", "--address", address, program).exit_code == 2
-
-
 def test_what_changed(program: Path, tmp_path: Path) -> None:
     same = omptool("dump", "--against", program, program)
     assert (same.exit_code, same.stdout) == (0, "no difference in what is offloaded\n")
@@ -141,6 +136,21 @@ def test_one_document_at_a_time(program: Path) -> None:
     assert omptool("dump", "--json", "--against", program, program).exit_code == 2
     assert omptool("dump", "--address", "1", "--against", program, program).exit_code == 2
     assert omptool("dump", "--against", program, program, program).exit_code == 2
+    assert omptool("dump", "--against", program, "--images", program).exit_code == 2
+    assert omptool("dump", "--address", "1", "--wide", program).exit_code == 2
+
+
+@pytest.mark.parametrize("word", ["", "zz", "-1", "0x", "1_0", "0x10000000000000000", "9" * 20])
+def test_what_is_no_address(program: Path, word: str) -> None:
+    result = omptool("dump", f"--address={word}", program)
+    assert result.exit_code == 2
+    assert f"{word!r} is no address: give it as 0x… or in decimal" in result.stderr
+
+
+def test_addresses_are_answered_in_their_order(program: Path) -> None:
+    words = ("--address", "9", "--address", "0x7", "--address", "9", "--address", "8")
+    said = omptool("dump", *words, program).stdout
+    assert said.splitlines() == [f"{n} is nothing of offloading" for n in ("0x9", "0x7", "0x8")]
 
 
 @pytest.mark.parametrize("how", ["pipe", "file"])

@@ -62,6 +62,14 @@ def test_choosing(work: Path, tmp_path: Path, options: list[str], number: int) -
     assert [str(path) for path in tmp_path.iterdir()] == [image["path"]]
 
 
+@pytest.mark.parametrize("option", ["--image=0", "--triple=x86_64", "--arch=sm_70", "--kind=ptx"])
+def test_all_and_some_is_wrong_usage(work: Path, tmp_path: Path, option: str) -> None:
+    result = omptool("extract", work / "both.o", "--all", option, "-o", tmp_path)
+    assert result.exit_code == 2
+    assert "--all is every image" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_compressed_images_are_inflated(tmp_path: Path) -> None:
     for name in ("none", "zstd", "lz4"):
         omptool("extract", DATA / f"{name}.fatbin", "--arch", "sm_80", "-o", tmp_path)

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from fixture_programs import OMPTOOL
 from linking import link
+from toolchain import (
+    HOST,
+    MAIN,
+    X86_64,
+    bundled,
+    compile_c,
+    device_image,
+    fake_runtime,
+    linked,
+)
 
-OMPTOOL = str(Path(sys.executable).parent / "omptool")
 COMMANDS = (["--version"], ["--help"], ["devices"], ["devices", "--json"], ["config", "--libdir"])
 
 
@@ -22,6 +32,58 @@ def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
         done = subprocess.run([OMPTOOL, *command], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr == "Error: standard output: No space left on device\n"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program p with the image i.so."""
+    folder = tmp_path_factory.mktemp("process")
+    host = compile_c(HOST + MAIN, folder / "host.o", "-c")
+    image = device_image(HOST, folder / "i.so")
+    objects = [bundled(host, folder / "bundled.o", {X86_64: image})]
+    linked(objects, folder / "p", runtime=fake_runtime(folder))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words", [["doctor"], ["dump"], ["verify"], ["verify", "--explain=OMP101"]]
+)
+def test_a_full_disk_is_no_fault_of_the_file(work: Path, words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([OMPTOOL, *words, work / "p"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr == b"Error: standard output: No space left on device\n"
+
+
+def little_room() -> None:
+    """Files of 4 KiB at most."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["emit", "--image=x86_64=i.so", "--entries=auto", "-o", "out"], "out: cannot write out"),
+        (["extract", "i.so", "-o", "out"], "i.so: cannot write out/i.so-0.so"),
+        (["doctor", "p"], "p: cannot write to {} (see TMPDIR)"),
+        (["dump", "-"], "-: cannot be kept in {} (see TMPDIR)"),
+    ],
+)
+def test_what_has_no_room_is_named_and_taken_away(work: Path, words: list[str], said: str) -> None:
+    before = sorted(work.rglob("*"))
+    with subprocess.Popen(["cat", work / "i.so"], stdout=subprocess.PIPE) as pipe:
+        done = subprocess.run(
+            [OMPTOOL, *words],
+            cwd=work,
+            stdin=pipe.stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"TMPDIR": str(work)},
+            preexec_fn=little_room,
+        )
+    assert done.returncode == 2
+    assert done.stderr == f"Error: {said.format(work)}: File too large\n"
+    assert [path for path in work.rglob("*") if path.is_file() and path not in before] == []
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

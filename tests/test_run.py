@@ -12,12 +12,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from fixture_programs import OMPTOOL
 from linking import link
 
 from omptool import __version__
 from omptool.installation import includedir, libdir
 
-OMPTOOL = str(Path(sys.executable).parent / "omptool")
 SCHEMAS = Path(__file__).parent.parent / "omptool" / "schemas"
 
 # Prints where omp_get_num_devices comes from: ours or the decoy.

@@ -6,12 +6,14 @@ here (a descriptor of 2 GiB, a GPU's image in an old program) is a sound program
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from clangs import compiled_by, unpacked
+from fixture_programs import OMPTOOL
 from toolchain import (
     HOST,
     MAIN,
@@ -346,6 +348,10 @@ def test_one_source_compiled_twice(work: Path) -> None:
     assert omptool("verify", "--select", "OMP108", one, same).exit_code == 0
     run("ar", "rcs", work / "twice.a", one, two)
     assert omptool("verify", "--select", "OMP108", work / "twice.a").exit_code == 1
+    for other, code in ((one, 0), (two, 1)):
+        command = [OMPTOOL, "verify", "--select", "OMP108", "-", other]
+        done = subprocess.run(command, input=same.read_bytes(), capture_output=True, check=False)
+        assert done.returncode == code, done.stdout
 
 
 ABSENT: dict[str, Callable[[FatBinary], FatBinary]] = {

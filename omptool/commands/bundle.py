@@ -9,18 +9,18 @@ from pathlib import Path
 import click
 
 from omptool.errors import reported
-from omptool.paths import check_distinct, file_path
+from omptool.paths import FILE, check_distinct
 from omptool.wrapping import entry_list, entry_source, progress, report, wrapping_options
 
 
 @click.command()
-@click.argument("host", callback=file_path)
+@click.argument("host", type=FILE)
 @wrapping_options(
     "Entries: `auto`, what the images and HOST define under one name; or a file, one name a "
     "line. Without it, HOST's own table (see omptarget.h)."
 )
 @click.option(
-    "-MD", "dependencies", callback=file_path, metavar="FILE",
+    "-MD", "dependencies", type=FILE, metavar="FILE",
     help="Write a make rule that names everything OUT was made from.",
 )  # fmt: skip
 def command(

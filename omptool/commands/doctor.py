@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import click
 
 from omptool.console import echo
 from omptool.errors import reported
+from omptool.paths import FILE
 from packager.errors import FormatError
 
 
 @click.command()
-@click.argument("program", type=click.Path(path_type=Path, dir_okay=False), metavar="PROG")
+@click.argument("program", type=FILE, metavar="PROG")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
 def command(ctx: click.Context, program: Path, as_json: bool) -> None:
@@ -27,24 +27,30 @@ def command(ctx: click.Context, program: Path, as_json: bool) -> None:
     Exits 0 when every entry is used on a device, 1 when one is not, 2 when PROG cannot be read, 3
     when the plugins cannot be asked.
     """
+    with reported(program):
+        text, is_well = _diagnosed(program, as_json)
+    echo(text)
+    ctx.exit(0 if is_well else 1)
+
+
+def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
+    """What is said of the program, and whether all of it is used on a device."""
     from omptool import diagnosed
     from packager.diagnosis import diagnose
     from packager.load import load_all
+    from packager.temporary import store, temporary_folder
 
-    with reported(program):
-        for loaded in load_all(program):
-            if loaded.binary.type not in ("executable", "shared"):
-                raise FormatError("is no program: doctor looks at executables and libraries")
-            with tempfile.TemporaryDirectory() as folder:
-                files = [Path(folder) / str(number) for number in range(len(loaded.data))]
-                for file, data in zip(files, loaded.data, strict=True):
-                    file.write_bytes(data.bytes())
-                has_names = all(table.has_names for table in loaded.binary.tables)
-                machine, plugins = diagnosed.machine(
-                    program, files, dict(os.environ), has_names=has_names
-                )
-            diagnosis = diagnose(loaded.binary, machine)
-            render = diagnosed.as_json if as_json else diagnosed.as_text
-            echo(render(loaded.binary, machine, plugins, diagnosis))
-            is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
-            ctx.exit(0 if diagnosis.offloads and not is_wanting else 1)
+    members = load_all(program)  # what is open as long as it is not at its end
+    loaded = next(members)
+    if loaded.binary.type not in ("executable", "shared"):
+        raise FormatError("is no program: doctor looks at executables and libraries")
+    with temporary_folder() as folder:
+        files = [folder / str(number) for number in range(len(loaded.data))]
+        for file, data in zip(files, loaded.data, strict=True):
+            store(file, data.pieces())
+        has_names = all(table.has_names for table in loaded.binary.tables)
+        machine, plugins = diagnosed.machine(program, files, dict(os.environ), has_names=has_names)
+    diagnosis = diagnose(loaded.binary, machine)
+    render = diagnosed.as_json if as_json else diagnosed.as_text
+    is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
+    return render(loaded.binary, machine, plugins, diagnosis), diagnosis.offloads and not is_wanting

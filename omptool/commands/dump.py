@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from itertools import zip_longest
 from pathlib import Path
 
 import click
 
-from omptool.console import echo
-from omptool.reading import Files, shown
+from omptool.console import echo, shown
+from omptool.paths import INPUT
+from omptool.reading import Files
 from packager.model import FatBinary
+
+_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19}")
 
 
 def _numbers(
     _ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]
 ) -> tuple[int, ...]:
     """Addresses as debuggers print them: hexadecimal with 0x, or decimal."""
-    try:
-        numbers = tuple(int(value, 0) for value in values)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-    if any(number < 0 for number in numbers):
-        raise click.BadParameter("an address is not negative")
-    return numbers
+    for value in values:
+        if not _ADDRESS.fullmatch(value) or int(value, 0) >> 64:
+            raise click.BadParameter(f"{value!r} is no address: give it as 0x… or in decimal")
+    return tuple(dict.fromkeys(int(value, 0) for value in values))
 
 
 # What a file is compared with that the other archive has no counterpart of.
@@ -30,9 +31,7 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
 
 
 @click.command()
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
-)
+@click.argument("files", nargs=-1, required=True, type=INPUT, metavar="FILE...")
 @click.option("--images", is_flag=True, help="Show the images.")
 @click.option("--entries", is_flag=True, help="Show the entries and how they stand in each image.")
 @click.option("--descriptors", is_flag=True, help="Show what is registered, and by what.")
@@ -49,7 +48,7 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
 )
 @click.option(
     "--against",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=INPUT,
     metavar="OLD",
     help="Show only what changed since OLD.",
 )
@@ -68,23 +67,20 @@ def command(
     against: Path | None,
     as_json: bool,
 ) -> None:
-    """Show the device images, offload entries and descriptors in FILE....
+    """Show the device images, offload entries and descriptors in each FILE.
 
-    FILE is an object, executable, shared library, OffloadBinary or bare device image; stripped
-    ones are read too. Kinds and archs are those of the images' bytes. Without --images,
-    --entries or --descriptors all three are shown.
+    FILE is an object, archive, executable, shared library, bundle of images or bare image, or - for
+    standard input; stripped ones are read too. Kinds and archs are those of the images' bytes.
+    Without --images, --entries, --descriptors and --kernels all but the kernels are shown.
 
     Exits 0 also for a file without offload code, 1 when nothing is at an --address or something
     changed since --against, 2 when a file cannot be read or is malformed.
     """
     from omptool import dumped
 
-    if addresses and against:
-        raise click.UsageError("--address and --against are two questions: ask one.")
-    if as_json and (addresses or against):
-        raise click.UsageError("--json shows everything: without --address and --against.")
-    if against and len(files) != 1:
-        raise click.UsageError("--against compares one FILE with another.")
+    chosen = images or entries or descriptors or kernels
+    if addresses or against:
+        _expect_one_question(files, addresses, against, as_json, chosen or wide)
     found = Files(files, hashed=hashed or against is not None)
     if addresses:
         ctx.exit(_located(found, addresses))
@@ -93,17 +89,29 @@ def command(
     if as_json:
         echo(dumped.dump_json(list(found), found.errors))
     else:
-        everything = not (images or entries or descriptors or kernels)
-        parts = dumped.Parts(
-            images or everything,
-            entries or everything,
-            descriptors or everything,
-            kernels,
-            wide,
-        )
+        parts = dumped.Parts(images, entries, descriptors, kernels, wide)
+        if not chosen:
+            parts = parts._replace(images=True, entries=True, descriptors=True)
         for number, binary in enumerate(found):
             echo(("\n" if number else "") + dumped.dump_text(binary, parts))
     ctx.exit(2 if found.failed else 0)
+
+
+def _expect_one_question(
+    files: tuple[Path, ...],
+    addresses: tuple[int, ...],
+    against: Path | None,
+    as_json: bool,
+    as_tables: bool,
+) -> None:
+    if addresses and against:
+        raise click.UsageError("--address and --against are two questions: ask one.")
+    if as_json:
+        raise click.UsageError("--json shows everything: without --address and --against.")
+    if as_tables:
+        raise click.UsageError("--address and --against make no tables: leave out what these show.")
+    if against and len(files) != 1:
+        raise click.UsageError("--against compares one FILE with another.")
 
 
 def _located(found: Files, addresses: tuple[int, ...]) -> int:
@@ -115,8 +123,9 @@ def _located(found: Files, addresses: tuple[int, ...]) -> int:
             for line in locate(binary, address):
                 known.add(address)
                 echo(f"{shown(binary.path)}: {address:#x} is {line}")
-    for address in set(addresses) - known:
-        echo(f"{address:#x} is nothing of offloading")
+    for address in addresses:
+        if address not in known:
+            echo(f"{address:#x} is nothing of offloading")
     return 2 if found.failed else 0 if known == set(addresses) else 1
 
 

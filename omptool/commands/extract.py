@@ -7,13 +7,14 @@ from typing import get_args
 
 import click
 
-from omptool.console import echo
+from omptool.console import echo, shown
 from omptool.errors import reported
+from omptool.paths import FOLDER, INPUT
 from packager.model import ImageKind
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=INPUT)
 @click.option(
     "--image", "indices", multiple=True, type=click.IntRange(0), metavar="N", help="Image N."
 )
@@ -32,7 +33,7 @@ from packager.model import ImageKind
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path(),
     metavar="DIR",
     help="The folder to write to (.), which is made if it is not there.",
@@ -57,15 +58,14 @@ def command(
     Exits 1 when no image is as asked for, 2 when FILE cannot be read or is malformed.
     """
     from omptool import extracted
-    from omptool.reading import shown
     from packager.extract import Wanted, extract
     from packager.triples import normalise
 
-    with reported(shown(file)):
+    if everything and (indices or triples or archs or kinds):
+        raise click.UsageError("--all is every image: without --image, --triple, --arch, --kind.")
+    with reported(file):
         named = tuple(normalise(triple) for triple in triples)
         wanted = Wanted(indices, named, archs, kinds, everything or kernels)
-        if not kernels:
-            folder.mkdir(parents=True, exist_ok=True)
         done = extract(file, wanted, None if kernels else folder)
     if as_json:
         echo(extracted.extract_json(file, done))

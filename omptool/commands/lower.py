@@ -7,15 +7,16 @@ from typing import cast
 
 import click
 
+from omptool.console import echo, shown
 from omptool.errors import fail, reported
-from omptool.paths import check_distinct, file_path
+from omptool.paths import FILE, INPUT, check_distinct
 from packager.atomic import replacing
 from packager.lowering.lower import Target, lower
 from packager.lowering.request import EMITS, Emit, SourceError
 
 
 @click.command()
-@click.argument("source", metavar="IN.ll|IN.bc", callback=file_path)
+@click.argument("source", metavar="IN.ll|IN.bc", type=INPUT)
 @click.option(
     "--triple",
     metavar="T",
@@ -51,7 +52,7 @@ from packager.lowering.request import EMITS, Emit, SourceError
     "-o",
     "--output",
     metavar="OUT",
-    callback=file_path,
+    type=FILE,
     required=True,
     help="File to write.",
 )
@@ -81,4 +82,4 @@ def command(
         except SourceError as error:  # it names the file itself, with the place in it
             fail(str(error), error.exit_code)
     for note in notes:
-        click.echo(f"Warning: {source}: {note}", err=True)
+        echo(f"Warning: {shown(source)}: {note}", err=True)

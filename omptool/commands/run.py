@@ -84,7 +84,9 @@ def _find(program: str) -> Path:
     if "/" in program and Path(program).exists():
         why = "is a directory" if Path(program).is_dir() else "is not executable"
         fail(f"{program}: {why}", NOT_EXECUTABLE)
-    fail(f"{program}: not found", NOT_FOUND)
+    is_here = program and "/" not in program and Path(program).is_file()
+    hint = f" on PATH; the file in this folder is ./{program}" if is_here else ""
+    fail(f"{program or repr(program)}: not found{hint}", NOT_FOUND)
 
 
 def _replacements(path: Path, program: Program | None) -> list[Path]:

@@ -8,13 +8,14 @@ import click
 
 from omptool.console import echo
 from omptool.errors import reported
+from omptool.paths import INPUT
 from omptool.reading import Files
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
 
 
 @click.command()
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument("files", nargs=-1, type=INPUT, metavar="FILE...")
 @click.option("--select", metavar="CODES", help="Check only these, e.g. OMP105,OMP109.")
 @click.option("--ignore", metavar="CODES", help="Leave these checks out.")
 @click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
@@ -32,7 +33,7 @@ def command(
     sarif: bool,
     explain: str | None,
 ) -> None:
-    """Check entries and device images in FILE... against each other.
+    """Check the entries and device images in each FILE against each other.
 
     Each finding has a code, a severity and a hint; --explain says more about a code.
 
@@ -43,10 +44,11 @@ def command(
     from packager import checks
 
     with reported("verify"):
-        if explain:
-            echo(f"{explain.upper()}: {checks.explain(explain.upper())}")
-            ctx.exit(0)
+        explained = None if explain is None else checks.explain(explain.upper())
         codes = checks.selected(_codes("--select", select), _codes("--ignore", ignore))
+    if explain and explained:
+        echo(f"{explain.upper()}: {explained}")
+        ctx.exit(0)
     if as_json and sarif:
         raise click.UsageError("--json and --sarif are two documents: choose one.")
     if not files:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.model import FatBinary, Finding
-from packager.reader import open_reader
+from packager.reader import open_input
 
 HINT = "rename one: clang's names hold the source file, not the flags that it was compiled with"
 MAX_CODE = 1 << 24
@@ -36,7 +36,7 @@ def collisions(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Find
         for target, kernels in _kernels(other).items():
             for name, place in kernels.items():
                 mine = own.get(target, {}).get(name)
-                if mine and _code(mine) != _code(place):
+                if mine and _differ(_code(mine), _code(place)):
                     message = f"{name} is in {other.path}, too, and has other code for {target}"
                     message += ": one of them is dropped at the link"
                     yield Finding("OMP108", "error", message, HINT)
@@ -54,12 +54,16 @@ def _kernels(binary: FatBinary) -> dict[str, dict[str, Place]]:
     return found
 
 
+def _differ(one: bytes | None, other: bytes | None) -> bool:
+    return one is not None and other is not None and one != other
+
+
 def _code(place: Place) -> bytes | None:
     """The instructions; None of what can no longer be read, which collides with nothing."""
     if place.size > MAX_CODE:
         return None
     try:
-        with open_reader(Path(place.file)) as data:
+        with open_input(Path(place.file)) as data:
             return data.bytes(place.offset, place.size, "code of a kernel")
     except FormatError:
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from packager.lowering.families import family_of
 from packager.lowering.family import Family
 from packager.lowering.linker import link_shared
 from packager.lowering.request import Answer, Emit, Request
-from packager.reader import open_reader
+from packager.reader import open_input
+from packager.temporary import store, temporary_folder
 from packager.triples import normalise
 
 _FEATURES = re.compile(r"([+-][\w.-]+)(,[+-][\w.-]+)*", re.ASCII)
@@ -46,8 +46,7 @@ def lower(
     """
     family = family_of(target.triple)
     _check(family, target, emit)
-    with tempfile.TemporaryDirectory(prefix="omptool-") as name:
-        directory = Path(name)
+    with temporary_folder() as directory:
         request = Request(
             source=str(_copied(source, directory)),
             output=str(directory / "lowered.o"),
@@ -80,13 +79,13 @@ def _check(family: Family, target: Target, emit: Emit) -> None:
 
 def _copied(source: Path, directory: Path) -> Path:
     """The bytes of `source` as they are now, where only this process changes them."""
-    with open_reader(source) as data:
+    with open_input(source) as data:
         if not len(data):
             raise FormatError("is empty")
         if len(data) > MAX_SOURCE:
             raise FormatError(f"has {len(data)} bytes, and no module has more than {MAX_SOURCE}")
         copy = directory / "source"
-        copy.write_bytes(data.bytes())
+        store(copy, data.pieces())
         return copy
 
 

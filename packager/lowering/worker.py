@@ -21,6 +21,7 @@ from packager.lowering.entry_table import Entry, table_text
 from packager.lowering.families import family_of
 from packager.lowering.family import Family
 from packager.lowering.request import Answer, Request
+from packager.temporary import store
 from packager.triples import normalise
 
 _BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
@@ -68,7 +69,7 @@ def _lower(request: Request) -> Answer:
     _optimise(module, machine, request.level)
     if not family.is_linked:  # no linker will miss what is missing
         _check_resolved(module, family)
-    Path(request.output).write_bytes(_emitted(module, machine, request, family))
+    store(Path(request.output), [_emitted(module, machine, request, family)])
     exported = {value.name for value in module.global_variables} & set(family.library.exports)
     names = tuple(entry.name for entry in entries)
     return Answer(exports=names + tuple(sorted(exported)), source_triple=source_triple)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from packager.elf import (
-    STT_FUNC,
-    STT_OBJECT,
-)
-from packager.errors import UsageError
+from packager.elf import STT_FUNC, STT_OBJECT
+from packager.errors import FormatError, UsageError
 from packager.model import DeviceImage, DeviceSymbol
+from packager.reader import open_reader
 from packager.writers.host_object import HostSymbol
 from packager.writers.wrapper import EntryInput
+
+MAX_LIST = 1 << 26  # bytes: a million names of C++
+SHOWN = 80  # characters of a line in a message
 
 
 def shared_entries(
@@ -86,13 +88,31 @@ def _near(name: str, candidates: Iterable[str]) -> str:
     return f" (near: {', '.join(near)})" if near else ""
 
 
-def parse_list(text: str) -> list[str]:
-    """The names in a list of entries: one a line, blank lines and # comments apart."""
-    lines = (line.split("#", 1)[0].strip() for line in text.splitlines())
-    names = [line for line in lines if line]
+def read_list(path: Path) -> list[str]:
+    """The names in the list of entries at `path`: one a line, blank lines and # comments apart.
+
+    Raises FormatError when it cannot be read, UsageError for what is no list.
+    """
+    with open_reader(path) as data:
+        if len(data) > MAX_LIST:
+            raise FormatError(f"has {len(data)} bytes, and no list of entries more than {MAX_LIST}")
+        return _parsed(data.bytes())
+
+
+def _parsed(data: bytes) -> list[str]:
+    try:
+        lines = data.decode().splitlines()
+    except UnicodeDecodeError as error:
+        what = f"byte {data[error.start]:#04x} at {error.start:#x} is not UTF-8"
+        raise UsageError(f"is not text: {what}") from error
+    names = []
+    for number, line in enumerate(lines, 1):
+        name = line.split("#", 1)[0].strip()
+        if any(c.isspace() or not c.isprintable() for c in name):
+            start = name if len(name) <= SHOWN else f"{name[:SHOWN]}…"
+            raise UsageError(f"{start!r} in line {number} is not a symbol name")
+        if name:
+            names.append(name)
     if not names:
         raise UsageError("lists no entry")
-    for name in names:
-        if any(c.isspace() or not c.isprintable() for c in name):
-            raise UsageError(f"{name!r} is not a symbol name")
     return names
