@@ -29,12 +29,17 @@ class FaultError(Exception):
 def check(path: Path) -> None:
     """Every command on one file; raises what a command raised, or FaultError."""
     for command in COMMANDS:
-        start = time.monotonic()
-        code, errors = _invoke(*command, str(path))
-        _judge(command[0], code, errors, time.monotonic() - start)
+        invoked(*command, str(path))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     if peak > MEMORY:
         raise FaultError(f"{path}: {peak >> 20} MiB")
+
+
+def invoked(*command: str) -> None:
+    """One command; raises what it raised, or FaultError."""
+    start = time.monotonic()
+    code, errors = _invoke(*command)
+    _judge(command[0], code, errors, time.monotonic() - start)
 
 
 def _invoke(*arguments: str) -> tuple[object, str]:
