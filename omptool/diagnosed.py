@@ -5,19 +5,31 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from omptool.console import portable, shown
 from omptool.installation import LIBRARY, libdir
-from omptool.plugins import ask_plugins
+from omptool.plugins import ask_cuda, ask_plugins
 from omptool.tables import counted, table
-from packager.diagnosis import NODES, Answer, Diagnosis, Machine
-from packager.loader import find_library, libraries
+from packager import libgomp
+from packager.fates import NODES, Answer, Diagnosis, ImageFate, Machine
+from packager.loader import Library, find_library, libraries
 from packager.model import FatBinary
 from packager.program import LIBTARGET
+from packager.runtimes import picked
+from packager.without_run import Outcome
 
 Plugins = list[dict[str, Any]]
+FOR_CUDA = ("ptx", "cubin")
+STARTED = {
+    "device": "regions run on a device",
+    "host": "regions run on the host",
+    "fails": "it fails",
+    "unknown": "not foreseen",
+}
 # Variables that change where regions run, as they are shown.
 VARIABLES = (
     "OMP_TARGET_OFFLOAD",
@@ -33,31 +45,48 @@ VARIABLES = (
 
 
 def machine(
-    program: Path, images: Sequence[Path], environment: dict[str, str], *, has_names: bool
+    binary: FatBinary, program: Path, images: Sequence[Path], environment: dict[str, str]
 ) -> tuple[Machine, Plugins]:
     """What there is for `program`, whose images are in files; and the rows of the plugins.
 
     Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
     """
-    plugins, said = ask_plugins(images, environment, has_names=has_names)
-    ready = {row["name"]: len(row["devices"]) for row in plugins if row["state"] == "ready"}
-    answers = [[Answer(*row.values()) for row in rows] for rows in said]
-    ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
     found = libraries(program, environment)
+    drivers = {driver: find_library(driver, environment) for _, driver in NODES.values()}
     here = {node for node, _ in NODES.values() if Path(node).exists()}
-    here |= {driver for _, driver in NODES.values() if find_library(driver, environment)}
+    here |= {driver for driver, path in drivers.items() if path}
+    has_cuda = any(image.kind in FOR_CUDA for image in binary.images)
+    general = Machine(
+        libraries=found,
+        under_run=found,
+        devices={},
+        answers=[],
+        environment=environment,
+        files=frozenset(here),
+        can_write_tmp=os.access("/tmp", os.W_OK | os.X_OK),
+        cuda=ask_cuda(drivers[libgomp.DRIVER], environment) if has_cuda else None,
+    )
+    if binary.abi == "gcc":
+        return replace(general, libgomp_plugin=_libgomp_plugin(found, environment)), []
+    has_names = all(table.has_names for table in binary.tables)
+    plugins, said = ask_plugins(images, environment, has_names=has_names)
+    ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
     return (
-        Machine(
-            libraries=found,
+        replace(
+            general,
             under_run=libraries(program, environment, ours),
-            devices=ready,
-            answers=answers,
-            environment=environment,
-            files=frozenset(here),
-            can_write_tmp=os.access("/tmp", os.W_OK | os.X_OK),
+            devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
+            answers=[[Answer(*row.values()) for row in rows] for rows in said],
+            runtime=picked(found, environment),
         ),
         plugins,
     )
+
+
+def _libgomp_plugin(found: Sequence[Library], environment: dict[str, str]) -> Path | None:
+    """Where libgomp would find its plugin."""
+    caller = next((lib.path for lib in found if lib.name.startswith(libgomp.LIBRARY)), None)
+    return find_library(libgomp.PLUGIN, environment, caller)
 
 
 def as_text(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Diagnosis) -> str:
@@ -65,8 +94,11 @@ def as_text(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
     blocks = [f"{shown(binary.path)}: {_verdict(binary, diagnosis)}"]
     if binary.is_empty:
         return blocks[0]
+    if diagnosis.without_run:
+        blocks.append(_without_run(machine, diagnosis.without_run))
     blocks.append(table("libraries", _libraries(machine)))
-    blocks.append(table("plugins", _plugins(plugins)))
+    if plugins:
+        blocks.append(table("plugins", _plugins(plugins)))
     blocks.append(table("images", _images(diagnosis)))
     blocks.append(table("entries", _entries(diagnosis)))
     variables = [
@@ -89,11 +121,20 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
         return "it has nothing to offload"
     away = sum(1 for fate in diagnosis.entries if not fate.reason)
     devices = counted(diagnosis.devices, "device", "devices")
+    where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
     if away == total:
-        return f"under `omptool run` everything runs on a device ({devices})"
+        return f"{where} everything runs on a device ({devices})"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
     what = f"{total - away} of {counted(total, 'entry', 'entries')}"
-    return f"under `omptool run` {what} stay on the host ({devices}): {reasons[0]}"
+    return f"{where} {what} stay on the host ({devices}): {reasons[0]}"
+
+
+def _without_run(machine: Machine, outcome: Outcome) -> str:
+    """What happens when it is started by itself."""
+    runtime = machine.runtime
+    release = f" of LLVM {runtime.release}" if runtime and runtime.release else ""
+    on = f", on {runtime.path}{release}" if runtime else ""
+    return f"started by itself{on}: {STARTED[outcome.where]} ({outcome.reason})"
 
 
 def _libraries(machine: Machine) -> list[dict[str, Any]]:
@@ -118,16 +159,22 @@ def _plugins(plugins: Plugins) -> list[dict[str, Any]]:
 
 
 def _images(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    return [
-        {
-            "image": fate.image.index,
-            "kind": fate.image.kind,
-            "target": fate.image.target,
-            "devices": " ".join(map(str, fate.devices)) or "none",
-            "rule": fate.rule,
-        }
-        for fate in diagnosis.images
-    ]
+    """A row for each image; neighbours that are alike share one, as GCC's library is many."""
+    rows = []
+    for alike, group in groupby(diagnosis.images, key=_said):
+        numbers = [fate.image.index for fate in group]
+        which = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else numbers[0]
+        rows.append({"image": which, **dict(alike)})
+    return rows
+
+
+def _said(fate: ImageFate) -> tuple[tuple[str, str], ...]:
+    return (
+        ("kind", fate.image.kind),
+        ("target", fate.image.target),
+        ("devices", " ".join(map(str, fate.devices)) or "none"),
+        ("rule", fate.rule),
+    )
 
 
 def _entries(diagnosis: Diagnosis) -> list[dict[str, Any]]:
@@ -141,6 +188,18 @@ def _entries(diagnosis: Diagnosis) -> list[dict[str, Any]]:
         }
         for fate in diagnosis.entries
     ]
+
+
+def _picked(machine: Machine, diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """What the loader picks without `omptool run`, and what that makes of the program."""
+    if diagnosis.without_run is None:
+        return None
+    return {
+        "path": portable(machine.runtime.path) if machine.runtime else None,
+        "llvm": machine.runtime.release if machine.runtime else None,
+        "outcome": diagnosis.without_run.where,
+        "reason": diagnosis.without_run.reason,
+    }
 
 
 def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Diagnosis) -> str:
@@ -157,6 +216,7 @@ def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
                     for lib in machine.libraries
                 ],
                 "plugins": plugins,
+                "picked": _picked(machine, diagnosis),
             },
             "images": [
                 {

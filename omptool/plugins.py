@@ -14,6 +14,7 @@ import click
 
 from omptool.installation import LIBRARY, libdir
 from packager.errors import MissingToolError
+from packager.fates import Cuda
 
 
 class Answers(NamedTuple):
@@ -55,6 +56,23 @@ def ask_plugins(
         row["devices"] = [{"number": number + n} for n in range(count)]
         number += count
     return Answers(said["plugins"], said["images"])
+
+
+def ask_cuda(library: Path | None, environment: dict[str, str]) -> Cuda | None:
+    """What CUDA's driver at `library` says of this machine; None without a driver."""
+    if library is None:
+        return None
+    result = subprocess.run(
+        [sys.executable, "-m", "omptool.cuda_row", str(library)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    if result.returncode:
+        return Cuda(f"asking CUDA's driver ended with {_ending(result.returncode)}")
+    said = json.loads(result.stdout)
+    return Cuda(said["problem"], tuple(said["devices"]))
 
 
 def _ending(code: int) -> str:

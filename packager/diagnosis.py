@@ -3,96 +3,65 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from packager.loader import Library
-from packager.model import (
-    DeviceImage,
-    EntryTable,
-    FatBinary,
-    Finding,
-    OffloadEntry,
-    Severity,
-)
+from packager import libgomp
+from packager.fates import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
+from packager.model import EntryTable, FatBinary, Finding, OffloadEntry, Severity
 from packager.pairing import entry_states, needs_device
+from packager.runtimes import NAME as RUNTIME
+from packager.without_run import (
+    Outcome,
+    Surroundings,
+    default_device,
+    generation,
+    outcome,
+    policy,
+)
 
-RUNTIME = "libomptarget.so"
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 LLVM = re.compile(r"libLLVM[-.].*")
-# What gives access to a kind of GPU, besides the driver's library.
-NODES = {
-    "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
-    "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
-}
 RUN = "start it with `omptool run`"
-MAX_DIGITS = 18  # of a number in the environment
 POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
-
-
-class Answer(NamedTuple):
-    """What a plugin says of an image."""
-
-    plugin: str
-    accepts: bool
-    reason: str
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What this machine has for the program."""
-
-    libraries: Sequence[Library]  # as the loader picks them
-    under_run: Sequence[Library]  # the same under `omptool run`
-    devices: Mapping[str, int]  # of each plugin that is ready, in the order they are asked
-    answers: Sequence[Sequence[Answer]]  # for each image of the program
-    environment: Mapping[str, str]
-    files: frozenset[str] = frozenset()  # of NODES, those that are there
-    can_write_tmp: bool = True
-
-
-@dataclass(frozen=True)
-class ImageFate:
-    """Where an image goes."""
-
-    image: DeviceImage
-    plugin: str | None  # the first that accepts it
-    devices: tuple[int, ...]
-    rule: str  # why it is accepted, or refused by each
-
-
-@dataclass(frozen=True)
-class EntryFate:
-    """Where an entry is used."""
-
-    entry: OffloadEntry
-    runs_on: str  # "device 0 (host)" or "host"
-    reason: str  # why on the host; "" on a device
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What will happen under `omptool run`, and what else is to be said."""
-
-    images: tuple[ImageFate, ...]
-    entries: tuple[EntryFate, ...]
-    devices: int
-    findings: tuple[Finding, ...] = field(default=())
-
-    @property
-    def offloads(self) -> bool:
-        """Whether every entry is used on a device."""
-        return all(not fate.reason for fate in self.entries)
+# From here on LLVM's runtimes write images for the CPU to a file before they load them.
+FIRST_TO_WRITE = 16
 
 
 def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
-    """The fates of images and entries, and findings OMP201 to OMP208."""
+    """The fates of images and entries, and findings OMP201 to OMP209."""
+    if program.abi == "gcc":
+        found = libgomp.diagnose(program, machine)
+        general = (*_unresolved(machine), *_two_of_a_kind(machine), *_environment(machine, None))
+        return replace(found, findings=(*general, *found.findings))
     images = _images(program, machine)
     count = 1 + max((number for fate in images for number in fate.devices), default=-1)
     entries = tuple(_entries(program, machine, images, count))
-    findings = tuple(_findings(program, machine, images, count))
-    return Diagnosis(images, entries, count, findings)
+    findings = (*_findings(program, machine, images, count), *_fatal(machine, entries))
+    found = Diagnosis(images, entries, count, findings)
+    return replace(found, without_run=_without_run(program, machine, found))
+
+
+def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outcome | None:
+    """What the runtime makes of it that the loader picks; None if the program asks for none."""
+    names = [library for library in machine.libraries if library.name.startswith(RUNTIME)]
+    if not names or program.abi == "proposal" or not found.entries:
+        return None
+    if machine.runtime is None:
+        return Outcome("fails", f"{names[0].name} is not found")
+    if machine.runtime.release is None:
+        reason = next((fate.reason for fate in found.entries if fate.reason), "")
+        if reason and policy(machine.environment) == "MANDATORY":
+            return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {reason}")
+        return Outcome("host" if reason else "device", reason or "it is omptool's runtime")
+    drivers = {NODES[name][1] for name in _gpus(program) if name in NODES}
+    around = Surroundings(machine.environment, bool(drivers & machine.files))
+    return outcome(program, machine.runtime, around)
+
+
+def _gpus(program: FatBinary) -> set[str]:
+    """The processors that its images are for, by their bytes where they say it."""
+    return {(image.contents.machine or image.triple).split("-")[0] for image in program.images}
 
 
 def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
@@ -146,7 +115,7 @@ def _entries(
 
 def _policy(machine: Machine, count: int) -> str:
     """What the environment decides for all entries."""
-    if machine.environment.get("OMP_TARGET_OFFLOAD", "").upper() == "DISABLED":
+    if policy(machine.environment) == "DISABLED":
         return "OMP_TARGET_OFFLOAD is DISABLED"
     if count and _device(machine) >= count:
         return f"OMP_DEFAULT_DEVICE is {_device(machine)}, and there are {count} devices"
@@ -154,8 +123,7 @@ def _policy(machine: Machine, count: int) -> str:
 
 
 def _device(machine: Machine) -> int:
-    value = machine.environment.get("OMP_DEFAULT_DEVICE", "")
-    return int(value[:MAX_DIGITS]) if value.isdecimal() else 0
+    return default_device(machine.environment)
 
 
 def _broken(
@@ -230,35 +198,15 @@ def _unresolved(machine: Machine) -> Iterator[Finding]:
         )
 
 
-def _runtime(machine: Machine) -> Library | None:
-    found = (lib for lib in machine.libraries if lib.name.startswith(RUNTIME))
-    return next(found, None)
-
-
 def _generation(program: FatBinary, machine: Machine) -> Iterator[Finding]:
     """D02: what a runtime of LLVM's makes of a program of another release."""
-    runtime = _runtime(machine)
-    release = _release(runtime) if runtime else 0
-    if not release or program.abi is None or not runtime:
+    runtime = machine.runtime
+    if runtime is None or runtime.release is None or program.abi in (None, "proposal"):
         return
-    message = ""
-    if program.abi == "llvm-22" and release < 20:
-        message = "reads its 56-byte entries as garbage"
-    elif any(image.is_wrapped for image in program.images) and release >= 21:
-        message = "does not see its images: it runs on the host without a word"
-    elif program.abi != "llvm-14" and release < 15:
-        message = "lacks __tgt_target_kernel"
-    if message:
-        said = f"the runtime that the loader picks, {runtime.path}, {message}"
+    reason = generation(program, runtime.release)
+    if reason:
+        said = f"the loader picks LLVM {runtime.release}'s runtime, {runtime.path}: {reason}"
         yield Finding("OMP202", "warning", said, RUN)
-
-
-def _release(library: Library) -> int:
-    name = library.path.resolve().name if library.path else ""
-    digits = name.removeprefix(f"{RUNTIME}.").split(".")[0]
-    if digits.isdecimal():
-        return int(digits)
-    return 14 if "llvm-14" in str(library.path) else 0
 
 
 def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
@@ -303,14 +251,22 @@ def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[F
         yield Finding("OMP205", severity, message, hint, None, image.index)
 
 
-def _environment(machine: Machine, count: int) -> Iterator[Finding]:
-    """D06."""
+def _fatal(machine: Machine, entries: Sequence[EntryFate]) -> Iterator[Finding]:
+    """D06: what the environment makes of an entry that is not on a device."""
+    reason = next((fate.reason for fate in entries if fate.reason), "")
+    if reason and policy(machine.environment) == "MANDATORY":
+        message = f"OMP_TARGET_OFFLOAD=MANDATORY: the first region ends the program, as {reason}"
+        yield Finding("OMP206", "error", message, "take it out, or see to the reason")
+
+
+def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
+    """D06; without a count, what has nothing to do with the number of devices."""
     env = machine.environment
-    policy = env.get("OMP_TARGET_OFFLOAD", "")
-    if policy and policy.upper() not in POLICIES:
-        message = f"OMP_TARGET_OFFLOAD={policy} is none of {', '.join(POLICIES)}"
+    said = env.get("OMP_TARGET_OFFLOAD", "")
+    if said and policy(env) not in POLICIES:
+        message = f"OMP_TARGET_OFFLOAD={said} is none of {', '.join(POLICIES)}"
         yield Finding("OMP206", "warning", message, "correct it or take it out")
-    elif policy.upper() == "DISABLED":
+    elif policy(env) == "DISABLED":
         message = "OMP_TARGET_OFFLOAD=DISABLED keeps every region on the host"
         yield Finding("OMP206", "warning", message, "take it out of the environment")
     default = env.get("OMP_DEFAULT_DEVICE", "")
@@ -332,8 +288,8 @@ def _environment(machine: Machine, count: int) -> Iterator[Finding]:
 
 def _read_only_tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
     """D07: LLVM's runtimes write images for the CPU to /tmp, whatever TMPDIR says."""
-    runtime = _runtime(machine)
-    is_llvms = runtime is not None and _release(runtime) > 15
-    if is_llvms and not machine.can_write_tmp and any(i.kind == "elf" for i in program.images):
+    release = machine.runtime.release if machine.runtime else None
+    writes = (release or 0) >= FIRST_TO_WRITE and any(i.kind == "elf" for i in program.images)
+    if writes and not machine.can_write_tmp:
         message = "/tmp cannot be written to, where LLVM's runtime puts images for the CPU"
         yield Finding("OMP207", "warning", message, RUN)

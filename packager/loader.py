@@ -1,17 +1,18 @@
 """Which libraries the dynamic loader would pick for a program, and from where (ld.so(8)).
 
-DT_RPATH of the file and of what loaded it, unless the file has DT_RUNPATH; LD_LIBRARY_PATH;
-DT_RUNPATH; the cache that ldconfig makes; the default folders. A library whose name is loaded
-already is not looked for again.
+LD_PRELOAD first. For what is needed: DT_RPATH of the file and of what loaded it, unless the file
+has DT_RUNPATH; LD_LIBRARY_PATH; DT_RUNPATH; the cache that ldconfig makes; the default folders. A
+library whose name is loaded already is not looked for again.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packager import elf
@@ -34,6 +35,8 @@ class Library:
     wanted_by: str  # the path of the file that asks first
     path: Path | None  # None: not found
     searched: tuple[str, ...] = ()  # the folders of search paths, if it was not found
+    soname: str | None = None  # its own DT_SONAME, if it was found and has one
+    needed: tuple[str, ...] = ()  # its DT_NEEDED
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class _File:
     runpath: tuple[str, ...]
     soname: str | None
     inherited: tuple[str, ...] = ()  # DT_RPATH of what loaded it
+    is_program: bool = False
 
 
 def libraries(
@@ -54,18 +58,25 @@ def libraries(
 
     Raises FormatError when the program itself cannot be read.
     """
-    return list(_load(_read(program), environment, preloaded))
+    return list(_load(replace(_read(program), is_program=True), environment, preloaded))
 
 
 def _load(
     program: _File, environment: Mapping[str, str], preloaded: Sequence[Path]
 ) -> Iterator[Library]:
-    folders = tuple(f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f)
+    folders = _folders(environment)
     cache = _cache(program.machine)
     known: set[str] = set()
     for path in preloaded:
         known |= {path.name, _read(path).soname or path.name}
     waiting = deque([program])
+    for name in re.split(r"[ :]", environment.get("LD_PRELOAD", "")):
+        first = _find(name, folders, cache, program.machine) if name else None
+        own = (first.soname or first.path.name) if first else ""
+        if first and own not in known:  # of what is not there the loader says so, and goes on
+            known.add(own)
+            yield _found(own, "LD_PRELOAD", first)
+            waiting.append(first)
     while waiting:
         file = waiting.popleft()
         for name in file.needed:
@@ -74,23 +85,33 @@ def _load(
             known.add(name)
             searched = (*_expanded(file, file.inherited), *folders, *_expanded(file, file.runpath))
             found = _find(name, searched, cache, program.machine)
-            place = found.path if found else None
-            yield Library(name, str(file.path), place, () if found else searched)
+            wanted_by = str(file.path)
+            yield (
+                _found(name, wanted_by, found)
+                if found
+                else Library(name, wanted_by, None, searched)
+            )
             if found:
                 known.add(found.soname or name)
                 passed_on = () if found.runpath else (*found.rpath, *file.inherited)
-                waiting.append(_with_inherited(found, passed_on))
+                waiting.append(replace(found, inherited=passed_on))
 
 
-def _with_inherited(file: _File, inherited: tuple[str, ...]) -> _File:
-    return _File(
-        file.path, file.machine, file.needed, file.rpath, file.runpath, file.soname, inherited
-    )
+def _found(name: str, wanted_by: str, file: _File) -> Library:
+    return Library(name, wanted_by, file.path, (), file.soname, file.needed)
+
+
+def _folders(environment: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f)
 
 
 def _expanded(file: _File, paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths with $ORIGIN, the folder of the file, filled in."""
-    origin = str(file.path.resolve().parent)
+    """Paths with $ORIGIN, the folder of the file, filled in.
+
+    The kernel tells where a program is, without links; libraries are where they were found.
+    """
+    path = file.path.resolve() if file.is_program else file.path.absolute()
+    origin = str(path.parent)
     return tuple(p.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for p in paths if p)
 
 
@@ -163,9 +184,15 @@ def _ldconfig() -> str:
     return ""
 
 
-def find_library(name: str, environment: Mapping[str, str]) -> Path | None:
-    """Where dlopen would find a library for this machine; None if nowhere."""
-    folders = [f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f]
+def find_library(
+    name: str, environment: Mapping[str, str], caller: Path | None = None
+) -> Path | None:
+    """Where dlopen would find a library for this machine; None if nowhere.
+
+    `caller` is the library that opens it. Raises FormatError when that one cannot be read.
+    """
     machine = os.uname().machine
-    found = _find(name, folders, _cache(machine), machine)
+    opener = _read(caller) if caller else None
+    own = _expanded(opener, opener.runpath) if opener else ()
+    found = _find(name, (*_folders(environment), *own), _cache(machine), machine)
     return found.path if found else None

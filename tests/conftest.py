@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from outcomes import Programs
@@ -19,3 +20,9 @@ def programs(
             if {"version", "program"} <= named.keys():
                 started.start([(named["version"], named["program"])])
         yield started
+
+
+@pytest.fixture(scope="session")
+def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs are that doctor is tested with, by the clang that made them."""
+    return tmp_path_factory.mktemp("diagnosed")

@@ -71,6 +71,10 @@ class Programs:
         self.start([(version, source)])
         return self._outcomes[version, source].result()
 
+    def path(self, version: str, source: Path) -> Path:
+        """Where the program is, once its outcome is known and it was not refused."""
+        return self._folder / version / source.stem
+
 
 def _outcome(version: str, source: Path, folder: Path) -> Outcome:
     folder.mkdir(exist_ok=True)
@@ -82,5 +86,4 @@ def _outcome(version: str, source: Path, folder: Path) -> Outcome:
         error = re.search(r"error: (.*)", done.stderr)
         return Outcome(refusal=error[1] if error else done.stderr)
     ended = run(program, **ENVIRONMENT)
-    program.unlink()
     return Outcome(None, ended.returncode, ended.stdout, ended.stderr)

@@ -2,88 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import jsonschema
+import book_table
 import pytest
-from clangs import INSTALLED, OTHERS, compiled, compiled_by
-from fixture_programs import OMPTOOL
+from clangs import INSTALLED, OTHERS, compiled, stem
+from doctoring import (
+    PROGRAM,
+    changed,
+    codes,
+    diagnosis,
+    for_another_machine,
+    output,
+    predicted,
+    program,
+    started,
+    without_the_second_kernel,
+)
+from outcomes import Programs
+from test_book import FIGURES, REFUSED
 from test_openmp import SOUND as OPENMP
 from toolchain import compile_c, omptool
 
-from packager.load import load
+from omptool import installation
 from packager.loader import libraries
 
-SCHEMA = Path(__file__).parent.parent / "omptool" / "schemas" / "doctor.json"
-PROGRAM = """
-#include <omp.h>
-#include <stdio.h>
-int table[4];
-#pragma omp declare target to(table)
-static int first(void) { int host = 1;
-#pragma omp target map(from : host)
-host = omp_is_initial_device();
-return host; }
-static int second(void) { int host = 1;
-#pragma omp target map(from : host)
-host = omp_is_initial_device() + 0 * table[1];
-return host; }
-int main(void) { printf("%d%d\\n", first(), second()); return 0; }
-"""
+RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not book_table.is_error(path)]
 VERSIONS = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("doctor")
-
-
-def program(version: str, folder: Path) -> Path:
-    (folder / version).mkdir(exist_ok=True)
-    source = folder / version / "program.c"
-    if not source.exists():
-        source.write_text(PROGRAM)
-        made = compiled if version == INSTALLED else lambda s, f: compiled_by(version, s, f)
-        made(source, folder / version)
-    return folder / version / "program"
-
-
-def diagnosis(path: Path, **environment: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [OMPTOOL, "doctor", "--json", path],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | environment,
-    )
-    document = json.loads(done.stdout)
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
-    errors = [f for f in document["findings"] if f["severity"] == "error"]
-    away = [entry["reason"] for entry in document["entries"] if entry["reason"]]
-    assert done.returncode == (1 if away or errors else 0)
-    return dict(document)
-
-
-def predicted(document: dict[str, Any]) -> str:
-    """The program's output, as the diagnosis has it."""
-    kernels = [entry for entry in document["entries"] if entry["kind"] == "kernel"]
-    return "".join("1" if kernel["runs_on"] == "host" else "0" for kernel in kernels) + "\n"
-
-
-def output(path: Path, **environment: str) -> str:
-    done = subprocess.run(
-        [OMPTOOL, "run", path],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | environment,
-    )
-    return done.stdout
+@pytest.fixture
+def folder(diagnosed: Path) -> Path:
+    return diagnosed
 
 
 @VERSIONS
@@ -98,33 +54,16 @@ def output(path: Path, **environment: str) -> str:
         {"OMP_DEFAULT_DEVICE": "1", "OMPTOOL_HOST_DEVICES": "2"},
         {"OMPTOOL_HOST_DEVICES": "0"},
         {"OMPTOOL_QUIET": "1"},
+        {"OMPTOOL_HOST_MEMORY": "shared"},
+        {"OMP_TARGET_OFFLOAD": "MANDATORY"},
+        {"CUDA_VISIBLE_DEVICES": "", "ROCR_VISIBLE_DEVICES": "-1"},
+        {"OMPTOOL_PLUGIN_PATH": "/nowhere"},
     ],
     ids=lambda e: ",".join(f"{k}={v}" for k, v in e.items()) or "nothing",
 )
 def test_it_is_right(folder: Path, version: str, environment: dict[str, str]) -> None:
     path = program(version, folder)
     assert predicted(diagnosis(path, **environment)) == output(path, **environment)
-
-
-def changed(path: Path, out: Path, change: Callable[[bytearray], None]) -> Path:
-    """A copy of the program whose image is another."""
-    (image,) = load(path).images
-    data = bytearray(path.read_bytes())
-    content = data[image.offset : image.offset + image.size]
-    change(content)
-    assert len(content) == image.size
-    data[image.offset : image.offset + image.size] = content
-    out.write_bytes(data)
-    out.chmod(0o755)
-    return out
-
-
-def for_another_machine(image: bytearray) -> None:
-    image[18:20] = (183).to_bytes(2, "little")  # e_machine of aarch64
-
-
-def without_the_second_kernel(image: bytearray) -> None:
-    image[:] = image.replace(b"_second_l", b"_sekond_l")
 
 
 @VERSIONS
@@ -143,8 +82,53 @@ def test_it_is_right_about_wrong_images(
         assert "image 0 lacks it" in reasons
 
 
-def codes(document: dict[str, Any]) -> set[str]:
-    return {finding["code"] for finding in document["findings"]}
+@VERSIONS
+@pytest.mark.parametrize("in_the_way", [{"OMPTOOL_PLUGINS": "none"}, {"OMP_DEFAULT_DEVICE": "3"}])
+def test_what_must_offload_and_cannot(
+    folder: Path, version: str, in_the_way: dict[str, str]
+) -> None:
+    environment = {"OMP_TARGET_OFFLOAD": "MANDATORY", **in_the_way}
+    document = diagnosis(program(version, folder), **environment)
+    said = [f["message"] for f in document["findings"] if f["code"] == "OMP206"]
+    assert any("MANDATORY: the first region ends the program" in message for message in said)
+    done = started(program(version, folder), **environment)
+    assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")
+
+
+INSTALLATION = """
+import sys
+from pathlib import Path
+from omptool import installation
+root = Path(sys.argv.pop(1))
+installation.runtime_root = lambda: root
+from omptool.cli import cli
+cli()
+"""
+
+
+def test_a_plugin_taken_away_and_put_back(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(installation.runtime_root(), tmp_path / "root")
+    monkeypatch.setattr(installation, "runtime_root", lambda: tmp_path / "root")
+    plugin = installation.libdir() / "libomptarget.rtl.host.so"
+    path = program("22", folder)
+    broken = compile_c("int x;", tmp_path / "broken.so", "-shared")
+    for change, expected in (
+        (lambda: plugin.rename(tmp_path / "away"), "11\n"),
+        (lambda: shutil.copy(broken, plugin), "11\n"),
+        (lambda: shutil.copy(tmp_path / "away", plugin), "00\n"),
+    ):
+        change()
+        assert predicted(diagnosis(path)) == expected
+        command = [sys.executable, "-c", INSTALLATION, tmp_path / "root", "run", path]
+        assert subprocess.run(command, capture_output=True, text=True).stdout == expected
+
+
+def test_a_plugin_that_is_put_before_the_own_one(folder: Path, tmp_path: Path) -> None:
+    compile_c("int x;", tmp_path / "libomptarget.rtl.host.so", "-shared")
+    path, before = program("19", folder), {"OMPTOOL_PLUGIN_PATH": str(tmp_path)}
+    assert predicted(diagnosis(path, **before)) == output(path, **before)
 
 
 def test_libraries_are_those_that_the_loader_picks(folder: Path) -> None:
@@ -266,14 +250,23 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
     assert found[name] is None
 
 
-@pytest.mark.parametrize("path", OPENMP, ids=lambda path: path.stem)
-def test_it_is_right_about_every_construct(tmp_path: Path, path: Path) -> None:
+@VERSIONS
+@pytest.mark.parametrize("program", [*OPENMP, *RUNNING[::4]], ids=stem)
+def test_it_is_right_about_real_programs(programs: Programs, program: Path, version: str) -> None:
     """They run where the device is mandatory, and nothing is on it without its plugin."""
-    made = compiled(path, tmp_path, "-O1")
+    assert programs.outcome(version, program).ran
+    made = programs.path(version, program)
     document = diagnosis(made)
-    assert document["entries"]
-    assert {entry["runs_on"] for entry in document["entries"]} == {"device 0 (host)"}
-    done = subprocess.run([OMPTOOL, "run", "--mandatory", made], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    # Of interop objects, clang 14 and 16 make no region.
+    assert document["entries"] or (program.stem, version) in {("interop", "14"), ("interop", "16")}
+    assert {entry["runs_on"] for entry in document["entries"]} <= {"device 0 (host)"}
+
+
+@pytest.mark.parametrize("program", OPENMP, ids=stem)
+def test_nothing_runs_on_a_device_without_its_plugin(programs: Programs, program: Path) -> None:
+    assert programs.outcome(INSTALLED, program).ran
+    made = programs.path(INSTALLED, program)
     without = diagnosis(made, OMPTOOL_PLUGINS="none")
     assert {entry["runs_on"] for entry in without["entries"]} == {"host"}
+    mandatory = {"OMPTOOL_PLUGINS": "none", "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    assert started(made, **mandatory).returncode == -signal.SIGABRT

@@ -124,6 +124,6 @@ def stripped(path: Path) -> Path:
     return out
 
 
-def omptool(*arguments: object) -> Result:
-    """The command line, in this process."""
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+def omptool(*arguments: object, environment: Mapping[str, str] | None = None) -> Result:
+    """The command line, in this process, with more in the environment."""
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments], env=environment)

@@ -22,7 +22,8 @@ def command(ctx: click.Context, program: Path, as_json: bool) -> None:
 
     Looks at PROG, at the libraries that the loader would pick, at the plugins and devices that are
     there and at the environment. Nothing of PROG is run. The prediction is for `omptool run`; what
-    another runtime makes of PROG is said where it differs.
+    PROG does when it is started by itself, on the runtime that the loader picks, is said beside it.
+    For programs of GCC's, which need no libomptarget, it is for libgomp.
 
     Exits 0 when every entry is used on a device, 1 when one is not, 2 when PROG cannot be read, 3
     when the plugins cannot be asked.
@@ -48,8 +49,7 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
         files = [folder / str(number) for number in range(len(loaded.data))]
         for file, data in zip(files, loaded.data, strict=True):
             store(file, data.pieces())
-        has_names = all(table.has_names for table in loaded.binary.tables)
-        machine, plugins = diagnosed.machine(program, files, dict(os.environ), has_names=has_names)
+        machine, plugins = diagnosed.machine(loaded.binary, program, files, dict(os.environ))
     diagnosis = diagnose(loaded.binary, machine)
     render = diagnosed.as_json if as_json else diagnosed.as_text
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)

@@ -1,0 +1,52 @@
+"""Asks CUDA's driver for its devices; prints JSON: {problem, devices: [90, ...]}.
+
+Run as a process of its own (`python -m omptool.cuda_row LIBRARY`): a driver is somebody's native
+code, and one that crashes must not take the command line with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+
+MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+MAX_DEVICES = 1024
+
+
+class DriverError(Exception):
+    """A call that failed."""
+
+
+def main(library: str) -> None:
+    """Print what the driver says."""
+    try:
+        said = {"problem": "", "devices": _devices(library)}
+    except (DriverError, OSError, AttributeError) as error:  # no such library, no such function
+        said = {"problem": str(error), "devices": []}
+    sys.stdout.write(json.dumps(said))
+
+
+def _devices(library: str) -> list[int]:
+    driver = ctypes.CDLL(library)
+    _call(driver, "cuInit", 0)
+    count = ctypes.c_int()
+    _call(driver, "cuDeviceGetCount", ctypes.byref(count))
+    return [_processor(driver, number) for number in range(min(count.value, MAX_DEVICES))]
+
+
+def _processor(driver: ctypes.CDLL, number: int) -> int:
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    for attribute, value in ((MAJOR, major), (MINOR, minor)):
+        _call(driver, "cuDeviceGetAttribute", ctypes.byref(value), attribute, number)
+    return major.value * 10 + minor.value
+
+
+def _call(driver: ctypes.CDLL, name: str, *arguments: object) -> None:
+    code = getattr(driver, name)(*arguments)
+    if code:
+        raise DriverError(f"{name} of CUDA's driver says {code}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

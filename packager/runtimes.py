@@ -1,0 +1,68 @@
+"""Which runtime a libomptarget is: a release of LLVM's, or omptool's under one of its names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager import elf
+from packager.loader import DT_STRTAB, Library, find_library
+from packager.program import DT_STRSZ, file_offset
+from packager.reader import open_reader
+
+NAME = "libomptarget.so"
+# The version of the interface documents' calls, which LLVM's libraries do not have.
+OURS = b"\0OMPTARGET_4.5\0"
+# The last LLVM whose library has no release in its name.
+UNNAMED = 14
+# Up to this LLVM the code for each kind of device is a library of its own.
+LAST_WITH_PLUGINS = 18
+CPU_PLUGIN = "libomptarget.rtl.x86_64.so"
+_RELEASE = re.compile(re.escape(NAME) + r"\.(\d{1,4})(?:\..*)?")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The libomptarget that the loader picks."""
+
+    path: Path
+    release: int | None  # of LLVM; None: omptool's
+    has_cpu: bool = True  # whether it can find what it needs for images for the CPU
+
+
+def picked(libraries: Sequence[Library], environment: Mapping[str, str]) -> Runtime | None:
+    """The first of the libraries, in the order in which they are loaded; None if none is found.
+
+    Raises FormatError when it is malformed.
+    """
+    found = [lib for lib in libraries if lib.path and lib.name.startswith(NAME)]
+    library = next(iter(found), None)
+    if library and NAME in library.needed:  # a stub of omptool's, for the core under this name
+        library = next((lib for lib in found if lib.name == NAME), None)
+    if library is None or library.path is None:
+        return None
+    if _is_core(library.path):
+        return Runtime(library.path, None)
+    release = _release(library)
+    has_cpu = release > LAST_WITH_PLUGINS or bool(
+        find_library(CPU_PLUGIN, environment, library.path)
+    )
+    return Runtime(library.path, release, has_cpu)
+
+
+def _release(library: Library) -> int:
+    named = _RELEASE.fullmatch(library.soname or library.name)
+    return int(named[1]) if named else UNNAMED
+
+
+def _is_core(path: Path) -> bool:
+    """Whether it is omptool's."""
+    with open_reader(path) as data:
+        file = elf.read(data)
+        dynamic = file.dynamic()
+        if DT_STRTAB not in dynamic or DT_STRSZ not in dynamic:
+            return False
+        at = file_offset(file, dynamic[DT_STRTAB][0])
+        return OURS in data.bytes(at, dynamic[DT_STRSZ][0], "dynamic strings")

@@ -1,0 +1,99 @@
+"""A program for `omptool doctor`, what doctor says of it, and what it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from clangs import INSTALLED, compiled, compiled_by
+from fixture_programs import OMPTOOL
+from toolchain import omptool
+
+from packager.load import load
+
+SCHEMA = Path(__file__).parent.parent / "omptool" / "schemas" / "doctor.json"
+PROGRAM = """
+#include <omp.h>
+#include <stdio.h>
+int table[4];
+#pragma omp declare target to(table)
+static int first(void) { int host = 1;
+#pragma omp target map(from : host)
+host = omp_is_initial_device();
+return host; }
+static int second(void) { int host = 1;
+#pragma omp target map(from : host)
+host = omp_is_initial_device() + 0 * table[1];
+return host; }
+int main(void) { printf("%d%d\\n", first(), second()); return 0; }
+"""
+
+
+def program(version: str, folder: Path) -> Path:
+    (folder / version).mkdir(exist_ok=True)
+    source = folder / version / "program.c"
+    if not source.exists():
+        source.write_text(PROGRAM)
+        made = compiled if version == INSTALLED else lambda s, f: compiled_by(version, s, f)
+        made(source, folder / version)
+    return folder / version / "program"
+
+
+def diagnosis(path: Path, **environment: str) -> dict[str, Any]:
+    done = omptool("doctor", "--json", path, environment=environment)
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    errors = [f for f in document["findings"] if f["severity"] == "error"]
+    away = [entry["reason"] for entry in document["entries"] if entry["reason"]]
+    assert done.exit_code == (1 if away or errors else 0)
+    return dict(document)
+
+
+def predicted(document: dict[str, Any]) -> str:
+    """The program's output, as the diagnosis has it."""
+    kernels = [entry for entry in document["entries"] if entry["kind"] == "kernel"]
+    return "".join("1" if kernel["runs_on"] == "host" else "0" for kernel in kernels) + "\n"
+
+
+def output(path: Path, **environment: str) -> str:
+    return started(path, **environment).stdout
+
+
+def started(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [OMPTOOL, "run", path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+def changed(path: Path, out: Path, change: Callable[[bytearray], None]) -> Path:
+    """A copy of the program whose image is another."""
+    (image,) = load(path).images
+    data = bytearray(path.read_bytes())
+    content = data[image.offset : image.offset + image.size]
+    change(content)
+    assert len(content) == image.size
+    data[image.offset : image.offset + image.size] = content
+    out.write_bytes(data)
+    out.chmod(0o755)
+    return out
+
+
+def for_another_machine(image: bytearray) -> None:
+    image[18:20] = (183).to_bytes(2, "little")  # e_machine of aarch64
+
+
+def without_the_second_kernel(image: bytearray) -> None:
+    image[:] = image.replace(b"_second_l", b"_sekond_l")
+
+
+def codes(document: dict[str, Any]) -> set[str]:
+    return {finding["code"] for finding in document["findings"]}

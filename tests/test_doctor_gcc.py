@@ -1,0 +1,143 @@
+"""Doctor and programs of GCC's: where libgomp will run their regions, and why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from doctoring import codes, diagnosis
+from toolchain import compile_c, omptool, run
+
+from packager import libgomp
+from packager.fates import Cuda, Machine
+from packager.load import load
+from packager.loader import find_library
+
+SOURCE = """
+#include <omp.h>
+#include <stdio.h>
+int main(void) { int host = 1;
+#pragma omp target map(from : host)
+host = omp_is_initial_device();
+printf("%d\\n", host); return 0; }
+"""
+# A driver of as many devices as COUNT says; libgomp itself would ask for much more.
+FAKE_DRIVER = """
+int cuInit(unsigned flags) { return CODE; }
+int cuDeviceGetCount(int *count) { *count = COUNT; return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  *value = attribute == 75 ? MAJOR : 5;
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gcc")
+    (folder / "source.c").write_text(SOURCE)
+    offload = ("-fopenmp", "-foffload=nvptx-none", "-foffload-options=-misa=sm_35")
+    # A ptxas of a newer CUDA that is on PATH would be asked to check code for archs it dropped.
+    quiet = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-O1", *offload)
+    run(*quiet, folder / "source.c", "-o", folder / "program")
+    return folder / "program"
+
+
+def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) -> dict[str, str]:
+    """An environment in which a library of that name is found that answers doctor's questions."""
+    defines = (f"-DCODE={code}", f"-DCOUNT={count}", f"-DMAJOR={major}")
+    compile_c(FAKE_DRIVER, folder / "libcuda.so.1", "-shared", "-fPIC", *defines)
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
+def ran_on(path: Path, **environment: str) -> set[str]:
+    """Where its regions ran: the program prints whether that is the host."""
+    done = subprocess.run(
+        [path], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+    return {"host" if done.stdout == "1\n" else "device 0 (nvptx)"}
+
+
+def foreseen(path: Path, **environment: str) -> set[str]:
+    return {entry["runs_on"] for entry in diagnosis(path, **environment)["entries"]}
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"OMP_TARGET_OFFLOAD": "DISABLED"},
+        {"OMP_TARGET_OFFLOAD": "MANDATORY"},
+        {"OMP_DEFAULT_DEVICE": "2"},
+    ],
+    ids=lambda e: ",".join(f"{k}={v}" for k, v in e.items()) or "nothing",
+)
+def test_it_is_right(program: Path, environment: dict[str, str]) -> None:
+    assert foreseen(program, **environment) == ran_on(program, **environment)
+
+
+def test_without_a_driver(program: Path) -> None:
+    document = diagnosis(program)
+    assert document["runtime"]["plugins"] == []
+    assert document["runtime"]["picked"] is None
+    said = [f["message"] for f in document["findings"] if f["code"] == "OMP209"]
+    is_absent = find_library(libgomp.DRIVER, os.environ) is None
+    assert any("libcuda.so.1 is not on this machine" in message for message in said) == is_absent
+    mandatory = diagnosis(program, OMP_TARGET_OFFLOAD="MANDATORY")
+    assert ("OMP206" in codes(mandatory)) == bool(said)
+    first, *_ = omptool("doctor", program).stdout.splitlines()
+    assert first.startswith(f"{program}: on GCC's libgomp ")
+
+
+def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
+    """A copy of libgomp finds no plugin in its folder, and none in a cache that has it not."""
+    plugin = find_library(libgomp.PLUGIN, {})
+    assert plugin
+    binary, around = load(program), Machine([], [], {}, [], {}, cuda=Cuda("", (75,)))
+    assert libgomp.diagnose(binary, replace(around, libgomp_plugin=plugin)).offloads
+    without = libgomp.diagnose(binary, around)
+    assert not without.offloads
+    (finding,) = without.findings
+    assert (finding.code, finding.severity) == ("OMP209", "warning")
+    assert "libgomp-plugin-nvptx1" in finding.hint
+    shutil.copy(plugin, tmp_path / libgomp.PLUGIN)
+    assert find_library(libgomp.PLUGIN, {"LD_LIBRARY_PATH": str(tmp_path)}) != plugin
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        ({"code": 100}, "there is no device: cuInit of CUDA's driver says 100"),
+        ({"count": 0}, "there is no device: the driver has no device"),
+        ({"major": 7}, None),
+        ({"major": 2}, "image 0 is for sm_35, and device 0 is sm_25"),
+    ],
+)
+def test_what_the_driver_says(
+    program: Path, tmp_path: Path, driver: dict[str, int], reason: str | None
+) -> None:
+    """By a driver that only answers what doctor asks: there may be no GPU here."""
+    document = diagnosis(program, **fake_driver(tmp_path, **driver))
+    (entry,) = document["entries"]
+    assert (entry["runs_on"], entry["reason"]) == ("host" if reason else "device 0 (nvptx)", reason)
+    assert ("OMP209" in codes(document)) == bool(reason)
+
+
+def test_a_default_device_beyond_those(program: Path, tmp_path: Path) -> None:
+    environment = fake_driver(tmp_path, count=2) | {"OMP_DEFAULT_DEVICE": "1"}
+    assert foreseen(program, **environment) == {"device 1 (nvptx)"}
+    document = diagnosis(program, **{**environment, "OMP_DEFAULT_DEVICE": "2"})
+    (entry,) = document["entries"]
+    assert entry["reason"] == "OMP_DEFAULT_DEVICE is 2, and there are 2 devices"
+
+
+def test_a_driver_that_ends_the_process(program: Path, tmp_path: Path) -> None:
+    source = "void abort(void); int cuInit(unsigned flags) { abort(); }"
+    compile_c(source, tmp_path / "libcuda.so.1", "-shared", "-fPIC")
+    document = diagnosis(program, LD_LIBRARY_PATH=str(tmp_path))
+    (entry,) = document["entries"]
+    assert "asking CUDA's driver ended with signal 6" in entry["reason"]
