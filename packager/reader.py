@@ -6,8 +6,8 @@ import builtins
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from struct import Struct
 from typing import IO, Any, Protocol
@@ -45,6 +45,13 @@ class _Escapes(dict[int, str]):
 _ESCAPES = _Escapes()
 
 
+@contextmanager
+def _nameless() -> Iterator[IO[bytes]]:
+    """A file without a name, in the folder for temporary files."""
+    with tempfile.TemporaryFile() as file:
+        yield file
+
+
 class Spent:
     """What has been read from one file, so that small files cannot ask for much: their tables may
     all point to one place. Views of the file and of what it inflates to count together.
@@ -54,7 +61,29 @@ class Spent:
         self.strings = 0  # characters
         self.images = 0  # bytes
         self.inflated = 0  # bytes
-        self.room: IO[bytes] | None = None  # holds what was inflated and is large
+        self._opened = ExitStack()
+        self._room: IO[bytes] | None = None
+
+    def keep(self, pieces: Iterable[bytes]) -> tuple[IO[bytes], int]:
+        """Put what was inflated and is large into a file without a name: the file, and where.
+
+        It can be read until `close`, which is when what it comes from is closed.
+        """
+        try:
+            if self._room is None:
+                self._room = self._opened.enter_context(_nameless())
+            start = os.lseek(self._room.fileno(), 0, os.SEEK_END)
+            self._room.writelines(pieces)
+            self._room.flush()
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise FormatError(_not_kept("what it inflates to cannot be kept", error)) from error
+        return self._room, start
+
+    def close(self) -> None:
+        """Take away what was kept."""
+        self._opened.close()
 
     def string(self, found: str) -> str:
         """Count a string that was read."""
@@ -228,7 +257,8 @@ def _reader(fd: int) -> Iterator[Reader]:
         if not stat.S_ISREG(info.st_mode):
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
             raise FormatError(f"is {kind}")
-        yield Reader(_File(fd), 0, info.st_size)
+        with closing(Spent()) as spent:
+            yield Reader(_File(fd), 0, info.st_size, spent)
     finally:
         os.close(fd)
 
@@ -239,14 +269,18 @@ def _standard_input() -> int:
     """
     try:
         if not stat.S_ISREG(os.fstat(0).st_mode):
-            with tempfile.TemporaryFile() as copy:
+            with _nameless() as copy:
                 _copy_input(copy)
                 os.dup2(copy.fileno(), 0)
         return os.dup(0)
     except OSError as error:
-        kept = f"cannot be kept in {tempfile.gettempdir()} (see TMPDIR): "
-        what = kept if error.errno in NO_ROOM else ""
-        raise FormatError(f"{what}{error.strerror}") from error
+        has_room = error.errno not in NO_ROOM
+        what = str(error.strerror) if has_room else _not_kept("cannot be kept", error)
+        raise FormatError(what) from error
+
+
+def _not_kept(what: str, error: OSError) -> str:
+    return f"{what} in {tempfile.gettempdir()} (see TMPDIR): {error.strerror}"
 
 
 def _copy_input(copy: IO[bytes]) -> None:

@@ -7,15 +7,13 @@ import json
 import os
 import re
 import shutil
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from documents import dumped_files
 from fixture_programs import FIXTURES
 from fixture_programs import build as build_fixture
-from jsonschema import Draft202012Validator
 from linking import LINKERS, link
 from toolchain import (
     HOST,
@@ -48,16 +46,6 @@ CLANG_FLAGS = {
 }
 
 
-def dump(*arguments: object) -> list[dict[str, Any]]:
-    """The files of `dump --json`, checked against the schema."""
-    result = omptool("dump", "--json", *arguments)
-    assert result.exit_code == 0, result.stderr
-    document = json.loads(result.stdout)
-    schema = json.loads(files("omptool").joinpath("schemas/dump.json").read_text())
-    Draft202012Validator(schema).validate(document)
-    return list(document["files"])
-
-
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """host.o; image.so and image.ptx; bundled.o; program, program-nopie and library.so of it."""
@@ -84,7 +72,7 @@ def addresses(path: Path) -> dict[str, int]:
 @pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
 def test_what_omptool_bundled(work: Path, name: str, strip: bool) -> None:
     path = stripped(work / name) if strip else work / name
-    (file,) = dump("--hash", path)
+    (file,) = dumped_files("--hash", path)
     symbols = addresses(work / name)
     kind = "shared" if name == "library.so" else "executable"
     assert file["host"] == {"machine": "x86_64", "type": kind}
@@ -128,7 +116,7 @@ def test_what_omptool_bundled(work: Path, name: str, strip: bool) -> None:
 
 
 def test_an_object_has_offsets_but_no_addresses(work: Path) -> None:
-    (file,) = dump(work / "bundled.o")
+    (file,) = dumped_files(work / "bundled.o")
     assert file["host"] == {"machine": "x86_64", "type": "object"}
     assert [image["address"] for image in file["images"]] == [None, None]
     assert [entry["address"] for entry in file["entries"]] == [None] * 3
@@ -144,7 +132,7 @@ def test_the_wrapper_alone(work: Path, tmp_path: Path) -> None:
     image = f"{X86_64}={work / 'image.so'}"
     result = omptool("emit", "--image", image, "--entries", "auto", "-o", out)
     assert result.exit_code == 0, result.stderr
-    (file,) = dump(out)
+    (file,) = dumped_files(out)
     assert [entry["name"] for entry in file["entries"]] == ["table", "first", "second"]
     assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0]]
 
@@ -156,7 +144,7 @@ def test_what_clang_made(tmp_path: Path, flags: tuple[str, ...], strip: bool) ->
     symbols = addresses(path)
     if strip and "-c" not in flags:  # an object without symbols cannot be linked
         path = stripped(path)
-    (file,) = dump(path)
+    (file,) = dumped_files(path)
     assert file["abi"] == "llvm-19"
     (image,) = file["images"]
     assert (image["container"], image["kind"], image["triple"]) == ("offload-binary", "elf", X86_64)
@@ -198,14 +186,14 @@ def test_images_are_those_that_llvm_lists(work: Path, tmp_path: Path, container:
         run("clang-offload-packager-19", "-o", path, *images)
     else:
         clang_offload(OPENMP, path, *(("-c",) if container == "object" else ()))
-    (file,) = dump(path)
+    (file,) = dumped_files(path)
     ours = [(i["kind"], i["arch"] or "", i["triple"]) for i in file["images"]]
     assert ours == listed_by_llvm(path) != []
 
 
 @pytest.mark.parametrize(("name", "kind"), [("image.so", "elf"), ("image.ptx", "ptx")])
 def test_a_bare_image_has_no_host(work: Path, name: str, kind: str) -> None:
-    (file,) = dump(work / name)
+    (file,) = dumped_files(work / name)
     assert file["host"] is None
     (image,) = file["images"]
     assert (image["container"], image["kind"], image["offset"]) == ("bare", kind, 0)
@@ -235,7 +223,7 @@ def test_no_offload_code(tmp_path: Path) -> None:
     plain = compile_c("int main(void) { return 0; }", tmp_path / "plain")
     result = omptool("dump", plain)
     assert (result.exit_code, result.stdout) == (0, f"{plain}: no offload code\n")
-    (file,) = dump(plain)
+    (file,) = dumped_files(plain)
     assert (file["images"], file["entries"], file["descriptors"]) == ([], [], [])
 
 
@@ -296,7 +284,7 @@ def test_a_damaged_image_is_listed_with_its_fault(work: Path, tmp_path: Path) ->
     cut = tmp_path / "cut.so"
     cut.write_bytes((work / "image.so").read_bytes()[:3000])
     path = bundled(host, tmp_path / "bundled.o", {X86_64: cut})
-    (file,) = dump(path)
+    (file,) = dumped_files(path)
     (image,) = file["images"]
     assert image["size"] == 3000
     assert "runs past the end" in image["problem"]
@@ -316,7 +304,7 @@ def test_many_constructors(tmp_path: Path) -> None:
     program = linked([out], tmp_path / "program", runtime=runtime)
     nopie = linked([out], tmp_path / "program-nopie", "-no-pie", runtime=runtime)
     for path in (out, program, nopie):
-        (descriptor,) = dump(path)[0]["descriptors"]
+        (descriptor,) = dumped_files(path)[0]["descriptors"]
         assert descriptor["registered_by"] == "_GLOBAL__A_000000_OPENMPTGT"
 
 
@@ -340,7 +328,7 @@ __attribute__((constructor)) static void start(void) {{ __tgt_register_lib(&desc
     host = compile_c(source, tmp_path / "host.o", "-c", "-fPIC")
     program = linked([host], tmp_path / "program", runtime=fake_runtime(tmp_path))
     for path in (program, stripped(program)):
-        (file,) = dump(path)
+        (file,) = dumped_files(path)
         (image,) = file["images"]
         assert (image["container"], image["triple"], image["kind"]) == ("raw", None, "elf")
         assert [entry["images"] for entry in file["entries"]] == [["present"]] * 3
@@ -351,7 +339,7 @@ def test_clang_saxpy(tmp_path: Path) -> None:
     """The fixture as its users have it."""
     source = (FIXTURES / "clang_saxpy" / "saxpy.c").read_text()
     path = clang_offload(source, tmp_path / "saxpy")
-    (file,) = dump(path)
+    (file,) = dumped_files(path)
     assert file["abi"] == "llvm-19"
     assert {entry["kind"] for entry in file["entries"]} >= {"kernel"}
     assert all(entry["images"] == ["present"] for entry in file["entries"])
@@ -379,7 +367,7 @@ def test_kinds_of_entries(tmp_path: Path, shared_memory: bool) -> None:
     requires = "#pragma omp requires unified_shared_memory\n" if shared_memory else ""
     program = clang_offload(requires + KINDS, tmp_path / "program")
     for path in (program, stripped(program)):
-        (file,) = dump(path)
+        (file,) = dumped_files(path)
         kinds = [(e["kind"], e["size"], e["images"]) for e in file["entries"]]
         assert kinds[:4] == [
             ("link", 8, ["present"]),
@@ -395,7 +383,7 @@ def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
     """Only its image leads to the descriptor."""
     program = clang_offload("int main(void) { return 0; }", tmp_path / "program")
     for path in (program, stripped(program)):
-        (file,) = dump(path)
+        (file,) = dumped_files(path)
         assert file["entries"] == []
         assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0]]
         assert omptool("verify", path).exit_code == 0
@@ -403,7 +391,7 @@ def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
 
 def test_two_abis_in_one_program(tmp_path: Path) -> None:
     """Each table is for the image that is registered with it."""
-    (file,) = dump(build_fixture("mixed_clang", tmp_path))
+    (file,) = dumped_files(build_fixture("mixed_clang", tmp_path))
     containers = [image["container"] for image in file["images"]]
     assert sorted(containers) == ["offload-binary", "omptool"]
     for entry in file["entries"]:
@@ -427,7 +415,7 @@ def test_images_are_numbered_as_devices_are(
     flags = (f"-L{libdir()}", "-lomptarget")
     program = link(tmp_path / "program", out, linker=linker, flags=flags)
     for path in (out, program, stripped(program)):
-        (file,) = dump(path)
+        (file,) = dumped_files(path)
         shown = [(image["index"], image["triple"]) for image in file["images"]]
         assert shown == [(index, target.split(":")[0]) for index, target in enumerate(targets)]
         assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0, 1]]
@@ -436,11 +424,11 @@ def test_images_are_numbered_as_devices_are(
 
 def test_a_device_image_of_clang_on_its_own(tmp_path: Path) -> None:
     program = clang_offload(OPENMP, tmp_path / "program")
-    (file,) = dump(program)
+    (file,) = dumped_files(program)
     (image,) = file["images"]
     alone = tmp_path / "image.so"
     alone.write_bytes(program.read_bytes()[image["offset"] :][: image["size"]])
-    (bare,) = dump(alone)
+    (bare,) = dumped_files(alone)
     assert bare["host"] is None
     assert bare["images"][0]["kernels"] == image["kernels"]
     assert len(image["kernels"]) == 2
@@ -448,7 +436,7 @@ def test_a_device_image_of_clang_on_its_own(tmp_path: Path) -> None:
 
 def test_a_host_of_another_architecture(tmp_path: Path) -> None:
     flags = ("--target=aarch64-linux-gnu", "-ffreestanding", "-c")
-    (file,) = dump(compile_c(HOST, tmp_path / "host.o", *flags, compiler="clang-19"))
+    (file,) = dumped_files(compile_c(HOST, tmp_path / "host.o", *flags, compiler="clang-19"))
     assert file["host"] == {"machine": "aarch64", "type": "object"}
     assert [entry["name"] for entry in file["entries"]] == ["table", "first", "second"]
     assert [entry["symbol"] for entry in file["entries"]] == ["table", "first", "second"]

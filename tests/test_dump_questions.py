@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from documents import dumped
 from fixture_programs import OMPTOOL
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 
@@ -18,13 +19,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return clang_offload(OPENMP, tmp_path_factory.mktemp("questions") / "program")
 
 
-def dump(path: Path) -> dict[str, object]:
-    (file,) = json.loads(omptool("dump", "--json", path).stdout)["files"]
-    return dict(file)
-
-
 def test_an_address_of_the_host(program: Path) -> None:
-    table, first, _ = dump(program)["entries"]  # type: ignore[misc]
+    table, first, _ = dumped(program)["entries"]
     for address in (first["address"], hex(first["address"])):
         result = omptool("dump", "--address", address, program)
         assert result.exit_code == 0
@@ -34,7 +30,7 @@ def test_an_address_of_the_host(program: Path) -> None:
 
 
 def test_an_address_of_the_running_program(program: Path) -> None:
-    _, first, second = dump(program)["entries"]  # type: ignore[misc]
+    _, first, second = dumped(program)["entries"]
     base = 0x55D0_1234_5000
     result = omptool("dump", "--address", hex(base + second["address"]), program)
     assert f"entry 2: kernel {second['name']}, if the file is loaded at {base:#x}" in result.stdout
@@ -42,7 +38,7 @@ def test_an_address_of_the_running_program(program: Path) -> None:
 
 
 def test_an_address_in_an_image(program: Path, tmp_path: Path) -> None:
-    (image,) = dump(program)["images"]  # type: ignore[misc]
+    (image,) = dumped(program)["images"]
     result = omptool("dump", "--address", image["address"] + 16, program)
     assert f"image 0 ({X86_64}), byte 0x10" in result.stdout
     omptool("extract", program, "-o", tmp_path)
@@ -86,7 +82,7 @@ def test_kernels_and_where_they_come_from(program: Path) -> None:
 
 
 def test_wide_tables_say_where_images_are(program: Path) -> None:
-    (image,) = dump(program)["images"]  # type: ignore[misc]
+    (image,) = dumped(program)["images"]
     assert image["uri"] == f"file://{program}#offset={image['offset']}&size={image['size']}"
     assert "file://" not in omptool("dump", program).stdout
     wide = omptool("dump", "--wide", program).stdout
@@ -164,7 +160,7 @@ def test_standard_input(program: Path, how: str) -> None:
         with program.open("rb") as file:
             done = subprocess.run(command, stdin=file, stdout=subprocess.PIPE, check=True)
     (said,) = json.loads(done.stdout)["files"]
-    expected = dump(program)
+    expected = dumped(program)
     assert (said["path"], said["entries"]) == ("-", expected["entries"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 import zlib
@@ -10,6 +9,7 @@ from hashlib import md5
 from pathlib import Path
 
 import pytest
+from documents import dumped, dumped_images
 from toolchain import compile_c, omptool, run
 
 from packager.errors import FormatError
@@ -61,15 +61,9 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def images(path: Path) -> list[dict[str, object]]:
-    result = omptool("dump", "--json", path)
-    assert result.exit_code == 0, result.output
-    return [image for file in json.loads(result.stdout)["files"] for image in file["images"]]
-
-
 @pytest.mark.parametrize("name", ["plain", "packed", "fat.o"])
 def test_the_images_are_those_that_were_bundled(work: Path, name: str) -> None:
-    found = images(work / name)
+    found = dumped_images(work / name)
     assert [(i["triple"], i["arch"], i["kind"]) for i in found] == [
         (AMD, "gfx90a", "amdgcn"),
         (AMD, "gfx906:xnack-", "amdgcn"),
@@ -77,14 +71,14 @@ def test_the_images_are_those_that_were_bundled(work: Path, name: str) -> None:
     sizes = [(work / co).stat().st_size for co in ("a.co", "b.co")]
     assert [i["size"] for i in found] == sizes
     assert all(i["compression"] == ("zstd" if name == "packed" else None) for i in found)
-    assert all("first" in i["kernels"] for i in found)  # type: ignore[operator]
+    assert all("first" in i["kernels"] for i in found)
 
 
 def test_a_text_bundle_holds_the_texts(work: Path) -> None:
     payloads = list(clang_bundle.parse_text(Reader((work / "text.ll").read_bytes())))
     assert [(p.triple, p.arch) for p in payloads] == [(AMD, "gfx90a"), (AMD, "gfx906:xnack-")]
     assert all(p.image.bytes() == KERNEL.encode() for p in payloads)
-    assert [i["kind"] for i in images(work / "text.ll")] == ["unknown", "unknown"]
+    assert [i["kind"] for i in dumped_images(work / "text.ll")] == ["unknown", "unknown"]
 
 
 def test_bundles_follow_each_other(work: Path, tmp_path: Path) -> None:
@@ -92,7 +86,7 @@ def test_bundles_follow_each_other(work: Path, tmp_path: Path) -> None:
         data = (work / name).read_bytes()
         twice = tmp_path / name
         twice.write_bytes(data + bytes(-len(data) % 4096) + data)
-        assert len(images(twice)) == 4
+        assert len(dumped_images(twice)) == 4
 
 
 @pytest.mark.parametrize("name", ["plain", "packed"])
@@ -102,7 +96,7 @@ def test_the_section_of_hip_programs(work: Path, tmp_path: Path, name: str) -> N
         f' .incbin \\"{work / name}\\"; .popsection");\n'
         "int main(void) { return 0; }"
     )
-    found = images(compile_c(source, tmp_path / "program"))
+    found = dumped_images(compile_c(source, tmp_path / "program"))
     assert [i["arch"] for i in found] == ["gfx90a", "gfx906:xnack-"]
     assert all(i["container"] == "hip-fatbin" for i in found)
 
@@ -189,8 +183,7 @@ def test_archives_name_their_members(work: Path, tmp_path: Path, flags: str) -> 
     long.write_bytes((work / "fat.o").read_bytes())
     path = tmp_path / "lib.a"
     run("ar", flags, path, long, work / "host.o")
-    files = json.loads(omptool("dump", "--json", path).stdout)["files"]
-    (file,) = files
+    file = dumped(path)
     name = str(long) if "T" in flags else long.name  # a thin archive has the paths it was given
     assert file["path"] == f"{path}({name})"
     assert [i["member"] for i in file["images"]] == [name] * 2

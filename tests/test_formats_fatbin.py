@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
+from documents import dumped_images
 from toolchain import compile_c, omptool
 
 from packager.errors import FormatError
@@ -19,17 +19,11 @@ DATA = Path(__file__).parent / "data"
 CUDA = "nvptx64-nvidia-cuda"
 
 
-def images(path: Path) -> list[dict[str, object]]:
-    result = omptool("dump", "--json", path)
-    assert result.exit_code == 0, result.output
-    return [image for file in json.loads(result.stdout)["files"] for image in file["images"]]
-
-
 @pytest.mark.parametrize(
     ("name", "compression"), [("none", None), ("zstd", "zstd"), ("lz4", "lz4")]
 )
 def test_cubins_and_ptx(name: str, compression: str | None) -> None:
-    found = images(DATA / f"{name}.fatbin")
+    found = dumped_images(DATA / f"{name}.fatbin")
     expected = [("cubin", "sm_80"), ("cubin", "sm_90a"), ("ptx", "sm_90")]
     if name != "none":
         del expected[1]
@@ -40,7 +34,7 @@ def test_cubins_and_ptx(name: str, compression: str | None) -> None:
 
 @pytest.mark.parametrize("name", ["lto-none", "lto-zstd"])
 def test_nvvm_code_is_listed(name: str) -> None:
-    (image,) = images(DATA / f"{name}.fatbin")
+    (image,) = dumped_images(DATA / f"{name}.fatbin")
     assert (image["kind"], image["arch"], image["triple"]) == ("bitcode", "sm_90", CUDA)
 
 
@@ -51,7 +45,7 @@ def test_sections_of_host_objects(tmp_path: Path, section: str) -> None:
         f'__asm__(".pushsection {section},\\"a\\"; .balign 8; .incbin \\"{one}\\";'
         f' .balign 8; .incbin \\"{two}\\"; .popsection");\nint x;'
     )
-    found = images(compile_c(source, tmp_path / "host.o", "-c"))
+    found = dumped_images(compile_c(source, tmp_path / "host.o", "-c"))
     assert [i["arch"] for i in found] == ["sm_80", "sm_90a", "sm_90", "sm_80", "sm_90"]
     assert all(i["container"] == "cuda-fatbin" for i in found)
 
@@ -96,6 +90,6 @@ def test_ptx_ends_where_its_text_does(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "registers"), [("none", 8), ("zstd", 8), ("lz4", 8)])
 def test_what_kernels_need(name: str, registers: int) -> None:
-    (image, *_) = images(DATA / f"{name}.fatbin")
-    (needs,) = image["resources"]  # type: ignore[misc]
+    (image, *_) = dumped_images(DATA / f"{name}.fatbin")
+    (needs,) = image["resources"]
     assert needs == {"kernel": "first", "registers": registers, "shared": 0, "stack": 0}

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from documents import dumped
 from toolchain import omptool, run, stripped
 from verifying import findings
 
@@ -42,16 +41,9 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return folder / "program"
 
 
-def dump(path: Path) -> dict[str, Any]:
-    result = omptool("dump", "--json", path)
-    assert result.exit_code == 0, result.stderr
-    (file,) = json.loads(result.stdout)["files"]
-    return dict(file)
-
-
 @pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
 def test_what_it_holds(program: Path, strip: bool) -> None:
-    file = dump(stripped(program) if strip else program)
+    file = dumped(stripped(program) if strip else program)
     assert file["abi"] == "gcc"
     assert {(i["container"], i["kind"], i["triple"]) for i in file["images"]} == {
         ("gcc", "ptx", "nvptx-none")
@@ -125,7 +117,7 @@ def test_one_wrong_field_of_a_table(
 def test_a_table_that_nothing_registers(program: Path, tmp_path: Path) -> None:
     """Its bounds are not those that the constructor's table has."""
     wrong = damaged(program, ".gnu.offload_funcs", 32, 8, tmp_path)
-    assert dump(wrong)["descriptors"] == []
+    assert dumped(wrong)["descriptors"] == []
 
 
 def test_a_program_with_variables_alone(tmp_path: Path) -> None:
@@ -135,7 +127,7 @@ def test_a_program_with_variables_alone(tmp_path: Path) -> None:
     command += ("-Wl,--no-as-needed",)  # libgomp is called by what the linker plugin adds
     options = ("-foffload-options=-misa=sm_35", tmp_path / "source.c", "-o", tmp_path / "program")
     run(*command, *options)
-    file = dump(tmp_path / "program")
+    file = dumped(tmp_path / "program")
     assert {entry["name"] for entry in file["entries"]} >= {"table"}
     assert [d["registered_by"] for d in file["descriptors"]] == ["init"]
     assert [f for f in findings(tmp_path / "program") if f["severity"] == "error"] == []

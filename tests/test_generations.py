@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from clangs import INSTALLED, OTHERS, compiled, compiled_by
+from documents import dumped
 from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
 from verifying import findings
 
@@ -36,13 +35,6 @@ def program(version: str, folder: Path) -> Path:
     return folder / version / "openmp"
 
 
-def dump(path: Path) -> dict[str, Any]:
-    result = omptool("dump", "--json", path)
-    assert result.exit_code == 0, result.stderr
-    (file,) = json.loads(result.stdout)["files"]
-    return dict(file)
-
-
 def without_headers(path: Path) -> Path:
     out = path.with_name(path.name + ".headerless")
     run("llvm-strip-19", "--strip-sections", path, "-o", out)
@@ -51,7 +43,7 @@ def without_headers(path: Path) -> Path:
 
 @EVERY
 def test_what_it_holds(folder: Path, version: str) -> None:
-    file = dump(program(version, folder))
+    file = dumped(program(version, folder))
     assert file["abi"] == f"llvm-{version}"
     (image,) = file["images"]
     assert (image["kind"], image["machine"]) == ("elf", "x86_64")
@@ -80,7 +72,7 @@ def test_it_is_sound(folder: Path, version: str) -> None:
 
 @EVERY
 def test_without_section_headers_the_same_is_found(folder: Path, version: str) -> None:
-    whole, bare = (dump(path(program(version, folder))) for path in (Path, without_headers))
+    whole, bare = (dumped(path(program(version, folder))) for path in (Path, without_headers))
     for one in (whole, bare):
         for entry in one["entries"]:
             entry.pop("symbol")
@@ -97,7 +89,7 @@ def test_without_section_headers_the_same_is_found(folder: Path, version: str) -
 )
 def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
     path = clang_offload(OPENMP, tmp_path / "program", *flags)
-    whole, bare = dump(path), dump(without_headers(path))
+    whole, bare = dumped(path), dumped(without_headers(path))
     assert [e["name"] for e in bare["entries"]] == [e["name"] for e in whole["entries"]]
     assert [e["images"] for e in bare["entries"]] == [["present"]] * 3
     assert [(i["triple"], i["offset"], i["size"]) for i in bare["images"]] == [

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 from test_lower import NVPTX, SAXPY, X86_64, asking, attempt
 
 from omptool.cli import cli
@@ -18,13 +18,12 @@ from packager.lowering.request import SourceError
 KERNEL = "define void @k(ptr %p) {\n ret void\n}\n"
 
 
-def refusal(folder: Path, *arguments: object, code: int = 2, **options: str) -> str:
+def refusal(folder: Path, ir: str | bytes, *options: str, triple: str = X86_64) -> str:
     """The one line that a failing `lower` prints."""
-    result = attempt(folder, *arguments, **options)  # type: ignore[arg-type]
-    return one_line(result, folder / "out", code)
+    return one_line(attempt(folder, ir, *options, triple=triple), folder / "out")
 
 
-def one_line(result, output: Path, code: int = 2) -> str:
+def one_line(result: Result, output: Path, code: int = 2) -> str:
     assert result.exit_code == code, result.output
     assert result.stdout == ""
     assert not output.is_file()

@@ -16,12 +16,11 @@ TRIPLES = ("x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda")
 STARTUP = ("Scrt1.o", "crti.o", "crtn.o", "libc.so.6", "libm.so.6")
 
 
-def run(*command: object, **how: object) -> str:
-    done = subprocess.run(  # type: ignore[call-overload]
-        [str(word) for word in command], capture_output=True, text=True, check=False, **how
-    )
+def run(*command: object, env: dict[str, str] | None = None, cwd: Path | None = None) -> str:
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, cwd=cwd)
     assert done.returncode == 0, done.stderr
-    return str(done.stdout)
+    return done.stdout
 
 
 class Installed:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from jsonschema import Draft202012Validator
+from documents import document
 from toolchain import (
     HOST,
     MAIN,
@@ -46,7 +45,7 @@ class Bench:
         return linked(inputs, self.folder / name, *flags, runtime=self.runtime)
 
 
-def findings(path: Path, *options: str) -> list[dict[str, object]]:
+def findings(path: Path, *options: str) -> list[dict[str, Any]]:
     """What verify finds, through its JSON, which must fit its schema.
 
     That an image is PTX (OMP116) is true of most programs of the tests, and left out.
@@ -54,17 +53,14 @@ def findings(path: Path, *options: str) -> list[dict[str, object]]:
     if "--select" not in options:
         options = ("--ignore", "OMP116", *options)
     result = omptool("verify", "--json", *options, path)
-    document = json.loads(result.stdout)
-    schema = json.loads(files("omptool").joinpath("schemas/verify.json").read_text())
-    Draft202012Validator(schema).validate(document)
-    (file,) = document["files"]
+    (file,) = document("verify", result.stdout)["files"]
     has_error = any(finding["severity"] == "error" for finding in file["findings"])
     assert result.exit_code == (1 if has_error else 0)
     return list(file["findings"])
 
 
 def found(path: Path) -> set[tuple[str, str]]:
-    return {(str(finding["code"]), str(finding["severity"])) for finding in findings(path)}
+    return {(finding["code"], finding["severity"]) for finding in findings(path)}
 
 
 def merging_script(out: Path, section: str, *emulation: str) -> Path:

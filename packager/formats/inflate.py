@@ -5,10 +5,8 @@ more than a little goes to a file without a name.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from tempfile import TemporaryFile
 
 from packager.errors import FormatError
 from packager.reader import Reader
@@ -65,13 +63,8 @@ def _gathered(pieces: Iterable[bytes], size: int, source: Reader) -> Reader:
     spent = source.spent
     if spent.inflated <= IN_MEMORY:
         return Reader(b"".join(pieces), spent=spent, whole=source.whole)
-    if spent.room is None:
-        spent.room = TemporaryFile()  # noqa: SIM115
-    start = os.lseek(spent.room.fileno(), 0, os.SEEK_END)
-    for piece in pieces:
-        spent.room.write(piece)
-    spent.room.flush()
-    return Reader.of_part(spent.room, start, size, source)
+    file, start = spent.keep(pieces)
+    return Reader.of_part(file, start, size, source)
 
 
 def _stored(data: Reader, size: int = PIECE) -> Iterator[bytes]:

@@ -9,7 +9,9 @@ line names it. It belongs into corpus/, under a name that says what is wrong wit
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import atheris
 
@@ -22,21 +24,10 @@ sys.path[:0] = [str(HERE.parent.parent), str(HERE)]
 with atheris.instrument_imports(include=["packager"]):
     from target import check
 
-    from omptool import cli, dumped, extracted, verified  # noqa: F401
-    from packager import extract, gcc_program, kernel_names, locate, segments  # noqa: F401
-    from packager.formats import (  # noqa: F401
-        bundle_section,
-        clang_bundle,
-        compressed_bundle,
-        cuda_fatbin,
-        device_elf,
-        hip_fatbin,
-        kernel_resources,
-        magic,
-        ptx,
-        spirv,
-        text_bundle,
-    )
+    # Commands import most of these only when they need them, which is too late to instrument them.
+    for package in ("packager", "packager.formats", "packager.checks"):
+        for module in iter_modules(import_module(package).__path__, f"{package}."):
+            import_module(module.name)
 
 
 def main() -> None:

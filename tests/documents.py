@@ -1,0 +1,43 @@
+"""What commands print as JSON; every document must fit its schema."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from toolchain import omptool
+
+
+def document(command: str, printed: str) -> dict[str, Any]:
+    """What `command` printed with --json."""
+    read: dict[str, Any] = json.loads(printed)
+    _schema(command).validate(read)
+    return read
+
+
+@cache
+def _schema(command: str) -> Draft202012Validator:
+    text = files("omptool").joinpath(f"schemas/{command}.json").read_text()
+    return Draft202012Validator(json.loads(text))
+
+
+def dumped_files(*arguments: object) -> list[dict[str, Any]]:
+    """The files and members of `dump`, which must read all of them."""
+    result = omptool("dump", "--json", *arguments)
+    assert result.exit_code == 0, result.output
+    return list(document("dump", result.stdout)["files"])
+
+
+def dumped(path: Path) -> dict[str, Any]:
+    """What `dump` says of one file."""
+    (file,) = dumped_files(path)
+    return file
+
+
+def dumped_images(path: Path) -> list[dict[str, Any]]:
+    """The images of a file and its members."""
+    return [image for file in dumped_files(path) for image in file["images"]]
