@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from clangs import CLANG, FLAGS, compiled
 from fixture_programs import call
+from machine import lacks
 from test_openmp import FATAL, source
 
 from omptool.installation import libdir
@@ -35,7 +36,7 @@ def llvm_libraries() -> Path:
         check=True,
     ).stdout.strip()
     if not Path(found).is_absolute():
-        pytest.skip("LLVM 19's libomptarget is not here")
+        lacks("LLVM 19's libomptarget is not here: scripts/packages.sh installs it")
     return Path(found).resolve().parent
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, OTHERS, compiled, compiled_by
 from fixture_programs import X86_64, call
+from machine import lacks
 
 from omptool.installation import libdir
 
@@ -84,8 +85,9 @@ def test_a_library_is_closed_in_a_destructor(tmp_path: Path, version: str) -> No
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a program setgid")
 def test_a_setgid_program_ignores_our_variables(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        lacks("only root can give a program another group and make it setgid")
     program = tmp_path / "regions"
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", f"-Wl,-rpath,{libdir()}")
     call("clang-19", *flags, SOURCES / "regions.c", "-o", program)
@@ -133,7 +135,7 @@ def test_nothing_needs_to_be_written(tmp_path: Path) -> None:
     mounted = 'mount --bind "$1" /mnt && mount -t tmpfs -o ro none /tmp'
     inside = ("unshare", "--mount", "sh", "-c")
     if run(*inside, mounted, "sh", tmp_path).returncode != 0:
-        pytest.skip("this process may not mount")
+        lacks("this process may not mount")
     launch = f"LD_LIBRARY_PATH=/mnt/lib /mnt/{program.name}"
     read_only = "! touch /tmp/x 2>/dev/null"
     done = run(*inside, f"{mounted} && {read_only} && {launch}", "sh", tmp_path,

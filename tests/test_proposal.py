@@ -186,12 +186,12 @@ def test_the_other_library_may_be_linked_with_it(
 def test_verify_names_the_program_that_an_old_mold_makes_in_silence(
     tmp_path: Path, image: Path
 ) -> None:
+    """A newer one finds default versions, and its program is sound."""
     flags = (f"-L{libdir()}", "-ltarget")
     app = link(tmp_path / "app", bundled(tmp_path, image), linker="mold", flags=flags)
-    if "__tgt_register_lib" in run("readelf", "-W", "--dyn-syms", app):
-        pytest.skip("this mold finds default versions")
-    (message,) = only(app, "OMP101")
-    assert message.endswith("is never registered: the file does not call __tgt_register_lib")
+    calls = "__tgt_register_lib" in run("readelf", "-W", "--dyn-syms", app)
+    fault = "is never registered: the file does not call __tgt_register_lib"
+    assert [message.endswith(fault) for message in only(app, "OMP101")] == [True] * (not calls)
 
 
 def foreign_runtime(folder: Path) -> Path:
@@ -527,7 +527,7 @@ def test_entries_are_compared_and_located_by_their_symbols(tmp_path: Path, image
     swapped = "LIBTARGET_GLOBAL(table);\nLIBTARGET_KERNEL(second);\nLIBTARGET_KERNEL(first);\n"
     (tmp_path / "after").mkdir()
     after = program(tmp_path / "after", image, source=SOURCE + swapped + MAIN)
-    changed = omptool("dump", "--entries", "--against", before, after)
+    changed = omptool("dump", "--against", before, after)
     assert changed.exit_code == 1, changed.output
     assert changed.stdout == "+ entry kernel second\n- entry kernel second\n"
     (entry,) = (one for one in dumped(before)["entries"] if one["symbol"] == "second")
