@@ -180,7 +180,7 @@ def _said(fate: ImageFate) -> tuple[tuple[str, str], ...]:
 def _entries(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     return [
         {
-            "entry": fate.entry.index,
+            "entry": fate.entry.number,
             "kind": fate.entry.kind,
             "name": fate.entry.label,
             "runs on": fate.runs_on,
@@ -230,7 +230,7 @@ def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
             ],
             "entries": [
                 {
-                    "index": fate.entry.index,
+                    "index": fate.entry.number,
                     "name": fate.entry.name or None,
                     "kind": fate.entry.kind,
                     "runs_on": fate.runs_on,

@@ -86,7 +86,7 @@ def _damage(image: DeviceImage) -> str:
 def _entries(binary: FatBinary, wide: bool) -> list[Row]:
     return [
         {
-            "entry": entry.index,
+            "entry": entry.number,
             "kind": entry.kind,
             "name": entry.name,
             "address": hexadecimal(entry.address),
@@ -196,7 +196,7 @@ def _dumped(binary: FatBinary) -> Row:
         "images": [dumped_image(binary, image) for image in binary.images],
         "entries": [
             {
-                "index": entry.index,
+                "index": entry.number,
                 "kind": entry.kind,
                 "model": entry.model,
                 "name": entry.name or None,

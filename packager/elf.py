@@ -7,14 +7,16 @@ pyelftools' parser takes longer than all of a `dump`.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
+from itertools import chain, repeat
 from struct import Struct
 from typing import NamedTuple
 
 from elftools.elf.constants import SH_FLAGS, SHN_INDICES
 
 from packager.errors import FormatError
-from packager.reader import MAX_STRING, Reader, text
+from packager.reader import MAX_STRING, Reader
 
 MAGIC = b"\x7fELF"
 CLASS64, LITTLE_ENDIAN = 2, 1
@@ -26,6 +28,7 @@ SYMBOL = Struct("<IBBHQQ")
 RELA = Struct("<QQq")
 DYNAMIC = Struct("<qQ")
 WORD = Struct("<Q")
+WIDE_INDEX = Struct("<I")
 
 ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 0, 1, 2, 3, 4
@@ -110,15 +113,24 @@ class Segment(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A symbol, its name still an offset into the string table; `section` is resolved."""
+    """A symbol as its table has it, but `section` is resolved."""
 
     name_at: int
-    binding: int
-    type: int
+    info: int
     other: int
     section: int
     value: int
     size: int
+
+    @property
+    def binding(self) -> int:
+        """STB_LOCAL and the like."""
+        return self.info >> 4
+
+    @property
+    def type(self) -> int:
+        """STT_FUNC and the like."""
+        return self.info & 15
 
     @property
     def is_defined(self) -> bool:
@@ -132,12 +144,13 @@ class Strings:
     def __init__(self, data: Reader, what: str) -> None:
         self._data = data
         self._what = what
+        self._spent = data.spent
         self._bytes: bytes | None = None
 
     def __getitem__(self, offset: int) -> str:
-        if len(self._data) > SMALL_STRINGS:
-            return self._data.string(offset, self._what)
         if self._bytes is None:
+            if len(self._data) > SMALL_STRINGS:
+                return self._data.string(offset, self._what)
             self._bytes = self._data.bytes(what=self._what)
         end = self._bytes.find(b"\0", offset, offset + MAX_STRING)
         if end < 0:
@@ -146,7 +159,7 @@ class Strings:
                 if offset + MAX_STRING > len(self._bytes)
                 else f"{self._what}: the name at {offset:#x} is longer than {MAX_STRING} bytes"
             )
-        return self._data.spent.string(text(self._bytes[offset:end]))
+        return self._spent.string(self._bytes[offset:end])
 
 
 class _Header(NamedTuple):
@@ -201,12 +214,23 @@ class Elf:
     def rows(self, layout: Struct, table: Reader, what: str) -> Iterator[tuple[int, ...]]:
         """The records of a table, a piece at a time. Raises FormatError for an absurd number."""
         count = len(table) // layout.size
-        self._rows += count
-        if self._rows > MAX_ROWS:
-            raise FormatError(f"tables of more than {MAX_ROWS} rows (at {what}) are not read")
+        self._count(count, what)
         for first in range(0, count, PIECE):
             size = min(PIECE, count - first) * layout.size
             yield from layout.iter_unpack(table.bytes(first * layout.size, size, what))
+
+    def words(self, record: int, table: Reader, what: str) -> Iterator[array[int]]:
+        """The same of records of `record` bytes, as the 64-bit words that they are made of."""
+        count = len(table) // record
+        self._count(count, what)
+        for first in range(0, count, PIECE):
+            size = min(PIECE, count - first) * record
+            yield array("Q", table.bytes(first * record, size, what))
+
+    def _count(self, rows: int, what: str) -> None:
+        self._rows += rows
+        if self._rows > MAX_ROWS:
+            raise FormatError(f"tables of more than {MAX_ROWS} rows (at {what}) are not read")
 
     def strings(self, section: int, what: str) -> Strings:
         """The string table that is section number `section`."""
@@ -220,17 +244,12 @@ class Elf:
 
     def symbols(self, table: Section) -> Iterator[Symbol]:
         """The symbols of a table, in its order (the first is the null symbol)."""
-        extended: Iterator[int] | None = None
+        symbols = map(Symbol._make, self.rows(SYMBOL, self.content(table), table.name))
         for section in self.of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.number:
-                rows = self.rows(Struct("<I"), self.content(section), section.name)
-                extended = (index for (index,) in rows)
-        for row in self.rows(SYMBOL, self.content(table), table.name):
-            name, info, other, section_index, value, size = row
-            wide = next(extended, 0) if extended else 0
-            if section_index == SHN_INDICES.SHN_XINDEX:
-                section_index = wide
-            yield Symbol(name, info >> 4, info & 15, other, section_index, value, size)
+                wide = self.rows(WIDE_INDEX, self.content(section), section.name)
+                return map(_widened, symbols, chain(wide, repeat((0,))))
+        return symbols
 
     def dynamic(self) -> dict[int, list[int]]:
         """The dynamic section: tag to values, in order."""
@@ -254,6 +273,13 @@ class Elf:
 def probe(data: Reader) -> bool:
     """Whether `data` begins like an ELF file."""
     return data.starts_with(MAGIC)
+
+
+def _widened(symbol: Symbol, wide: tuple[int, ...]) -> Symbol:
+    """A symbol whose section's number may be in a table of its own."""
+    if symbol.section != SHN_INDICES.SHN_XINDEX:
+        return symbol
+    return symbol._replace(section=wide[0])
 
 
 def is_foreign(elf: Elf) -> bool:

@@ -80,7 +80,7 @@ def _entries(
 
 
 def _entry(
-    index: int,
+    number: int,
     kind: EntryKind,
     name: str,
     address: int,
@@ -90,7 +90,7 @@ def _entry(
     place: int,
 ) -> OffloadEntry:
     return OffloadEntry(
-        index=index,
+        number=number,
         kind=kind,
         name=name,
         address=address,

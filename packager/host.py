@@ -204,11 +204,11 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
     names = found.memory.symbol_names({record.address for record in records if record.address})
     return tuple(
         OffloadEntry(
-            index=first + number,
+            number=first + number,
             kind=_entry_kind(record),
             name=record.name,
             address=None if found.is_object else record.address,
-            symbol=names.get(record.address or 0) or record.symbol,
+            symbol=names.get(record.address or 0) or table.symbol(record),
             size=record.size,
             flags=record.flags,
             offset=table.offset + record.offset,

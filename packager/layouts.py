@@ -20,21 +20,21 @@ class EntryLayout:
     address: int
     name: int | None
     size: int
-    size_format: str
+    size_format: str  # as the array and struct modules call it
     flags: int | None
     model: int | None = None  # u16: which programming model the entry is of
     data: int | None = None  # u32 that is looked at: the mask of a requires entry
 
 
 # {void *address; int size} of the proposal of 2013, padded: entries without names.
-PROPOSAL_ENTRY = EntryLayout("proposal", 16, 0, None, 8, "<i", None)
+PROPOSAL_ENTRY = EntryLayout("proposal", 16, 0, None, 8, "i", None)
 # {void *addr; char *name; int64_t size} of the interface document.
-INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "<q", None)
+INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "q", None)
 # The same and {int32_t flags; int32_t data}: LLVM 4 to 19.
-CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "<Q", 24, None, 28)
+CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "Q", 24, None, 28)
 # {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}:
 # LLVM 20 on.
-VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "<Q", 12, 10, 40)
+VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "Q", 12, 10, 40)
 
 # {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}
 DEVICE_IMAGE = Struct("<QQQQ")

@@ -5,26 +5,24 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import chain
-from typing import cast
+from typing import NamedTuple
 
-from packager.elf import PT_LOAD, RELA, SHT_DYNSYM, WORD, Elf, Section, Symbol
+from packager.elf import PT_LOAD, RELA, SHT_DYNSYM, SYMBOL, WORD, Elf, Section, Symbol
 from packager.errors import FormatError
 from packager.memory import (
     CODE_WINDOW,
     NO_RELOCATIONS,
     POINTER_RELOCATIONS,
-    Range,
     Space,
-    SymbolNames,
-    Window,
-    WindowIndex,
     copies,
     limited,
 )
 from packager.reader import Reader
+from packager.symbols import Symbols, linked
+from packager.windows import Range, Window, WindowIndex
 
 DT_RELA, DT_RELASZ, DT_RELR = 7, 8, 36
 # lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
@@ -37,6 +35,14 @@ PIECE = 1 << 20
 MAX_NEEDLES = 64  # that are searched for one after the other
 
 
+class _Relocations(NamedTuple):
+    """A piece of a table of relocations, by column."""
+
+    places: array[int]
+    kinds: array[int]  # r_info: type and symbol
+    addends: array[int]
+
+
 class LinkedSpace(Space):
     """An executable or shared library, loaded at 0."""
 
@@ -46,7 +52,6 @@ class LinkedSpace(Space):
         self._starts = [address for address, _ in self._loads]
         self._dynamic = elf.dynamic()
         self._relative, self._absolute = POINTER_RELOCATIONS.get(elf.machine, NO_RELOCATIONS)
-        self._names: SymbolNames | None = None
 
     def address(self, section: Section) -> int:
         return section.address
@@ -62,29 +67,38 @@ class LinkedSpace(Space):
     def windows(self, ranges: Sequence[Range]) -> list[Window]:
         windows = copies(self, ranges)
         index = WindowIndex(windows)
-        low, high, relative = index.low, index.high, self._relative
-        for place, info, addend in self._relocations():
-            if low <= place < high:  # in a large program few are
-                self._apply(index, place, info & 0xFFFFFFFF == relative, info, addend)
+        for relocations in self._relocations():
+            places, kinds, addends = relocations
+            if max(places) < index.low or min(places) >= index.high:
+                continue  # so it is with nearly all of a large program
+            if index.is_single and kinds.count(self._relative) == len(kinds):
+                windows[0].rebase(places, addends)
+                continue
+            for place, info, addend in zip(*relocations, strict=True):
+                if index.low <= place < index.high:
+                    found = windows if index.is_single else index.at(place)
+                    self._apply(found, place, info, addend)
         return windows  # RELR and position-dependent pointers are in place already
 
-    def _apply(
-        self, index: WindowIndex, place: int, relative: bool, info: int, addend: int
-    ) -> None:
-        if relative:
-            for window in index.at(place):
-                window.relocate(place, 0, addend, None)
-        elif info & 0xFFFFFFFF == self._absolute:
-            symbol, name = self._symbol(info >> 32)
-            for window in index.at(place):
-                window.relocate(place, symbol.value if symbol.is_defined else None, addend, name)
+    def _apply(self, windows: Iterable[Window], place: int, info: int, addend: int) -> None:
+        kind, symbol = info & 0xFFFFFFFF, info >> 32
+        if kind == self._absolute:
+            base = self._symbols.value(symbol)
+        elif kind == self._relative:
+            base = symbol = 0
+        else:
+            return
+        for window in windows:
+            window.relocate(place, base, addend, symbol)
 
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
-        relative = self._relative
+        wanted = frozenset(values)
         found = (
             (place, addend)
-            for place, info, addend in self._relocations()
-            if addend in values and info & 0xFFFFFFFF == relative
+            for relocations in self._relocations()
+            if not wanted.isdisjoint(relocations.addends)
+            for place, info, addend in zip(*relocations, strict=True)
+            if addend in wanted and info & 0xFFFFFFFF == self._relative
         )
         has_raw = self.elf.is_executable or DT_RELR in self._dynamic
         return limited(chain(found, self._raw_places(values) if has_raw else ()))
@@ -156,26 +170,28 @@ class LinkedSpace(Space):
         sections = enumerate(self.elf.sections)
         return sorted((section.address, at) for at, section in sections if section.is_code)
 
-    def symbol_address(self, symbol: Symbol) -> int:
-        return symbol.value
+    def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
+        rows = self.elf.rows(SYMBOL, self.elf.content(table), table.name)
+        return ((row[4], Symbol._make(row)) for row in rows if row[4] in addresses)
 
-    def _relocations(self) -> Iterator[tuple[int, int, int]]:
-        """(place, info, addend) of every dynamic relocation with an addend."""
+    def _relocations(self) -> Iterator[_Relocations]:
+        """Every dynamic relocation with an addend, some thousand at a time."""
         start, size = self._dynamic.get(DT_RELA, [0])[0], self._dynamic.get(DT_RELASZ, [0])[0]
         if not size:
-            return iter(())
+            return
         offset = self.offset(start, size)
         if offset is None:
             raise FormatError(f"dynamic relocations at address {start:#x} are not in the file")
         table = self.elf.data.slice(offset, size, "dynamic relocations")
-        return cast(
-            "Iterator[tuple[int, int, int]]", self.elf.rows(RELA, table, "dynamic relocations")
-        )
+        for words in self.elf.words(RELA.size, table, "dynamic relocations"):
+            yield _Relocations(words[::3], words[1::3], words[2::3])
 
-    def _symbol(self, index: int) -> tuple[Symbol, str]:
-        if self._names is None:
-            self._names = SymbolNames(self.elf, SHT_DYNSYM, ".dynsym")
-        return self._names[index]
+    @cached_property
+    def _symbols(self) -> Symbols:
+        return linked(self.elf, SHT_DYNSYM)
+
+    def symbol_name(self, number: int) -> str | None:
+        return self._symbols.name(number)
 
 
 def _rip_relative(code: bytes, start: int) -> Iterator[int]:

@@ -48,4 +48,4 @@ def _moved(binary: FatBinary, address: int) -> Iterator[str]:
 
 def _named(entry: OffloadEntry, inside: int) -> str:
     name = entry.name or entry.symbol or "without a name"
-    return f"entry {entry.index}: {entry.kind} {name}{f' + {inside:#x}' if inside else ''}"
+    return f"entry {entry.number}: {entry.kind} {name}{f' + {inside:#x}' if inside else ''}"

@@ -7,7 +7,8 @@ object None. Strings are as the file spells them, except triples, which are norm
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 ImageKind = Literal["elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "unknown"]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
@@ -30,8 +31,7 @@ class Resources:
     stack: int | None  # of a thread
 
 
-@dataclass(frozen=True)
-class DeviceSymbol:
+class DeviceSymbol(NamedTuple):
     """A kernel or global variable that a device image defines for the host to find."""
 
     name: str
@@ -74,6 +74,11 @@ class Contents:
     form: ElfForm | None = None  # of ELF code for a CPU
     links: Links = Links()
     abi_version: int = 0  # EI_ABIVERSION
+
+    @cached_property
+    def listed(self) -> dict[str, DeviceSymbol]:
+        """The symbols that count as entries, by name."""
+        return {symbol.name: symbol for symbol in reversed(self.symbols) if symbol.listed}
 
 
 @dataclass(frozen=True)
@@ -122,11 +127,10 @@ class DeviceImage:
         return f"{self.triple or 'no triple'}{' ' + self.arch if self.arch else ''}"
 
 
-@dataclass(frozen=True)
-class OffloadEntry:
+class OffloadEntry(NamedTuple):
     """One record of the host's entry table."""
 
-    index: int
+    number: int  # in the file, from 0
     kind: EntryKind
     name: str  # "" in generations without names
     address: int | None  # of the host function or variable
@@ -203,7 +207,7 @@ class FatBinary:
     data_address: int | None = None  # of the first writable section that holds bytes
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
 
-    @property
+    @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:
         return tuple(entry for table in self.tables for entry in table.entries)
 
@@ -220,6 +224,6 @@ class Finding:
     severity: Severity
     message: str
     hint: str
-    entry: int | None = None  # OffloadEntry.index
+    entry: int | None = None  # OffloadEntry.number
     image: int | None = None  # DeviceImage.index
     detail: tuple[str, ...] = ()  # lines that show it

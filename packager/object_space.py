@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from functools import cached_property
 
-from packager.elf import RELA, SHT_RELA, SHT_SYMTAB, Elf, Section, Symbol
-from packager.errors import FormatError
+from packager.elf import RELA, SHT_RELA, SHT_SYMTAB, Elf, Section, Strings, Symbol
 from packager.memory import (
     CODE_WINDOW,
     NO_RELOCATIONS,
     POINTER_RELOCATIONS,
-    Range,
     Space,
-    SymbolNames,
-    Window,
-    WindowIndex,
     copies,
     limited,
 )
+from packager.symbols import UNKNOWN, Symbols, table_of
+from packager.windows import Range, Window, WindowIndex
 
 # Where a section begins: none is larger than this.
 SECTION_SHIFT = 40
-UNKNOWN = (1 << 64) - 1  # of a symbol that another file defines
 
 
 class ObjectSpace(Space):
@@ -33,8 +29,6 @@ class ObjectSpace(Space):
     def __init__(self, elf: Elf) -> None:
         super().__init__(elf)
         _, self._absolute = POINTER_RELOCATIONS.get(elf.machine, NO_RELOCATIONS)
-        self._addresses: array[int] | None = None
-        self._names: SymbolNames | None = None
         self._tables: dict[int, list[Section]] = {}  # relocation sections by what they relocate
         for section in elf.of_type(SHT_RELA):
             self._tables.setdefault(section.info, []).append(section)
@@ -58,9 +52,10 @@ class ObjectSpace(Space):
             for place, info, addend in self._relocations(target):
                 if not index.low <= place < index.high or info & 0xFFFFFFFF != self._absolute:
                     continue
-                for window in index.at(place):
-                    base, name = self._symbol_value(info >> 32), self._symbol_name(info >> 32)
-                    window.relocate(place, base, addend, name)
+                symbol = info >> 32
+                base = self._symbols.value(symbol)
+                for window in windows if index.is_single else index.at(place):
+                    window.relocate(place, base, addend, symbol)
         return windows
 
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
@@ -69,7 +64,7 @@ class ObjectSpace(Space):
     def _matching(self, values: Collection[int]) -> Iterator[tuple[int, int]]:
         for section in self.elf.sections:
             for place, info, addend in self._relocations(section.number) if section.is_data else ():
-                value = self._symbol_value(info >> 32)
+                value = self._symbols.value(info >> 32)
                 if value is not None and value + addend in values:
                     yield place, value + addend
 
@@ -79,7 +74,7 @@ class ObjectSpace(Space):
         starts = sorted(functions)
         for number in {function >> SECTION_SHIFT for function in functions}:
             for place, info, addend in self._relocations(number):
-                value = self._symbol_value(info >> 32)
+                value = self._symbols.value(info >> 32)
                 # PC-relative addends count from the place, 4 bytes before the instruction's end.
                 for target in (value + addend, value + addend + 4) if value is not None else ():
                     at = bisect_right(starts, place) - 1 if target in wanted else -1
@@ -88,6 +83,12 @@ class ObjectSpace(Space):
 
     def targets(self, function: int) -> set[int]:
         return set()  # what is asked of linked files only
+
+    def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
+        for symbol in self.elf.symbols(table):
+            address = self.symbol_address(symbol)
+            if address is not None and address in addresses:
+                yield address, symbol
 
     def symbol_address(self, symbol: Symbol) -> int | None:
         if 0 < symbol.section < len(self.elf.sections):
@@ -102,25 +103,22 @@ class ObjectSpace(Space):
             for place, info, addend in self.elf.rows(RELA, table, section.name):
                 yield base + place, info, addend
 
-    def _symbol_value(self, index: int) -> int | None:
-        if self._addresses is None:
-            self._addresses = self._read_symbols()
-        if not 0 <= index < len(self._addresses):
-            raise FormatError(f"a relocation names symbol {index} of {len(self._addresses)}")
-        value = self._addresses[index]
-        return None if value == UNKNOWN else value
+    @cached_property
+    def _symbols(self) -> Symbols:
+        table = table_of(self.elf, SHT_SYMTAB)
+        strings = self.elf.strings(table.link, f"names of {table.name}")
+        names, values = array("I"), array("Q")
+        for symbol in self.elf.symbols(table):
+            value = self._value(symbol, strings)
+            names.append(symbol.name_at)
+            values.append(UNKNOWN if value is None else value % (1 << 64))
+        return Symbols(names, values, strings)
 
-    def _read_symbols(self) -> array[int]:
-        """The addresses of all symbols; the linker's section bounds count as defined."""
-        addresses = array("Q")
-        for table in self.elf.of_type(SHT_SYMTAB)[:1]:
-            names = self.elf.strings(table.link, "symbol names")
-            for symbol in self.elf.symbols(table):
-                address = self.symbol_address(symbol)
-                if not symbol.is_defined and symbol.name_at:
-                    address = self._bound(names[symbol.name_at])
-                addresses.append(UNKNOWN if address is None else address % (1 << 64))
-        return addresses
+    def _value(self, symbol: Symbol, names: Strings) -> int | None:
+        """Its address; the linker's section bounds count as defined."""
+        if not symbol.is_defined and symbol.name_at:
+            return self._bound(names[symbol.name_at])
+        return self.symbol_address(symbol)
 
     def _bound(self, name: str) -> int | None:
         """What the linker will define `__start_X` and `__stop_X` as, if section X is here."""
@@ -142,7 +140,5 @@ class ObjectSpace(Space):
             found[section.name] = (found.get(section.name, (section,))[0], section)
         return found
 
-    def _symbol_name(self, index: int) -> str | None:
-        if self._names is None:
-            self._names = SymbolNames(self.elf, SHT_SYMTAB, ".symtab")
-        return self._names[index][1] or None
+    def symbol_name(self, number: int) -> str | None:
+        return self._symbols.name(number)

@@ -36,15 +36,10 @@ def needs_device(entry: OffloadEntry) -> bool:
     return entry.model == "openmp" and entry.kind in DEVICE_KINDS
 
 
-def listed(image: DeviceImage) -> dict[str, DeviceSymbol]:
-    """The symbols of an image that count as entries, by name."""
-    return {symbol.name: symbol for symbol in reversed(image.symbols) if symbol.listed}
-
-
 def counterparts(table: EntryTable, image: DeviceImage) -> Sequence[DeviceSymbol | None]:
     """For each entry what the image has for it."""
     if table.has_names:
-        symbols = listed(image)
+        symbols = image.contents.listed
         return [symbols.get(entry.name) for entry in table.entries]
     places = image.contents.places or ()
     return (*places, *repeat(None, len(table.entries)))[: len(table.entries)]
@@ -71,9 +66,11 @@ def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
     if table.abi == "gcc":
         named = ((on_nvptx(e), e.name) for e in table.entries if e.symbol)
         return {name: host for host, name in named if host != name}
-    ours = list(dict.fromkeys(known_as(entry) for entry in table.entries if needs_device(entry)))
-    theirs = list(dict.fromkeys(symbol.name for symbol in image.table or ()))
-    common = set(ours) & set(theirs)
+    ours = dict.fromkeys(known_as(entry) for entry in table.entries if needs_device(entry))
+    theirs = dict.fromkeys(symbol.name for symbol in image.table or ())
+    if list(ours) == list(theirs):
+        return {}
+    common = ours.keys() & theirs.keys()
     pairs = zip(_only(ours, common), _only(theirs, common), strict=True)
     return {host: device for host, device in pairs if host != device}
 

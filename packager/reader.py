@@ -6,7 +6,7 @@ import builtins
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from struct import Struct
@@ -85,8 +85,9 @@ class Spent:
         """Take away what was kept."""
         self._opened.close()
 
-    def string(self, found: str) -> str:
-        """Count a string that was read."""
+    def string(self, name: bytes) -> str:
+        """A string that was read, as `text`; it counts."""
+        found = text(name)
         self.strings += len(found)
         if self.strings > MAX_STRINGS:
             raise FormatError(f"strings of more than {MAX_STRINGS} bytes in all are not read")
@@ -221,8 +222,23 @@ class Reader:
             chunk = self._source.read(self.at + offset, size)
             end = chunk.find(b"\0")
             if end >= 0:
-                return self.spent.string(text(chunk[:end]))
+                return self.spent.string(chunk[:end])
         raise FormatError(f"{what} at {self.at + offset:#x} has no terminating NUL")
+
+    def strings(self, offsets: Iterable[int], what: Callable[[int], str]) -> Iterator[str]:
+        """The same of each of `offsets`, which are close to each other; `what` the n-th is."""
+        start, block, spent = 0, b"", self.spent
+        for number, offset in enumerate(offsets):
+            inside = offset - start
+            end = block.find(b"\0", inside) if 0 <= inside < len(block) else -1
+            if end < 0 and 0 <= offset < self._size:
+                start, inside = offset, 0
+                block = self._source.read(self.at + offset, min(BLOCK, self._size - offset))
+                end = block.find(b"\0")
+            if end < 0:  # it is long, or not there
+                yield self.string(offset, what(number))
+            else:
+                yield spent.string(block[inside:end])
 
 
 @contextmanager

@@ -291,7 +291,7 @@ def test_host_and_image_of_two_copies_of_a_source(work: Path, clang_program: Pat
     sound = load(clang_program)
     (table,) = sound.tables
     moved = [
-        replace(e, name=e.name.replace("__omp_offloading_", "__omp_offloading_1"))
+        e._replace(name=e.name.replace("__omp_offloading_", "__omp_offloading_1"))
         for e in table.entries
     ]
     other = replace(sound, tables=(replace(table, entries=tuple(moved)),))

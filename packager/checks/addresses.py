@@ -42,4 +42,4 @@ def _finding(same: Sequence[OffloadEntry]) -> Finding:
     where = first.symbol if first.address is None else f"{first.address:#x}"
     at = f" ({where})" if where else ""
     message = f"kernels {names}{more} share one host address{at}: all their regions run one kernel"
-    return Finding("OMP130", "error", message, HINT, same[1].index)
+    return Finding("OMP130", "error", message, HINT, same[1].number)

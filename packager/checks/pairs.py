@@ -21,7 +21,6 @@ from packager.pairing import (
     has_size,
     is_opaque,
     known_as,
-    listed,
     needs_device,
     on_nvptx,
     order_differences,
@@ -55,7 +54,9 @@ def missing(binary: FatBinary) -> Iterator[Finding]:
             if any(is_opaque(table, image) for image in images):
                 continue  # bitcode and the like: OMP110 says so where that is a fault
             known = (
-                {name for image in images for name in listed(image)} if table.has_names else set()
+                {name for image in images for name in image.contents.listed}
+                if table.has_names
+                else set()
             )
             unlisted = {s.name for image in images for s in image.symbols if not s.listed}
             looked_through = 0
@@ -87,7 +88,7 @@ def _missing(
         hint = "the image defines the symbol, but its own table of entries does not list it"
     elif near:
         hint = f"the image has {', '.join(near)}"
-    return Finding("OMP105", "error", message, hint, entry.index, images[0].index)
+    return Finding("OMP105", "error", message, hint, entry.number, images[0].index)
 
 
 def _near(name: str, known: set[str]) -> list[str]:
@@ -137,7 +138,7 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
             )
             hint = "give both sides one order (`lower --entry`, `bundle --entries auto`)"
             shown = tuple(_side_by_side(table, image, place))
-            yield Finding("OMP106", severity, message, hint, entry.index, index, shown)
+            yield Finding("OMP106", severity, message, hint, entry.number, index, shown)
 
 
 def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator[str]:
@@ -192,7 +193,7 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _kernels(table: EntryTable, image: DeviceImage) -> list[str]:
-    names = [name for name, symbol in listed(image).items() if _is_kernel(symbol)]
+    names = [name for name, symbol in image.contents.listed.items() if _is_kernel(symbol)]
     if table.abi == "interface":
         return names
     return [name for name in names if name.startswith(CLANG_KERNEL)]
@@ -237,7 +238,7 @@ def _duplicated(table: EntryTable, name: str, count: int, same: list[OffloadEntr
     severity = _order_severity(table) if is_alike else "error"
     message = f"{name} is listed {count} times in the host's table"
     return Finding(
-        "OMP108", severity, message, "rename one, or link the object once", same[1].index
+        "OMP108", severity, message, "rename one, or link the object once", same[1].number
     )
 
 
@@ -269,10 +270,10 @@ def _mismatch(entry: OffloadEntry, image: DeviceImage, symbol: DeviceSymbol) -> 
         theirs = symbol.symbol_kind or symbol.kind
         ours = DEVICE_KINDS[entry.kind]
         message = f"{_named(entry)} is a {ours} in the host and a {theirs} in {_image(image)}"
-        yield Finding("OMP109", "error", message, hint, entry.index, image.index)
+        yield Finding("OMP109", "error", message, hint, entry.number, image.index)
     elif not has_size(entry, symbol):
         values = " and ".join(str(size) for size in sorted(sizes(symbol)))
         message = (
             f"global {entry.label} has {entry.size} bytes in the host, {values} in {_image(image)}"
         )
-        yield Finding("OMP109", "error", message, hint, entry.index, image.index)
+        yield Finding("OMP109", "error", message, hint, entry.number, image.index)

@@ -21,7 +21,8 @@ from packager.errors import FormatError
 from packager.formats.entries import FoundTable
 from packager.formats.record_forms import RecordForms, is_nameless
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
-from packager.memory import Range, Space, Window
+from packager.memory import Space
+from packager.windows import Range, Window
 
 # Descriptors have an image per triple and arch; candidates come of pointers, which are many.
 MAX_IMAGES = 1024

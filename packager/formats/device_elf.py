@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from packager import elf as elf_file
 from packager.elf import GPUS, SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
@@ -27,7 +27,7 @@ STB_WEAK = 2
 DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
-STV_INTERNAL, STV_HIDDEN = 1, 2
+HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 # What every linked shared object defines beside the user's functions.
 LINKER_SYMBOLS = frozenset(
     ("_init", "_fini", "_edata", "_end", "__bss_start", "_start", "__data_start")
@@ -74,7 +74,7 @@ def _with_resources(
     else:
         return symbols
     return tuple(
-        replace(s, resources=found.get(s.name)) if s.kind == "kernel" else s for s in symbols
+        s._replace(resources=found.get(s.name)) if s.kind == "kernel" else s for s in symbols
     )
 
 
@@ -93,9 +93,9 @@ def _links(elf: Elf) -> Links:
     undefined: list[str] = []
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
-        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
-            if not symbol.is_defined and symbol.name_at and symbol.binding != STB_WEAK:
-                undefined.append(names[symbol.name_at])
+        rows = islice(elf.rows(elf_file.SYMBOL, elf.content(table), table.name), MAX_SYMBOLS)
+        absent = (Symbol._make(row) for row in rows if not row[3] and row[0])
+        undefined += (names[symbol.name_at] for symbol in absent if symbol.binding != STB_WEAK)
     dynamic = elf.dynamic()
     tables = elf.of_type(SHT_DYNSYM)
     if not tables:
@@ -145,7 +145,7 @@ def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
     # whether they are listed or not.
     is_whole = all(table.layout.flags is None for table in tables)
     names = {symbol.name for symbol in listed}
-    others = [replace(s, listed=not is_whole) for s in exports.values() if s.name not in names]
+    others = [s._replace(listed=not is_whole) for s in exports.values() if s.name not in names]
     return (*listed, *others), listed, places
 
 
@@ -162,21 +162,26 @@ def _listed(
             yield None
             continue
         name = record.name or names.get(record.address, "")
-        export = exports.get(name)
-        yield DeviceSymbol(
-            name,
-            "global" if record.size else "kernel",
-            record.size,
-            export.kind if export else None,
-            export.size if export else 0,
-            code=export.code if export else None,
-            address=None if memory.elf.is_object else record.address,
-        )
+        kind: Literal["kernel", "global"] = "global" if record.size else "kernel"
+        address = None if memory.elf.is_object else record.address
+        listed = DeviceSymbol(name, kind, record.size, address=address)
+        if export := exports.get(name):
+            listed = _agreed(listed, export)
+        yield listed
+
+
+def _agreed(listed: DeviceSymbol, export: DeviceSymbol) -> DeviceSymbol:
+    """What a table lists, with what the symbol table says of it."""
+    if listed[:3] == export[:3] and listed.address == export.address:
+        return export  # which need not be there twice
+    return listed._replace(symbol_kind=export.kind, symbol_size=export.size, code=export.code)
 
 
 def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
     """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
     is_cuda = elf.machine == "nvptx64"
+    is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
+    places = dict(_code_places(elf))
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for count, symbol in enumerate(elf.symbols(table)):
@@ -187,27 +192,35 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
             if kind is None or name in LINKER_SYMBOLS or _is_table_part(name, elf):
                 continue
             size = symbol.size if kind == "global" else 0
-            is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
             address = symbol.value if is_placed else None
-            code = _code(elf, symbol) if kind == "kernel" else None
-            yield DeviceSymbol(name, kind, size, kind, size, address=address, code=code)
+            code = _code(symbol, places.get(symbol.section)) if kind == "kernel" else None
+            yield DeviceSymbol(name, kind, size, kind, size, True, address, None, code)
 
 
-def _code(elf: Elf, symbol: Symbol) -> tuple[int, int] | None:
+class _CodePlace(NamedTuple):
+    """Where a section is: the value of a symbol at its start, in the file, and its size."""
+
+    start: int
+    offset: int
+    size: int
+
+
+def _code_places(elf: Elf) -> Iterator[tuple[int, _CodePlace]]:
+    for number, section in enumerate(elf.sections):
+        if number and section.has_bytes:
+            start = 0 if elf.is_object else section.address
+            yield number, _CodePlace(start, elf.data.at + section.offset, section.size)
+
+
+def _code(symbol: Symbol, place: _CodePlace | None) -> tuple[int, int] | None:
     """Where in the file the instructions of a function are."""
-    if not 0 < symbol.section < len(elf.sections):
+    if place is None or not 0 <= symbol.value - place.start <= place.size - symbol.size:
         return None
-    section = elf.sections[symbol.section]
-    inside = symbol.value - (0 if elf.is_object else section.address)
-    if not section.has_bytes or not 0 <= inside <= section.size - symbol.size:
-        return None
-    return elf.data.at + section.offset + inside, symbol.size
+    return place.offset + symbol.value - place.start, symbol.size
 
 
 def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
-    if not symbol.is_defined or symbol.binding == STB_LOCAL or symbol.other & 3 == STV_INTERNAL:
-        return None
-    if symbol.other & 3 == STV_HIDDEN:
+    if not symbol.section or symbol.binding == STB_LOCAL or symbol.other & 3 in HIDDEN:
         return None
     if symbol.type == STT_FUNC:
         return None if is_cuda and not symbol.other & STO_CUDA_ENTRY else "kernel"

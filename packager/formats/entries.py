@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from struct import Struct
+from itertools import repeat
 from typing import NamedTuple
 
 from packager.errors import FormatError
@@ -25,8 +25,9 @@ from packager.layouts import (
     VERSIONED_ENTRY,
     EntryLayout,
 )
-from packager.memory import MAX_WINDOW, Range, Space, Window, read_window
+from packager.memory import MAX_WINDOW, Space, read_window
 from packager.model import Model
+from packager.windows import Range, Window
 
 # Sections of entries that are read, and the records that they are expected to hold.
 SECTIONS = {
@@ -50,7 +51,6 @@ class Record(NamedTuple):
 
     offset: int  # from the start of the table
     address: int | None
-    symbol: str | None  # of the relocation of `address`
     target: tuple[str | None, int] | None  # equal for equal addresses; None for null
     name: str
     size: int
@@ -72,6 +72,10 @@ class FoundTable(NamedTuple):
     def size(self) -> int:
         """Its bytes."""
         return len(self.window.data)
+
+    def symbol(self, record: Record) -> str | None:
+        """The symbol that the relocation of a record's address names."""
+        return self.window.symbol(record.offset + self.layout.address)
 
     @property
     def what(self) -> str:
@@ -137,49 +141,53 @@ def _what(section: str | None, offset: int) -> str:
 
 def is_versioned(table: Window) -> bool:
     """Whether the records are the 56-byte ones: they begin with a zero word and a version of 1."""
-    size = len(table.data)
-    if size < VERSIONED_ENTRY.record or size % VERSIONED_ENTRY.record:
+    record = VERSIONED_ENTRY.record
+    count, rest = divmod(len(table.data), record)
+    if not count or rest:
         return False
-    starts = range(0, size, VERSIONED_ENTRY.record)
-    return all(
-        table.word(at) == 0 and table.pointer(at) == 0 and table.word(at + 8) & 0xFFFF == 1
-        for at in starts
-    )
+    return table.pointers(0, record).count(0) == table.column("H", 8, record).count(1) == count
 
 
 def records(space: Space, table: FoundTable) -> Iterator[Record]:
     """The records of a table; an incomplete one at the end is left out."""
     layout, window = table.layout, table.window
-    size_of = Struct(layout.size_format)
-    for at in range(0, len(window.data) - layout.record + 1, layout.record):
-        place = at + layout.address
-        (size,) = size_of.unpack_from(window.data, at + layout.size)
-        yield Record(
-            at,
-            window.pointer(place),
-            window.symbol(place),
-            window.target(place),
-            _name(space, table, at),
-            size,
-            None if layout.flags is None else window.half(at + layout.flags),
-            0 if layout.data is None else window.half(at + layout.data),
-            _model(table, at),
-        )
+    record = layout.record
+    starts = range(0, len(window.data) - record + 1, record)
+    flags = repeat(None) if layout.flags is None else window.column("I", layout.flags, record)
+    data = repeat(0) if layout.data is None else window.column("I", layout.data, record)
+    return map(
+        Record,
+        starts,
+        window.pointers(layout.address, record),
+        window.targets(layout.address, record),
+        _names(space, table),
+        window.column(layout.size_format, layout.size, record),
+        flags,
+        data,
+        _models(table),
+    )
 
 
-def _model(table: FoundTable, at: int) -> Model:
+def _models(table: FoundTable) -> Iterator[Model]:
     if table.layout.model is None:
-        return MODELS.get(table.section or "", "openmp")
-    number = table.window.half(at + table.layout.model) & 0xFFFF
-    return NUMBERED.get(number, "other")
+        return repeat(MODELS.get(table.section or "", "openmp"))
+    numbers = table.window.column("H", table.layout.model, table.layout.record)
+    return (NUMBERED.get(number, "other") for number in numbers)
 
 
-def _name(space: Space, table: FoundTable, at: int) -> str:
+def _names(space: Space, table: FoundTable) -> Iterator[str]:
     if table.layout.name is None:
-        return ""
-    which = f"name of record {at // table.layout.record} of {table.what}"
-    address = table.window.pointer(at + table.layout.name)
-    offset = space.offset(address) if address else None
-    if offset is None:
-        raise FormatError(f"{which} is not in the file")
-    return space.elf.data.string(offset, which)
+        return repeat("")
+
+    def which(number: int) -> str:
+        return f"name of record {number} of {table.what}"
+
+    def offsets() -> Iterator[int]:
+        for number, address in enumerate(pointers):
+            offset = space.offset(address) if address else None
+            if offset is None:
+                raise FormatError(f"{which(number)} is not in the file")
+            yield offset
+
+    pointers = table.window.pointers(table.layout.name, table.layout.record)
+    return space.elf.data.strings(offsets(), which)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from packager.elf import WORD, Elf, Section
 from packager.errors import FormatError
 from packager.formats import descriptors
-from packager.memory import Range, Space, Window
+from packager.memory import Space
+from packager.windows import Range, Window
 
 NAME = "gcc"
 FUNCTIONS, VARIABLES = ".gnu.offload_funcs", ".gnu.offload_vars"

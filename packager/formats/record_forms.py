@@ -20,7 +20,8 @@ from packager.layouts import (
     VERSIONED_ENTRY,
     EntryLayout,
 )
-from packager.memory import MAX_WINDOW, Range, Space, Window, read_window
+from packager.memory import MAX_WINDOW, Space, read_window
+from packager.windows import Range, Window
 
 BY_VERSION = {
     REGISTER: INTERFACE_ENTRY,
@@ -74,8 +75,8 @@ class RecordForms:
         if layout.name is None or len(table.data) % layout.record:
             return False
         places = range(layout.name, len(table.data), layout.record)
-        if table.relocated:
-            return all(at in table.relocated for at in places)
+        if table.has_relocations:
+            return all(table.is_relocated(at) for at in places)
         return all(self._is_name(table.pointer(at)) for at in places)
 
     def _is_name(self, address: int | None) -> bool:
@@ -108,4 +109,4 @@ def _has_sizes(table: Window) -> bool:
     if len(table.data) % layout.record:
         return False
     sizes = range(layout.size, len(table.data), layout.record)
-    return all(at not in table.relocated and table.word(at) < 1 << 31 for at in sizes)
+    return all(not table.is_relocated(at) and table.word(at) < 1 << 31 for at in sizes)

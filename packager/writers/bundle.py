@@ -149,7 +149,7 @@ def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
 
 def _sized(entries: list[EntryInput], abi: WrittenAbi) -> list[EntryInput]:
     """The entries, if the ABI's records can hold their sizes."""
-    largest = (1 << (8 * Struct(abi.entry.size_format).size - 1)) - 1
+    largest = (1 << (8 * Struct(f"<{abi.entry.size_format}").size - 1)) - 1
     for entry in entries:
         if entry.size > largest:
             raise UsageError(f"entry {entry.name} of {entry.size} bytes: {abi.name} counts in int")

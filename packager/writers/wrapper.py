@@ -223,7 +223,7 @@ def _table(entries: Sequence[EntryInput], abi: WrittenAbi) -> tuple[Section, lis
     name_at = 0
     for number, entry in enumerate(entries):
         at = number * layout.record
-        Struct(layout.size_format).pack_into(data, at + layout.size, entry.size)
+        Struct(f"<{layout.size_format}").pack_into(data, at + layout.size, entry.size)
         relocations.append(Relocation(at + layout.address, entry.name))
         if layout.name is not None:
             relocations.append(Relocation(at + layout.name, ENTRY_NAMES, addend=name_at))
