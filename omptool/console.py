@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from packager.reader import text
+
+# Characters that are printed at a time.
+PIECE = 1 << 16
+
+
+def echo_pieces(pieces: Iterable[str]) -> None:
+    """Print text that comes in many pieces, and a newline; all its characters are ASCII."""
+    held: list[str] = []
+    length = 0
+    for piece in pieces:
+        held.append(piece)
+        length += len(piece)
+        if length >= PIECE:
+            click.echo("".join(held), nl=False)
+            held, length = [], 0
+    click.echo("".join(held))
 
 
 def echo(line: str, *, err: bool = False) -> None:

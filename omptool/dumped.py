@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from omptool.console import portable, shown
-from omptool.tables import Row, document, hexadecimal, table
+from omptool.documents import document
+from omptool.tables import Columns, Row, column_table, hexadecimal, table
 from packager.kernel_names import decode
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
 from packager.pairing import entry_states
@@ -37,7 +38,7 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
     if parts.entries and binary.machine is None:
         blocks.append(table("symbols for a host", _symbols(binary)))
     elif parts.entries:
-        blocks.append(table("entries", _entries(binary, parts.wide)))
+        blocks.append(column_table("entries", _entries(binary, parts.wide)))
     if parts.kernels:
         blocks.append(table("kernels", _kernels(binary)))
     if parts.descriptors and binary.machine is not None:
@@ -83,22 +84,20 @@ def _damage(image: DeviceImage) -> str:
     return f"image {image.index}: {image.contents.problem}"
 
 
-def _entries(binary: FatBinary, wide: bool) -> list[Row]:
-    return [
-        {
-            "entry": entry.number,
-            "kind": entry.kind,
-            "name": entry.name,
-            "address": hexadecimal(entry.address),
-            "symbol": entry.symbol if wide or not _is_obvious(entry) else None,
-            "source": source(entry.name),
-            "size": entry.size,
-            "flags": hexadecimal(entry.flags) if wide or entry.flags else None,
-            "model": entry.model if entry.model != "openmp" else None,
-            **_states(states),
-        }
-        for entry, states in zip(binary.entries, entry_states(binary), strict=True)
-    ]
+def _entries(binary: FatBinary, wide: bool) -> Columns:
+    entries = binary.entries
+    return {
+        "entry": [entry.number for entry in entries],
+        "kind": [entry.kind for entry in entries],
+        "name": [entry.name for entry in entries],
+        "address": [hexadecimal(entry.address) for entry in entries],
+        "symbol": [entry.symbol if wide or not _is_obvious(entry) else None for entry in entries],
+        "source": [source(entry.name) for entry in entries],
+        "size": [entry.size for entry in entries],
+        "flags": [hexadecimal(e.flags) if wide or e.flags else None for e in entries],
+        "model": [entry.model if entry.model != "openmp" else None for entry in entries],
+        **_states(len(binary.images), entry_states(binary)),
+    }
 
 
 def _is_obvious(entry: OffloadEntry) -> bool:
@@ -148,18 +147,24 @@ def _own(image: DeviceImage) -> Sequence[DeviceSymbol]:
     return image.table
 
 
-def _states(states: Sequence[EntryState]) -> dict[str, str]:
-    if len(states) <= WIDE:
-        return {
-            f"image {index}": "" if state == "unrelated" else state
-            for index, state in enumerate(states)
-        }
+def _states(images: int, rows: Sequence[Sequence[EntryState]]) -> Columns:
+    if images > WIDE:
+        return {"images": [_exceptions(states) for states in rows]}
+    columns = {f"image {index}": [row[index] for row in rows] for index in range(images)}
+    return {
+        name: ["" if state == "unrelated" else state for state in states]
+        for name, states in columns.items()
+    }
+
+
+def _exceptions(states: Sequence[EntryState]) -> str:
+    """The images in which an entry is not as it should be."""
     by_state: dict[str, list[str]] = {}
     for index, state in enumerate(states):
         if state not in ("present", "unrelated"):
             by_state.setdefault(state, []).append(str(index))
     others = "; ".join(f"{state} in {', '.join(where)}" for state, where in by_state.items())
-    return {"images": others or "present"}
+    return others or "present"
 
 
 def _descriptors(binary: FatBinary) -> list[Row]:
@@ -182,9 +187,9 @@ def _range(begin: int | None, end: int | None) -> str:
     return f"{begin:#x}..{end:#x}"
 
 
-def dump_json(binaries: Iterable[FatBinary], errors: Sequence[dict[str, str]]) -> str:
-    """The document of schemas/dump.json."""
-    return document([_dumped(binary) for binary in binaries], errors)
+def dump_json(binaries: Iterable[FatBinary], errors: Sequence[dict[str, str]]) -> Iterator[str]:
+    """The document of schemas/dump.json, in pieces; `errors` may grow while files are read."""
+    return document(map(_dumped, binaries), errors)
 
 
 def _dumped(binary: FatBinary) -> Row:
@@ -194,21 +199,7 @@ def _dumped(binary: FatBinary) -> Row:
         "host": {"machine": binary.machine, "type": binary.type} if is_host else None,
         "abi": binary.abi,
         "images": [dumped_image(binary, image) for image in binary.images],
-        "entries": [
-            {
-                "index": entry.number,
-                "kind": entry.kind,
-                "model": entry.model,
-                "name": entry.name or None,
-                "source": source(entry.name),
-                "address": entry.address,
-                "symbol": entry.symbol,
-                "size": entry.size,
-                "flags": entry.flags,
-                "images": states,
-            }
-            for entry, states in zip(binary.entries, entry_states(binary), strict=True)
-        ],
+        "entries": map(_dumped_entry, binary.entries, entry_states(binary)),
         "descriptors": [
             {
                 "address": descriptor.address,
@@ -219,6 +210,21 @@ def _dumped(binary: FatBinary) -> Row:
             }
             for descriptor in binary.descriptors
         ],
+    }
+
+
+def _dumped_entry(entry: OffloadEntry, states: Sequence[EntryState]) -> Row:
+    return {
+        "index": entry.number,
+        "kind": entry.kind,
+        "model": entry.model,
+        "name": entry.name or None,
+        "source": source(entry.name),
+        "address": entry.address,
+        "symbol": entry.symbol,
+        "size": entry.size,
+        "flags": entry.flags,
+        "images": states,
     }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from omptool.console import portable, shown
-from omptool.tables import counted, document
+from omptool.documents import document
+from omptool.tables import counted
 from packager.model import FatBinary, Finding
 
 
@@ -44,8 +45,8 @@ def verify_json(
     results: Iterable[tuple[FatBinary, Sequence[Finding]]],
     codes: Sequence[str],
     errors: Sequence[dict[str, str]],
-) -> str:
-    """The document of schemas/verify.json."""
+) -> Iterator[str]:
+    """The document of schemas/verify.json, in pieces."""
     return document(
         [
             {

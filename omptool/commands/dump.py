@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from omptool.console import echo, shown
+from omptool.console import echo, echo_pieces, shown
 from omptool.paths import INPUT
 from omptool.reading import Files
 from packager.model import FatBinary
@@ -87,7 +87,7 @@ def command(
     if against:
         ctx.exit(_compared(found, against))
     if as_json:
-        echo(dumped.dump_json(list(found), found.errors))
+        echo_pieces(dumped.dump_json(found, found.errors))
     else:
         parts = dumped.Parts(images, entries, descriptors, kernels, wide)
         if not chosen:

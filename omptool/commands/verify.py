@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from omptool.console import echo
+from omptool.console import echo, echo_pieces
 from omptool.errors import reported
 from omptool.paths import INPUT
 from omptool.reading import Files
@@ -65,7 +65,7 @@ def command(
     if sarif:
         echo(verified.verify_sarif(results, codes, found.errors))
     elif as_json:
-        echo(verified.verify_json(results, codes, found.errors))
+        echo_pieces(verified.verify_json(results, codes, found.errors))
     is_wanting = any(finding.severity in fatal for _, all_ in results for finding in all_)
     ctx.exit(2 if found.failed else 1 if is_wanting else 0)
 

@@ -1,0 +1,43 @@
+"""The JSON documents of the reading commands, a piece at a time: those of large files are long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from json import JSONEncoder
+
+# What is nested deeper is on one line: a document, its files, a file, its entries, an entry.
+DEPTH = 4
+_encode = JSONEncoder().encode
+
+
+def document(files: Iterable[Mapping[str, object]], errors: Iterable[object]) -> Iterator[str]:
+    """The document of a command about files, in pieces.
+
+    Iterators that are in it as lists are asked for their items when these are due.
+    """
+    return _pieces({"schema": 1, "files": files, "errors": errors}, 0)
+
+
+def _pieces(value: object, depth: int) -> Iterator[str]:
+    if depth == DEPTH or isinstance(value, str):
+        yield _encode(value)
+    elif isinstance(value, Mapping):
+        members = ((f"{_encode(name)}: ", item) for name, item in value.items())
+        yield from _enclosed("{", members, "}", depth)
+    elif isinstance(value, Iterable):
+        yield from _enclosed("[", (("", item) for item in value), "]", depth)
+    else:
+        yield _encode(value)
+
+
+def _enclosed(
+    start: str, members: Iterable[tuple[str, object]], end: str, depth: int
+) -> Iterator[str]:
+    """An object or a list, each member on a line of its own."""
+    yield start
+    indent, separator = "\n" + "  " * depth, ""
+    for name, item in members:
+        yield f"{separator}{indent}  {name}"
+        yield from _pieces(item, depth + 1)
+        separator = ","
+    yield indent + end if separator else end
