@@ -57,6 +57,8 @@ def unlinked(binary: FatBinary) -> Iterator[Finding]:
 
 def _unresolved(image: DeviceImage) -> list[str]:
     links = image.contents.links
+    if image.kind == "bitcode":
+        return []  # whoever links or compiles it brings the library
     if image.kind in ("cubin", "amdgcn"):
         return [name for name in links.undefined if not name.startswith(CUDA_BUILTINS)]
     if any(name.startswith(OPENMP_LIBRARIES) for name in links.needed):

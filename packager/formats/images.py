@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Modules of formats/, tried in order: PTX, which has no magic, last. Each is imported when those
 # before it have not recognised an image: most files hold ELF images only.
-FORMATS = ("device_elf", "magic", "spirv", "ptx")
+FORMATS = ("device_elf", "bitcode", "fatbin_image", "spirv", "ptx")
 HASH_PIECE = 1 << 20
 
 
