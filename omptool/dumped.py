@@ -8,7 +8,7 @@ from typing import NamedTuple
 from omptool.console import portable, shown
 from omptool.documents import document
 from omptool.tables import Columns, Row, column_table, hexadecimal, table
-from packager.kernel_names import decode
+from packager.kernel_names import decode, gcc_function
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
 from packager.pairing import entry_states
 
@@ -31,6 +31,8 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
     path = shown(binary.path)
     if binary.is_empty:
         return f"{path}: no offload code"
+    if binary.machine is None and not binary.images:
+        return f"{path}: nothing in a form that is read"
     blocks = [f"{path}: {_headline(binary)}"]
     if parts.images:
         blocks.append(table("images", _images(binary, parts.wide)))
@@ -43,6 +45,7 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
         blocks.append(table("kernels", _kernels(binary)))
     if parts.descriptors and binary.machine is not None:
         blocks.append(table("descriptors", _descriptors(binary)))
+    blocks += binary.unsourced
     return "\n".join(part for part in blocks if part)
 
 
@@ -57,7 +60,7 @@ def _images(binary: FatBinary, wide: bool) -> list[Row]:
     return [
         {
             "image": image.index,
-            "container": image.container,
+            "container": "/".join((image.container, *image.within)),
             "kind": image.kind,
             "triple": image.triple or image.contents.machine,
             "arch": image.processor,
@@ -93,6 +96,7 @@ def _entries(binary: FatBinary, wide: bool) -> Columns:
         "address": [hexadecimal(entry.address) for entry in entries],
         "symbol": [entry.symbol if wide or not _is_obvious(entry) else None for entry in entries],
         "source": [source(entry.name) for entry in entries],
+        "file": [entry.source.file if entry.source else None for entry in entries],
         "size": [entry.size for entry in entries],
         "flags": [hexadecimal(e.flags) if wide or e.flags else None for e in entries],
         "model": [entry.model if entry.model != "openmp" else None for entry in entries],
@@ -106,9 +110,9 @@ def _is_obvious(entry: OffloadEntry) -> bool:
 
 
 def source(name: str) -> str | None:
-    """Function and line of a kernel of clang's."""
+    """Function and line of a kernel of clang's, function of one of GCC's."""
     decoded = decode(name)
-    return str(decoded) if decoded else None
+    return str(decoded) if decoded else gcc_function(name)
 
 
 def _kernels(binary: FatBinary) -> list[Row]:
@@ -118,6 +122,7 @@ def _kernels(binary: FatBinary) -> list[Row]:
             "target": image.target,
             "kernel": kernel.name,
             "source": source(kernel.name),
+            "file": kernel.source.file if kernel.source else None,
             **_needs(kernel),
         }
         for image in binary.images
@@ -200,6 +205,7 @@ def _dumped(binary: FatBinary) -> Row:
         "abi": binary.abi,
         "images": [dumped_image(binary, image) for image in binary.images],
         "entries": map(_dumped_entry, binary.entries, entry_states(binary)),
+        "unsourced": binary.unsourced,
         "descriptors": [
             {
                 "address": descriptor.address,
@@ -220,6 +226,8 @@ def _dumped_entry(entry: OffloadEntry, states: Sequence[EntryState]) -> Row:
         "model": entry.model,
         "name": entry.name or None,
         "source": source(entry.name),
+        "file": entry.source.file if entry.source else None,
+        "line": entry.source.line if entry.source else None,
         "address": entry.address,
         "symbol": entry.symbol,
         "size": entry.size,
@@ -243,6 +251,7 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
     return {
         "index": image.index,
         "container": image.container,
+        "within": image.within,
         "kind": image.kind,
         "triple": image.triple or None,
         "arch": image.processor or None,
@@ -255,6 +264,18 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
         "sha256": image.sha256,
         "member": image.member,
         "kernels": kernel_names(image),
+        "sources": [
+            {"kernel": kernel.name, "file": kernel.source.file, "line": kernel.source.line}
+            for kernel in kernels(image)
+            if kernel.source
+        ],
+        "globals": [
+            {"name": symbol.name, "size": symbol.size or None}
+            for symbol in image.symbols
+            if symbol.kind == "global" and symbol.listed
+        ],
+        "undefined": image.contents.links.undefined,
+        "needed": image.contents.links.needed,
         "resources": [
             {"kernel": kernel.name, **_needs(kernel)}
             for kernel in kernels(image)

@@ -7,16 +7,25 @@ from pathlib import Path
 
 from omptool.console import echo, portable, shown
 from packager.errors import PackagerError
-from packager.load import load_all
+from packager.load import Loaded, load_all
 from packager.model import FatBinary
 
 
 class Files:
     """The files of a command line; `failed` once any was not read whole."""
 
-    def __init__(self, paths: Sequence[Path], *, hashed: bool = False) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        *,
+        hashed: bool = False,
+        checked: bool = False,
+        sourced: bool = False,
+    ) -> None:
         self._paths = paths
         self._hashed = hashed
+        self._checked = checked  # faults are findings, of which the caller speaks
+        self._sourced = sourced  # the source files of kernels are wanted
         self.errors: list[dict[str, str]] = []
 
     @property
@@ -29,13 +38,24 @@ class Files:
         for path in self._paths:
             try:
                 for loaded in load_all(path, hashed=self._hashed):
-                    for trace in loaded.binary.unread:
-                        self._report(loaded.binary.path, trace)
-                    yield loaded.binary
+                    self._tell(loaded.binary)
+                    yield self._with_sources(loaded)
             except PackagerError as error:
                 self._report(path, str(error))
             except OSError as error:
                 self._report(path, error.strerror or str(error))
+
+    def _with_sources(self, loaded: Loaded) -> FatBinary:
+        if not self._sourced:
+            return loaded.binary
+        from packager.sources import with_sources
+
+        return with_sources(loaded.binary, loaded.file, loaded.data)
+
+    def _tell(self, binary: FatBinary) -> None:
+        """What of it was not read."""
+        for trace in (*binary.unread, *(() if self._checked else binary.faults)):
+            self._report(binary.path, trace)
 
     def _report(self, path: Path | str, message: str) -> None:
         self.errors.append({"path": portable(path), "message": message})

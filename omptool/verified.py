@@ -16,7 +16,7 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     path = shown(binary.path)
     if binary.is_empty:
         return f"{path}: no offload code"
-    if not (binary.images or binary.tables or binary.descriptors):
+    if not binary.has_parts and not findings:
         return f"{path}: nothing in a form that is checked"
     lines = []
     for finding in findings:

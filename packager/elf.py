@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from elftools.elf.constants import SH_FLAGS, SHN_INDICES
 
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.reader import MAX_STRING, Reader
 
 MAGIC = b"\x7fELF"
@@ -230,7 +230,7 @@ class Elf:
     def _count(self, rows: int, what: str) -> None:
         self._rows += rows
         if self._rows > MAX_ROWS:
-            raise FormatError(f"tables of more than {MAX_ROWS} rows (at {what}) are not read")
+            raise LimitError(f"tables of more than {MAX_ROWS} rows (at {what}) are not read")
 
     def strings(self, section: int, what: str) -> Strings:
         """The string table that is section number `section`."""

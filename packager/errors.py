@@ -1,5 +1,7 @@
 """What can go wrong in packager, one class for each documented exit code of the command line."""
 
+from __future__ import annotations
+
 import errno
 
 # How a write fails that has nothing to do with the file's name.
@@ -13,7 +15,18 @@ class PackagerError(Exception):
 
 
 class FormatError(PackagerError):
-    """A file is malformed: the message names the place and the fault. Exit code 2."""
+    """A file is malformed: the message names the place and the fault. Exit code 2.
+
+    `resume` is the file offset of what follows the malformed part, where that is known.
+    """
+
+    def __init__(self, message: str, resume: int | None = None) -> None:
+        super().__init__(message)
+        self.resume = resume
+
+
+class LimitError(FormatError):
+    """A file asks for more than any real one: nothing more of it is read."""
 
 
 class UsageError(PackagerError):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.atomic import replacing
 from packager.errors import FindingError, UsageError
@@ -55,18 +56,26 @@ class Extracted:
     path: Path | None
 
 
-def extract(source: Path, wanted: Wanted, folder: Path | None) -> list[Extracted]:
+class Outcome(NamedTuple):
+    """What was extracted, and what of the source could not be read."""
+
+    done: list[Extracted]
+    faults: list[tuple[str, str]]  # the file or member, and the fault
+
+
+def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
     """Write the images of `source` that are `wanted` into `folder`; with None, only choose.
 
     Each file appears whole or not at all. Raises FormatError for a source that cannot be read,
     UsageError when nothing says which of several images is meant or a file cannot be written,
     FindingError when no image is as wanted.
     """
-    if wanted.is_open and (count := sum(1 for _ in _images(source))) > 1:
+    faults: dict[tuple[str, str], None] = {}
+    if wanted.is_open and (count := sum(1 for _ in _images(source, faults))) > 1:
         raise UsageError(f"holds {count} images: say which with --image, --triple, … or --all")
     done = []
     names: set[str] = set()
-    for index, binary, image, data in _images(source):
+    for index, binary, image, data in _images(source, faults):
         if not wanted(index, image):
             continue
         path = folder / _distinct(file_name(source, index, image), names) if folder else None
@@ -75,12 +84,16 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> list[Extracted
         done.append(Extracted(index, binary, image, path))
     if not done:
         raise FindingError("no device image in it is as asked for")
-    return done
+    return Outcome(done, list(faults))
 
 
-def _images(source: Path) -> Iterator[tuple[int, FatBinary, DeviceImage, Reader]]:
+def _images(
+    source: Path, faults: dict[tuple[str, str], None]
+) -> Iterator[tuple[int, FatBinary, DeviceImage, Reader]]:
+    """The images in order; what could not be read is added to `faults`."""
     index = 0
     for loaded in load_all(source):
+        faults |= {(loaded.binary.path, fault): None for fault in loaded.binary.faults}
         for image, data in zip(loaded.binary.images, loaded.data, strict=True):
             yield index, loaded.binary, image, data
             index += 1

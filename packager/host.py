@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 
 from packager import abi, host_images, imports, segments
 from packager.elf import PT_INTERP, Elf
+from packager.errors import FormatError, LimitError
 from packager.formats import (
+    cuda_fatbin,
     descriptors,
     entries,
     gcc_offload,
+    hip_fatbin,
     llvm_offloading,
     omptool_section,
     unread,
@@ -33,6 +36,8 @@ FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
     (0x8, "indirect"),
 )
 REGISTER = "__tgt_register_lib"
+# Containers of images that HIP's and CUDA's runtimes load; OpenMP's entries are not for them.
+OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class _Found:
     images: Sequence[PlacedImage]
     descriptors: Sequence[FoundDescriptor]
     imports: tuple[str, ...]
+    faults: Sequence[str]
 
     @property
     def is_object(self) -> bool:
@@ -58,20 +64,21 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     if not file.sections:
         file.sections = segments.sections(file)
     memory = space(file)
-    placed = host_images.in_sections(memory, hashed=hashed)
+    placed, faults = host_images.in_sections(memory, hashed=hashed)
     tables = entries.find(memory)
     calls = imports.offload_imports(file)
-    if tables and not placed and not calls and not _is_program(file):
+    if tables and not placed and not faults and not calls and not _is_program(file):
         return None
     places = [item.place for item in placed if item.place is not None]
     if file.has_headers:
         described = descriptors.find(memory, tables, places, calls)
     else:
         described = descriptors.search(memory, calls)
-    placed += host_images.elsewhere(memory, described, placed, hashed=hashed)
+    others, more = host_images.elsewhere(memory, described, placed, hashed=hashed)
+    placed, faults = placed + others, faults + more
     placed = host_images.numbered(placed, described)
     tables += entries.in_ranges(memory, _merged(described, tables, placed))
-    found = _Found(memory, tables, placed, described, calls)
+    found = _Found(memory, tables, placed, described, calls, faults)
     return _with_gcc(memory, _assembled(path, found), [item.data for item in placed], hashed)
 
 
@@ -84,7 +91,12 @@ def _with_gcc(
     from packager import gcc_program
 
     first, entry = len(binary.images), len(binary.entries)
-    parts = gcc_program.read(memory, first, entry, hashed=hashed)
+    try:
+        parts = gcc_program.read(memory, first, entry, hashed=hashed)
+    except LimitError:
+        raise
+    except FormatError as error:
+        return replace(binary, faults=(*binary.faults, str(error))), data
     whole = replace(
         binary,
         abi=binary.abi or "gcc",
@@ -132,6 +144,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         has_headers=file.has_headers,
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
         unread=tuple(unread.traces(file)),
+        faults=tuple(found.faults),
     )
 
 
@@ -188,7 +201,11 @@ def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -
         image.index
         for image in (item.image for item in found.images)
         if image.index in mine
-        or (image.index not in taken and is_ours == (image.container == omptool_section.NAME))
+        or (
+            image.index not in taken
+            and image.container not in OTHER_MODELS
+            and is_ours == (image.container == omptool_section.NAME)
+        )
     )
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
+from packager.elf import Section
 from packager.errors import FormatError
-from packager.formats import containers, images, offload_binary
+from packager.formats import containers, images, nested, offload_binary, tgtimg
 from packager.formats.descriptors import FoundDescriptor, ImageRange
-from packager.formats.payload import Payload
+from packager.formats.payload import Damage, Payload
 from packager.memory import Space
 from packager.model import DeviceImage
 from packager.reader import Reader
 
-# What holds an image that only a descriptor names.
+# What holds an image that only its address tells of.
 RAW = "raw"
 # More than any real file has: its images are of a few triples and some dozen archs.
 MAX_IMAGES = 4096
@@ -29,23 +32,54 @@ class PlacedImage(NamedTuple):
     data: Reader
 
 
-def in_sections(memory: Space, *, hashed: bool) -> list[PlacedImage]:
-    """The images in sections that a container claims, in file order."""
+def in_sections(memory: Space, *, hashed: bool) -> tuple[list[PlacedImage], list[str]]:
+    """The images in sections that a container claims, in file order, and what is malformed."""
     found: list[PlacedImage] = []
+    faults: list[str] = []
     for section in memory.elf.sections:
         container = containers.of_section(section)
         if container is None:
             continue
-        for payload in container.parse_section(section, memory.elf.content(section)):
-            if len(found) == MAX_IMAGES:
+        for item in _payloads(memory, section, container):
+            if isinstance(item, Damage):
+                faults.append(f"section {section.name}: {item.message}")
+            elif len(found) == MAX_IMAGES:
                 raise FormatError(f"more than {MAX_IMAGES} device images")
-            stored = payload.stored or payload.image
-            inside = stored.at - memory.elf.data.at - section.offset
-            place = memory.address(section) + inside if section.is_allocated else None
-            address = None if memory.elf.is_object else place
-            image = images.from_payload(payload, len(found), container.NAME, address, hashed)
-            found.append(PlacedImage(image, place, payload.image))
-    return found
+            else:
+                start = memory.address(section) if section.is_allocated else None
+                origin = _Origin(container.NAME, start, section.offset)
+                found.append(_placed(memory, origin, item, len(found), hashed))
+    return found, faults
+
+
+def _payloads(
+    memory: Space, section: Section, container: containers.SectionContainer
+) -> Iterator[Payload | Damage]:
+    try:
+        data = memory.elf.content(section)
+    except FormatError as error:
+        yield Damage(str(error))
+        return
+    yield from nested.payloads(partial(container.parse_section, section), data)
+
+
+class _Origin(NamedTuple):
+    """What images are in, where that is in memory, and where in the file."""
+
+    container: str
+    start: int | None  # None if it is not loaded
+    offset: int
+
+
+def _placed(
+    memory: Space, origin: _Origin, payload: Payload, index: int, hashed: bool
+) -> PlacedImage:
+    stored = payload.stored or payload.image
+    inside = stored.at - memory.elf.data.at - origin.offset
+    place = None if origin.start is None else origin.start + inside
+    address = None if memory.elf.is_object else place
+    image = images.from_payload(payload, index, origin.container, address, hashed)
+    return PlacedImage(image, place, payload.image)
 
 
 def elsewhere(
@@ -54,32 +88,41 @@ def elsewhere(
     found: Sequence[PlacedImage],
     *,
     hashed: bool,
-) -> list[PlacedImage]:
-    """The images that descriptors point to and no container holds."""
+) -> tuple[list[PlacedImage], list[str]]:
+    """The images that only addresses tell of: those of descriptors, and of Intel's compilers.
+
+    And what is malformed there.
+    """
     known = Places(found)
-    added: dict[int, PlacedImage] = {}
-    for at in (image for descriptor in described for image in descriptor.images):
-        if at.start in added or known.index(at) is not None:
+    starts: set[int] = set()
+    added: list[PlacedImage] = []
+    faults: list[str] = []
+    registered = ((RAW, image) for descriptor in described for image in descriptor.images)
+    listed = ((tgtimg.NAME, image) for image in tgtimg.ranges(memory))
+    for told_by, at in chain(registered, listed):
+        if isinstance(at, Damage):
+            faults.append(at.message)
             continue
+        if at.start in starts or known.index(at) is not None:
+            continue
+        starts.add(at.start)
         offset = memory.offset(at.start, at.end - at.start)
-        if offset is None or len(added) == MAX_IMAGES:
+        if offset is None:
             raise FormatError(f"device image at address {at.start:#x} is not in the file")
-        added[at.start] = _registered(memory, at, offset, len(found) + len(added), hashed)
-    return list(added.values())
-
-
-def _registered(
-    memory: Space, at: ImageRange, offset: int, index: int, hashed: bool
-) -> PlacedImage:
-    """The image at file offset `offset`, which a descriptor names."""
-    size = at.end - at.start
-    payload = offload_binary.around(memory.elf.data, offset, size)
-    name = offload_binary.NAME if payload else RAW
-    payload = payload or Payload(memory.elf.data.slice(offset, size, "device image"))
-    place = at.start + payload.image.at - memory.elf.data.at - offset
-    address = None if memory.elf.is_object else place
-    image = images.from_payload(payload, index, name, address, hashed)
-    return PlacedImage(image, place, payload.image)
+        payload = offload_binary.around(memory.elf.data, offset, at.end - at.start)
+        origin = _Origin(offload_binary.NAME if payload else told_by, at.start, offset)
+        payload = payload or Payload(
+            memory.elf.data.slice(offset, at.end - at.start, "device image")
+        )
+        for item in nested.opened(payload):
+            if isinstance(item, Damage):
+                faults.append(f"device image at {at.start:#x}: {item.message}")
+            elif len(added) == MAX_IMAGES:
+                raise FormatError(f"more than {MAX_IMAGES} device images")
+            else:
+                index = len(found) + len(added)
+                added.append(_placed(memory, origin, item, index, hashed))
+    return added, faults
 
 
 def numbered(

@@ -13,6 +13,8 @@ _NAME = re.compile(
     r"__omp_offloading__?([0-9a-f]{1,16})_([0-9a-f]{1,16})_(.+)_l([0-9]{1,10})"
     r"(?:_([0-9]{1,10}|ctor|dtor))?(?:_debug__)?"
 )
+# GCC's: the function and a number, with dots on the host, and dollars where names have no dots.
+_GCC = re.compile(r"(.+)[.$]_omp_fn[.$][0-9]+")
 
 
 class KernelName(NamedTuple):
@@ -36,3 +38,9 @@ def decode(name: str) -> KernelName | None:
         return None
     device, inode, function, line, suffix = found.groups()
     return KernelName(int(device, 16), int(inode, 16), function, int(line), suffix or "")
+
+
+def gcc_function(name: str) -> str | None:
+    """The function that a kernel of GCC's is from; None if it is no such kernel."""
+    found = _GCC.fullmatch(name)
+    return found[1] if found else None

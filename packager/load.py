@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packager import elf
-from packager.errors import FormatError
-from packager.formats import archive, containers, images
+from packager.errors import FormatError, LimitError
+from packager.formats import archive, containers, images, nested
+from packager.formats.payload import Damage
 from packager.host import read_host
+from packager.host_images import MAX_IMAGES
+from packager.members import Member, members
 from packager.model import DeviceImage, FatBinary
 from packager.reader import Reader, open_input, open_reader
 
 
 class Loaded(NamedTuple):
-    """What a file or a member of an archive says, and the bytes of its images, in their order.
+    """What a file or a member of an archive says, its bytes and those of its images, in order.
 
     The bytes can be read until the next one is asked for.
     """
 
     binary: FatBinary
     data: Sequence[Reader]
+    file: Reader
 
 
 def load(path: Path, *, hashed: bool = False) -> FatBinary:
@@ -41,69 +45,89 @@ def load(path: Path, *, hashed: bool = False) -> FatBinary:
 def load_all(path: Path, *, hashed: bool = False) -> Iterator[Loaded]:
     """The same of any file: of an archive, what each member with offload code says.
 
-    An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)".
+    An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
+    in an archive in it "libk.a(inner.a(k.o))". What is malformed is a fault of what it is in; only
+    where nothing can be read FormatError is raised.
     """
     with open_input(path) as data:
-        if not archive.probe(data):
+        if archive.probe(data):
+            yield from _archive(path, data, hashed)
+        else:
             yield _load(str(path), data, hashed)
-            return
-        found = False
-        for member in archive.members(data):
-            for loaded in _member(path, member, hashed):
+
+
+def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
+    faults: list[FatBinary] = []
+    found = False
+    for member in members(path, data):
+        name = f"{path}({member.name})" if member.name else str(path)
+        try:
+            if isinstance(member.data, Damage):
+                raise FormatError(member.data.message)
+            for loaded in _load_member(name, member, member.data, hashed):
                 found = True
                 yield loaded
-        if not found:
-            yield _bare(str(path), ())
+        except LimitError:
+            raise
+        except FormatError as error:
+            faults.append(replace(_bare(name, (), data).binary, faults=(str(error),)))
+    if faults and not found:
+        raise FormatError(faults[0].faults[0])
+    yield from (Loaded(fault, (), data) for fault in faults)
+    if not found:
+        yield _bare(str(path), (), data)
 
 
-def _member(path: Path, member: archive.Member, hashed: bool) -> Iterator[Loaded]:
-    name = f"{path}({member.name})"
-    if member.data is not None:
-        yield from _load_member(name, member, member.data, hashed)
-        return
-    try:
-        opened = open_reader(path.parent / member.name)
-        with opened as data:
-            yield from _load_member(name, member, data, hashed)
-    except FormatError as error:
-        raise FormatError(f"member {member.name}: {error}") from error
-
-
-def _load_member(name: str, member: archive.Member, data: Reader, hashed: bool) -> Iterator[Loaded]:
+def _load_member(name: str, member: Member, data: Reader, hashed: bool) -> Iterator[Loaded]:
     """Nothing for a member of another kind: archives hold what they like."""
     if not elf.probe(data) and not containers.of_file(data):
         return
-    binary, readers = _load(name, data, hashed)
-    if not binary.is_empty:
-        named = (replace(image, member=member.name) for image in binary.images)
-        yield Loaded(replace(binary, images=tuple(named)), readers)
+    loaded = _load(name, data, hashed)
+    if not loaded.binary.is_empty:
+        named = (replace(image, member=member.name) for image in loaded.binary.images)
+        yield loaded._replace(binary=replace(loaded.binary, images=tuple(named)))
 
 
 def _load(path: str, data: Reader, hashed: bool) -> Loaded:
     if not len(data):
         raise FormatError("is empty")
     if not elf.probe(data):
-        return _bare(path, _bare_images(data, hashed))
+        return _container(path, data, hashed)
     file = elf.read(data)
     if not elf.is_foreign(file) and (host := read_host(path, file, hashed=hashed)):
-        return Loaded(*host)
-    return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)])
+        return _expect_parts(Loaded(*host, data))
+    return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)], data)
 
 
-def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]]) -> Loaded:
+def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]], file: Reader) -> Loaded:
     pairs = list(found)
     of_no_host = FatBinary(path, None, None, None, tuple(image for image, _ in pairs), (), ())
-    return Loaded(of_no_host, [data for _, data in pairs])
+    return Loaded(of_no_host, [data for _, data in pairs], file)
 
 
-def _bare_images(data: Reader, hashed: bool) -> Iterator[tuple[DeviceImage, Reader]]:
+def _expect_parts(loaded: Loaded) -> Loaded:
+    """Faults are faults of something: a file of which nothing was read is malformed."""
+    if loaded.binary.faults and not loaded.binary.has_parts:
+        raise FormatError(loaded.binary.faults[0])
+    return loaded
+
+
+def _container(path: str, data: Reader, hashed: bool) -> Loaded:
     """A file that is not ELF: a container, or one device image."""
     container = containers.of_file(data)
-    if container is not None:
-        for index, payload in enumerate(container.parse(data)):
-            image = images.from_payload(payload, index, container.NAME, None, hashed)
-            yield image, payload.image
-    elif images.is_image(data):
-        yield images.inspect_image(data, index=0, hashed=hashed), data
-    else:
-        raise FormatError("is neither an ELF file nor a device image of a known format")
+    if container is None:
+        if not images.is_image(data):
+            raise FormatError("is neither an ELF file nor a device image of a known format")
+        return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)], data)
+    pairs: list[tuple[DeviceImage, Reader]] = []
+    faults: list[str] = []
+    for item in nested.payloads(container.parse, data):
+        if isinstance(item, Damage):
+            faults.append(item.message)
+        elif len(pairs) == MAX_IMAGES:
+            raise FormatError(f"more than {MAX_IMAGES} device images")
+        else:
+            image = images.from_payload(item, len(pairs), container.NAME, None, hashed)
+            pairs.append((image, item.image))
+    loaded = _bare(path, pairs, data)
+    return _expect_parts(loaded._replace(binary=replace(loaded.binary, faults=tuple(faults))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from packager.model import FatBinary, OffloadEntry
+from packager.model import FatBinary, OffloadEntry, SourcePlace
 
 PAGE = 4096
 
@@ -36,7 +36,8 @@ def _exact(binary: FatBinary, address: int) -> Iterator[str]:
         for symbol in image.symbols:
             if symbol.address is not None and 0 <= address - symbol.address < max(symbol.size, 1):
                 where = f"in image {image.index} ({image.target}), loaded at 0"
-                yield f"{symbol.kind} {symbol.name} {where}"
+                source = f", from {_place(symbol.source)}" if symbol.source else ""
+                yield f"{symbol.kind} {symbol.name} {where}{source}"
 
 
 def _moved(binary: FatBinary, address: int) -> Iterator[str]:
@@ -48,4 +49,9 @@ def _moved(binary: FatBinary, address: int) -> Iterator[str]:
 
 def _named(entry: OffloadEntry, inside: int) -> str:
     name = entry.name or entry.symbol or "without a name"
-    return f"entry {entry.number}: {entry.kind} {name}{f' + {inside:#x}' if inside else ''}"
+    found = f"entry {entry.number}: {entry.kind} {name}{f' + {inside:#x}' if inside else ''}"
+    return f"{found}, from {_place(entry.source)}" if entry.source else found
+
+
+def _place(source: SourcePlace) -> str:
+    return source.file if source.line is None else f"{source.file}:{source.line}"

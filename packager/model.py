@@ -31,6 +31,14 @@ class Resources:
     stack: int | None  # of a thread
 
 
+@dataclass(frozen=True)
+class SourcePlace:
+    """Where debug information says that a function is declared."""
+
+    file: str
+    line: int | None
+
+
 class DeviceSymbol(NamedTuple):
     """A kernel or global variable that a device image defines for the host to find."""
 
@@ -43,6 +51,7 @@ class DeviceSymbol(NamedTuple):
     address: int | None = None  # in an image that is linked, loaded at 0
     resources: Resources | None = None  # of a kernel
     code: tuple[int, int] | None = None  # of a kernel in an ELF image: offset in the file, size
+    source: SourcePlace | None = None  # of a kernel, where debug information has been asked
 
 
 ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file of another type"]
@@ -86,7 +95,7 @@ class DeviceImage:
     """One device image in a host file: what its container says, and what its bytes say."""
 
     index: int
-    container: str  # a module of formats/, "raw" (a descriptor points to it) or "bare"
+    container: str  # a module of formats/, "raw" (an address tells of it) or "bare"
     triple: str  # as declared by the container, normalised; "" when nothing declares one
     arch: str  # as declared by the container
     offset: int
@@ -99,6 +108,7 @@ class DeviceImage:
     stored_size: int | None = None
     is_wrapped: bool = False  # descriptors point to the container that it is in, not to it
     member: str | None = None  # archive member
+    within: tuple[str, ...] = ()  # containers in the outermost one that it is in
 
     @property
     def kind(self) -> ImageKind:
@@ -144,6 +154,7 @@ class OffloadEntry(NamedTuple):
     data: int = 0  # of a requires entry: the mask
     device_size: int | None = None  # of the counterpart, if that is a pointer to the variable
     model: Model = "openmp"
+    source: SourcePlace | None = None  # of a kernel, where debug information has been asked
 
     @property
     def label(self) -> str:
@@ -206,6 +217,8 @@ class FatBinary:
     has_headers: bool = True  # False: found without section headers
     data_address: int | None = None  # of the first writable section that holds bytes
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
+    faults: tuple[str, ...] = ()  # places in containers that could not be read, and why
+    unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
 
     @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:
@@ -213,7 +226,12 @@ class FatBinary:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.images or self.tables or self.descriptors or self.unread)
+        return not (self.has_parts or self.unread or self.faults)
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether anything of it was read."""
+        return bool(self.images or self.tables or self.descriptors)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from struct import Struct
 from typing import IO, Any, Protocol
 
-from packager.errors import NO_ROOM, FormatError
+from packager.errors import NO_ROOM, FormatError, LimitError
 
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
 MAX_STRING = 1 << 16
@@ -61,6 +61,7 @@ class Spent:
         self.strings = 0  # characters
         self.images = 0  # bytes
         self.inflated = 0  # bytes
+        self.containers = 0  # bytes of those in others
         self._opened = ExitStack()
         self._room: IO[bytes] | None = None
 
@@ -90,17 +91,23 @@ class Spent:
         found = text(name)
         self.strings += len(found)
         if self.strings > MAX_STRINGS:
-            raise FormatError(f"strings of more than {MAX_STRINGS} bytes in all are not read")
+            raise LimitError(f"strings of more than {MAX_STRINGS} bytes in all are not read")
         return found
 
     def image(self, size: int, available: int) -> None:
         """Count a device image; images of a file cannot be larger together than what holds them."""
         self.images += size
         if self.images > available + self.inflated:
-            raise FormatError(
+            raise LimitError(
                 f"device images overlap: they have {self.images} bytes, and the file "
                 f"{available + self.inflated}"
             )
+
+    def opened(self, size: int, available: int) -> None:
+        """Count a container in another one: tables may all point to one place."""
+        self.containers += size
+        if self.containers > available + self.inflated:
+            raise LimitError(f"containers in others overlap: they have {self.containers} bytes")
 
 
 class _Source(Protocol):

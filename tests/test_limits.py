@@ -98,8 +98,8 @@ def long_kernel_line() -> bytes:
         (fatbins_in_a_row, "more than 65536 CUDA fatbins in a row"),
         (comments_in_a_line, ""),
         (sections_everywhere, "longer than 65536 bytes"),
-        (thin_archive_of_itself, ""),
-        (archives_in_archives, ""),
+        (thin_archive_of_itself, "is an archive that is a member of itself"),
+        (archives_in_archives, "archives are nested more than 4 deep"),
         (long_kernel_line, ""),
     ],
 )

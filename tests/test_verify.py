@@ -29,7 +29,7 @@ from packager.checks import CHECKS
 from packager.load import load
 
 CODES = (
-    *(f"OMP{number}" for number in range(101, 128) if number != 111),
+    *(f"OMP{number}" for number in range(101, 128)),
     "OMP130",
 )
 LINK_FLAGS = {

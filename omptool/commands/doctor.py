@@ -45,6 +45,8 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     loaded = next(members)
     if loaded.binary.type not in ("executable", "shared"):
         raise FormatError("is no program: doctor looks at executables and libraries")
+    if loaded.binary.faults:
+        raise FormatError(loaded.binary.faults[0])
     with temporary_folder() as folder:
         files = [folder / str(number) for number in range(len(loaded.data))]
         for file, data in zip(files, loaded.data, strict=True):

@@ -81,7 +81,8 @@ def command(
     chosen = images or entries or descriptors or kernels
     if addresses or against:
         _expect_one_question(files, addresses, against, as_json, chosen or wide)
-    found = Files(files, hashed=hashed or against is not None)
+    sourced = entries or kernels or wide or as_json or bool(addresses)
+    found = Files(files, hashed=hashed or against is not None, sourced=sourced)
     if addresses:
         ctx.exit(_located(found, addresses))
     if against:

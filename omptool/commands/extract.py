@@ -39,7 +39,9 @@ from packager.model import ImageKind
     help="The folder to write to (.), which is made if it is not there.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     file: Path,
     indices: tuple[int, ...],
     triples: tuple[str, ...],
@@ -55,7 +57,8 @@ def command(
     Options that are repeated mean any of them; different options must all be met. Without any, FILE
     must hold one image.
 
-    Exits 1 when no image is as asked for, 2 when FILE cannot be read or is malformed.
+    Exits 1 when no image is as asked for, 2 when FILE cannot be read or is malformed; what can be
+    read is written all the same.
     """
     from omptool import extracted
     from packager.extract import Wanted, extract
@@ -66,10 +69,13 @@ def command(
     with reported(file):
         named = tuple(normalise(triple) for triple in triples)
         wanted = Wanted(indices, named, archs, kinds, everything or kernels)
-        done = extract(file, wanted, None if kernels else folder)
+        done, faults = extract(file, wanted, None if kernels else folder)
     if as_json:
         echo(extracted.extract_json(file, done))
     elif kernels:
         echo(extracted.kernels_text(done))
     else:
         echo("\n".join(shown(one.path) for one in done if one.path))
+    for path, fault in faults:
+        echo(f"Error: {shown(path)}: {fault}", err=True)
+    ctx.exit(2 if faults else 0)

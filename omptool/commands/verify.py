@@ -37,8 +37,7 @@ def command(
 
     Each finding has a code, a severity and a hint; --explain says more about a code.
 
-    Exits 0 when no finding is an error, 1 when one is, 2 when a file cannot be read or is
-    malformed.
+    Exits 0 when no finding is an error, 1 when one is, 2 when nothing of a file can be read.
     """
     from omptool import verified
     from packager import checks
@@ -53,7 +52,7 @@ def command(
         raise click.UsageError("--json and --sarif are two documents: choose one.")
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
-    found = Files(files)
+    found = Files(files, checked=True)
     fatal = {"error", "warning"} if strict else {"error"}
     results: list[tuple[FatBinary, list[Finding]]] = []
     for binary in found:

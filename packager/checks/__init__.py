@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from inspect import getdoc
 
-from packager.checks import addresses, collisions, images, loading, pairs, registration, structure
+from packager.checks import (
+    addresses,
+    collisions,
+    containers,
+    images,
+    loading,
+    pairs,
+    registration,
+    structure,
+)
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
 
@@ -27,6 +36,7 @@ CHECKS: dict[str, Check] = {
     "OMP108": pairs.duplicated,
     "OMP109": pairs.mismatched,
     "OMP110": images.mislabelled,
+    "OMP111": containers.malformed,
     "OMP112": structure.same_target_twice,
     "OMP113": loading.wrapped,
     "OMP114": loading.unlinked,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from packager.errors import FormatError
 from packager.reader import Reader, text
 
+NAME = "archive"
 MAGIC = b"!<arch>\n"
 THIN_MAGIC = b"!<thin>\n"
 HEADER = Struct("<16s12s6s6s8s10s2s")  # name, date, owner, group, mode, size, end
@@ -26,6 +27,7 @@ class Member(NamedTuple):
     name: str
     data: Reader | None  # None in a thin archive: the name is that of a file
     size: int
+    inside: int | None = None  # that file is an archive: the offset of the member's header there
 
 
 def probe(data: Reader) -> bool:
@@ -55,6 +57,29 @@ def members(data: Reader) -> Iterator[Member]:
             at += size + size % 2
 
 
+def member_at(data: Reader, at: int) -> Member:
+    """The member whose header is at `at`, which a thin archive of another's members names."""
+    if not data.starts_with(MAGIC):
+        raise FormatError("is not the archive that it should be")
+    field, size = _header(data, at)
+    body = data.slice(at + HEADER.size, size, "archive member")
+    return _member(field, size, body, _long_names(data), data.at + at + HEADER.size)
+
+
+def _long_names(data: Reader) -> Reader:
+    """The table of long names, which is in front of the members."""
+    at = len(MAGIC)
+    while at < len(data):
+        field, size = _header(data, at)
+        at += HEADER.size
+        if field == LONG_NAMES:
+            return data.slice(at, size, "archive member")
+        if field not in SYMBOLS:
+            break
+        at += size + size % 2
+    return Reader(b"")
+
+
 def _header(data: Reader, at: int) -> tuple[bytes, int]:
     name, _, _, _, _, size, end = data.unpack(HEADER, at, "archive member header")
     where = f"archive member header at {data.at + at:#x}"
@@ -75,10 +100,13 @@ def _member(field: bytes, size: int, body: Reader | None, names: Reader, at: int
         name = body.bytes(0, length, where).rstrip(b"\0")
         return Member(text(name), body.slice(length, size - length, "archive member"), size)
     if field.startswith(b"/"):
-        start = _number(field[1:], where)
+        # "/12", in an archive of another's members "/12:640"
+        offset, _, inside = field[1:].partition(b":")
+        start = _number(offset, where)
+        header = _number(inside, where) if inside else None
         rest = names.slice(start, 0, where).at - names.at
         room = names.bytes(rest, min(MAX_NAME, len(names) - rest), where)
-        return Member(text(room.split(b"\n", 1)[0].removesuffix(b"/")), body, size)
+        return Member(text(room.split(b"\n", 1)[0].removesuffix(b"/")), body, size, header)
     return Member(text(field.removesuffix(b"/")), body, size)
 
 

@@ -160,7 +160,7 @@ def _contents(stream: Stream, modules: list[_Module], names: Reader) -> Contents
     for module in modules:
         for value in module.values:
             raw = names.slice(value.name_at, value.name_size, "name of a symbol in bitcode")
-            value.name = names.spent.string(text(raw.bytes()))
+            value.name = names.spent.string(raw.bytes())
         if machine in GPUS:
             _mark_kernels(stream, module)
         else:

@@ -79,17 +79,23 @@ def parse(data: Reader) -> Iterator[Payload]:
         bundle = data.slice(start, len(data) - start, "bundle")
         if not probe(bundle):
             raise FormatError(f"bundle at {bundle.at:#x} has no magic")
-        end = 0
+        end, fault = 0, None
         for target, image in _targets(bundle):
+            if isinstance(image, FormatError):
+                fault = fault or image
+                continue
             end = max(end, image.at - bundle.at + len(image))
             kind, triple, processor = split_id(target)
             if kind != HOST:
                 yield Payload(image, triple, processor)
+        if fault:  # where the next bundle begins is not known
+            raise fault
         start += max(end, len(MAGIC) + COUNT.size)
         start += zeros(data, start)
 
 
-def _targets(bundle: Reader) -> Iterator[tuple[str, Reader]]:
+def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
+    """Each id with its image, or with why that is none."""
     (count,) = bundle.unpack(COUNT, len(MAGIC), "bundle header")
     if count > MAX_TARGETS:
         raise FormatError(f"bundle at {bundle.at:#x} claims {count} targets")
@@ -102,7 +108,10 @@ def _targets(bundle: Reader) -> Iterator[tuple[str, Reader]]:
             raise FormatError(f"id of {what} at {bundle.at + at:#x} claims {length} bytes")
         target = text(bundle.bytes(at, length, f"id of {what}"))
         at += length
-        yield target, bundle.slice(offset, size, f"image of {target}")
+        try:
+            yield target, bundle.slice(offset, size, f"image of {target}")
+        except FormatError as error:
+            yield target, error
 
 
 def zeros(data: Reader, start: int) -> int:

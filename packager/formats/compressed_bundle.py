@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from struct import Struct
+from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.formats import clang_bundle
@@ -41,15 +42,27 @@ def parse(data: Reader) -> Iterator[Payload]:
         if count > clang_bundle.MAX_BUNDLES:
             raise FormatError(f"more than {count - 1} compressed bundles in a row at {data.at:#x}")
         rest = data.slice(start, len(data) - start, "compressed bundle")
-        size, method, bundle = _inflated(rest)
+        size, method, packed = _head(rest)
         stored = rest.slice(0, size, "compressed bundle")
-        for payload in clang_bundle.parse(bundle):
-            yield replace(payload, compression=method, stored=stored)
         start += size
         start += clang_bundle.zeros(data, start)
+        try:
+            for payload in clang_bundle.parse(_inflated(rest, packed, method)):
+                yield replace(payload, compression=method, stored=stored)
+        except FormatError as error:
+            error.resume = data.at + start
+            raise
 
 
-def _inflated(data: Reader) -> tuple[int, str, Reader]:
+class _Packed(NamedTuple):
+    """The compressed part of a bundle, and what it must inflate to."""
+
+    data: Reader
+    size: int
+    checksum: bytes
+
+
+def _head(data: Reader) -> tuple[int, str, _Packed]:
     """The size of the first compressed bundle in the file, its method and what is in it."""
     what = "compressed bundle"
     magic, version, number = data.unpack(HEAD, 0, f"{what} header")
@@ -65,11 +78,16 @@ def _inflated(data: Reader) -> tuple[int, str, Reader]:
     total = size[0] if size else len(data)
     if total < header:
         raise FormatError(f"{where}: size {total} is smaller than its header")
-    packed = data.slice(header, data.slice(0, total, what).__len__() - header, what)
-    bundle = inflate(packed, METHODS[number], inflated, what)
-    if _md5(bundle) != checksum:
+    packed = data.slice(0, total, what).slice(header, total - header, what)
+    return total, METHODS[number], _Packed(packed, inflated, checksum)
+
+
+def _inflated(data: Reader, packed: _Packed, method: str) -> Reader:
+    bundle = inflate(packed.data, method, packed.size, "compressed bundle")
+    if _md5(bundle) != packed.checksum:
+        where = f"compressed bundle at {data.at:#x}"
         raise FormatError(f"{where} does not have the checksum that its header gives")
-    return total, METHODS[number], bundle
+    return bundle
 
 
 def _md5(data: Reader) -> bytes:

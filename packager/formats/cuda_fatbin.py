@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.elf import Section
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.formats.clang_bundle import zeros
 from packager.formats.inflate import inflate
 from packager.formats.payload import Payload
@@ -55,17 +55,22 @@ def parse(data: Reader) -> Iterator[Payload]:
         if header < HEADER.size:
             raise FormatError(f"{where}: header size {header} is too small")
         body = data.slice(start + header, size, "CUDA fatbin")
-        for payload in _entries(body):
-            count += 1
-            if count > MAX_IMAGES:
-                raise FormatError(f"{where}: more than {MAX_IMAGES} images")
-            yield payload
         start += header + size
         start += zeros(data, start)
+        try:
+            for payload in _entries(body):
+                count += 1
+                if count > MAX_IMAGES:
+                    raise FormatError(f"{where}: more than {MAX_IMAGES} images")
+                yield payload
+        except FormatError as error:
+            error.resume = data.at + start
+            raise
 
 
 def _entries(body: Reader) -> Iterator[Payload]:
-    at = 0
+    """The images of one fatbin; a malformed one is raised when those behind it have been read."""
+    at, fault = 0, None
     while at < len(body):
         kind, _, header, size, packed, _, _, _, arch = body.unpack(ENTRY, at, "fatbin entry")
         where = f"fatbin entry at {body.at + at:#x}"
@@ -73,11 +78,17 @@ def _entries(body: Reader) -> Iterator[Payload]:
             raise FormatError(f"{where}: header size {header} is too small")
         flags, _, inflated = body.unpack(TAIL, at + TAIL_AT, "fatbin entry")
         stored = body.slice(at + header, size, f"image of the {where}")
-        name = _arch(arch, flags)
-        if kind not in KINDS:
-            raise FormatError(f"{where} is of kind {kind}, which is not known")
-        yield _payload(stored, packed, flags, inflated, KINDS[kind], name)
         at += header + size
+        try:
+            if kind not in KINDS:
+                raise FormatError(f"{where} is of kind {kind}, which is not known")
+            yield _payload(stored, packed, flags, inflated, KINDS[kind], _arch(arch, flags))
+        except LimitError:
+            raise
+        except FormatError as error:
+            fault = fault or error
+    if fault:
+        raise fault
 
 
 def _arch(arch: int, flags: int) -> str:

@@ -105,6 +105,8 @@ def from_payload(
         known=payload.contents,
         hashed=hashed,
     )
+    if payload.within:
+        image = replace(image, within=payload.within)
     if payload.stored is None:
         return image
     return replace(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.reader import Reader
 
 # ROCm's largest libraries inflate to some hundred MiB.
@@ -39,7 +39,7 @@ def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"
         )
     data.spent.inflated += size
     if data.spent.inflated > MAX_INFLATED:
-        raise FormatError(f"{where}: the file inflates to more than the limit of {MAX_INFLATED}")
+        raise LimitError(f"{where}: the file inflates to more than the limit of {MAX_INFLATED}")
     if method == "lz4":
         pieces: Iterable[bytes] = (_lz4(data, size, where),)
     else:

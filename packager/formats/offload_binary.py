@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from struct import Struct
 
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.formats.inflate import inflate
 from packager.formats.payload import Payload
 from packager.model import ImageKind
@@ -87,15 +87,20 @@ def blobs(data: Reader) -> Iterator[Blob]:
         if magic != MAGIC:
             raise FormatError(f"{where} has no magic")
         if not 1 <= version <= NEWEST:
-            raise FormatError(f"{where} has version {version}; versions 1 to {NEWEST} are read")
+            message = f"{where} has version {version}; versions 1 to {NEWEST} are read"
+            raise FormatError(message, _next(data, offset, size))
         if size < HEADER.size:  # a size of 0 would never end this loop
             raise FormatError(f"{where}: size {size} is smaller than its header")
         blob = data.slice(offset, size, "OffloadBinary")
-        if version == 1:
-            yield _entry(blob, entries, STRING)
-        else:
-            yield from _entries(blob, version, entries, count)
         offset += -(-size // ALIGNMENT) * ALIGNMENT
+        try:
+            if version == 1:
+                yield _entry(blob, entries, STRING)
+            else:
+                yield from _entries(blob, version, entries, count)
+        except FormatError as error:
+            error.resume = data.at + offset
+            raise
 
 
 def around(file: Reader, start: int, size: int) -> Payload | None:
@@ -104,8 +109,7 @@ def around(file: Reader, start: int, size: int) -> Payload | None:
     """
     whole = file.slice(start, size, "device image")
     if probe(whole):
-        first = next(blobs(whole), None)
-        return first.payload() if first else None
+        return _first(whole)
     before = file.bytes(max(0, start - MAX_HEADER), min(start, MAX_HEADER), "OffloadBinary")
     at = before.rfind(MAGIC)
     for _ in range(MAX_MAGICS):
@@ -122,6 +126,23 @@ def around(file: Reader, start: int, size: int) -> Payload | None:
     return None
 
 
+def _first(data: Reader) -> Payload | None:
+    try:
+        blob = next(blobs(data), None)
+    except FormatError:
+        return None  # whoever opens the container says what is wrong with it
+    return blob.payload() if blob else None
+
+
+def _next(data: Reader, offset: int, size: int) -> int | None:
+    """Where the blob behind one of an unknown version begins, if its size is where it was."""
+    following = offset + -(-size // ALIGNMENT) * ALIGNMENT
+    if size < HEADER.size or following >= len(data):
+        return None
+    is_next = probe(data.slice(following, len(data) - following, "OffloadBinary"))
+    return data.at + following if is_next else None
+
+
 def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
     """The entries of a blob of version 2 or 3."""
     if count > MAX_ENTRIES:
@@ -130,10 +151,19 @@ def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
     stored, method = None, None
     if inflated:
         stored, (blob, method) = blob, _inflated(blob, at, inflated)
+    fault = None
     for number in range(count):
-        entry = _entry(blob, at + number * ENTRY.size, SIZED_STRING)
+        try:
+            entry = _entry(blob, at + number * ENTRY.size, SIZED_STRING)
+        except LimitError:
+            raise
+        except FormatError as error:  # the other entries are no worse
+            fault = fault or error
+            continue
         if entry.has_image:
             yield replace(entry, stored=stored, compression=method)
+    if fault:
+        raise fault
 
 
 def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:

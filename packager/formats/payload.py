@@ -19,3 +19,11 @@ class Payload:
     contents: Contents | None = None  # where the bytes cannot say
     compression: str | None = None  # "zlib", "zstd", "lz4"
     stored: Reader | None = None  # the compressed bytes, as they are in the file
+    within: tuple[str, ...] = ()  # containers in the outermost one that it is in
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A part of a container that could not be read: its place and the fault."""
+
+    message: str

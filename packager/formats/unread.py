@@ -11,7 +11,6 @@ from packager.formats.llvm_offloading import SHT_LLVM_OFFLOADING
 SECTIONS = {
     ".omp_offloading.entries": "offload entries of LLVM 9 or earlier",
     ".gnu.offload_lto_": "GCC's intermediate code for a device",
-    ".tgtimg": "device images of Intel's compiler",
 }
 
 

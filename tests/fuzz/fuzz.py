@@ -25,7 +25,7 @@ with atheris.instrument_imports(include=["packager"]):
     from target import check
 
     # Commands import most of these only when they need them, which is too late to instrument them.
-    for package in ("packager", "packager.formats", "packager.checks"):
+    for package in ("packager", "packager.formats", "packager.checks", "packager.dwarf"):
         for module in iter_modules(import_module(package).__path__, f"{package}."):
             import_module(module.name)
 

@@ -56,7 +56,8 @@ def main() -> None:
     CORPUS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        for path in [*images(work), *bundles(work), *hosts(work), *archives(work)]:
+        made = (images, bundles, nested, hosts, gcc_programs, archives)
+        for path in (path for make in made for path in make(work)):
             shutil.copyfile(path, CORPUS / f"seed-{path.name}")
     for path in DATA.glob("*.fatbin"):
         shutil.copyfile(path, CORPUS / f"seed-{path.name}")
@@ -67,6 +68,8 @@ def main() -> None:
 def images(work: Path) -> list[Path]:
     """Device images, bare."""
     (work / "image.ptx").write_text(PTX)
+    debug = ("-shared", "-fPIC", "-gdwarf-5", *SMALL)
+    compile_c(HOST, work / "debug.so", *debug, compiler="clang-19")
     (work / "amd.ll").write_text(AMD_KERNEL)
     (work / "module.spvasm").write_text(SPIRV)
     compile_c(HOST, work / "image.so", "-shared", "-fPIC", "-s", *SMALL)
@@ -77,7 +80,8 @@ def images(work: Path) -> list[Path]:
     target = (work / "image.ptx").read_text().replace("sm_70", "sm_80").replace("7.0", "8.0")
     (work / "new.ptx").write_text(target)
     run("ptxas", "-arch=sm_80", work / "new.ptx", "-o", work / "image.cubin")
-    return [work / f"image.{kind}" for kind in ("so", "ptx", "co", "bc", "spv", "cubin")]
+    names = [f"image.{kind}" for kind in ("so", "ptx", "co", "bc", "spv", "cubin")]
+    return [work / name for name in (*names, "debug.so")]
 
 
 def bundles(work: Path) -> list[Path]:
@@ -94,6 +98,16 @@ def bundles(work: Path) -> list[Path]:
     )
     run("clang-offload-packager-19", "-o", work / "packed", *parts)
     return [work / name for name in ("bundle", "bundle.ccob", "bundle.ll", "packed")]
+
+
+def nested(work: Path) -> list[Path]:
+    """Containers in containers, and one malformed part beside one that is not."""
+    parts = (f"--image=file={work / 'bundle.ccob'},triple={AMD},arch=gfx90a,kind=openmp",)
+    run("clang-offload-packager-19", "-o", work / "nested", *parts)
+    damaged = bytearray((work / "packed").read_bytes())
+    damaged[16] = 0xFF  # where the entry of the first OffloadBinary is
+    (work / "damaged").write_bytes(damaged)
+    return [work / "nested", work / "damaged"]
 
 
 def hosts(work: Path) -> list[Path]:
@@ -116,13 +130,53 @@ def hosts(work: Path) -> list[Path]:
     return [work / name for name in names]
 
 
+GCC_SOURCE = """
+int table[4];
+#pragma omp declare target to(table)
+void _start(void) {
+  int y = 0;
+#pragma omp target map(tofrom : y)
+  y = table[1] + 1;
+}
+"""
+GCC_FOLDER = Path("/usr/lib/gcc/x86_64-linux-gnu/12")
+
+
+def gcc_programs(work: Path) -> list[Path]:
+    """What gcc links for NVIDIA's GPUs, with the user's PTX alone: GCC's own library is large."""
+    (work / "gcc.c").write_text(GCC_SOURCE)
+    bounds = [GCC_FOLDER / f"crtoffload{part}.o" for part in ("begin", "table", "end")]
+    gcc = ("env", "-C", work, "PATH=/usr/bin:/bin", "gcc-12")
+    offload = ("-O1", "-fopenmp", "-foffload=nvptx-none", "-foffload-options=-misa=sm_35")
+    files = (work / "gcc.c", bounds[0], bounds[2], "-lgomp", "-lc")
+    run(*gcc, *offload, "-save-temps", "-nostdlib", *files, "-o", "whole")
+    text = (work / "whole.xnvptx-none.c").read_text()
+    first, _, rest = text.partition("static const char ptx_code_1[]")
+    entries = rest.partition("static const struct ptx_obj")[2]
+    objects, _, others = entries.partition("ptx_objs[] = {")
+    others = others.partition("};")[2]
+    own = "{ptx_code_0, sizeof (ptx_code_0)}"
+    trimmed = f"{first}static const struct ptx_obj{objects}ptx_objs[] = {{{own}}};{others}"
+    (work / "trimmed.c").write_text(trimmed)
+    names = ("GOMP_offload_register_ver", "GOMP_offload_unregister_ver", "GOMP_target_ext")
+    fake = compile_c(
+        "\n".join(f"void {name}(void) {{}}" for name in names), work / "libgomp.so", "-shared"
+    )
+    host = next(work.glob("whole-gcc.o"))
+    run("objcopy", "-w", "-R", ".gnu.lto*", "-R", ".gnu.offload_lto*", host, work / "gcc.o")
+    inputs = (bounds[0], work / "gcc.o", work / "trimmed.c", *bounds[1:])
+    run(*gcc, "-O1", *inputs, fake, "-no-pie", "-s", *SMALL, "-o", "gcc-program")
+    return [work / "gcc-program"]
+
+
 def archives(work: Path) -> list[Path]:
     """Names that are too long for a header, as GNU's and BSD's archives have them."""
     long_name = work / "an_object_with_a_long_name.o"
     shutil.copyfile(work / "hip-packed-section.o", long_name)
     for name, form in (("gnu.a", "gnu"), ("bsd.a", "bsd")):
         run("llvm-ar-19", "rcS", f"--format={form}", work / name, long_name)
-    return [work / name for name in ("gnu.a", "bsd.a")]
+    run("llvm-ar-19", "rcS", work / "outer.a", work / "gnu.a")
+    return [work / name for name in ("gnu.a", "bsd.a", "outer.a")]
 
 
 if __name__ == "__main__":

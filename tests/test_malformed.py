@@ -1,0 +1,162 @@
+"""OMP111: what is malformed is a finding, and what is beside it is read and checked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from containers import Containers
+from toolchain import OPENMP, clang_offload, omptool, run
+from verifying import findings
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
+    return Containers(tmp_path_factory.mktemp("malformed"))
+
+
+def blobs(made: Containers) -> tuple[Path, int]:
+    """OffloadBinaries; the offset of the second."""
+    whole = made.packed("packed", *made.images)
+    return whole, whole.read_bytes().index(b"\x10\xff\x10\xad", 4)
+
+
+def bundles(made: Containers) -> tuple[Path, int]:
+    one = made.bundle("bundle", *made.images)
+    return made.joined("bundles", one, one), len(one.read_bytes())
+
+
+def compressed(made: Containers) -> tuple[Path, int]:
+    one = made.bundle("bundle.ccob", *made.images, packed=True)
+    return made.joined("bundles.ccob", one, one), len(one.read_bytes())
+
+
+def fatbins(made: Containers) -> tuple[Path, int]:
+    one = made.copy("none.fatbin", DATA / "none.fatbin")
+    return made.joined("fatbins", one, one), len(one.read_bytes())
+
+
+def member(made: Containers) -> tuple[Path, int]:
+    """An archive of bundles; the offset of the second one."""
+    one, two = (made.bundle(f"{name}.hipfb", *made.images) for name in ("one", "two"))
+    path = made.archive("library.a", one, two)
+    return path, path.read_bytes().rindex(b"__CLANG_OFFLOAD_BUNDLE__")
+
+
+def text(made: Containers) -> tuple[Path, int]:
+    source = made.folder / "k.ll"
+    path = made.bundle("bundle.ll", source, source, kind="ll")
+    return path, path.read_bytes().rindex(b"__END__")
+
+
+# What is changed in the second part, and what is said of it; then how many images are left.
+Change = tuple[int, bytes, str, int]
+CASES: dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]] = {
+    "blob-size": (blobs, (8, b"\xff\xff", "OffloadBinary at 0x.* runs past the end", 1)),
+    "blob-version": (blobs, (4, b"\7", "has version 7; versions 1 to 3 are read", 1)),
+    "blob-string": (blobs, (80, b"\xff\xff", "OffloadBinary (key|value) at", 1)),
+    "bundle-count": (bundles, (24, b"\xff\xff", "claims 65535 targets", 2)),
+    "bundle-magic": (bundles, (0, b"x", "has no magic", 2)),
+    "compressed-version": (compressed, (4, b"\7", "has version 7", 2)),
+    "compressed-hash": (compressed, (16, b"xxxx", "does not have the checksum", 2)),
+    "fatbin-version": (fatbins, (4, b"\7", "has version 7; only version 1 is read", 3)),
+    "fatbin-kind": (fatbins, (16, b"\7", "is of kind 7, which is not known", 5)),
+    "archive-member": (member, (24, b"\xff\xff", "claims 65535 targets", 2)),
+    "text-end": (text, (0, b"__end__", "of the text bundle does not end", 1)),
+}
+SECTIONS = {
+    "blob-size": ".llvm.offloading",
+    "blob-string": ".omptool.image.amdgcn-amd-amdhsa",
+    "bundle-count": ".hip_fatbin",
+    "compressed-hash": ".hip_fatbin",
+    "fatbin-version": ".nv_fatbin",
+}
+
+
+def damaged(made: Containers, name: str) -> tuple[Path, str, int]:
+    make, (at, patch, message, left) = CASES[name]
+    whole, start = make(made)
+    data = bytearray(whole.read_bytes())
+    data[start + at : start + at + len(patch)] = patch
+    path = made.folder / f"damaged-{name}"
+    path.write_bytes(data)
+    return path, message, left
+
+
+def expect_finding(path: Path, message: str, left: int) -> None:
+    """One finding with the fault, exit code 1, nothing on stderr; dump shows what is left."""
+    result = omptool("verify", path)
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert re.search(f"OMP111 error: .*{message}", result.stdout), result.stdout
+    shown = omptool("dump", "--json", path)
+    document = json.loads(shown.stdout)
+    assert shown.exit_code == 2
+    assert sum(len(file["images"]) for file in document["files"]) == left
+    assert [re.search(message, error["message"]) is not None for error in document["errors"]] == [
+        True
+    ]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_malformed_part_of_a_file(made: Containers, name: str) -> None:
+    expect_finding(*damaged(made, name))
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_malformed_part_of_a_section(made: Containers, name: str) -> None:
+    path, message, left = damaged(made, name)
+    within = made.section(f"{name}.o", SECTIONS[name], path)
+    expect_finding(within, f"section {SECTIONS[name]}: .*{message}", left)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_file_of_which_nothing_can_be_read_is_no_finding(made: Containers, name: str) -> None:
+    """The second part alone."""
+    make, (at, patch, message, _) = CASES[name]
+    whole, start = make(made)
+    data = bytearray(whole.read_bytes()[start:])
+    data[at : at + len(patch)] = patch
+    path = made.folder / f"alone-{name}"
+    path.write_bytes(data)
+    result = omptool("verify", path)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert re.fullmatch(f"Error: .*{message}.*", line)
+
+
+def test_a_program_whose_second_container_is_malformed(made: Containers, tmp_path: Path) -> None:
+    """Its entries are checked against the image that is whole."""
+    program = clang_offload(OPENMP, tmp_path / "program")
+    bad, message, _ = damaged(made, "bundle-count")
+    run("objcopy", "--add-section", f".hip_fatbin={bad}", program, tmp_path / "both")
+    found = {(f["code"], f["severity"]) for f in findings(tmp_path / "both")}
+    assert ("OMP111", "error") in found
+    assert "OMP105" not in {code for code, _ in found}
+    (fault,) = (f for f in findings(tmp_path / "both") if f["code"] == "OMP111")
+    assert re.search(f"section .hip_fatbin: .*{message}", str(fault["message"]))
+    assert omptool("verify", "--ignore", "OMP111", tmp_path / "both").exit_code == 0
+
+
+def test_images_that_are_left_come_out(made: Containers, tmp_path: Path) -> None:
+    path, message, left = damaged(made, "bundle-count")
+    result = omptool("extract", "--all", path, "-o", tmp_path)
+    assert result.exit_code == 2
+    assert len(list(tmp_path.iterdir())) == left
+    assert re.search(message, result.stderr)
+
+
+def test_the_sound_files_have_no_finding(made: Containers) -> None:
+    for make in (blobs, bundles, compressed, fatbins, member, text):
+        path, _ = make(made)
+        assert omptool("verify", "--select", "OMP111", path).exit_code == 0
+
+
+def test_faults_are_told_to_other_tools(made: Containers) -> None:
+    path, _, _ = damaged(made, "archive-member")
+    (one,) = json.loads(omptool("verify", "--sarif", path).stdout)["runs"]
+    assert "OMP111" in {result["ruleId"] for result in one["results"]}

@@ -1,0 +1,177 @@
+"""Containers in containers and archives in archives, as the real tools make them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from containers import AMD, Containers
+from toolchain import OPENMP, clang_offload, omptool, run
+
+DATA = Path(__file__).parent / "data"
+KINDS = ("clang-bundle", "compressed-bundle", "offload-binary", "archive")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Containers:
+    return Containers(tmp_path_factory.mktemp("nested"))
+
+
+def around(made: Containers, kind: str, name: str, *inputs: Path) -> Path:
+    """One container of a kind around files."""
+    if kind == "archive":
+        return made.archive(name, *inputs)
+    if kind == "offload-binary":
+        return made.packed(name, *inputs)
+    return made.bundle(name, *inputs, packed=kind == "compressed-bundle")
+
+
+def files(path: Path, exit_code: int = 0) -> list[dict[str, Any]]:
+    result = omptool("dump", "--json", path)
+    assert result.exit_code == exit_code, result.output
+    return list(json.loads(result.stdout)["files"])
+
+
+def images(path: Path, exit_code: int = 0) -> list[dict[str, Any]]:
+    return [image for file in files(path, exit_code) for image in file["images"]]
+
+
+@pytest.mark.parametrize(("outer", "inner"), list(product(KINDS[:3], KINDS)))
+def test_a_container_in_another(made: Containers, outer: str, inner: str) -> None:
+    content = around(made, inner, f"{inner}-in-{outer}", *made.images)
+    found = images(around(made, outer, f"{outer}-of-{inner}", content))
+    where = ["archive(gfx90a.co)", "archive(gfx906.co)"] if inner == "archive" else [inner] * 2
+    assert [image["within"] for image in found] == [[name] for name in where]
+    assert {image["container"] for image in found} == {outer}
+    assert [(image["kind"], image["kernels"]) for image in found] == [("amdgcn", ["first"])] * 2
+    assert [image["arch"].split(":")[0] for image in found] == ["gfx90a", "gfx906"]
+    assert {image["triple"] for image in found} == {f"{AMD}"}
+
+
+def test_an_image_of_a_nested_container_comes_out(made: Containers, tmp_path: Path) -> None:
+    inner = made.bundle("inner.ccob", *made.images, packed=True)
+    path = made.packed("outer.bin", inner)
+    assert omptool("extract", "--all", path, "-o", tmp_path).exit_code == 0
+    written = sorted(file.read_bytes() for file in tmp_path.iterdir())
+    assert written == sorted(image.read_bytes() for image in made.images)
+
+
+def test_cuda_fatbins_in_an_offload_binary(made: Containers) -> None:
+    """As clang packs CUDA code that is linked with OpenMP's."""
+    fatbin = made.copy("cuda.fatbin", DATA / "none.fatbin")
+    found = images(made.packed("cuda.packed", fatbin))
+    assert [image["arch"] for image in found] == ["sm_80", "sm_90a", "sm_90"]
+    assert {tuple(image["within"]) for image in found} == {("cuda-fatbin",)}
+
+
+def test_the_text_shows_what_an_image_is_in(made: Containers) -> None:
+    inner = made.bundle("shown.bundle", *made.images)
+    result = omptool("dump", "--images", made.packed("shown.packed", inner))
+    assert "offload-binary/clang-bundle" in result.stdout
+
+
+def test_how_deep_containers_are_read(made: Containers) -> None:
+    path, depth = made.images[0], 4
+    for level in range(depth):
+        path = made.packed(f"level{level}", path)
+    assert images(path)[0]["within"] == ["offload-binary"] * (depth - 1)
+    beyond = made.packed("beyond", path)
+    result = omptool("dump", beyond)
+    assert result.exit_code == 2
+    assert "containers are nested more than 4 deep" in result.stderr
+
+
+def test_what_is_too_deep_is_a_finding_beside_what_is_not(made: Containers) -> None:
+    path = made.images[0]
+    for level in range(5):
+        path = made.packed(f"deep{level}", path)
+    mixed = made.joined("mixed", made.packed("flat", made.images[0]), path)
+    result = omptool("verify", mixed)
+    assert result.exit_code == 1
+    assert "OMP111 error" in result.stdout
+    assert "nested more than 4 deep" in result.stdout
+    assert len(images(mixed, 2)) == 1
+
+
+def test_a_malformed_container_in_another(made: Containers) -> None:
+    inner = made.bundle("damaged.bundle", *made.images)
+    data = bytearray(inner.read_bytes())
+    data[24:26] = b"\xff\xff"
+    inner.write_bytes(data)
+    result = omptool("verify", made.packed("damaged.packed", inner, made.images[1]))
+    assert result.exit_code == 1
+    assert "OMP111 error: clang-bundle in a container: bundle at" in result.stdout
+
+
+class Library:
+    """Objects of clang's, and archives of them in every way."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        clang_offload(OPENMP, folder / "k.o", "-c")
+        shutil.copyfile(folder / "k.o", folder / "an_object_with_a_long_name.o")
+        names = ("k.o", "an_object_with_a_long_name.o")
+        run("ar", "rcs", folder / "inner.a", *(folder / name for name in names))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(tmp_path_factory.mktemp("archives"))
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        pytest.param(("ar", "rc"), "plain.a", id="plain"),
+        pytest.param(("ar", "rcT"), "flat.a", id="thin-of-members"),
+        pytest.param(("llvm-ar-19", "rc", "--thin"), "thin.a", id="thin"),
+    ],
+)
+def test_an_archive_in_an_archive(library: Library, command: tuple[str, ...], name: str) -> None:
+    """binutils' thin archive of an archive names its members, LLVM's the archive."""
+    run("env", "-C", library.folder, *command, name, "inner.a")
+    found = files(library.folder / name)
+    members = ["inner.a(k.o)", "inner.a(an_object_with_a_long_name.o)"]
+    assert [file["path"] for file in found] == [f"{library.folder / name}({m})" for m in members]
+    assert [file["images"][0]["member"] for file in found] == members
+    assert [len(file["entries"]) for file in found] == [3, 3]
+    # The kernels of one source file have one name, and one body.
+    assert omptool("verify", library.folder / name).exit_code == 0
+
+
+def test_archives_too_deep_are_a_finding(library: Library) -> None:
+    path = library.folder / "inner.a"
+    for level in range(4):
+        outer = library.folder / f"level{level}.a"
+        run("ar", "rc", outer, path)
+        path = outer
+    mixed = library.folder / "mixed.a"
+    run("ar", "rc", mixed, path, library.folder / "k.o")
+    result = omptool("verify", mixed)
+    assert result.exit_code == 1
+    assert "OMP111 error: archives are nested more than 4 deep" in result.stdout
+    assert [file["path"] for file in files(mixed, 2) if file["images"]] == [f"{mixed}(k.o)"]
+
+
+def test_a_thin_archive_whose_archive_has_gone(library: Library, tmp_path: Path) -> None:
+    shutil.copyfile(library.folder / "inner.a", tmp_path / "inner.a")
+    run("env", "-C", tmp_path, "ar", "rcT", "flat.a", "inner.a")
+    (tmp_path / "inner.a").write_bytes(b"no archive")
+    result = omptool("dump", tmp_path / "flat.a")
+    assert result.exit_code == 2
+    assert "member inner.a: is not the archive that it should be" in result.stderr
+
+
+def test_a_member_that_is_damaged_beside_one_that_is_not(library: Library) -> None:
+    data = (library.folder / "k.o").read_bytes()
+    (library.folder / "cut.o").write_bytes(data[: len(data) // 2])
+    path = library.folder / "damaged.a"
+    run("llvm-ar-19", "rcS", path, library.folder / "cut.o", library.folder / "k.o")
+    result = omptool("verify", path)
+    assert result.exit_code == 1
+    assert f"{path}(cut.o): OMP111 error: ELF section header" in result.stdout
+    assert f"{path}(k.o): OMP101 info" in result.stdout

@@ -1,0 +1,203 @@
+"""The source files of kernels, from the debug information of every compiler."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clangs import INSTALLED, OTHERS, compiler
+from jsonschema import Draft202012Validator
+from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, run
+
+from packager import elf
+from packager.dwarf.cursor import Cursor
+from packager.dwarf.declared import is_there, places
+from packager.errors import FormatError
+from packager.reader import Reader
+
+VERSIONS = sorted((*OTHERS, INSTALLED))
+FORMS = {
+    "5": ("-gdwarf-5",),
+    "4": ("-gdwarf-4",),
+    "3": ("-gdwarf-3",),
+    "wide": ("-gdwarf-5", "-gdwarf64"),
+    "compressed": ("-g", "-gz=zlib"),
+    "lines-alone": ("-gline-tables-only",),
+}
+
+
+def program(version: str, folder: Path, *flags: str) -> Path:
+    """An OpenMP program whose source is in a folder of its own."""
+    source = folder / "kernels" / "regions.c"
+    source.parent.mkdir(exist_ok=True)
+    source.write_text(OPENMP)
+    out = folder / "program"
+    run(*compiler(version, source), *flags, source, "-o", out)
+    return out
+
+
+def dumped(path: Path) -> dict[str, Any]:
+    result = omptool("dump", "--json", path)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    schema = json.loads(files("omptool").joinpath("schemas/dump.json").read_text())
+    Draft202012Validator(schema).validate(document)
+    return dict(document["files"][0])
+
+
+def sources(path: Path) -> set[tuple[str, int]]:
+    """File and line of the kernels among the entries, which are those of the image's, too."""
+    file = dumped(path)
+    kernels = [entry for entry in file["entries"] if entry["kind"] == "kernel"]
+    found = {(entry["file"], entry["line"]) for entry in kernels}
+    (image, *_) = file["images"]
+    assert {(kernel["file"], kernel["line"]) for kernel in image["sources"]} == found - {
+        (None, None)
+    }
+    return found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_programs_of_every_clang(tmp_path: Path, version: str) -> None:
+    path = program(version, tmp_path, "-g")
+    source = str(tmp_path / "kernels" / "regions.c")
+    assert sources(path) == {(source, 6), (source, 8)}
+    for options in (("--kernels",), ("--entries",), ("--wide",)):
+        assert omptool("dump", *options, path).stdout.count(source) == 2
+    assert source not in omptool("dump", path).stdout  # debug information takes time to read
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_debug_information(tmp_path: Path, form: str) -> None:
+    source = str(tmp_path / "kernels" / "regions.c")
+    expected = {(source, 6), (source, 8)} if form != "lines-alone" else {(None, None)}
+    assert sources(program(INSTALLED, tmp_path, *FORMS[form])) == expected
+
+
+def test_a_host_without_debug_information_and_the_other_way_round(tmp_path: Path) -> None:
+    path = program(INSTALLED, tmp_path, "-g")
+    expected = sources(path)
+    run("strip", "-g", path, "-o", tmp_path / "stripped")
+    assert sources(tmp_path / "stripped") == expected
+    plain = program(INSTALLED, tmp_path)
+    assert sources(plain) == {(None, None)}
+
+
+def test_an_address_is_told_with_its_source(tmp_path: Path) -> None:
+    path = program(INSTALLED, tmp_path, "-g")
+    (entry, *_) = [entry for entry in dumped(path)["entries"] if entry["kind"] == "kernel"]
+    result = omptool("dump", "--address", hex(entry["address"]), path)
+    assert f", from {tmp_path}/kernels/regions.c:6\n" in result.stdout
+
+
+def test_paths_relative_to_where_it_was_compiled(tmp_path: Path) -> None:
+    (tmp_path / "near.c").write_text(OPENMP)
+    flags = ("-g", "-fopenmp", f"-fopenmp-targets={X86_64}")
+    run("env", "-C", tmp_path, "clang-19", *flags, "near.c", "-o", "near")
+    assert {file for file, _ in sources(tmp_path / "near")} == {str(tmp_path / "near.c")}
+
+
+@pytest.mark.parametrize("flags", [("-gdwarf-5",), ("-gdwarf-4",), ("-gdwarf-2", "-gstrict-dwarf")])
+def test_functions_of_gcc(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """The interface documents' hosts are compiled by any compiler."""
+    host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
+    image = compile_c(HOST, tmp_path / "image.so", "-shared", "-fPIC", *flags)
+    out = bundled(host, tmp_path / "bundled.o", {X86_64: image})
+    assert {file for file, _ in sources(out)} == {str(tmp_path / "image.so.c")}
+    assert {line for _, line in sources(out)} == {4, 5}
+
+
+def test_gcc_offload_programs(tmp_path: Path) -> None:
+    """GCC's kernels are nested in the functions that they are from."""
+    (tmp_path / "source.c").write_text(OPENMP)
+    gcc = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-g", "-fopenmp", "-foffload=nvptx-none")
+    flags = ("-foffload-options=-misa=sm_35", tmp_path / "source.c", "-o", tmp_path / "program")
+    run(*gcc, *flags)
+    source = str(tmp_path / "source.c")
+    assert sources(tmp_path / "program") == {(source, None)}
+    shown = omptool("dump", "--kernels", tmp_path / "program").stdout
+    assert len(re.findall(rf"main\$_omp_fn\$\d +main +{re.escape(source)}", shown)) == 2
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("debug")
+    flags = ("-shared", "-fPIC", "-gdwarf-5", "-nostdlib")
+    return compile_c(HOST, folder / "image.so", *flags, compiler="clang-19").read_bytes()
+
+
+def section(data: bytes, name: str) -> elf.Section:
+    (found,) = elf.read(Reader(data)).named(name)
+    return found
+
+
+UNITS, CODES, LINES = ".debug_info", ".debug_abbrev", ".debug_line"
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "patch", "message"),
+    [
+        pytest.param(UNITS, 0, b"\xf0\xff\xff\x7f", "unit at 0x0 runs past the end", id="length"),
+        pytest.param(UNITS, 0, b"\xff" * 12, "unit at 0x0 runs past the end", id="wide-length"),
+        pytest.param(UNITS, 4, b"\x09", "of version 9 is not read", id="version"),
+        pytest.param(UNITS, 8, b"\xff\xff\xff\x7f", "ends within what begins at", id="table"),
+        pytest.param(UNITS, 12, b"\x7f", "entry at 0xd has code 127, unknown", id="code"),
+        pytest.param(CODES, 4, b"\x7e", "values of form 0x7e, which is not", id="form"),
+        pytest.param(LINES, 4, b"\x09", "line numbers of version 9 are not", id="line-version"),
+        pytest.param(LINES, 0, b"\x10\0\0\0", "line ends within what begins", id="line-length"),
+    ],
+)
+def test_one_wrong_field(
+    tmp_path: Path, image: bytes, name: str, at: int, patch: bytes, message: str
+) -> None:
+    """The rest is shown all the same."""
+    start = section(image, name).offset + at
+    path = tmp_path / "image.so"
+    path.write_bytes(image[:start] + patch + image[start + len(patch) :])
+    file = dumped(path)
+    assert file["images"][0]["kernels"] == ["first", "second"]
+    (said,) = file["unsourced"]
+    assert re.fullmatch(f"debug information of image 0: .*{message}.*", said)
+    assert said in omptool("dump", "--kernels", path).stdout
+
+
+def functions(data: bytes) -> int:
+    return len(places(elf.read(Reader(data)), ["first", "second"]))
+
+
+@pytest.mark.parametrize("name", [UNITS, CODES, LINES, ".debug_str", ".debug_str_offsets"])
+def test_every_byte_of_debug_information(image: bytes, name: str) -> None:
+    """Whatever is wrong is a FormatError, or a file that is not found."""
+    found = section(image, name)
+    for at in range(found.offset, found.offset + min(found.size, 256)):
+        for value in (0, 0x7F, 0xFF):
+            data = image[:at] + bytes([value]) + image[at + 1 :]
+            with suppress(FormatError):
+                assert functions(data) <= 2
+
+
+def test_what_is_larger_than_what_is_read(image: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packager.dwarf.declared.MAX_SECTION", 100)
+    with pytest.raises(FormatError, match=r"\.debug_info of \d+ bytes is larger than 100"):
+        functions(image)
+    monkeypatch.undo()
+    monkeypatch.setattr("packager.dwarf.units.MAX_ENTRIES", 3)
+    with pytest.raises(FormatError, match="of more than 3 entries is not read"):
+        functions(image)
+
+
+def test_objects_wait_for_the_linker(tmp_path: Path) -> None:
+    path = compile_c(HOST, tmp_path / "host.o", "-c", "-g")
+    assert not is_there(elf.read(Reader(path.read_bytes())))
+
+
+@pytest.mark.parametrize("read", [Cursor.leb, Cursor.string, lambda cursor: cursor.number(8)])
+def test_a_cursor_stays_where_it_may(read: Callable[[Cursor], object]) -> None:
+    with pytest.raises(FormatError, match="text"):
+        read(Cursor(b"\xff" * 20, 16, "text", 17))
