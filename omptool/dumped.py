@@ -78,7 +78,7 @@ def _images(binary: FatBinary, wide: bool) -> list[Row]:
 
 def uri(binary: FatBinary, image: DeviceImage) -> str:
     """Where the bytes of an image are, as other tools write it; stored ones, if compressed."""
-    path = binary.path.removesuffix(f"({image.member})") if image.member else binary.path
+    path = binary.file or binary.path
     size = image.size if image.stored_size is None else image.stored_size
     return f"file://{portable(path)}#offset={image.offset}&size={size}"
 

@@ -22,6 +22,8 @@ class GccParts(NamedTuple):
     data: tuple[Reader, ...]
     tables: tuple[EntryTable, ...]
     descriptors: tuple[Descriptor, ...]
+    faults: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def read(space: Space, first_image: int, first_entry: int, *, hashed: bool) -> GccParts:
@@ -51,6 +53,8 @@ def read(space: Space, first_image: int, first_entry: int, *, hashed: bool) -> G
         tuple(data for _, data in pairs),
         tables,
         tuple(_descriptor(space, found, one, indices) for one, indices in parts),
+        tuple(one.fault for one in found.registrations if one.fault),
+        tuple(one.unread for one in found.registrations if one.unread),
     )
 
 

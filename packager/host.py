@@ -103,6 +103,8 @@ def _with_gcc(
         images=binary.images + parts.images,
         tables=binary.tables + parts.tables,
         descriptors=binary.descriptors + parts.descriptors,
+        faults=binary.faults + parts.faults,
+        unread=binary.unread + parts.unread,
     )
     return whole, [*data, *parts.data]
 

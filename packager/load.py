@@ -85,7 +85,8 @@ def _load_member(name: str, member: Member, data: Reader, hashed: bool) -> Itera
     loaded = _load(name, data, hashed)
     if not loaded.binary.is_empty:
         named = (replace(image, member=member.name) for image in loaded.binary.images)
-        yield loaded._replace(binary=replace(loaded.binary, images=tuple(named)))
+        binary = replace(loaded.binary, images=tuple(named), file=str(member.file))
+        yield loaded._replace(binary=binary)
 
 
 def _load(path: str, data: Reader, hashed: bool) -> Loaded:

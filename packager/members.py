@@ -23,12 +23,13 @@ class Member(NamedTuple):
 
     name: str  # "k.o", "inner.a(k.o)"; "" for the archive itself
     data: Reader | Damage
+    file: Path  # that it is in: of a thin archive another one
 
 
 class _Place(NamedTuple):
     """Where the archive is that is being read."""
 
-    folder: Path  # where a thin one's members are
+    file: Path  # that it is in; a thin one's members are beside it
     parents: tuple[str, ...]  # names of the archives around it, without the outermost
     open_files: tuple[tuple[int, int], ...]  # device and inode
 
@@ -45,10 +46,11 @@ class _Place(NamedTuple):
 def members(path: Path, data: Reader) -> Iterator[Member]:
     """The members of the archive in `data`, which was read from `path`."""
     damaged = 0
-    for member in _members(_Place(path.parent, (), (_identity(path),)), data):
+    for member in _members(_Place(path, (), (_identity(path),)), data):
         damaged += isinstance(member.data, Damage)
         if damaged > MAX_DAMAGE:
-            yield Member("", Damage(f"archive has more than {MAX_DAMAGE} members that are damaged"))
+            message = f"archive has more than {MAX_DAMAGE} members that are damaged"
+            yield Member("", Damage(message), path)
             return
         yield member
 
@@ -60,7 +62,7 @@ def _members(place: _Place, data: Reader) -> Iterator[Member]:
     except LimitError:
         raise
     except FormatError as error:
-        yield Member(place.name(), Damage(str(error)))
+        yield Member(place.name(), Damage(str(error)), place.file)
 
 
 def _member(place: _Place, member: archive.Member) -> Iterator[Member]:
@@ -77,27 +79,29 @@ def _member(place: _Place, member: archive.Member) -> Iterator[Member]:
     except LimitError:
         raise
     except FormatError as error:
-        yield Member(place.name(member.name), Damage(f"member {member.name}: {error}"))
+        damage = Damage(f"member {member.name}: {error}")
+        yield Member(place.name(member.name), damage, place.file)
 
 
 @contextmanager
 def _opened(place: _Place, name: str) -> Iterator[tuple[_Place, Reader]]:
     """A file that a thin archive names."""
-    path = place.folder / name
+    path = place.file.parent / name
     with open_reader(path) as data:
         identity = _identity(path)
         if identity in place.open_files:
             raise FormatError("is an archive that is a member of itself")
         parents, open_files = (*place.parents, name), (*place.open_files, identity)
-        yield _Place(path.parent, parents, open_files), data
+        yield _Place(path, parents, open_files), data
 
 
 def _leaf(place: _Place, data: Reader) -> Iterator[Member]:
     """The member at `place`, or if it is an archive, its members."""
     if not archive.probe(data):
-        yield Member(place.name(), data)
+        yield Member(place.name(), data, place.file)
     elif len(place.parents) == MAX_DEPTH:
-        yield Member(place.name(), Damage(f"archives are nested more than {MAX_DEPTH} deep"))
+        damage = Damage(f"archives are nested more than {MAX_DEPTH} deep")
+        yield Member(place.name(), damage, place.file)
     else:
         yield from _members(place, data)
 

@@ -219,6 +219,7 @@ class FatBinary:
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
     faults: tuple[str, ...] = ()  # places in containers that could not be read, and why
     unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
+    file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
 
     @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:

@@ -5,6 +5,7 @@ uses in their place. `strip` leaves the headers; `llvm-strip --strip-sections` a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from struct import Struct
 
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
@@ -46,8 +47,20 @@ def sections(elf: Elf) -> list[Section]:
     """
     if not elf.segments:
         raise FormatError("has neither section headers nor program headers")
+    _expect_apart(elf.segments)
     finder = _Finder(elf)
     return [*finder.tables(), *_loads(elf.segments)]
+
+
+def _expect_apart(segments: list[Segment]) -> None:
+    """An address that is in two segments has two contents: nothing told by it could be trusted."""
+    loads = [(n, s) for n, s in enumerate(segments) if s.type == PT_LOAD and s.file_size]
+    loads.sort(key=lambda numbered: numbered[1].address)
+    for (first, lower), (second, upper) in pairwise(loads):
+        if upper.address < lower.address + lower.file_size:
+            raise FormatError(
+                f"ELF segments {first} and {second} overlap at address {upper.address:#x}"
+            )
 
 
 def _loads(segments: list[Segment]) -> Iterator[Section]:

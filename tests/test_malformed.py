@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from containers import Containers
+from containers import ARCHS, Containers
 from toolchain import OPENMP, clang_offload, omptool, run
 from verifying import findings
 
@@ -140,6 +140,20 @@ def test_a_program_whose_second_container_is_malformed(made: Containers, tmp_pat
     (fault,) = (f for f in findings(tmp_path / "both") if f["code"] == "OMP111")
     assert re.search(f"section .hip_fatbin: .*{message}", str(fault["message"]))
     assert omptool("verify", "--ignore", "OMP111", tmp_path / "both").exit_code == 0
+
+
+def test_images_that_share_bytes(made: Containers) -> None:
+    """The second image of a bundle begins within the first."""
+    data = bytearray(made.bundle("shared", *made.images).read_bytes())
+    first, second = (data.index(f"hip-amdgcn-amd-amdhsa--{arch}".encode()) for arch in ARCHS)
+    data[second - 24 : second - 16] = data[first - 24 : first - 16]
+    data[second - 24] += 16
+    path = made.folder / "sharing"
+    path.write_bytes(data)
+    result = omptool("verify", path)
+    assert result.exit_code == 1
+    assert re.search(r"OMP111 error: image 0 at \w+\.\.\w+ and image 1 at", result.stdout)
+    assert "share bytes of the file" in result.stdout
 
 
 def test_images_that_are_left_come_out(made: Containers, tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -175,3 +177,21 @@ def test_a_member_that_is_damaged_beside_one_that_is_not(library: Library) -> No
     assert result.exit_code == 1
     assert f"{path}(cut.o): OMP111 error: ELF section header" in result.stdout
     assert f"{path}(k.o): OMP101 info" in result.stdout
+
+
+@pytest.mark.parametrize("command", [("ar", "rc"), ("ar", "rcT"), ("llvm-ar-19", "rc", "--thin")])
+def test_where_the_images_of_members_are(
+    library: Library, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """In the file that holds the bytes, which a thin archive is not."""
+    shutil.copyfile(library.folder / "inner.a", tmp_path / "inner.a")
+    run("env", "-C", tmp_path, *command, "outer.a", "inner.a")
+    result = omptool("dump", "--json", "--hash", tmp_path / "outer.a")
+    found = [image for file in json.loads(result.stdout)["files"] for image in file["images"]]
+    assert len(found) == 2
+    for image in found:
+        where = re.fullmatch(r"file://(.*)#offset=(\d+)&size=(\d+)", image["uri"])
+        assert where
+        offset, size = int(where[2]), int(where[3])
+        data = Path(where[1]).read_bytes()[offset : offset + size]
+        assert sha256(data).hexdigest() == image["sha256"]

@@ -10,6 +10,7 @@ import pytest
 from toolchain import omptool
 
 from packager import elf
+from packager.load import load
 from packager.reader import Reader
 
 CORPUS = Path(__file__).parent / "fuzz" / "corpus"
@@ -102,6 +103,60 @@ def test_a_program_without_section_headers(
         return
     (tmp_path / "changed").write_bytes(wrong)
     assert omptool("dump", tmp_path / "changed").exit_code in (0, 2)
+
+
+def gcc_fields(data: bytes) -> dict[str, int]:
+    """Where in the seed of GCC the fields are of what its constructor registers."""
+    (image,) = load(CORPUS / "seed-gcc-program").images
+    module = data.index(struct.pack("<QQ", image.address or 0, image.size))
+    (section,) = (s for s in elf.read(Reader(data)).sections if s.name == ".data.rel.ro")
+    address = section.address + module - section.offset
+    start = data.index(struct.pack("<QQ", address, 1))
+    names = (
+        "modules",
+        "module-count",
+        "variables",
+        "variable-count",
+        "functions",
+        "function-count",
+    )
+    fields = {name: start + 8 * number for number, name in enumerate(names)}
+    return {**fields, "text": module, "text-size": module + 8}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        pytest.param("modules", HUGE, "its list of 1 modules at 0x.* is not in", id="modules"),
+        pytest.param("module-count", 1 << 17, "its list of 131072 modules at", id="modules-count"),
+        pytest.param("module-count", 0, "it has no modules", id="no-modules"),
+        pytest.param("text", HUGE, "module 0 of 1578 bytes at 0x.* is not in", id="text"),
+        pytest.param("text-size", HUGE, "module 0 of 9223.* bytes at 0x.* is not in", id="size"),
+        pytest.param("variables", HUGE, "its list of 1 variables at 0x.* is not", id="variables"),
+        pytest.param("functions", HUGE, "its list of 1 functions at 0x.* is not", id="functions"),
+        pytest.param(
+            "function-count", 1 << 20, "its list of 1048576 functions", id="functions-count"
+        ),
+        pytest.param("function-count", 9, "the name of number . of its functions is", id="name"),
+    ],
+)
+def test_what_gcc_registers(tmp_path: Path, field: str, value: int, message: str) -> None:
+    data = (CORPUS / "seed-gcc-program").read_bytes()
+    at = gcc_fields(data)[field]
+    size = 4 if field.endswith("count") else 8
+    wrong = changed(data, at, value.to_bytes(size, "little"))
+    expect(wrong, f"GCC's data of a device at 0x.*: {message}", tmp_path)
+    result = omptool("verify", tmp_path / "changed")
+    assert result.exit_code == 1
+    assert re.search(f"OMP111 error: GCC's data of a device at .*{message}", result.stdout)
+
+
+def test_devices_of_gcc_that_are_not_read_are_said(tmp_path: Path) -> None:
+    """The constructor tells libgomp of a device of another kind, AMD's GPUs."""
+    data = (CORPUS / "seed-gcc-program").read_bytes()
+    wrong = data.replace(b"\xba\5\0\0\0", b"\xba\x08\0\0\0", 1)
+    assert wrong != data
+    expect(wrong, "data of a device of kind 8, for libgomp, which this version does not", tmp_path)
 
 
 def test_segments_that_are_everywhere(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _kernels(binary: FatBinary) -> dict[str, dict[str, Place]]:
     """By target and name."""
     found: dict[str, dict[str, Place]] = {}
     for image in binary.images:
-        path = binary.path.removesuffix(f"({image.member})") if image.member else binary.path
+        path = binary.file or binary.path
         for symbol in image.symbols:
             if symbol.code and image.compression is None:
                 kernels = found.setdefault(image.target, {})

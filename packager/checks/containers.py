@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from packager.model import FatBinary, Finding
 
@@ -14,11 +15,47 @@ def malformed(binary: FatBinary) -> Iterator[Finding]:
 
     Its magic, version, sizes, offsets, strings or checksum are not what its format says: it was cut
     off, overwritten or damaged by a tool that moved bytes, is of a version that is not known here,
-    or is nested deeper than any tool does. The images in it are lost to the runtime, and LLVM's
-    tools may crash on it. The rest of the file is checked all the same; a file of which nothing can
-    be read is no finding, but exit code 2.
+    or is nested deeper than any tool does. Or two parts of the file, images or tables of entries,
+    share bytes, so that one of them is not where or as large as is said. The images in it are lost
+    to the runtime, and LLVM's tools may crash on it. The rest of the file is checked all the same;
+    a file of which nothing can be read is no finding, but exit code 2.
 
     Cure: build the file again, or copy it again from where it is whole.
     """
     for fault in binary.faults:
         yield Finding("OMP111", "error", fault, HINT)
+    for message in _overlaps(_parts(binary)):
+        yield Finding("OMP111", "error", message, HINT)
+
+
+class _Part(NamedTuple):
+    """Bytes of the file."""
+
+    start: int
+    end: int
+    name: str
+
+
+def _parts(binary: FatBinary) -> list[_Part]:
+    """Images and tables by their places; some images are one place, compressed together."""
+    found: dict[tuple[int, int], _Part] = {}
+    for image in binary.images:
+        size = image.size if image.stored_size is None else image.stored_size
+        span = (image.offset, image.offset + size)
+        found.setdefault(span, _Part(*span, f"image {image.index}"))
+    for table in binary.tables:
+        span = (table.offset, table.offset + table.size)
+        found[span] = _Part(*span, table.name)
+    return sorted(part for part in found.values() if part.start < part.end)
+
+
+def _overlaps(parts: list[_Part]) -> Iterator[str]:
+    """Each part that begins before one in front of it has ended."""
+    longest = parts[0] if parts else None
+    for part in parts[1:]:
+        if longest and part.start < longest.end:
+            yield (
+                f"{longest.name} at {longest.start:#x}..{longest.end:#x} and {part.name} at "
+                f"{part.start:#x}..{part.end:#x} share bytes of the file"
+            )
+        longest = part if longest is None or part.end > longest.end else longest

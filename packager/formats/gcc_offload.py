@@ -8,12 +8,13 @@ that functions and variables have there, in the order of the host's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
 from packager.elf import WORD, Elf, Section
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.formats import descriptors
 from packager.memory import Space
 from packager.windows import Range, Window
@@ -35,6 +36,10 @@ FUNCTION_SIZE = 16  # name, and three 16-bit dimensions
 MAX_COUNT = 1 << 16
 MAX_REGISTRATIONS = 16  # one for each kind of device; each is read by itself
 TRIPLE = "nvptx-none"
+# The kind of device in a constructor's code, which is short.
+NVPTX = 5
+CODE = 48
+_KIND = re.compile(rb"\xba([\x05-\x08])\0\0\0")
 
 
 class Module(NamedTuple):
@@ -52,6 +57,8 @@ class Registration(NamedTuple):
     modules: tuple[Module, ...]
     functions: tuple[str, ...]  # their names on the device, in the host's order
     variables: tuple[str, ...]
+    fault: str | None = None  # why nothing of it could be read
+    unread: str | None = None  # a kind of device whose data are not read
 
 
 class Found(NamedTuple):
@@ -118,10 +125,42 @@ def _registrations(
             continue
         if len(found) > MAX_REGISTRATIONS:
             raise FormatError(f"more than {MAX_REGISTRATIONS} registrations of GCC's offload data")
-        data = next((d for at in targets if (d := _data(space, at)) is not None), ((), (), ()))
         name = names.get(function, f".init_array[{slot}]")
-        found[tables[0]] = Registration(tables[0], name, *data)
+        data = [at for at in targets if at not in real]
+        found[tables[0]] = _registration(space, function, tables[0], name, data)
     return list(found.values())
+
+
+def _registration(
+    space: Space, function: int, table: int, name: str, candidates: Sequence[int]
+) -> Registration:
+    """What a constructor registers with a table, if that is data of nvptx as a whole."""
+    kind = _device_kind(space, function)
+    if kind not in (None, NVPTX):
+        what = f"data of a device of kind {kind}, for libgomp, which this version does not read"
+        return Registration(table, name, (), (), (), unread=what)
+    fault = "GCC's data of a device is not in the file"
+    for at in candidates:
+        for start in STARTS:
+            try:
+                return Registration(table, name, *_data(space, at + start))
+            except LimitError:
+                raise
+            except FormatError as error:
+                fault = fault if start else f"GCC's data of a device at {at:#x}: {error}"
+    return Registration(table, name, (), (), (), fault)
+
+
+def _device_kind(space: Space, function: int) -> int | None:
+    """The kind that a constructor tells libgomp, in its third argument; None if that is not seen.
+
+    `mov edx, 5` in x86-64's code; the address of a string may hold the same byte, but no such word.
+    """
+    if space.offset(function, CODE) is None or space.elf.machine != "x86_64":
+        return None
+    code = space.elf.data.bytes(space.offset(function) or 0, CODE, "constructor")
+    found = _KIND.search(code)
+    return found[1][0] if found else None
 
 
 def _real_tables(
@@ -147,57 +186,48 @@ def _is_table(window: Window, functions: Section | None, variables: Section | No
     )
 
 
-def _window(space: Space, address: int, size: int) -> Window | None:
-    if space.offset(address, size) is None:
-        return None
+def _window(space: Space, address: int, size: int, what: str) -> Window:
+    if size > MAX_COUNT * PART or space.offset(address, size) is None:
+        raise FormatError(f"{what} at {address:#x} is not in the file")
     return space.windows([Range(address, size, "GCC's offload data")])[0]
 
 
 Data = tuple[tuple[Module, ...], tuple[str, ...], tuple[str, ...]]
 
 
-def _data(space: Space, address: int) -> Data | None:
-    """The target_data of nvptx at `address`; None if something else is there."""
-    for start in STARTS:
-        window = _window(space, address + start, PARTS * PART)
-        parts = _parts(window) if window else None
-        if parts is None:
-            continue
-        (modules, count), (variables, named), (functions, called) = parts
-        texts = _modules(space, modules, count)
-        names = _names(space, variables, named, WORD.size)
-        kernels = _names(space, functions, called, FUNCTION_SIZE)
-        if texts and names is not None and kernels is not None:
-            return texts, kernels, names
-    return None
-
-
-def _parts(window: Window) -> list[tuple[int, int]] | None:
+def _data(space: Space, address: int) -> Data:
+    """The target_data of nvptx at `address`. Raises FormatError if something else is there."""
+    window = _window(space, address, PARTS * PART, "it")
     parts = [(_pointer(window, at), window.half(at + WORD.size)) for at in _steps(window, PART)]
-    return parts if all(count <= MAX_COUNT for _, count in parts) else None
+    (modules, count), (variables, named), (functions, called) = parts
+    if not count:
+        raise FormatError("it has no modules")
+    texts = _modules(space, modules, count)
+    kernels = _names(space, functions, called, FUNCTION_SIZE, "functions")
+    return texts, kernels, _names(space, variables, named, WORD.size, "variables")
 
 
 def _modules(space: Space, address: int, count: int) -> tuple[Module, ...]:
-    window = _window(space, address, count * MODULE.size) if count else None
-    if window is None:
+    window = _window(space, address, count * MODULE.size, f"its list of {count} modules")
+    found = []
+    for number, at in enumerate(_steps(window, MODULE.size)):
+        module = Module(_pointer(window, at), window.word(at + WORD.size))
+        if not module.start or space.offset(module.start, module.size) is None:
+            where = f"module {number} of {module.size} bytes at {module.start:#x}"
+            raise FormatError(f"{where} is not in the file")
+        found.append(module)
+    return tuple(found)
+
+
+def _names(space: Space, address: int, count: int, step: int, what: str) -> tuple[str, ...]:
+    if not count:
         return ()
-    found = [
-        Module(_pointer(window, at), window.word(at + WORD.size))
-        for at in _steps(window, MODULE.size)
-    ]
-    is_whole = all(m.start and space.offset(m.start, m.size) is not None for m in found)
-    return tuple(found) if is_whole else ()
-
-
-def _names(space: Space, address: int, count: int, step: int) -> tuple[str, ...] | None:
-    window = _window(space, address, count * step) if count else None
-    if window is None:
-        return None if count else ()
+    window = _window(space, address, count * step, f"its list of {count} {what}")
     names = []
-    for at in _steps(window, step):
+    for number, at in enumerate(_steps(window, step)):
         offset = space.offset(_pointer(window, at))
         if offset is None:
-            return None
+            raise FormatError(f"the name of number {number} of its {what} is not in the file")
         # var_names and fn names are strings in assembler syntax, quoted since GCC 5
         names.append(space.elf.data.string(offset, "name of GCC's offload data").strip('"'))
     return tuple(names)
