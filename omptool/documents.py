@@ -15,10 +15,11 @@ def document(files: Iterable[Mapping[str, object]], errors: Iterable[object]) ->
 
     Iterators that are in it as lists are asked for their items when these are due.
     """
-    return _pieces({"schema": 1, "files": files, "errors": errors}, 0)
+    return pieces({"schema": 1, "files": files, "errors": errors})
 
 
-def _pieces(value: object, depth: int) -> Iterator[str]:
+def pieces(value: object, depth: int = 0) -> Iterator[str]:
+    """A value as JSON."""
     if depth == DEPTH or isinstance(value, str):
         yield _encode(value)
     elif isinstance(value, Mapping):
@@ -38,6 +39,6 @@ def _enclosed(
     indent, separator = "\n" + "  " * depth, ""
     for name, item in members:
         yield f"{separator}{indent}  {name}"
-        yield from _pieces(item, depth + 1)
+        yield from pieces(item, depth + 1)
         separator = ","
     yield indent + end if separator else end

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from omptool.console import portable, shown
 from omptool.documents import document
+from omptool.reading import Unread
 from omptool.tables import Columns, Row, column_table, hexadecimal, table
 from packager.kernel_names import decode, gcc_function
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
@@ -192,9 +193,9 @@ def _range(begin: int | None, end: int | None) -> str:
     return f"{begin:#x}..{end:#x}"
 
 
-def dump_json(binaries: Iterable[FatBinary], errors: Sequence[dict[str, str]]) -> Iterator[str]:
+def dump_json(binaries: Iterable[FatBinary], errors: Sequence[Unread]) -> Iterator[str]:
     """The document of schemas/dump.json, in pieces; `errors` may grow while files are read."""
-    return document(map(_dumped, binaries), errors)
+    return document(map(_dumped, binaries), map(Unread.row, errors))
 
 
 def _dumped(binary: FatBinary) -> Row:

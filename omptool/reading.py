@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from omptool.console import echo, portable, shown
 from packager.errors import PackagerError
 from packager.load import Loaded, load_all
 from packager.model import FatBinary
+
+
+class Unread(NamedTuple):
+    """A file or member of an archive that was not read whole, as it is called, and why."""
+
+    path: str
+    message: str
+    file: str
+
+    def row(self) -> dict[str, str]:
+        """The same in a document."""
+        return {"path": portable(self.path), "message": self.message}
 
 
 class Files:
@@ -26,7 +39,7 @@ class Files:
         self._hashed = hashed
         self._checked = checked  # faults are findings, of which the caller speaks
         self._sourced = sourced  # the source files of kernels are wanted
-        self.errors: list[dict[str, str]] = []
+        self.errors: list[Unread] = []
 
     @property
     def failed(self) -> bool:
@@ -55,8 +68,8 @@ class Files:
     def _tell(self, binary: FatBinary) -> None:
         """What of it was not read."""
         for trace in (*binary.unread, *(() if self._checked else binary.faults)):
-            self._report(binary.path, trace)
+            self._report(binary.path, trace, binary.file)
 
-    def _report(self, path: Path | str, message: str) -> None:
-        self.errors.append({"path": portable(path), "message": message})
+    def _report(self, path: Path | str, message: str, file: str | None = None) -> None:
+        self.errors.append(Unread(str(path), message, file or str(path)))
         echo(f"Error: {shown(path)}: {message}", err=True)

@@ -1,12 +1,12 @@
-"""What `omptool verify` says: findings as text for people, as JSON and as SARIF for programs."""
+"""What `omptool verify` says: findings as text for people and as JSON for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from omptool.console import portable, shown
 from omptool.documents import document
+from omptool.reading import Unread
 from omptool.tables import counted
 from packager.model import FatBinary, Finding
 
@@ -44,7 +44,7 @@ def _checked(codes: Sequence[str]) -> str:
 def verify_json(
     results: Iterable[tuple[FatBinary, Sequence[Finding]]],
     codes: Sequence[str],
-    errors: Sequence[dict[str, str]],
+    errors: Sequence[Unread],
 ) -> Iterator[str]:
     """The document of schemas/verify.json, in pieces."""
     return document(
@@ -67,69 +67,5 @@ def verify_json(
             }
             for binary, findings in results
         ],
-        errors,
+        map(Unread.row, errors),
     )
-
-
-# SARIF's words for severities.
-LEVELS = {"error": "error", "warning": "warning", "info": "note"}
-SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
-def verify_sarif(
-    results: Iterable[tuple[FatBinary, Sequence[Finding]]],
-    codes: Sequence[str],
-    errors: Sequence[dict[str, str]],
-) -> str:
-    """SARIF 2.1.0, for tools that collect findings of many checkers."""
-    import json
-
-    from omptool import __version__
-    from packager import checks
-
-    rules = [
-        {"id": code, "shortDescription": {"text": checks.explain(code).split("\n")[0]},
-         "fullDescription": {"text": checks.explain(code)}}
-        for code in codes
-    ]  # fmt: skip
-    found = [
-        _result(binary, finding, codes.index(finding.code))
-        for binary, findings in results
-        for finding in findings
-    ]
-    run = {
-        "tool": {"driver": {"name": "omptool", "version": __version__, "rules": rules}},
-        "results": found,
-        "invocations": [
-            {
-                "executionSuccessful": not errors,
-                "toolExecutionNotifications": [_notification(error) for error in errors],
-            }
-        ],
-    }
-    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
-
-
-def _result(binary: FatBinary, finding: Finding, rule: int) -> dict[str, Any]:
-    return {
-        "ruleId": finding.code,
-        "ruleIndex": rule,
-        "level": LEVELS[finding.severity],
-        "message": {"text": f"{finding.message} ({finding.hint})"},
-        "locations": [_location(binary.path)],
-        "properties": {"entry": finding.entry, "image": finding.image},
-    }
-
-
-def _notification(error: dict[str, str]) -> dict[str, Any]:
-    return {
-        "level": "error",
-        "message": {"text": error["message"]},
-        "locations": [_location(error["path"])],
-    }
-
-
-def _location(path: str) -> dict[str, Any]:
-    from urllib.parse import quote
-
-    return {"physicalLocation": {"artifactLocation": {"uri": quote(portable(path))}}}

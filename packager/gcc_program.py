@@ -64,19 +64,20 @@ def _entries(
     symbols = space.symbol_names(
         {*found.function_addresses, *(address for address, _ in found.variable_records)}
     )
+    at = space.elf.data.at
     functions = named.functions if named else ()
     variables = named.variables if named else ()
     entries = []
     for number, address in enumerate(found.function_addresses):
         symbol = symbols.get(address)
         name = functions[number] if number < len(functions) else symbol or ""
-        offset = (found.functions.offset if found.functions else 0) + number * WORD.size
+        offset = at + (found.functions.offset if found.functions else 0) + number * WORD.size
         entries.append(_entry(first + number, "kernel", name, address, symbol, 0, offset, number))
     for number, (address, size) in enumerate(found.variable_records):
         symbol = symbols.get(address)
         name = variables[number] if number < len(variables) else symbol or ""
         kind: EntryKind = "link" if size & LINK_BIT else "global"
-        place = found.variables.offset + number * VARIABLE.size if found.variables else 0
+        place = at + (found.variables.offset if found.variables else 0) + number * VARIABLE.size
         index = first + len(found.function_addresses) + number
         size &= ~LINK_BIT
         entries.append(_entry(index, kind, name, address, symbol, size, place, number))
@@ -128,7 +129,7 @@ def _tables(
             section=section.name,
             abi="gcc",
             record_size=record,
-            offset=section.offset,
+            offset=space.elf.data.at + section.offset,
             size=section.size,
             address=section.address,
             entries=tuple(rows),
@@ -145,7 +146,7 @@ def _descriptor(
     section = found.functions or found.variables
     return Descriptor(
         address=one.table,
-        offset=space.offset(one.table) or 0,
+        offset=space.elf.data.at + (space.offset(one.table) or 0),
         images=indices,
         entries_begin=section.address if section else None,
         entries_end=section.address + section.size if section else None,

@@ -55,6 +55,11 @@ class _Found:
     def is_object(self) -> bool:
         return self.memory.elf.is_object
 
+    @property
+    def at(self) -> int:
+        """Where the host is in its file, which may be an archive."""
+        return self.memory.elf.data.at
+
 
 def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Reader]] | None:
     """What a host file says about offloading, and the bytes of its images in their order.
@@ -180,7 +185,7 @@ def _tables(
                 section=table.section,
                 abi=abi.of_table(table.layout, needed, found.imports, wrapped=is_wrapped),
                 record_size=table.layout.record,
-                offset=table.offset,
+                offset=found.at + table.offset,
                 size=table.size,
                 address=None if found.is_object else table.bounds[0],
                 entries=_entries(found, table, first),
@@ -230,7 +235,7 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
             symbol=names.get(record.address or 0) or table.symbol(record),
             size=record.size,
             flags=record.flags,
-            offset=table.offset + record.offset,
+            offset=found.at + table.offset + record.offset,
             place=number,
             target=record.target,
             data=record.data,
@@ -252,7 +257,7 @@ def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descri
     return tuple(
         Descriptor(
             address=None if found.is_object else at.address,
-            offset=found.memory.offset(at.address) or 0,
+            offset=found.at + (found.memory.offset(at.address) or 0),
             images=indices,
             entries_begin=None if found.is_object else at.begin,
             entries_end=None if found.is_object else at.end,

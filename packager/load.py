@@ -70,7 +70,8 @@ def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
         except LimitError:
             raise
         except FormatError as error:
-            faults.append(replace(_bare(name, (), data).binary, faults=(str(error),)))
+            fault = replace(_bare(name, (), data).binary, faults=(str(error),))
+            faults.append(replace(fault, file=str(member.file)))
     if faults and not found:
         raise FormatError(faults[0].faults[0])
     yield from (Loaded(fault, (), data) for fault in faults)

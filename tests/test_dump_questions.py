@@ -1,4 +1,4 @@
-"""`omptool dump --address`, `--against`, `--kernels`, `--wide`; `verify --sarif`."""
+"""`omptool dump --address`, `--against`, `--kernels`, `--wide`."""
 
 from __future__ import annotations
 
@@ -105,26 +105,6 @@ def test_wide_tables_say_where_images_are(program: Path) -> None:
 def test_names_of_kernels(name: str, shown: str | None) -> None:
     decoded = decode(name)
     assert (str(decoded) if decoded else None) == shown
-
-
-def test_sarif(program: Path, tmp_path: Path) -> None:
-    headerless = tmp_path / "a b"
-    run("llvm-strip-19", "--strip-sections", program, "-o", headerless)
-    result = omptool("verify", "--sarif", program, headerless, tmp_path / "absent")
-    assert result.exit_code == 2
-    document = json.loads(result.stdout)
-    (found,) = document["runs"]
-    assert document["version"] == "2.1.0"
-    (finding,) = found["results"]
-    rule = found["tool"]["driver"]["rules"][finding["ruleIndex"]]
-    assert rule["id"] == finding["ruleId"] == "OMP122"
-    assert finding["level"] == "note"
-    (place,) = finding["locations"]
-    uri = place["physicalLocation"]["artifactLocation"]["uri"]
-    assert uri == str(headerless).replace(" ", "%20")
-    (invocation,) = found["invocations"]
-    assert invocation["executionSuccessful"] is False
-    assert "No such file" in invocation["toolExecutionNotifications"][0]["message"]["text"]
 
 
 def test_one_document_at_a_time(program: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from documents import document
+from sarif_schema import run_of
 from toolchain import (
     HOST,
     MAIN,
@@ -46,7 +47,7 @@ class Bench:
 
 
 def findings(path: Path, *options: str) -> list[dict[str, Any]]:
-    """What verify finds, through its JSON, which must fit its schema.
+    """What verify finds, through its JSON and its SARIF, which must fit their schemas.
 
     That an image is PTX (OMP116) is true of most programs of the tests, and left out.
     """
@@ -56,6 +57,9 @@ def findings(path: Path, *options: str) -> list[dict[str, Any]]:
     (file,) = document("verify", result.stdout)["files"]
     has_error = any(finding["severity"] == "error" for finding in file["findings"])
     assert result.exit_code == (1 if has_error else 0)
+    log = run_of(omptool("verify", "--sarif", *options, path).stdout)
+    told = [(result["ruleId"], result["properties"]["entry"]) for result in log["results"]]
+    assert told == [(finding["code"], finding["entry"]) for finding in file["findings"]]
     return list(file["findings"])
 
 

@@ -20,7 +20,7 @@ from packager.model import FatBinary, Finding
 @click.option("--ignore", metavar="CODES", help="Leave these checks out.")
 @click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--sarif", is_flag=True, help="Print SARIF 2.1.0, for other tools.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for other tools.")
 @click.option("--explain", metavar="CODE", help="Print cause and cure of a finding, and exit.")
 @click.pass_context
 def command(
@@ -30,7 +30,7 @@ def command(
     ignore: str | None,
     strict: bool,
     as_json: bool,
-    sarif: bool,
+    as_sarif: bool,
     explain: str | None,
 ) -> None:
     """Check the entries and device images in each FILE against each other.
@@ -48,7 +48,7 @@ def command(
     if explain and explained:
         echo(f"{explain.upper()}: {explained}")
         ctx.exit(0)
-    if as_json and sarif:
+    if as_json and as_sarif:
         raise click.UsageError("--json and --sarif are two documents: choose one.")
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
@@ -59,14 +59,17 @@ def command(
         findings = checks.verify(binary, codes) if codes else []
         findings += checks.against([earlier for earlier, _ in results], binary, codes)
         results.append((binary, findings))
-        if not (as_json or sarif):
+        if not (as_json or as_sarif):
             echo(verified.verify_text(binary, findings, codes))
-    if sarif:
-        echo(verified.verify_sarif(results, codes, found.errors))
-    elif as_json:
-        echo_pieces(verified.verify_json(results, codes, found.errors))
     is_wanting = any(finding.severity in fatal for _, all_ in results for finding in all_)
-    ctx.exit(2 if found.failed else 1 if is_wanting else 0)
+    exit_code = 2 if found.failed else 1 if is_wanting else 0
+    if as_json:
+        echo_pieces(verified.verify_json(results, codes, found.errors))
+    elif as_sarif:
+        from omptool import sarif
+
+        echo_pieces(sarif.log(results, codes, found.errors, exit_code))
+    ctx.exit(exit_code)
 
 
 def _codes(option: str, text: str | None) -> list[str]:

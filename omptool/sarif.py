@@ -1,0 +1,162 @@
+"""Findings as SARIF 2.1.0, for tools that collect those of many checkers.
+
+A place is a file and, where the finding is about an entry or an image, their bytes in it. Names of
+files are relative to where the command ran, as they were given, or absolute.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from omptool import __version__
+from omptool.console import portable
+from omptool.documents import pieces
+from omptool.reading import Unread
+from packager import checks
+from packager.model import FatBinary, Finding
+from packager.reader import STANDARD_INPUT
+
+Results = Sequence[tuple[FatBinary, Sequence[Finding]]]
+Json = dict[str, Any]
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+# SARIF's words for severities.
+LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+EXITS = {0: "no finding is an error", 1: "a finding is an error", 2: "a file was not read whole"}
+# What relative names of files are relative to; viewers know the root of the sources by this name.
+BASE = "%SRCROOT%"
+
+
+def log(
+    results: Results, codes: Sequence[str], errors: Sequence[Unread], exit_code: int
+) -> Iterator[str]:
+    """The log of one run of `verify`, in pieces."""
+    names = dict.fromkeys(_file(binary) for binary, _ in results)
+    run = {
+        "tool": {"driver": _driver(codes)},
+        "invocations": [_invocation(errors, exit_code)],
+        "originalUriBaseIds": {BASE: {"uri": _file_uri(f"{Path.cwd()}/")}},
+        "artifacts": [{"location": _artifact(n), "roles": ["analysisTarget"]} for n in names],
+        "results": _results(results, list(codes)),
+    }
+    return pieces({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _driver(codes: Sequence[str]) -> Json:
+    return {
+        "name": "omptool",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(code) for code in codes],
+    }
+
+
+def _rule(code: str) -> Json:
+    """What viewers show of a code: a line, the cause, and with the cure as help."""
+    whole = checks.explain(code)
+    cause, _, _ = whole.partition("\n\nCure: ")
+    return {
+        "id": code,
+        "name": checks.CHECKS[code].__name__,
+        "shortDescription": {"text": whole.partition("\n")[0]},
+        "fullDescription": {"text": cause},
+        "help": {"text": whole},
+    }
+
+
+def _invocation(errors: Iterable[Unread], exit_code: int) -> Json:
+    return {
+        "executionSuccessful": exit_code != 2,
+        "exitCode": exit_code,
+        "exitCodeDescription": EXITS[exit_code],
+        "toolExecutionNotifications": [
+            {
+                "level": "error",
+                "message": {"text": error.message},
+                "locations": [{"physicalLocation": {"artifactLocation": _artifact(error.file)}}],
+            }
+            for error in errors
+        ],
+    }
+
+
+def _results(results: Results, codes: Sequence[str]) -> Iterator[Json]:
+    rules = {code: number for number, code in enumerate(codes)}
+    for binary, findings in results:
+        for finding in findings:
+            yield {
+                "ruleId": finding.code,
+                "ruleIndex": rules[finding.code],
+                "level": LEVELS[finding.severity],
+                "message": {"text": _message(finding)},
+                **_places(binary, finding),
+                "properties": {"entry": finding.entry, "image": finding.image},
+            }
+
+
+def _message(finding: Finding) -> str:
+    """All that `verify` prints; what would be a link in SARIF, of a C++ name, is none."""
+    lines = (f"{finding.message} ({finding.hint})", *finding.detail)
+    return "\n".join(lines).replace("](", "\\](")
+
+
+def _places(binary: FatBinary, finding: Finding) -> Json:
+    """Where it is: the entry, else the image, else the file; the image beside an entry."""
+    image = None if finding.image is None else _image(binary, finding.image)
+    if finding.entry is None:
+        return {"locations": [_location(binary, image)]}
+    places: Json = {"locations": [_location(binary, _entry(binary, finding.entry))]}
+    if image and finding.image is not None:
+        what = {"text": f"image {finding.image} ({binary.images[finding.image].target})"}
+        places["relatedLocations"] = [{"id": 0, **_location(binary, image), "message": what}]
+    return places
+
+
+def _location(binary: FatBinary, region: Json | None) -> Json:
+    place: Json = {"artifactLocation": _artifact(_file(binary))}
+    if region:
+        place["region"] = region
+    location: Json = {"physicalLocation": place}
+    if _file(binary) != binary.path:
+        member = {"fullyQualifiedName": portable(binary.path), "kind": "module"}
+        location["logicalLocations"] = [member]
+    return location
+
+
+def _entry(binary: FatBinary, number: int) -> Json | None:
+    """The record of an entry; they are numbered through all tables."""
+    for table in binary.tables:
+        if number < len(table.entries):
+            offset = table.entries[number].offset
+            return None if offset is None else _region(offset, table.record_size)
+        number -= len(table.entries)
+    return None
+
+
+def _image(binary: FatBinary, index: int) -> Json:
+    image = binary.images[index]
+    return _region(image.offset, image.size if image.stored_size is None else image.stored_size)
+
+
+def _region(offset: int, length: int) -> Json:
+    return {"byteOffset": offset, "byteLength": length}
+
+
+def _file(binary: FatBinary) -> str:
+    """That offsets are in."""
+    return binary.file or binary.path
+
+
+def _artifact(name: str) -> Json:
+    if name == str(STANDARD_INPUT):
+        return {"description": {"text": "standard input"}}
+    if name.startswith("/"):
+        return {"uri": _file_uri(name)}
+    return {"uri": quote(os.fsencode(name)), "uriBaseId": BASE}
+
+
+def _file_uri(path: str) -> str:
+    return f"file://{quote(os.fsencode(path))}"
