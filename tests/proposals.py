@@ -1,0 +1,142 @@
+"""Programs of the interface of 2013, libtarget.so: how the tests make and start them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from fixture_programs import OMPTOOL
+from linking import LINKERS, link
+from toolchain import (
+    X86_64,
+    compile_c,
+    device_image,
+    omptool,
+)
+from verifying import findings
+
+from omptool.installation import libdir
+
+ROOT = Path(__file__).parent.parent
+# Of mold 1.10 a versioned reference finds no default version: it needs the other library, too.
+RUNTIMES = dict.fromkeys(LINKERS, ("-ltarget",)) | {"mold": ("-ltarget", "-lomptarget")}
+# One global and two kernels; what a device makes of them, in the same order, is the same source.
+SOURCE = """
+#include "libtarget.h"
+long table[4];
+void first(long *p) { *p = 1; }
+void second(long *p) { *p = 2; }
+"""
+ENTRIES = """
+LIBTARGET_GLOBAL(table);
+LIBTARGET_KERNEL(first);
+LIBTARGET_KERNEL(second);
+"""
+MAIN = """
+#include <stdio.h>
+int main(void) {
+  long value = 0;
+  void *objects[1] = {&value};
+  int sizes[1] = {sizeof value};
+  tgt_map_type types[1] = {tgt_map_tofrom};
+  int result = __tgt_target(-1, (void *)second, 1, objects, sizes, types);
+  printf("%d %ld\\n", result, value);
+  return 0;
+}
+"""
+# A compiler's work by hand: the descriptor, a raw image, registration. IMAGE, SECTION as -D.
+BY_HAND = """
+#ifdef UNVERSIONED
+#define LIBTARGET_NO_SYMVER
+#endif
+#include "libtarget.h"
+void first(long *p) { *p = 1; }
+void second(long *p) { *p = 2; }
+long table[4];
+__asm__(".section .rodata\\n image: .incbin \\"" IMAGE "\\"\\n image_end:\\n .previous");
+extern char image[], image_end[];
+__attribute__((section(SECTION), used)) static tgt_offload_entry entries[3] =
+    {{table, sizeof table}, {(void *)first, 0}, {(void *)second, 0}};
+static tgt_device_image images[1] = {{image, image_end}};
+static tgt_bin_desc descriptor = {1, images, entries, entries + 3};
+__attribute__((constructor)) static void begin(void) { __tgt_register_lib(&descriptor); }
+"""
+
+
+def host(folder: Path, source: str = SOURCE + ENTRIES + MAIN) -> Path:
+    """The object to bundle."""
+    return compile_c(source, folder / "host.o", "-c", "-fPIC")
+
+
+def bundled(folder: Path, *images: object, force: bool = True, source: str | None = None) -> Path:
+    """The host with images (files for the CPU, or target=file), for --abi proposal."""
+    plain = host(folder) if source is None else host(folder, source)
+    words = [word if "=" in str(word) else f"{X86_64}={word}" for word in images]
+    options = [part for word in words for part in ("--image", word)]
+    out = folder / "bundled.o"
+    more = ["--force"] if force else []
+    done = omptool("bundle", plain, "--abi", "proposal", *options, *more, "-o", out)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def program(folder: Path, *images: object, linker: str = "bfd", source: str | None = None) -> Path:
+    """The bundled host, linked with libtarget.so."""
+    flags = (f"-L{libdir()}", *RUNTIMES[linker])
+    inputs = bundled(folder, *images, source=source)
+    return link(folder / f"app-{linker}", inputs, linker=linker, flags=flags)
+
+
+# The rows of a sound program.
+SOUND = [
+    ("global", None, "table", 32, ["present"]),
+    ("kernel", None, "first", 0, ["present"]),
+    ("kernel", None, "second", 0, ["present"]),
+]
+
+
+def rows(file: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """What is compared of the entries in a document of dump."""
+    keys = ("kind", "name", "symbol", "size", "images")
+    return [tuple(entry[key] for key in keys) for entry in file["entries"]]
+
+
+def started(path: Path, *command: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What becomes of a program, or of a command with it as its last word."""
+    words = [str(word) for word in (*command, path)]
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=60, env=os.environ | environment
+    )
+
+
+def under_run(path: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The same under `omptool run`."""
+    return started(path, OMPTOOL, "run", *options, **environment)
+
+
+def foreign_runtime(folder: Path) -> Path:
+    """A libtarget.so without versions, as the document has it."""
+    names = ("__tgt_register_lib", "__tgt_unregister_lib", "__tgt_target")
+    source = "\n".join(f"int {name}(void) {{ return 1; }}" for name in names)
+    flags = ("-shared", "-fPIC", "-Wl,-soname,libtarget.so")
+    return compile_c(source, folder / "libtarget.so", *flags)
+
+
+def by_hand(folder: Path, image: Path, *flags: str, section: str = "libtarget_entries") -> Path:
+    """A program without anything of omptool's but, if it is ours, the library."""
+    words = (f'-DIMAGE="{image}"', f'-DSECTION="{section}"', "-Wno-attributes", *flags)
+    return compile_c(BY_HAND + MAIN, folder / "hand", *words)
+
+
+def only(path: Path, code: str) -> list[str]:
+    """The errors in a file, which must all be of one code."""
+    errors = [finding for finding in findings(path) if finding["severity"] == "error"]
+    assert {finding["code"] for finding in errors} == {code}
+    return [str(finding["message"]) for finding in errors]
+
+
+def device(folder: Path, entries: str, source: str = SOURCE) -> Path:
+    """Another image for the CPU, with these entries."""
+    return device_image(source + entries, folder / "other.so")
