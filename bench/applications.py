@@ -57,7 +57,7 @@ def beside_llvm(
     Raises SystemExit when the results differ.
     """
     ours, llvm = in_turn(runs, partial(program.on_ours, *size), partial(program.on_llvm, *size))
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in ours[0]:
         if not name.endswith("/s"):
             if {run[name] for run in (*ours, *llvm)} != {ours[0][name]}:
@@ -75,4 +75,4 @@ def speed(runs: Sequence[Figures], name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

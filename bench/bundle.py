@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -49,8 +48,8 @@ def make_image(work: Path, mib: int) -> Path:
     """A real device image: a lowered kernel and, after it, `mib` MiB that don't compress."""
     image = work / "kernel.so"
     (work / "kernel.ll").write_text(KERNEL)
-    lower = ["omptool", "lower", work / "kernel.ll", "--triple", "x86_64-pc-linux-gnu", "-o", image]
-    subprocess.run(lower, check=True)
+    lower = ["omptool", "lower", str(work / "kernel.ll"), "--triple", "x86_64-pc-linux-gnu"]
+    subprocess.run([*lower, "-o", str(image)], check=True)
     with image.open("ab") as file:
         for _ in range(mib):
             file.write(os.urandom(1 << 20))
@@ -58,4 +57,4 @@ def make_image(work: Path, mib: int) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -155,4 +155,4 @@ def call(*command: object) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -119,7 +120,7 @@ def main() -> None:
                 ours_alone(programs, part, options.runs)
 
 
-def show(title: str, headers: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def show(title: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print one table."""
     print(f"\n{title}\n")
     print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True), flush=True)

@@ -160,7 +160,7 @@ class Reader:
 
     def __init__(
         self,
-        data: bytes | _Source,
+        data: builtins.bytes | bytearray | _Source,
         at: int = 0,
         size: int | None = None,
         spent: Spent | None = None,

@@ -8,7 +8,7 @@ from pathlib import Path
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import Symbol, SymbolTableSection
+from elftools.elf.sections import StringTableSection, Symbol, SymbolTableSection
 
 TABLE_RECORD = struct.Struct("<QQQ")
 
@@ -27,9 +27,12 @@ def undefined(path: Path) -> set[str]:
 def needed(path: Path) -> list[str]:
     """Its DT_NEEDED."""
     with path.open("rb") as file:
-        for section in ELFFile(file).iter_sections():
+        elf = ELFFile(file)
+        for section in elf.iter_sections():
             if isinstance(section, DynamicSection):
-                return [tag.needed for tag in section.iter_tags("DT_NEEDED")]
+                names = elf.get_section(section["sh_link"])
+                assert isinstance(names, StringTableSection)
+                return [names.get_string(tag["d_val"]) for tag in section.iter_tags("DT_NEEDED")]
     return []
 
 
@@ -38,6 +41,7 @@ def entry_table(path: Path) -> list[tuple[str, int]]:
     with path.open("rb") as file:
         elf = ELFFile(file)
         section = elf.get_section_by_name("omptarget_entries")
+        assert section
         assert section["sh_addralign"] == 8
         words = _relocated(elf)
         rows = []
@@ -52,14 +56,18 @@ def entry_table(path: Path) -> list[tuple[str, int]]:
 
 def _dynamic_symbols(path: Path) -> list[Symbol]:
     with path.open("rb") as file:
-        section = ELFFile(file).get_section_by_name(".dynsym")
-        assert isinstance(section, SymbolTableSection)
-        return list(section.iter_symbols())
+        return list(_dynsym(ELFFile(file)).iter_symbols())
+
+
+def _dynsym(elf: ELFFile) -> SymbolTableSection:
+    section = elf.get_section_by_name(".dynsym")
+    assert isinstance(section, SymbolTableSection)
+    return section
 
 
 def _relocated(elf: ELFFile) -> dict[int, int]:
     """What each relocated word of a shared object loaded at 0 holds."""
-    symbols = elf.get_section_by_name(".dynsym")
+    symbols = _dynsym(elf)
     return {
         relocation["r_offset"]: relocation["r_addend"]
         + symbols.get_symbol(relocation["r_info_sym"])["st_value"]
@@ -70,7 +78,8 @@ def _relocated(elf: ELFFile) -> dict[int, int]:
 
 
 def _address(elf: ELFFile, name: str) -> int:
-    symbols = elf.get_section_by_name(".dynsym").get_symbol_by_name(name)
+    symbols = _dynsym(elf).get_symbol_by_name(name)
+    assert symbols
     return int(symbols[0]["st_value"])
 
 

@@ -8,6 +8,7 @@ import book_table
 import pytest
 from clangs import VERSIONS, compiled_by, run, stem
 from outcomes import Outcome, Programs
+from test_openmp import SOUND as OPENMP
 
 # What no clang accepts, in clang's words.
 REFUSED = {
@@ -87,7 +88,7 @@ def test_a_program_is_named_after_its_figure(path: Path) -> None:
 
 def test_the_tables_say_what_really_runs(programs: Programs) -> None:
     figures = book_table.found(programs, FIGURES)
-    others = book_table.found(programs, book_table.OPENMP)
+    others = book_table.found(programs, OPENMP)
     for file, table in (
         (book_table.README, book_table.summary(figures, others)),
         (book_table.BOOK / "README.md", book_table.details(figures)),

@@ -43,12 +43,12 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["omptool", "verify", "--json", "--st"], ["--strict"]),
     ],
 )
-def test_bash_completes(words, offered):
+def test_bash_completes(words: list[str], offered: list[str]) -> None:
     assert sorted(in_bash(*words)) == sorted(offered)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_a_script(tmp_path, shell):
+def test_each_shell_gets_a_script(tmp_path: Path, shell: str) -> None:
     environment = ENVIRONMENT | {"_OMPTOOL_COMPLETE": f"{shell}_source"}
     command = [str(OMPTOOL)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)

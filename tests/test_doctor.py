@@ -114,14 +114,12 @@ def test_a_plugin_taken_away_and_put_back(
     plugin = installation.libdir() / "libomptarget.rtl.host.so"
     path = program("22", folder)
     broken = compile_c("int x;", tmp_path / "broken.so", "-shared")
-    for change, expected in (
-        (lambda: plugin.rename(tmp_path / "away"), "11\n"),
-        (lambda: shutil.copy(broken, plugin), "11\n"),
-        (lambda: shutil.copy(tmp_path / "away", plugin), "00\n"),
-    ):
-        change()
+    away = plugin.rename(tmp_path / "away")
+    for instead, expected in ((None, "11\n"), (broken, "11\n"), (away, "00\n")):
+        if instead:
+            shutil.copy(instead, plugin)
         assert predicted(diagnosis(path)) == expected
-        command = [sys.executable, "-c", INSTALLATION, tmp_path / "root", "run", path]
+        command = [sys.executable, "-c", INSTALLATION, str(tmp_path / "root"), "run", str(path)]
         assert subprocess.run(command, capture_output=True, text=True).stdout == expected
 
 

@@ -445,7 +445,7 @@ def test_a_host_of_another_architecture(tmp_path: Path) -> None:
 def test_names_of_files_in_json(work: Path, tmp_path: Path) -> None:
     """JSON is Unicode, names of files are bytes."""
     raw = os.fsencode(tmp_path) + b"/gr\xfcn\n"
-    shutil.copy(work / "program", raw)
+    shutil.copy(os.fsencode(work / "program"), raw)
     missing = os.fsdecode(raw + b"-missing")
     name = str(tmp_path) + "/gr\\xfcn\n"
     for command in ("dump", "verify"):

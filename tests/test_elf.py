@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 from toolchain import HOST, MAIN, compile_c, fake_runtime, linked, run
 
 from packager import elf as elf_file
@@ -44,6 +45,7 @@ def test_headers_are_those_of_pyelftools(program: Path) -> None:
             (s["p_offset"], s["p_vaddr"], s["p_filesz"]) for s in theirs.iter_segments()
         ]
         symbols = theirs.get_section_by_name(".symtab")
+        assert isinstance(symbols, SymbolTableSection)
         (table,) = ours.named(".symtab")
         names = ours.strings(table.link, "names")
         assert [(names[s.name_at], s.value) for s in ours.symbols(table) if s.type != 3] == [

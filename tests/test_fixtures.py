@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,11 @@ DEVICE_ONLY = {"ctor_order", "map_types"}
 SEPARATE_MEMORY_ONLY = {"map_types", "pointer_mapping", "shared_library"}
 
 
+Build = Callable[[str], Path]
+
+
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def program(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Builds each program once."""
     built: dict[str, Path] = {}
 
@@ -43,7 +47,7 @@ def expected(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_computes_on_the_device(program, name):
+def test_it_computes_on_the_device(program: Build, name: str) -> None:
     policy = "DEFAULT" if name in FALL_BACK else "MANDATORY"
     done = run(program(name), OMP_TARGET_OFFLOAD=policy)
     assert done.stdout == expected(name)
@@ -52,7 +56,7 @@ def test_it_computes_on_the_device(program, name):
 
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in DEVICE_ONLY])
-def test_it_computes_on_the_host(program, name):
+def test_it_computes_on_the_host(program: Build, name: str) -> None:
     done = run(program(name), OMP_TARGET_OFFLOAD="DISABLED")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
@@ -60,27 +64,27 @@ def test_it_computes_on_the_host(program, name):
 
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in SEPARATE_MEMORY_ONLY])
-def test_it_computes_where_memory_is_shared(program, name):
+def test_it_computes_where_memory_is_shared(program: Build, name: str) -> None:
     done = run(program(name), OMPTOOL_HOST_MEMORY="shared")
     assert done.stdout == expected(name)
     assert done.returncode == 0
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_computes_on_the_second_of_two_devices(program, name):
+def test_it_computes_on_the_second_of_two_devices(program: Build, name: str) -> None:
     done = run(program(name), OMPTOOL_HOST_DEVICES="2", OMP_DEFAULT_DEVICE="1")
     assert done.stdout == expected(name)
     assert done.returncode == 0
 
 
-def test_a_missing_kernel_under_mandatory_is_named_and_fatal(program):
+def test_a_missing_kernel_under_mandatory_is_named_and_fatal(program: Build) -> None:
     done = run(program("missing_kernel"), OMP_TARGET_OFFLOAD="MANDATORY")
     assert done.returncode == -6
     assert "second" in done.stderr
     assert done.stdout == ""
 
 
-def test_it_runs_without_omptool_run(program):
+def test_it_runs_without_omptool_run(program: Build) -> None:
     environment = os.environ | {"LD_LIBRARY_PATH": str(libdir()), "OMP_TARGET_OFFLOAD": "MANDATORY"}
     command = [str(program("saxpy"))]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
@@ -89,13 +93,15 @@ def test_it_runs_without_omptool_run(program):
 
 @pytest.mark.parametrize("flags", [["-pie"], ["-no-pie"], ["-pie", "-Wl,--gc-sections"]])
 @pytest.mark.parametrize("linker", LINKERS)
-def test_every_linker_makes_a_program_that_runs(tmp_path, linker, flags):
+def test_every_linker_makes_a_program_that_runs(
+    tmp_path: Path, linker: str, flags: tuple[str, ...]
+) -> None:
     done = run(build("saxpy", tmp_path, *flags, linker=linker), OMP_TARGET_OFFLOAD="MANDATORY")
     assert done.stdout == expected("saxpy")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_verify_finds_nothing_but_what_is_meant(program, name):
+def test_verify_finds_nothing_but_what_is_meant(program: Build, name: str) -> None:
     command = [OMPTOOL, "verify", str(program(name))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if name == "missing_kernel":
@@ -109,14 +115,14 @@ IR = sorted(path.relative_to(FIXTURES) for path in FIXTURES.glob("*/*.ll"))
 
 
 @pytest.mark.parametrize("ir", IR, ids=str)
-def test_the_kernels_are_portable(tmp_path, ir):
+def test_the_kernels_are_portable(tmp_path: Path, ir: str) -> None:
     ptx = lower(FIXTURES / ir, tmp_path / "kernels.ptx", "--cpu", "sm_75", triple=NVPTX)
     if shutil.which("ptxas"):
         call("ptxas", "-arch=sm_75", ptx, "-o", tmp_path / "kernels.cubin")
 
 
 @pytest.mark.parametrize("command", ["dump", "verify"])
-def test_clangs_program_is_read(tmp_path, command):
+def test_clangs_program_is_read(tmp_path: Path, command: str) -> None:
     source = FIXTURES / "clang_saxpy" / "saxpy.c"
     call(*CLANG, "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", tmp_path / "saxpy")
     words = [OMPTOOL, command, str(tmp_path / "saxpy")]

@@ -123,8 +123,8 @@ def test_a_table_that_nothing_registers(program: Path, tmp_path: Path) -> None:
 def test_a_program_with_variables_alone(tmp_path: Path) -> None:
     source = "".join(SOURCE.split("#pragma omp target map")[0]) + "return table[0]; }"
     (tmp_path / "source.c").write_text(source)
-    command = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-fopenmp", "-foffload=nvptx-none")
-    command += ("-Wl,--no-as-needed",)  # libgomp is called by what the linker plugin adds
+    quiet = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-fopenmp", "-foffload=nvptx-none")
+    command = (*quiet, "-Wl,--no-as-needed")  # libgomp is called by what the linker plugin adds
     options = ("-foffload-options=-misa=sm_35", tmp_path / "source.c", "-o", tmp_path / "program")
     run(*command, *options)
     file = dumped(tmp_path / "program")

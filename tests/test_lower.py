@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,8 +78,11 @@ def asking(functions: tuple[str, ...] = LIBRARY_FUNCTIONS) -> str:
     return f"define void @ask(ptr %out) {{\n{body}  ret void\n}}\n{declarations}"
 
 
+Lower = Callable[..., Path]
+
+
 @pytest.fixture
-def lower(tmp_path):
+def lower(tmp_path: Path) -> Lower:
     """Runs `omptool lower` on IR text; gives the output's path, or the failed result."""
 
     def run(ir: str | bytes, *options: str, triple: str = X86_64, name: str = "in.ll") -> Path:
@@ -114,18 +118,18 @@ def saxpy_with(image: Path, teams: int) -> list[float]:
     return list(y)
 
 
-def test_an_x86_64_image_exports_its_entries_and_needs_nothing(lower):
+def test_an_x86_64_image_exports_its_entries_and_needs_nothing(lower: Lower) -> None:
     image = lower(SAXPY)
     assert exported(image) == {"saxpy", "clear", "factors", "scale", "__omptool_thread_state"}
     assert undefined(image) == set()
     assert needed(image) == []
 
 
-def test_the_table_has_globals_then_kernels_as_the_ir_has_them(lower):
+def test_the_table_has_globals_then_kernels_as_the_ir_has_them(lower: Lower) -> None:
     assert entry_table(lower(SAXPY)) == [("factors", 12), ("scale", 8), ("saxpy", 0), ("clear", 0)]
 
 
-def test_named_entries_are_the_table_in_their_order_and_the_rest_is_internal(lower):
+def test_named_entries_are_the_table_in_their_order_and_the_rest_is_internal(lower: Lower) -> None:
     image = lower(SAXPY, "--entry", "clear", "--entry", "scale", "--entry", "saxpy")
     assert entry_table(image) == [("clear", 0), ("scale", 8), ("saxpy", 0)]
     assert exported(image) == {"clear", "scale", "saxpy", "__omptool_thread_state"}
@@ -133,18 +137,18 @@ def test_named_entries_are_the_table_in_their_order_and_the_rest_is_internal(low
 
 @pytest.mark.parametrize("level", "0123")
 @pytest.mark.parametrize("teams", [1, 3])
-def test_an_x86_64_kernel_computes(lower, level, teams):
+def test_an_x86_64_kernel_computes(lower: Lower, level: str, teams: int) -> None:
     assert saxpy_with(lower(SAXPY, f"-O{level}"), teams) == [i + 20.0 * i for i in range(10)]
 
 
-def test_a_kernel_that_nobody_told_otherwise_is_alone(lower):
+def test_a_kernel_that_nobody_told_otherwise_is_alone(lower: Lower) -> None:
     library = ctypes.CDLL(str(lower(asking())))
     out = (ctypes.c_int32 * 6)(*[-1] * 6)
     library.ask(out)
     assert list(out) == [0, 1, 0, 1, 0, 0]
 
 
-def test_the_device_library_reads_the_plugins_record(lower):
+def test_the_device_library_reads_the_plugins_record(lower: Lower) -> None:
     library = ctypes.CDLL(str(lower(asking())))
     state = (ctypes.c_int32 * 5)(4, 7, 2, 3, 5)
     getter = ctypes.CFUNCTYPE(ctypes.c_void_p)(lambda: ctypes.addressof(state))
@@ -155,11 +159,11 @@ def test_the_device_library_reads_the_plugins_record(lower):
     assert list(out) == [4, 7, 2, 3, 5, 0]
 
 
-def test_an_image_without_library_calls_has_no_thread_state(lower):
+def test_an_image_without_library_calls_has_no_thread_state(lower: Lower) -> None:
     assert exported(lower("define void @k(ptr %p) {\n ret void\n}")) == {"k"}
 
 
-def test_ptx_has_its_kernels_as_entries_in_table_order(lower):
+def test_ptx_has_its_kernels_as_entries_in_table_order(lower: Lower) -> None:
     ptx = lower(SAXPY, "--entry", "clear", "--entry", "saxpy", triple=NVPTX).read_text()
     entries = [line for line in ptx.splitlines() if ".entry" in line]
     assert entries == [".visible .entry clear(", ".visible .entry saxpy("]
@@ -168,27 +172,27 @@ def test_ptx_has_its_kernels_as_entries_in_table_order(lower):
     assert ".func" not in ptx
 
 
-def test_ptx_is_for_the_processor_that_is_asked_for(lower):
+def test_ptx_is_for_the_processor_that_is_asked_for(lower: Lower) -> None:
     assert ".target sm_75\n" in lower(SAXPY, triple=NVPTX).read_text()
     assert ".target sm_90\n" in lower(SAXPY, "--cpu", "sm_90", triple=NVPTX).read_text()
 
 
 @pytest.mark.skipif(not shutil.which("ptxas"), reason="ptxas is not on this machine")
 @pytest.mark.parametrize("level", "0123")
-def test_ptxas_accepts_the_ptx(lower, tmp_path, level):
+def test_ptxas_accepts_the_ptx(lower: Lower, tmp_path: Path, level: str) -> None:
     image = lower(SAXPY, f"-O{level}", "--cpu", "sm_90", triple=NVPTX)
     command = ["ptxas", "-arch=sm_90", str(image), "-o", str(tmp_path / "cubin")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_globals_are_visible_in_ptx(lower):
+def test_globals_are_visible_in_ptx(lower: Lower) -> None:
     ptx = lower(SAXPY, triple=NVPTX).read_text()
     assert ".visible .global" in ptx
     assert "factors" in ptx
 
 
-def test_obj_keeps_the_table_when_sections_are_collected(lower, tmp_path):
+def test_obj_keeps_the_table_when_sections_are_collected(lower: Lower, tmp_path: Path) -> None:
     object_file = lower(SAXPY, "--emit", "obj")
     image = tmp_path / "linked.so"
     options = ["-shared", "-nostdlib", "-Wl,--gc-sections", "-x", "none"]
@@ -196,14 +200,14 @@ def test_obj_keeps_the_table_when_sections_are_collected(lower, tmp_path):
     assert entry_table(image) == [("factors", 12), ("scale", 8), ("saxpy", 0), ("clear", 0)]
 
 
-def test_asm_is_what_an_assembler_takes(lower, tmp_path):
+def test_asm_is_what_an_assembler_takes(lower: Lower, tmp_path: Path) -> None:
     assembly = lower(SAXPY, "--emit", "asm")
     command = ["gcc", "-c", "-x", "assembler", str(assembly), "-o", str(tmp_path / "a.o")]
     subprocess.run(command, check=True)
 
 
 @pytest.mark.parametrize("triple", [X86_64, NVPTX])
-def test_bitcode_lowers_as_its_text_does(lower, tmp_path, triple):
+def test_bitcode_lowers_as_its_text_does(lower: Lower, tmp_path: Path, triple: str) -> None:
     options = ["--entry", "clear", "--entry", "saxpy"]
     bitcode = lower(SAXPY, "--emit", "bc", *options, triple=triple).read_bytes()
     assert bitcode.startswith(b"BC\xc0\xde")
@@ -217,7 +221,9 @@ def test_bitcode_lowers_as_its_text_does(lower, tmp_path, triple):
 
 @pytest.mark.parametrize("emit", ["image", "asm", "bc"])
 @pytest.mark.parametrize("triple", [X86_64, NVPTX])
-def test_the_same_input_gives_the_same_bytes(lower, tmp_path, emit, triple):
+def test_the_same_input_gives_the_same_bytes(
+    lower: Lower, tmp_path: Path, emit: str, triple: str
+) -> None:
     first = lower(SAXPY, "--emit", emit, triple=triple).read_bytes()
     assert lower(SAXPY, "--emit", emit, triple=triple, name="elsewhere.ll").read_bytes() == first
     assert str(tmp_path).encode() not in first
@@ -234,7 +240,7 @@ declare double @sin(double)
 """
 
 
-def test_libm_becomes_needed_where_it_is_used(lower):
+def test_libm_becomes_needed_where_it_is_used(lower: Lower) -> None:
     image = lower(MATH)
     assert needed(image) == ["libm.so.6"]
     value = ctypes.c_double(1.0)
@@ -242,7 +248,7 @@ def test_libm_becomes_needed_where_it_is_used(lower):
     assert value.value == pytest.approx(0.8414709848078965)
 
 
-def only_tools(folder: Path, monkeypatch, **tools: str) -> None:
+def only_tools(folder: Path, monkeypatch: pytest.MonkeyPatch, **tools: str) -> None:
     """Make a PATH of `tools` alone: name to the real tool."""
     folder.mkdir()
     for name, real in tools.items():
@@ -250,14 +256,18 @@ def only_tools(folder: Path, monkeypatch, **tools: str) -> None:
     monkeypatch.setenv("PATH", str(folder))
 
 
-def test_bare_ld_links_when_there_is_no_compiler(lower, tmp_path, monkeypatch):
+def test_bare_ld_links_when_there_is_no_compiler(
+    lower: Lower, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     only_tools(tmp_path / "bin", monkeypatch, ld="ld")
     image = lower(MATH)
     assert needed(image) == ["libm.so.6"]
     assert exported(image) == {"k"}
 
 
-def test_without_a_linker_the_exit_code_is_3(tmp_path, monkeypatch):
+def test_without_a_linker_the_exit_code_is_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     only_tools(tmp_path / "bin", monkeypatch)
     result = attempt(tmp_path, MATH)
     assert result.exit_code == 3
@@ -265,13 +275,15 @@ def test_without_a_linker_the_exit_code_is_3(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def test_ptx_and_objects_need_no_linker(lower, tmp_path, monkeypatch):
+def test_ptx_and_objects_need_no_linker(
+    lower: Lower, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     only_tools(tmp_path / "bin", monkeypatch)
     lower(SAXPY, triple=NVPTX)
     lower(SAXPY, "--emit", "obj")
 
 
-def test_a_called_kernel_stays_callable_on_the_cpu(lower):
+def test_a_called_kernel_stays_callable_on_the_cpu(lower: Lower) -> None:
     image = lower(
         "define void @outer(ptr %p) {\n call void @inner(ptr %p)\n ret void\n}\n"
         "define void @inner(ptr %p) {\n store i32 7, ptr %p\n ret void\n}\n"
@@ -281,7 +293,7 @@ def test_a_called_kernel_stays_callable_on_the_cpu(lower):
     assert value.value == 7
 
 
-def test_kernel_conventions_of_other_targets_are_replaced(lower):
+def test_kernel_conventions_of_other_targets_are_replaced(lower: Lower) -> None:
     ir = "define ptx_kernel void @k(ptr %p) {\n store i32 7, ptr %p\n ret void\n}"
     value = ctypes.c_int32(0)
     ctypes.CDLL(str(lower(ir))).k(ctypes.byref(value))
@@ -290,7 +302,7 @@ def test_kernel_conventions_of_other_targets_are_replaced(lower):
     assert ".entry k(" in ptx
 
 
-def test_names_that_llvm_quotes_and_strings_that_look_like_code(lower):
+def test_names_that_llvm_quotes_and_strings_that_look_like_code(lower: Lower) -> None:
     ir = (
         '@text = constant [19 x i8] c"define void @k(ptr\\00"\n'
         'define void @"k-1"(ptr %p) {\n ret void\n}\n'
@@ -300,7 +312,7 @@ def test_names_that_llvm_quotes_and_strings_that_look_like_code(lower):
     assert entry_table(image) == [("k", 0), ("k-1", 0), ("text", 19)]
 
 
-def test_globals_in_other_address_spaces_are_entries(lower):
+def test_globals_in_other_address_spaces_are_entries(lower: Lower) -> None:
     ir = "@g = addrspace(1) global i64 5\ndefine void @k(ptr %p) {\n ret void\n}\n"
     assert entry_table(lower(ir)) == [("g", 8), ("k", 0)]
     assert ".visible .global .align 8 .u64 g = 5" in lower(ir, triple=NVPTX).read_text()
@@ -313,7 +325,7 @@ def clang_ir(folder: Path, *options: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def test_clangs_ir_for_the_host_is_lowered_for_both(lower, tmp_path):
+def test_clangs_ir_for_the_host_is_lowered_for_both(lower: Lower, tmp_path: Path) -> None:
     ir = clang_ir(tmp_path, "-fPIC")
     image = lower(ir)
     values = (ctypes.c_double * 3)(1, 2, 3)
@@ -322,13 +334,13 @@ def test_clangs_ir_for_the_host_is_lowered_for_both(lower, tmp_path):
     assert ".entry scale(" in lower(ir, triple=NVPTX).read_text()
 
 
-def test_a_processor_asked_for_overrides_the_functions_own(lower, tmp_path):
+def test_a_processor_asked_for_overrides_the_functions_own(lower: Lower, tmp_path: Path) -> None:
     ir = clang_ir(tmp_path, "-march=x86-64")
     assert "ymm" not in lower(ir, "--emit", "asm").read_text()
     assert "ymm" in lower(ir, "--emit", "asm", "--cpu", "x86-64-v3", "-O3").read_text()
 
 
-def test_ir_for_another_machine_is_lowered_with_a_warning(tmp_path):
+def test_ir_for_another_machine_is_lowered_with_a_warning(tmp_path: Path) -> None:
     ir = 'target triple = "aarch64-linux-gnu"\ndefine void @k(ptr %p) {\n ret void\n}\n'
     result = attempt(tmp_path, ir)
     assert result.exit_code == 0
@@ -337,7 +349,7 @@ def test_ir_for_another_machine_is_lowered_with_a_warning(tmp_path):
     assert attempt(tmp_path, ir.replace("aarch64", "amd64")).stderr == ""
 
 
-def test_llvmlite_stays_out_of_the_parent():
+def test_llvmlite_stays_out_of_the_parent() -> None:
     script = (
         "import sys, omptool.commands.lower\n"
         "assert not [m for m in sys.modules if m.startswith('llvmlite')]"
@@ -349,6 +361,8 @@ def test_llvmlite_stays_out_of_the_parent():
 
 @pytest.mark.parametrize("triple", [X86_64, NVPTX])
 @pytest.mark.parametrize("linkage", ["internal", "private"])
-def test_internal_definitions_that_are_named_become_entries(lower, linkage, triple):
+def test_internal_definitions_that_are_named_become_entries(
+    lower: Lower, linkage: str, triple: str
+) -> None:
     text = f"define {linkage} void @hidden(ptr %p) {{\n  store i32 1, ptr %p\n  ret void\n}}\n"
     assert b"hidden" in lower(text, "--entry", "hidden", triple=triple).read_bytes()

@@ -54,7 +54,9 @@ def one_line(result: Result, output: Path, code: int = 2) -> str:
         ),
     ],
 )
-def test_what_does_not_parse_or_verify_is_shown_where_it_is(tmp_path, ir, said):
+def test_what_does_not_parse_or_verify_is_shown_where_it_is(
+    tmp_path: Path, ir: str, said: str
+) -> None:
     assert f"in.ll{said}" in refusal(tmp_path, ir)
 
 
@@ -72,7 +74,9 @@ def test_what_does_not_parse_or_verify_is_shown_where_it_is(tmp_path, ir, said):
     ],
 )
 @pytest.mark.parametrize("triple", [X86_64, NVPTX])
-def test_kernels_that_a_launch_cannot_call(tmp_path, signature, said, triple):
+def test_kernels_that_a_launch_cannot_call(
+    tmp_path: Path, signature: str, said: str, triple: str
+) -> None:
     assert said in refusal(tmp_path, f"define {signature} {{\n unreachable\n}}", triple=triple)
 
 
@@ -85,7 +89,7 @@ def test_kernels_that_a_launch_cannot_call(tmp_path, signature, said, triple):
         ("@k2 = alias void (ptr), ptr @k\n", None),
     ],
 )
-def test_globals_that_cannot_be_entries(tmp_path, ir, said):
+def test_globals_that_cannot_be_entries(tmp_path: Path, ir: str, said: str) -> None:
     if said:
         assert said in refusal(tmp_path, ir + KERNEL)
         result = attempt(tmp_path, ir + KERNEL, "--entry", "k")
@@ -104,7 +108,7 @@ def test_globals_that_cannot_be_entries(tmp_path, ir, said):
         ([""], "--entry : nothing of that name is defined"),
     ],
 )
-def test_entries_that_are_not_there(tmp_path, names, said):
+def test_entries_that_are_not_there(tmp_path: Path, names: list[str], said: str) -> None:
     options = [word for name in names for word in ("--entry", name)]
     assert said in refusal(tmp_path, SAXPY, *options)
 
@@ -121,23 +125,23 @@ def test_entries_that_are_not_there(tmp_path, names, said):
         (["--triple", NVPTX, "--emit", "obj"], "--emit obj has no meaning for nvptx64-nvidia-cuda"),
     ],
 )
-def test_requests_that_make_no_sense(tmp_path, options, said):
+def test_requests_that_make_no_sense(tmp_path: Path, options: list[str], said: str) -> None:
     assert said in refusal(tmp_path, SAXPY, *options)
 
 
-def test_what_nothing_defines_is_named(tmp_path):
+def test_what_nothing_defines_is_named(tmp_path: Path) -> None:
     ir = "define void @k(ptr %p) {\n call void @other()\n ret void\n}\ndeclare void @other()\n"
     assert "it calls what neither it nor libc or libm defines: other" in refusal(tmp_path, ir)
     on_gpu = refusal(tmp_path, ir, triple=NVPTX)
     assert "it calls what no nvptx64 image can have: other" in on_gpu
 
 
-def test_a_gpu_has_no_device_number(tmp_path):
+def test_a_gpu_has_no_device_number(tmp_path: Path) -> None:
     said = refusal(tmp_path, asking(), triple=NVPTX)
     assert said.endswith("it calls what no nvptx64 image can have: omp_get_device_num")
 
 
-def test_the_device_library_is_declared_right(tmp_path):
+def test_the_device_library_is_declared_right(tmp_path: Path) -> None:
     said = refusal(
         tmp_path,
         SAXPY.replace("declare i32 @omp_get_team_num()", "")
@@ -148,7 +152,7 @@ def test_the_device_library_is_declared_right(tmp_path):
     assert "omp_get_team_num is declared as i64 (), and the device library has it as i32 ()" in said
 
 
-def test_no_gpu_code_calls_a_kernel(tmp_path):
+def test_no_gpu_code_calls_a_kernel(tmp_path: Path) -> None:
     ir = KERNEL + "define void @outer(ptr %p) {\n call void @k(ptr %p)\n ret void\n}\n"
     assert "k is used by outer, and no nvptx64 code can call a kernel" in refusal(
         tmp_path, ir, triple=NVPTX
@@ -156,11 +160,11 @@ def test_no_gpu_code_calls_a_kernel(tmp_path):
     assert attempt(tmp_path, ir, "--entry", "outer", triple=NVPTX).exit_code == 0
 
 
-def run(*arguments: object):
+def run(*arguments: object) -> Result:
     return CliRunner().invoke(cli, ["lower", *map(str, arguments)])
 
 
-def test_files_that_are_not_there_or_not_files(tmp_path):
+def test_files_that_are_not_there_or_not_files(tmp_path: Path) -> None:
     source = tmp_path / "k.ll"
     source.write_text(KERNEL)
     out = tmp_path / "out"
@@ -176,13 +180,13 @@ def test_files_that_are_not_there_or_not_files(tmp_path):
     assert "No such file or directory" in result.stderr
 
 
-def test_a_failure_leaves_the_old_output(tmp_path):
+def test_a_failure_leaves_the_old_output(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("precious")
     assert attempt(tmp_path, "define").exit_code == 2
     assert (tmp_path / "out").read_text() == "precious"
 
 
-def test_llvm_dying_is_one_line(tmp_path):
+def test_llvm_dying_is_one_line(tmp_path: Path) -> None:
     ir = (
         "define void @k(ptr %p) {\n call void @llvm.x86.sse2.pause()\n ret void\n}\n"
         "declare void @llvm.x86.sse2.pause()\n"
@@ -207,13 +211,13 @@ def endless_source(folder: Path) -> Path:
         (Limits(wall_seconds=1), "LLVM took more than 1 s"),
     ],
 )
-def test_limits_end_what_would_not_end(tmp_path, limits, said):
+def test_limits_end_what_would_not_end(tmp_path: Path, limits: Limits, said: str) -> None:
     source = endless_source(tmp_path)
     with pytest.raises(SourceError, match=re.escape(f"long.ll: {said}")):
         lower(source, tmp_path / "out", Target(X86_64, level=3), limits=limits)
 
 
-def test_limits_end_what_would_take_all_memory(tmp_path):
+def test_limits_end_what_would_take_all_memory(tmp_path: Path) -> None:
     source = tmp_path / "wide.ll"
     source.write_text("@zeros = constant [2000000000 x i8] zeroinitializer\n")
     with pytest.raises(SourceError, match=r"wide.ll: LLVM died of SIGABRT.*memory"):
@@ -222,7 +226,7 @@ def test_limits_end_what_would_take_all_memory(tmp_path):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("name", ["in.ll", "in.bc"])
-def test_flipped_and_cut_ir_is_refused_or_lowered(tmp_path, name, seed):
+def test_flipped_and_cut_ir_is_refused_or_lowered(tmp_path: Path, name: str, seed: int) -> None:
     """Whatever LLVM makes of it, nothing but an image or one line comes out."""
     chance = random.Random(seed)
     data = bytearray(SAXPY.encode())

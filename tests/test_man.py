@@ -61,7 +61,7 @@ def options(name: str) -> list[click.Option]:
 
 
 @EVERY
-def test_each_page_has_its_sections_and_the_commands_summary(name):
+def test_each_page_has_its_sections_and_the_commands_summary(name: str) -> None:
     page = sections(PAGES[name])
     assert list(page)[: len(SECTIONS)] == SECTIONS
     assert list(page)[-1] == "SEE ALSO"
@@ -71,7 +71,7 @@ def test_each_page_has_its_sections_and_the_commands_summary(name):
 
 
 @EVERY
-def test_options_are_those_of_help_in_its_order(name):
+def test_options_are_those_of_help_in_its_order(name: str) -> None:
     documented = [
         re.findall(r"(?<![\w-])--?[\w-]+", tag) for tag in tags(sections(PAGES[name])["OPTIONS"])
     ]
@@ -80,7 +80,7 @@ def test_options_are_those_of_help_in_its_order(name):
 
 
 @EVERY
-def test_values_and_defaults_are_those_of_help(name):
+def test_values_and_defaults_are_those_of_help(name: str) -> None:
     text = sections(PAGES[name])["OPTIONS"]
     entries = re.split(r"^TP ", text, flags=re.MULTILINE)[1:]
     for option, entry in zip(options(name), entries, strict=True):
@@ -98,7 +98,7 @@ def value_name(option: click.Option) -> str:
 
 
 @EVERY
-def test_the_synopsis_names_every_option_and_argument(name):
+def test_the_synopsis_names_every_option_and_argument(name: str) -> None:
     synopsis = sections(PAGES[name])["SYNOPSIS"]
     assert synopsis.startswith(f"omptool {name}")
     named = set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", synopsis.replace("--]", "]")))
@@ -114,7 +114,7 @@ def test_the_synopsis_names_every_option_and_argument(name):
 
 
 @EVERY
-def test_exit_codes_of_help_are_documented(name):
+def test_exit_codes_of_help_are_documented(name: str) -> None:
     documented = {int(tag) for tag in tags(sections(PAGES[name])["EXIT STATUS"])}
     said = re.search(r"Exits.*", command(name).help or "", re.DOTALL)
     in_help = {int(code) for code in re.findall(r"\b\d+\b", said[0])} if said else set()
@@ -122,7 +122,7 @@ def test_exit_codes_of_help_are_documented(name):
     assert documented <= {0, 1, 2, 3, 125, 126, 127}
 
 
-def test_the_main_page_lists_the_commands_and_its_options():
+def test_the_main_page_lists_the_commands_and_its_options() -> None:
     page = sections(ROOT / "man" / "omptool.1")
     listed = [tag.split(",")[0] for tag in tags(page["COMMANDS"])]
     assert listed == list(COMMANDS)
@@ -133,7 +133,7 @@ def test_the_main_page_lists_the_commands_and_its_options():
     assert {int(tag) for tag in tags(page["EXIT STATUS"])} == {0, 1, 2, 3}
 
 
-def test_the_variables_that_the_runtime_reads_are_documented():
+def test_the_variables_that_the_runtime_reads_are_documented() -> None:
     sources = [*ROOT.glob("runtime/libomptarget/*.cpp"), *ROOT.glob("runtime/plugins/*/*.cpp")]
     assert sources
     read = {
@@ -145,7 +145,7 @@ def test_the_variables_that_the_runtime_reads_are_documented():
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "man").glob("*.1")), ids=lambda page: page.stem)
-def test_man_formats_it_without_a_warning(page):
+def test_man_formats_it_without_a_warning(page: Path) -> None:
     command = ["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", str(page)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0
@@ -153,6 +153,6 @@ def test_man_formats_it_without_a_warning(page):
     assert len(done.stdout) > 1000
 
 
-def test_nothing_else_is_in_the_folder():
+def test_nothing_else_is_in_the_folder() -> None:
     pages = {page.name for page in (ROOT / "man").glob("*.1")}
     assert pages == {"omptool.1", *(page.name for page in PAGES.values())}

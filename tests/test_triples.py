@@ -51,12 +51,12 @@ NVPTX = "nvptx64-nvidia-cuda"
         ("strange-thing", "strange-thing-unknown"),
     ],
 )
-def test_spellings(spelling, normal):
+def test_spellings(spelling: str, normal: str) -> None:
     assert normalise(spelling) == normal
     assert normalise(normal) == normal
 
 
 @pytest.mark.parametrize("triple", ["", "two words", "a/b", "x86_64=file", "nvptx64:sm_70", "a\nb"])
-def test_what_is_no_triple_is_refused(triple):
+def test_what_is_no_triple_is_refused(triple: str) -> None:
     with pytest.raises(UsageError, match="is not a target triple"):
         normalise(triple)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -258,6 +259,7 @@ def section_of(path: Path, name: str) -> dict[str, int]:
 
     with path.open("rb") as file:
         section = ELFFile(file).get_section_by_name(name)
+        assert section
         return {
             "offset": section["sh_offset"],
             "size": section["sh_size"],
@@ -271,7 +273,9 @@ def edit_relocation(path: Path, data: bytearray, place: int, step: int) -> None:
     edit_relocations(path, data, section, lambda addend: addend + step)
 
 
-def edit_relocations(path: Path, data: bytearray, section: dict[str, int], change) -> None:
+def edit_relocations(
+    path: Path, data: bytearray, section: dict[str, int], change: Callable[[int], int]
+) -> None:
     """Change the addends of all relocations in a section."""
     table = section_of(path, ".rela.dyn")
     changed = 0
@@ -364,7 +368,7 @@ def test_order_is_information_where_names_pair(tmp_path: Path) -> None:
     binary = load(program)
     kernels = [entry for entry in binary.entries if entry.kind == "kernel"]
     data = bytearray(program.read_bytes())
-    one, other = (entry.offset + 8 for entry in kernels)
+    one, other = (entry.offset + 8 for entry in kernels if entry.offset is not None)
     places = [(binary.tables[0].address or 0) + at - binary.tables[0].offset for at in (one, other)]
     swap_relocations(program, data, *places)
     program.write_bytes(data)

@@ -349,7 +349,7 @@ def test_one_source_compiled_twice(work: Path) -> None:
     run("ar", "rcs", work / "twice.a", one, two)
     assert omptool("verify", "--select", "OMP108", work / "twice.a").exit_code == 1
     for other, code in ((one, 0), (two, 1)):
-        command = [OMPTOOL, "verify", "--select", "OMP108", "-", other]
+        command = [OMPTOOL, "verify", "--select", "OMP108", "-", str(other)]
         done = subprocess.run(command, input=same.read_bytes(), capture_output=True, check=False)
         assert done.returncode == code, done.stdout
 
