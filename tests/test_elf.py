@@ -15,9 +15,10 @@ from packager import elf as elf_file
 from packager.elf import MAX_SECTIONS, Elf
 from packager.errors import FormatError
 from packager.imports import needed, offload_imports
-from packager.memory import Range, read_window
+from packager.memory import read_window
 from packager.reader import Reader
 from packager.spaces import space
+from packager.windows import Range
 
 SECTIONS_AT, SEGMENTS_AT = 40, 32  # of the file header
 PH_SIZE, PH_COUNT, SH_SIZE, SH_COUNT, SH_NAMES = 54, 56, 58, 60, 62

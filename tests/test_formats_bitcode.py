@@ -15,6 +15,7 @@ from verifying import findings
 
 from packager.errors import FormatError
 from packager.formats import bitcode, bitstream
+from packager.model import Contents
 from packager.reader import Reader
 
 VERSIONS = sorted((*OTHERS, INSTALLED))
@@ -46,7 +47,7 @@ def compiled(version: str, text: str, out: Path, *flags: str) -> Path:
     return out
 
 
-def inspected(path: Path) -> bitcode.Contents:
+def inspected(path: Path) -> Contents:
     return bitcode.inspect(Reader(path.read_bytes()))
 
 

@@ -51,7 +51,7 @@ def dumped(path: Path) -> dict[str, Any]:
     return dict(document["files"][0])
 
 
-def sources(path: Path) -> set[tuple[str, int]]:
+def sources(path: Path) -> set[tuple[str | None, int | None]]:
     """File and line of the kernels among the entries, which are those of the image's, too."""
     file = dumped(path)
     kernels = [entry for entry in file["entries"] if entry["kind"] == "kernel"]
@@ -76,6 +76,7 @@ def test_programs_of_every_clang(tmp_path: Path, version: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_debug_information(tmp_path: Path, form: str) -> None:
     source = str(tmp_path / "kernels" / "regions.c")
+    expected: set[tuple[str | None, int | None]]
     expected = {(source, 6), (source, 8)} if form != "lines-alone" else {(None, None)}
     assert sources(program(INSTALLED, tmp_path, *FORMS[form])) == expected
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ COLUMNS = st.integers(1, 5).flatmap(
 
 
 @given(columns=COLUMNS)
-def test_long_tables_look_like_short_ones(columns: dict[str, list[Any]]) -> None:
+def test_long_tables_look_like_short_ones(columns: dict[str, Sequence[Any]]) -> None:
     short = tables.column_table("things", columns)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "LONG", 1)

@@ -92,7 +92,7 @@ def test_relative_pointers_in_bulk() -> None:
 
 
 def test_windows_that_overlap() -> None:
-    windows = [table(RECORD), Window(Range(0x1008, 8, "part"), bytes(8), {}.get)]
+    windows = [table(RECORD), Window(Range(0x1008, 8, "part"), bytes(8), nth)]
     index = WindowIndex(windows)
     assert not index.is_single
     assert {id(w) for w in index.at(0x1008)} == set(map(id, windows))
