@@ -35,7 +35,7 @@ void DataEnvironment::Lock::release_shards() {
 void DataEnvironment::add(const MappingPtr& mapping, Lock& lock) {
   ObjectIndex::insert(lock.shard_of(*mapping), *mapping);
   regions_.add(mapping->host);
-  table_.insert(mapping);
+  table_.insert(*mapping);
 }
 
 // Calls that use it keep the record; its device memory goes with it.

@@ -21,66 +21,143 @@ std::string describe(const Mapping& mapping) {
 // Mappings have a share in themselves while they are in the table.
 MappingTable::~MappingTable() {
   for (const auto& [key, block] : blocks_)
-    for (const Entry& entry : std::span(block->entries).first(block->count))
+    for (const Entry& entry : block->all())
       const MappingPtr share = std::move(entry.mapping->self);
 }
 
-// ---- places ----
+// ---- blocks ----
 
-// The block that an address belongs to: the last whose key is not past it, else the first. The one used
-// last is looked at first, because programs map memory in order.
-MappingTable::Blocks::const_iterator MappingTable::block_of(std::uintptr_t address) const {
-  if (last_used_ != blocks_.end() && last_used_->first <= address) {
-    const auto next = std::next(last_used_);
-    if (next == blocks_.end() || address < next->first)
-      return last_used_;
-  }
-  auto at = blocks_.upper_bound(address);
-  if (at != blocks_.begin())
+// The first of its entries that begins past `address`; looks at the last one first, because programs map
+// memory in order.
+std::size_t MappingTable::Block::past(std::uintptr_t address) const {
+  if (first == last || entries[last - 1].begin <= address)
+    return last;
+  const auto begin = entries.begin();
+  const auto at =
+      std::upper_bound(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last) - 1,
+                       address, [](std::uintptr_t sought, const Entry& entry) { return sought < entry.begin; });
+  return static_cast<std::size_t>(at - begin);
+}
+
+// There is room; the shorter side moves, if it has any.
+void MappingTable::Block::insert(std::size_t at, const Entry& entry) {
+  Entry* const all_entries = entries.data();
+  if (last == kMost || (first > 0 && at - first < last - at)) {
+    std::move(all_entries + first, all_entries + at, all_entries + first - 1);
+    --first;
     --at;
-  return last_used_ = at;
+  } else {
+    std::move_backward(all_entries + at, all_entries + last, all_entries + last + 1);
+    ++last;
+  }
+  entries[at] = entry;
 }
 
-// The first mapping that begins past `address`.
-MappingTable::Place MappingTable::after(std::uintptr_t address) const {
-  if (blocks_.empty())
-    return {blocks_.end(), 0};
-  const auto block = block_of(address);
-  const Entry* const first = block->second->entries.data();
-  const Entry* const last = first + block->second->count;
-  const Entry* const at = std::upper_bound(
-      first, last, address, [](std::uintptr_t sought, const Entry& entry) { return sought < entry.begin; });
-  if (at == last)
-    return {std::next(block), 0};
-  return {block, static_cast<std::size_t>(at - first)};
+void MappingTable::Block::erase(std::size_t at) {
+  Entry* const all_entries = entries.data();
+  if (at - first < last - at) {
+    std::move_backward(all_entries + first, all_entries + at, all_entries + at + 1);
+    ++first;
+  } else {
+    std::move(all_entries + at + 1, all_entries + last, all_entries + at);
+    --last;
+  }
+  if (first == last)
+    first = last = 0;
 }
 
-// Null at the end.
-const MappingTable::Entry* MappingTable::entry_at(Place place) const {
-  return is_end(place) ? nullptr : &place.block->second->entries[place.index];
+// The block that an address belongs to: the last whose key is not past it. There is one, but in an empty
+// table. The one used last is looked at first.
+MappingTable::Block& MappingTable::block_of(std::uintptr_t address) const {
+  if (last_used_ && last_used_->key <= address && (!last_used_->next || address < last_used_->next->key))
+    return *last_used_;
+  last_used_ = std::prev(blocks_.upper_bound(address))->second.get();
+  return *last_used_;
 }
 
-// The place before another one; the end where there is none.
-MappingTable::Place MappingTable::before(Place place) const {
-  if (place.index > 0)
-    return {place.block, place.index - 1};
-  if (place.block == blocks_.begin())
-    return {blocks_.end(), 0};
-  const auto block = std::prev(place.block);
-  const std::size_t count = block->second->count;
-  return count ? Place{block, count - 1} : Place{blocks_.end(), 0};
+MappingTable::Block& MappingTable::add_block(Block& before, std::uintptr_t key) {
+  Block& made = *blocks_.emplace(key, std::make_unique_for_overwrite<Block>()).first->second;
+  made.key = key;
+  made.previous = &before;
+  made.next = std::exchange(before.next, &made);
+  if (made.next)
+    made.next->previous = &made;
+  return made;
+}
+
+// The next block, for all that begins past the entries of this one.
+MappingTable::Block& MappingTable::room_after(Block& block) {
+  const std::uintptr_t key = block.entries[block.last - 1].end;
+  if (!block.next || block.next->is_full())
+    return add_block(block, key);
+  auto moved = blocks_.extract(block.next->key);
+  moved.key() = block.next->key = key;
+  blocks_.insert(std::move(moved));
+  return *block.next;
+}
+
+void MappingTable::make_room_at_end(Place& place) {
+  Block& block = *place.block;
+  const std::size_t count = block.last - block.first;
+  if (count <= Block::kMost / 2) {
+    std::move(block.entries.begin() + static_cast<std::ptrdiff_t>(block.first), block.entries.end(),
+              block.entries.begin());
+    block.first = 0;
+    place.index = block.last = count;
+  } else {
+    place.block = &room_after(block);
+    place.index = place.block->first;
+  }
+}
+
+// Makes room in the middle of a full block.
+void MappingTable::split(Place& place) {
+  constexpr std::size_t kKept = Block::kMost / 2;
+  Block& lower = *place.block;
+  Block& upper = add_block(lower, lower.entries[kKept].begin);
+  std::copy(lower.entries.begin() + kKept, lower.entries.end(), upper.entries.begin());
+  upper.last = Block::kMost - kKept;
+  lower.last = kKept;
+  if (place.index > kKept) {
+    place.block = &upper;
+    place.index -= kKept;
+  }
+}
+
+void MappingTable::erase_block(Block& block) {
+  block.previous->next = block.next;
+  if (block.next)
+    block.next->previous = block.previous;
+  last_used_ = block.next;
+  blocks_.erase(block.key);
 }
 
 // ---- finding ----
 
+MappingTable::Place MappingTable::place_of(std::uintptr_t address) const {
+  if (blocks_.empty())
+    return {};
+  Block& block = block_of(address);
+  Place place{&block, block.past(address)};
+  if (place.index > block.first)
+    place.at_or_before = &block.entries[place.index - 1];
+  else if (const Block* const before = block.previous; before && before->first < before->last)
+    place.at_or_before = &before->entries[before->last - 1];
+  if (place.index < block.last)
+    place.after = &block.entries[place.index];
+  else if (block.next)
+    place.after = &block.next->entries[block.next->first];
+  return place;
+}
+
 // kPartial is not a miss: the program maps more of an object than is present, which OpenMP forbids,
 // and only the caller can name the construct that did it.
 Lookup MappingTable::find(HostRange wanted) const {
-  const Place past = after(wanted.begin);
-  if (const Entry* at = entry_at(before(past)); at && wanted.begin < at->end)
+  const Place place = place_of(wanted.begin);
+  if (const Entry* const at = place.at_or_before; at && wanted.begin < at->end)
     return {wanted.end <= at->end ? Overlap::kWhole : Overlap::kPartial, at->mapping->self};
-  if (const Entry* next = entry_at(past); next && next->begin < wanted.end)
-    return {Overlap::kPartial, next->mapping->self};
+  if (place.after && place.after->begin < wanted.end)
+    return {Overlap::kPartial, place.after->mapping->self};
   return {};
 }
 
@@ -90,76 +167,55 @@ MappingPtr MappingTable::find(const void* address) const {
 
 MappingPtr MappingTable::find_section(const void* address) const {
   const std::uintptr_t sought = reinterpret_cast<std::uintptr_t>(address);
-  const Place past = after(sought);
-  if (const Entry* at = entry_at(before(past)); at && sought < at->end)
+  const Place place = place_of(sought);
+  if (const Entry* const at = place.at_or_before; at && sought < at->end)
     return at->mapping->self;
-  const Entry* next = entry_at(past);
-  return next && next->mapping->base <= sought ? next->mapping->self : nullptr;
+  return place.after && place.after->mapping->base <= sought ? place.after->mapping->self : nullptr;
 }
 
 std::vector<MappingPtr> MappingTable::overlapping(HostRange range) const {
   std::vector<MappingPtr> found;
-  Place place = after(range.begin);
-  if (const Entry* at = entry_at(before(place)); at && range.begin < at->end)
-    place = before(place);
-  while (const Entry* at = entry_at(place)) {
-    if (at->begin >= range.end)
-      break;
+  const Place place = place_of(range.begin);
+  if (const Entry* const at = place.at_or_before; at && range.begin < at->end)
     found.push_back(at->mapping->self);
-    if (++place.index == place.block->second->count)
-      place = {std::next(place.block), 0};
-  }
+  std::size_t index = place.index;
+  for (const Block* block = place.block; block; block = block->next, index = block ? block->first : 0)
+    for (; index < block->last; ++index) {
+      if (block->entries[index].begin >= range.end)
+        return found;
+      found.push_back(block->entries[index].mapping->self);
+    }
   return found;
 }
 
 // ---- changing ----
 
-void MappingTable::insert(const MappingPtr& mapping) {
-  const Entry entry{mapping->host.begin, mapping->host.end, mapping.get()};
-  mapping->self = mapping;
+bool MappingTable::insert(Mapping& mapping) {
+  const Entry entry{mapping.host.begin, mapping.host.end, &mapping};
+  if (blocks_.empty())
+    blocks_.emplace(0, std::make_unique_for_overwrite<Block>());
+  Place place = place_of(entry.begin);
+  if ((place.at_or_before && entry.begin < place.at_or_before->end) || (place.after && place.after->begin < entry.end))
+    return false;
+  if (place.index == Block::kMost)
+    make_room_at_end(place);
+  else if (place.block->is_full())
+    split(place);
+  place.block->insert(place.index, entry);
+  mapping.self = MappingPtr(mapping);
   ++size_;
-  if (blocks_.empty()) {
-    const auto first = blocks_.emplace(0, std::make_unique<Block>()).first;
-    first->second->entries[first->second->count++] = entry;
-    return;
-  }
-  Block* block = block_of(entry.begin)->second.get();
-  const auto place_in = [&](Block& where) {
-    return std::upper_bound(where.entries.begin(), where.entries.begin() + static_cast<std::ptrdiff_t>(where.count),
-                            entry.begin, [](std::uintptr_t sought, const Entry& one) { return sought < one.begin; });
-  };
-  if (block->count == Block::kMost) {
-    // Memory that is mapped in order fills its blocks; elsewhere they are split in halves.
-    const bool at_end = block->entries.back().begin < entry.begin;
-    const std::size_t kept = at_end ? Block::kMost : Block::kMost / 2;
-    auto upper = std::make_unique<Block>();
-    upper->count = Block::kMost - kept;
-    std::copy_n(block->entries.begin() + kept, upper->count, upper->entries.begin());
-    block->count = kept;
-    const std::uintptr_t key = at_end ? entry.begin : upper->entries.front().begin;
-    Block* const made = blocks_.emplace(key, std::move(upper)).first->second.get();
-    if (entry.begin >= key)
-      block = made;
-  }
-  const auto at = place_in(*block);
-  std::copy_backward(at, block->entries.begin() + static_cast<std::ptrdiff_t>(block->count),
-                     block->entries.begin() + static_cast<std::ptrdiff_t>(block->count) + 1);
-  *at = entry;
-  ++block->count;
+  return true;
 }
 
 MappingPtr MappingTable::erase(Mapping& mapping) {
-  const auto found = block_of(mapping.host.begin);
-  Block& block = *found->second;
-  const auto last = block.entries.begin() + static_cast<std::ptrdiff_t>(block.count);
-  const auto at = std::lower_bound(block.entries.begin(), last, mapping.host.begin,
-                                   [](const Entry& one, std::uintptr_t sought) { return one.begin < sought; });
-  std::copy(at + 1, last, at);
+  Block& block = block_of(mapping.host.begin);
+  // Most leave in the order they came in.
+  const std::size_t at =
+      block.entries[block.first].mapping == &mapping ? block.first : block.past(mapping.host.begin) - 1;
+  block.erase(at);
   --size_;
-  if (--block.count == 0 && found != blocks_.begin()) {
-    last_used_ = blocks_.end();
-    blocks_.erase(found);
-  }
+  if (block.first == block.last && block.previous)
+    erase_block(block);
   return std::move(mapping.self);
 }
 

@@ -7,6 +7,7 @@
 
 #include "device_memory.h"
 #include "mapping_ptr.h"
+#include "pieces.h"
 
 #include <array>
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,6 +59,11 @@ struct Mapping {
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
+  static void* operator new(std::size_t size) {
+    void* const memory = pieces::allocate(size);
+    return memory ? memory : throw std::bad_alloc();
+  }
+  static void operator delete(void* memory) { pieces::release(memory); }
 
   std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
 
@@ -139,8 +146,8 @@ public:
   // Every mapping whose device memory shares a byte with `range`; looks at all of them, each after
   // before(mapping).
   template <typename Visit> std::vector<MappingPtr> on_device(DeviceRange range, const Visit& before) const;
-  // The caller has made sure that nothing overlaps it.
-  void insert(const MappingPtr& mapping);
+  // False: something overlaps it, and nothing has been done.
+  bool insert(Mapping& mapping);
   // The table's share in the mapping.
   MappingPtr erase(Mapping& mapping);
   std::size_t size() const { return size_; }
@@ -151,24 +158,38 @@ private:
     std::uintptr_t begin, end;
     Mapping* mapping;
   };
+  // Its entries have room on both sides, because programs unmap from the front as well.
   struct Block {
     static constexpr std::size_t kMost = 128;
-    std::size_t count = 0;
+    std::uintptr_t key = 0; // no entry begins before; the first block's is 0
+    Block* previous = nullptr;
+    Block* next = nullptr;
+    std::size_t first = 0, last = 0; // one past the last
     std::array<Entry, kMost> entries;
-  };
-  using Blocks = std::map<std::uintptr_t, std::unique_ptr<Block>>; // by a lower bound; the first stays, even if empty
-  struct Place {
-    Blocks::const_iterator block;
-    std::size_t index;
-  };
-  Blocks::const_iterator block_of(std::uintptr_t address) const;
-  Place after(std::uintptr_t address) const;
-  const Entry* entry_at(Place place) const;
-  Place before(Place place) const;
-  bool is_end(Place place) const { return place.block == blocks_.end(); }
 
-  Blocks blocks_;
-  mutable Blocks::const_iterator last_used_ = blocks_.end();
+    bool is_full() const { return last - first == kMost; }
+    std::span<const Entry> all() const { return std::span(entries).subspan(first, last - first); }
+    std::size_t past(std::uintptr_t address) const;
+    void insert(std::size_t at, const Entry& entry);
+    void erase(std::size_t at);
+  };
+  // The entries on both sides of an address, and where one that begins there belongs.
+  struct Place {
+    Block* block = nullptr;
+    std::size_t index = 0;
+    const Entry* at_or_before = nullptr; // null: there is none
+    const Entry* after = nullptr;
+  };
+  Block& block_of(std::uintptr_t address) const;
+  Place place_of(std::uintptr_t address) const;
+  Block& add_block(Block& before, std::uintptr_t key);
+  Block& room_after(Block& block);
+  void make_room_at_end(Place& place);
+  void split(Place& place);
+  void erase_block(Block& block);
+
+  std::map<std::uintptr_t, std::unique_ptr<Block>> blocks_; // by key; the first stays, even if empty
+  mutable Block* last_used_ = nullptr;
   std::size_t size_ = 0;
 };
 
@@ -176,7 +197,7 @@ template <typename Visit>
 std::vector<MappingPtr> MappingTable::on_device(DeviceRange range, const Visit& before) const {
   std::vector<MappingPtr> found;
   for (const auto& [key, block] : blocks_)
-    for (const Entry& entry : std::span(block->entries).first(block->count)) {
+    for (const Entry& entry : block->all()) {
       before(*entry.mapping);
       const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(entry.mapping->device);
       const std::size_t size = entry.end - entry.begin;

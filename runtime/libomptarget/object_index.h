@@ -6,27 +6,39 @@
 #pragma once
 
 #include "mapping_table.h"
+#include "pieces.h"
 #include "shard_lock.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <span>
 #include <utility>
-#include <vector>
 
 namespace omptool {
 
 // Objects that begin in the same kilobyte: a chain for each of its granules.
-struct ObjectGroup {
+class ObjectGroup {
+public:
   static constexpr int kBits = 10, kGranuleBits = 6;
-  std::uintptr_t key = 0; // their addresses without the low bits
-  std::size_t count = 0;
-  std::array<Mapping*, 1U << (kBits - kGranuleBits)> chains{};
-
   static std::uintptr_t key_of(std::uintptr_t begin) { return begin >> kBits; }
-  Mapping*& chain(std::uintptr_t begin) { return chains[(begin >> kGranuleBits) % chains.size()]; }
+  Mapping*& chain(std::uintptr_t begin) { return chains_[(begin >> kGranuleBits) % chains_.size()]; }
+  bool is_empty() const {
+    return std::all_of(chains_.begin(), chains_.end(), [](const Mapping* chain) { return !chain; });
+  }
+
+  static void* operator new(std::size_t size) {
+    void* const memory = pieces::allocate(size);
+    return memory ? memory : throw std::bad_alloc();
+  }
+  static void operator delete(void* memory) { pieces::release(memory); }
+
+private:
+  std::array<Mapping*, 1U << (kBits - kGranuleBits)> chains_{};
 };
 
 // The groups of a shard: open addressing (Knuth, volume 3, 6.4, algorithms L and R), so that a search is
@@ -34,15 +46,15 @@ struct ObjectGroup {
 class ObjectGroups {
 public:
   ObjectGroup* find(std::uintptr_t key) const {
-    for (std::size_t at = place_of(key); slots_[at].group; at = (at + 1) & mask_)
+    for (std::size_t at = place_of(key); slots_[at].group; at = next(at))
       if (slots_[at].key == key)
         return slots_[at].group.get();
     return nullptr;
   }
   ObjectGroup& obtain(std::uintptr_t key) {
-    if (ObjectGroup* known = find(key))
+    if (ObjectGroup* const known = find(key))
       return *known;
-    if (4 * (size_ + 1) > 3 * slots_.size())
+    if (4 * (size_ + 1) > 3 * (mask_ + 1))
       grow();
     ++size_;
     return *insert({key, std::make_unique<ObjectGroup>()}).group;
@@ -50,11 +62,11 @@ public:
   void erase(std::uintptr_t key) {
     std::size_t hole = place_of(key);
     while (slots_[hole].key != key || !slots_[hole].group)
-      hole = (hole + 1) & mask_;
+      hole = next(hole);
     slots_[hole] = {};
     --size_;
     // What stands behind moves up, if a search for it passes the hole.
-    for (std::size_t at = (hole + 1) & mask_; slots_[at].group; at = (at + 1) & mask_)
+    for (std::size_t at = next(hole); slots_[at].group; at = next(at))
       if (((at - place_of(slots_[at].key)) & mask_) >= ((at - hole) & mask_)) {
         slots_[hole] = std::move(slots_[at]);
         slots_[at] = {};
@@ -69,24 +81,26 @@ private:
   };
   // Not the bits that choose the shard.
   std::size_t place_of(std::uintptr_t key) const { return ((key * 0x9e3779b97f4a7c15ULL) >> 32) & mask_; }
+  std::size_t next(std::size_t at) const { return (at + 1) & mask_; }
   Slot& insert(Slot slot) {
     std::size_t at = place_of(slot.key);
     while (slots_[at].group)
-      at = (at + 1) & mask_;
+      at = next(at);
     return slots_[at] = std::move(slot);
   }
   void grow() {
-    std::vector<Slot> before(2 * slots_.size());
-    before.swap(slots_);
-    mask_ = slots_.size() - 1;
-    for (Slot& slot : before)
+    const std::size_t before = mask_ + std::size_t{1};
+    const std::unique_ptr<Slot[]> old = std::exchange(slots_, std::make_unique<Slot[]>(2 * before));
+    mask_ = static_cast<std::uint32_t>(2 * before - 1);
+    for (Slot& slot : std::span(old.get(), before))
       if (slot.group)
         insert(std::move(slot));
   }
 
-  std::vector<Slot> slots_ = std::vector<Slot>(8);
-  std::size_t mask_ = 7;
-  std::size_t size_ = 0;
+  static constexpr std::uint32_t kFirst = 8;
+  std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(kFirst);
+  std::uint32_t mask_ = kFirst - 1;
+  std::uint32_t size_ = 0;
 };
 
 class ObjectIndex {
@@ -96,7 +110,10 @@ public:
     ShardLock lock;
     unsigned vacant = 0; // of its objects
     ObjectGroups groups;
+    std::uintptr_t last_begin = 0; // of the object that was sought last: many are sought again
+    Mapping* last = nullptr;
   };
+  static_assert(sizeof(Shard) == 64); // a cache line
 
   static std::size_t shard_number(std::uintptr_t begin) {
     return static_cast<std::size_t>((ObjectGroup::key_of(begin) * 0x9e3779b97f4a7c15ULL) >> 56);
@@ -109,16 +126,20 @@ public:
 
   // The caller holds the shard's lock.
   static Mapping* find(Shard& shard, std::uintptr_t begin) {
+    if (shard.last_begin == begin)
+      return shard.last;
     ObjectGroup* const group = shard.groups.find(ObjectGroup::key_of(begin));
     Mapping* at = group ? group->chain(begin) : nullptr;
     while (at && at->host.begin != begin)
       at = at->next;
+    if (at)
+      remember(shard, begin, at);
     return at;
   }
   static void insert(Shard& shard, Mapping& mapping) {
     ObjectGroup& group = shard.groups.obtain(ObjectGroup::key_of(mapping.host.begin));
     mapping.next = std::exchange(group.chain(mapping.host.begin), &mapping);
-    ++group.count;
+    remember(shard, mapping.host.begin, &mapping);
   }
   static void erase(Shard& shard, Mapping& mapping) {
     const std::uintptr_t key = ObjectGroup::key_of(mapping.host.begin);
@@ -127,11 +148,18 @@ public:
     while (*at != &mapping)
       at = &(*at)->next;
     *at = mapping.next;
-    if (--group.count == 0)
+    if (!mapping.next && group.is_empty())
       shard.groups.erase(key);
+    if (shard.last == &mapping)
+      remember(shard, 0, nullptr);
   }
 
 private:
+  static void remember(Shard& shard, std::uintptr_t begin, Mapping* mapping) {
+    shard.last_begin = begin;
+    shard.last = mapping;
+  }
+
   std::array<Shard, kShards> shards_;
 };
 

@@ -4,6 +4,7 @@
 // The table beside a plain map from each byte to the mapping that holds it.
 #include "mapping_table.h"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <map>
 #include <random>
@@ -55,9 +56,11 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
       overlapping.insert(mapping->host.begin);
     REQUIRE(overlapping == owners_of(oracle, range));
     if (found.overlap == Overlap::kNone) {
-      table.insert(MappingPtr::make(range, nullptr, nullptr));
+      REQUIRE(table.insert(*MappingPtr::make(range, nullptr, nullptr)));
       for (std::uintptr_t at = range.begin; at < range.end; ++at)
         oracle[at] = range.begin;
+    } else if (step % 3 == 1) {
+      REQUIRE_FALSE(table.insert(*MappingPtr::make(range, nullptr, nullptr)));
     } else if (step % 3 == 0) {
       const HostRange gone = found.mapping->host;
       table.erase(*found.mapping);
@@ -73,4 +76,55 @@ TEST_CASE("the mapping table agrees with a map of bytes on random ranges") {
     }
   }
   CHECK(table.size() > 0);
+}
+
+TEST_CASE("the mapping table agrees with a plain map, whatever the order in which memory is mapped and unmapped") {
+  std::mt19937 random(21);
+  MappingTable table;
+  std::map<std::uintptr_t, MappingPtr> all;
+  const auto map = [&](std::uintptr_t begin) {
+    if (all.contains(begin))
+      return;
+    all[begin] = MappingPtr::make(HostRange{begin, begin + 8}, nullptr, nullptr);
+    REQUIRE(table.insert(*all[begin]));
+  };
+  const auto unmap = [&](auto at) {
+    REQUIRE(table.erase(*at->second) == at->second);
+    all.erase(at);
+  };
+  const auto agree = [&] {
+    REQUIRE(table.size() == all.size());
+    const std::vector<MappingPtr> found = table.overlapping({0, UINTPTR_MAX});
+    REQUIRE(std::equal(found.begin(), found.end(), all.begin(), all.end(),
+                       [](const MappingPtr& one, const auto& other) { return one == other.second; }));
+  };
+  constexpr std::uintptr_t kMiddle = 1U << 20, kStep = 16;
+  std::uintptr_t low = kMiddle, high = kMiddle;
+  for (int round = 0; round < 60; ++round) {
+    const int count = static_cast<int>(random() % 700), way = static_cast<int>(random() % 8);
+    for (int i = 0; i < count; ++i) {
+      if (way == 0 || way == 1)
+        map(high += kStep);
+      else if (way == 2)
+        map(low -= kStep);
+      else if (way == 3)
+        map(low + kStep * (random() % ((high - low) / kStep + 1)));
+      else if (all.empty())
+        break;
+      else if (way == 4 || way == 5)
+        unmap(all.begin());
+      else if (way == 6)
+        unmap(std::prev(all.end()));
+      else
+        unmap(std::next(all.begin(), static_cast<std::ptrdiff_t>(random() % all.size())));
+      if (i % 3 == 0 && !all.empty()) { // as a queue
+        map(high += kStep);
+        unmap(all.begin());
+      }
+    }
+    agree();
+  }
+  while (!all.empty())
+    unmap(all.begin());
+  agree();
 }

@@ -10,7 +10,6 @@
 
 #include "device.h"
 #include "error.h"
-#include "memory.h"
 
 #include <atomic>
 #include <cerrno>
@@ -69,14 +68,13 @@ std::atomic<Host*> the_host{nullptr};
 std::atomic<Host*> the_parents{nullptr};
 
 void forget_after_fork() {
-  go_on_after_fork();
   if (Host* left = the_host.exchange(nullptr))
     the_parents = left;
 }
 
 [[gnu::noinline, gnu::cold]] Host& make_host() {
   static std::once_flag watching;
-  std::call_once(watching, [] { ::pthread_atfork(hold_for_fork, go_on_after_fork, forget_after_fork); });
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
   // Never destroyed: threads may still run kernels while the process exits.
   auto made = std::make_unique<Host>();
   made->parents = the_parents;

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "memory.h"
+#include "pieces.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <utility>
 
-namespace omptool::host {
+namespace omptool::pieces {
 namespace {
 
 void* allocate_large(std::size_t size) {
@@ -47,14 +48,13 @@ public:
   Piece* take(std::size_t size, std::uint32_t most, std::uint32_t& count) {
     const std::lock_guard lock(mutex_);
     Piece* first = nullptr;
-    for (count = 0; count < most; ++count) {
-      Piece* piece = free_[size];
-      if (piece)
-        free_[size] = piece->next;
-      else if (!(piece = carve(size)))
+    Piece** last = &first;
+    for (count = 0; count < most; ++count) { // in order of their addresses, as far as they are new
+      Piece* const piece = free_[size] ? std::exchange(free_[size], free_[size]->next) : carve(size);
+      if (!piece)
         break;
-      piece->next = first;
-      first = piece;
+      piece->next = nullptr;
+      last = &(*last = piece)->next;
     }
     return first;
   }
@@ -63,6 +63,7 @@ public:
     last->next = free_[size];
     free_[size] = first;
   }
+  // A child of fork() has this lock to itself.
   void lock() { mutex_.lock(); }
   void unlock() { mutex_.unlock(); }
   bool owns(const void* memory) const {
@@ -94,20 +95,7 @@ private:
     used_ += kRun;
     return true;
   }
-  bool reserve() {
-    if (refused_)
-      return false;
-    constexpr std::size_t kRuns = kReserved / kRun;
-    void* const memory =
-        ::mmap(nullptr, kReserved + kRuns, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    refused_ = memory == MAP_FAILED; // a limit on addresses: every piece comes from the C library
-    if (refused_)
-      return false;
-    ::madvise(static_cast<std::byte*>(memory) + kHugeFrom, kReserved - kHugeFrom, MADV_HUGEPAGE);
-    sizes_ = static_cast<std::uint8_t*>(memory) + kReserved;
-    base_ = reinterpret_cast<std::uintptr_t>(memory);
-    return true;
-  }
+  bool reserve();
 
   std::mutex mutex_;
   std::atomic<std::uintptr_t> base_{0};
@@ -121,6 +109,22 @@ private:
 };
 
 constinit Common common;
+
+bool Common::reserve() {
+  if (refused_)
+    return false;
+  constexpr std::size_t kRuns = kReserved / kRun;
+  void* const memory =
+      ::mmap(nullptr, kReserved + kRuns, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  refused_ = memory == MAP_FAILED; // a limit on addresses: every piece comes from the C library
+  if (refused_)
+    return false;
+  ::pthread_atfork([] { common.lock(); }, [] { common.unlock(); }, [] { common.unlock(); });
+  ::madvise(static_cast<std::byte*>(memory) + kHugeFrom, kReserved - kHugeFrom, MADV_HUGEPAGE);
+  sizes_ = static_cast<std::uint8_t*>(memory) + kReserved;
+  base_ = reinterpret_cast<std::uintptr_t>(memory);
+  return true;
+}
 
 struct Kept {
   std::array<Piece*, kSizes> first{};
@@ -185,8 +189,6 @@ void* allocate(std::size_t size) {
 void release(void* memory) {
   std::free(memory);
 }
-void hold_for_fork() {}
-void go_on_after_fork() {}
 
 #else
 
@@ -199,13 +201,7 @@ void release(void* memory) {
   else
     std::free(memory);
 }
-void hold_for_fork() {
-  common.lock();
-}
-void go_on_after_fork() {
-  common.unlock();
-}
 
 #endif
 
-} // namespace omptool::host
+} // namespace omptool::pieces

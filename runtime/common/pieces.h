@@ -1,13 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of the CPU as a device: aligned to cache lines. Small pieces, which programs map and unmap again
-// and again, come from lists of free pieces of their size, one list for each thread.
+// Memory in pieces that are aligned to cache lines and lie close together. Small ones, which come and go with what
+// programs map, are taken from lists of free pieces of their size, one list for each thread.
 #pragma once
 
 #include <cstddef>
 
-namespace omptool::host {
+namespace omptool::pieces {
 
 constexpr std::size_t kAlignment = 64; // a cache line, and what vector instructions ask for
 
@@ -15,8 +15,4 @@ constexpr std::size_t kAlignment = 64; // a cache line, and what vector instruct
 void* allocate(std::size_t size);
 void release(void* memory);
 
-// Around fork(): the child finds the lists whole, and nobody's lock held.
-void hold_for_fork();
-void go_on_after_fork();
-
-} // namespace omptool::host
+} // namespace omptool::pieces
