@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 
 namespace omptool::pieces {
 
@@ -14,5 +15,14 @@ constexpr std::size_t kAlignment = 64; // a cache line, and what vector instruct
 // Null when there is none. A size of 0 is one of 1.
 void* allocate(std::size_t size);
 void release(void* memory);
+
+// Objects of classes derived from this one are such pieces.
+struct Allocated {
+  static void* operator new(std::size_t size) {
+    void* const memory = allocate(size);
+    return memory ? memory : throw std::bad_alloc();
+  }
+  static void operator delete(void* memory) { release(memory); }
+};
 
 } // namespace omptool::pieces

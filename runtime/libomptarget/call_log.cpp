@@ -217,7 +217,7 @@ std::int64_t CallLog::order_of_copy(bool in, const void* host, std::int64_t size
 
 void CallLog::copied(bool in, std::int64_t order, const Mapping& object, const void* host, const void* there,
                      std::int64_t size) {
-  const std::string known = object.name.empty() ? DeclaredNames::of(device_, object.host) : object.name;
+  const std::string known = object.is_named() ? object.name() : DeclaredNames::of(device_, object.host);
   const std::string name = llvm::place_of(known.empty() ? nullptr : known.c_str()).name;
   const std::string from = "HstPtr=" + hex(host), to = "TgtPtr=" + hex(there);
   note(kInfoCopies, order,

@@ -115,9 +115,11 @@ void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, 
     return;
   }
   const HostRange part = range_of(row);
-  if (object.hull && std::none_of(object.parts.begin(), object.parts.end(),
-                                  [&](const HostRange& known) { return known.contains(part); }))
-    object.parts.push_back(part);
+  if (!object.hull)
+    return;
+  std::vector<HostRange>& parts = object.make_details().parts;
+  if (std::none_of(parts.begin(), parts.end(), [&](const HostRange& known) { return known.contains(part); }))
+    parts.push_back(part);
 }
 
 std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {

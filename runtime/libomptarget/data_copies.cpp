@@ -38,7 +38,7 @@ std::vector<HostRange> DataEnvironment::without_pointers(const Mapping& mapping,
   std::vector<HostRange> holes(except.begin(), except.end());
   {
     const auto guard = index_.guard(mapping);
-    for (const AttachedPointer& pointer : mapping.pointers)
+    for (const AttachedPointer& pointer : mapping.pointers())
       holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
   }
   std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
@@ -60,7 +60,7 @@ bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, st
   {
     const auto guard = index_.guard(mapping);
     if (mapping.hull)
-      parts = mapping.parts;
+      parts = mapping.details() ? mapping.details()->parts : std::vector<HostRange>();
   }
   return std::all_of(parts.begin(), parts.end(),
                      [&](const HostRange& part) { return copy(direction, mapping, part, except); });

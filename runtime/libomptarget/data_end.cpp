@@ -78,7 +78,7 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
         if (leaves(mapping) && mapping->state == Mapping::State::kReady) {
           mapping->state = Mapping::State::kLeaving;
           if (region)
-            mapping->released_by = region;
+            mapping->make_details().released_by = region;
           leaving.push_back(mapping);
         }
       binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();

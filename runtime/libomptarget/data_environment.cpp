@@ -32,14 +32,18 @@ void DataEnvironment::Lock::release_shards() {
 
 // ---- the table and the index, which name the same objects ----
 
-void DataEnvironment::add(const MappingPtr& mapping, Lock& lock) {
-  ObjectIndex::insert(lock.shard_of(*mapping), *mapping);
-  regions_.add(mapping->host);
-  table_.insert(*mapping);
+bool DataEnvironment::add(MappingPtr mapping, Lock& lock) {
+  Mapping& added = *mapping;
+  if (!table_.insert(mapping))
+    return false;
+  ObjectIndex::insert(lock.shard_of(added), added);
+  regions_.add(added.host);
+  return true;
 }
 
-// Calls that use it keep the record; its device memory goes with it.
-void DataEnvironment::remove(Mapping& mapping, Lock& lock) {
+// Calls that use it keep the record; its device memory goes with it. Returns the last share in it, if nobody
+// uses it.
+MappingPtr DataEnvironment::remove(Mapping& mapping, Lock& lock) {
   ObjectIndex::Shard& shard = lock.shard_of(mapping);
   if (mapping.state == Mapping::State::kVacant)
     --shard.vacant;
@@ -51,6 +55,7 @@ void DataEnvironment::remove(Mapping& mapping, Lock& lock) {
   lock.wake_those_who_wait_for(mapping);
   if (mapping.pins > 0) // the last of those calls gives it up
     mapping.self = std::move(share);
+  return share;
 }
 
 // Whether something ran on the device after the birth shows later whether anybody may have written there.

@@ -173,8 +173,9 @@ private:
   using Mappings = std::vector<MappingPtr>;
   enum class Direction { kToDevice, kToHost };
 
-  void add(const MappingPtr& mapping, Lock& lock);
-  void remove(Mapping& mapping, Lock& lock);
+  // False: something is mapped there.
+  bool add(MappingPtr mapping, Lock& lock);
+  MappingPtr remove(Mapping& mapping, Lock& lock);
   void note_birth(Mapping& mapping);
   std::vector<MappingPtr> on_device(MappingTable::DeviceRange range, Lock& lock);
 
@@ -230,6 +231,7 @@ private:
   bool drop_known(KnownObject& known);
   void copy_back(const KnownObject& known, const Row& row, const std::string& region);
   void leave(Mapping& mapping, const std::string& region);
+  MappingPtr take_out(Mapping& mapping, const std::string& region, std::byte*& device);
   void update_one(Direction direction, const KnownObject& known, const Row& row);
   void wake();
 

@@ -68,7 +68,7 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
     for (const HostRange global : globals)
       add(global);
     for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
-      for (const AttachedPointer& pointer : std::vector(found[i]->pointers))
+      for (const AttachedPointer& pointer : found[i]->pointers())
         add({pointer.pointee, pointer.pointee + 1});
     const auto unsettled = std::find_if(found.begin(), found.end(), [&](const MappingPtr& mapping) {
       return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone;

@@ -14,9 +14,10 @@ bool DataEnvironment::insert_infinite(HostRange host, void* device, const std::s
     return false;
   MappingPtr mapping = MappingPtr::make(host, static_cast<std::byte*>(device), nullptr);
   mapping->infinite = true;
-  mapping->name = name;
+  if (!name.empty())
+    mapping->make_details().name = name;
   mapping->own_value = sync == Sync::kNever;
-  add(mapping, lock);
+  add(std::move(mapping), lock);
   return true;
 }
 
@@ -28,7 +29,7 @@ bool DataEnvironment::map_global(HostRange host, void* device, const std::string
 void DataEnvironment::unmap_global(HostRange host) {
   Lock lock(*this);
   const Lookup found = look_up_any(host, lock);
-  if (found.overlap == Overlap::kWhole && !found.mapping->name.empty())
+  if (found.overlap == Overlap::kWhole && found.mapping->is_named())
     remove(*found.mapping, lock);
 }
 
@@ -44,7 +45,7 @@ bool DataEnvironment::associate(HostRange host, void* device) {
 bool DataEnvironment::disassociate(const void* host) {
   Lock lock(*this);
   const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
-  if (!found || !found->infinite || !found->name.empty() || found->host.address() != host)
+  if (!found || !found->infinite || found->is_named() || found->host.address() != host)
     return false;
   remove(*found, lock);
   return true;
@@ -96,7 +97,8 @@ std::vector<MappedObject> DataEnvironment::objects() {
   for (const MappingPtr& found : table_.overlapping({0, UINTPTR_MAX})) {
     const Mapping& mapping = lock.touch(*found);
     if (mapping.state != Mapping::State::kVacant)
-      all.push_back({mapping.host, mapping.device, mapping.references, mapping.holds, mapping.infinite, mapping.name});
+      all.push_back(
+          {mapping.host, mapping.device, mapping.references, mapping.holds, mapping.infinite, mapping.name()});
   }
   return all;
 }

@@ -44,7 +44,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
   const bool possible = binding.cell->device && (!object || object->device);
   {
     const auto guard = index_.guard(*binding.cell);
-    std::vector<AttachedPointer>& pointers = binding.cell->pointers;
+    std::vector<AttachedPointer>& pointers = binding.cell->make_details().pointers;
     const auto at =
         std::lower_bound(pointers.begin(), pointers.end(), cell,
                          [](const AttachedPointer& known, std::uintptr_t sought) { return known.cell < sought; });
@@ -67,7 +67,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
   if (memory_.submit(binding.cell->at(cell), &value, kPointerSize))
     return true;
   const auto guard = index_.guard(*binding.cell);
-  for (AttachedPointer& pointer : binding.cell->pointers)
+  for (AttachedPointer& pointer : binding.cell->make_details().pointers)
     pointer.arrived = pointer.arrived && pointer.cell != cell;
   return false;
 }

@@ -33,13 +33,17 @@ std::uintptr_t base_of(const Row& row) {
 
 // Nothing is left to tell from a record that has never been filled.
 bool can_be_vacant(const Mapping& mapping) {
-  return mapping.owner && !mapping.host_current && mapping.pointers.empty() && mapping.parts.empty() && !mapping.hull &&
-         mapping.padding == 0;
+  return mapping.owner && !mapping.host_current && !mapping.details() && !mapping.hull && mapping.padding == 0;
+}
+
+// Nobody looks at it but the call that has it leave: a share of the table and a pin of the call are all.
+bool is_last_user(const Mapping& mapping) {
+  return mapping.pins == 1 && mapping.shares.load(std::memory_order_acquire) == 1;
 }
 
 // Bytes move as they are, without pointers that mean something else on the device.
 bool copies_plainly(const Mapping& mapping) {
-  return mapping.device && mapping.pointers.empty() && !mapping.own_value;
+  return mapping.device && !mapping.own_value && (!mapping.details() || mapping.details()->pointers.empty());
 }
 
 // Whether this call gives up the row's object; several rows may name it.
@@ -87,19 +91,18 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
 }
 
 DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& object) {
-  const HostRange wanted = range_of(row);
-  MappingPtr created = MappingPtr::make(wanted, nullptr, &memory_);
+  MappingPtr created = MappingPtr::make(range_of(row), nullptr, &memory_);
   created->state = Mapping::State::kCreating;
   created->references = 1;
   created->pins = 1;
   created->base = base_of(row);
   if (!row.has(kTo)) // else it will have been written to
     note_birth(*created);
+  Mapping* const fresh = created.get();
   Lock lock(*this);
-  if (table_.find(wanted).overlap != Overlap::kNone)
+  if (!add(std::move(created), lock))
     return Claim::kNo;
-  add(created, lock);
-  object = {.object = created.get(), .fresh = true};
+  object = {.object = fresh, .fresh = true};
   return Claim::kFresh;
 }
 
@@ -263,9 +266,7 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
   ObjectIndex::Shard& shard = index_.shard_of(host.begin);
   {
     const std::lock_guard lock(shard.lock);
-    // The table's share and this call's pin alone: nobody looks at it.
-    vacant = shard.vacant < kMostVacant && can_be_vacant(mapping) && mapping.pins == 1 &&
-             mapping.shares.load(std::memory_order_acquire) == 1;
+    vacant = shard.vacant < kMostVacant && can_be_vacant(mapping) && is_last_user(mapping);
     if (vacant) {
       ++shard.vacant;
       mapping.pins = 0;
@@ -281,11 +282,21 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
     memory_.release(device, host.address(), host.size(), region);
   if (vacant)
     return;
-  const MappingPtr last(mapping); // given up without the lock
+  const MappingPtr last = take_out(mapping, region, device); // given up without the lock
+  if (device)
+    memory_.release(device, host.address(), host.size(), region);
+}
+
+// Gives up the call's pin and the object's place; its device memory too, unless others look at it.
+MappingPtr DataEnvironment::take_out(Mapping& mapping, const std::string& region, std::byte*& device) {
   Lock lock(*this);
-  lock.touch(mapping).released_by = region;
+  lock.touch(mapping);
+  if (!is_last_user(mapping))
+    mapping.make_details().released_by = region;
+  else if (mapping.device)
+    device = std::exchange(mapping.device, nullptr) - mapping.padding;
   --mapping.pins;
-  remove(mapping, lock);
+  return remove(mapping, lock);
 }
 
 // Copies under the lock: it takes no longer than to pin the object. False: another way must be found.

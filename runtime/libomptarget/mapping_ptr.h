@@ -16,7 +16,6 @@ public:
   MappingPtr() = default;
   MappingPtr(std::nullptr_t) {}
   template <typename... Arguments> static MappingPtr make(Arguments&&... arguments);
-  explicit MappingPtr(Mapping& mapping);
   MappingPtr(const MappingPtr& other);
   MappingPtr(MappingPtr&& other) noexcept : mapping_(std::exchange(other.mapping_, nullptr)) {}
   MappingPtr& operator=(MappingPtr other) noexcept {
@@ -32,6 +31,7 @@ public:
   bool operator==(const MappingPtr&) const = default;
 
 private:
+  explicit MappingPtr(Mapping* made) : mapping_(made) {}
   Mapping* mapping_ = nullptr;
 };
 

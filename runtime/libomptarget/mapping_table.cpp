@@ -15,7 +15,19 @@ std::string describe(HostRange range) {
 }
 
 std::string describe(const Mapping& mapping) {
-  return (mapping.name.empty() ? "the object at " : mapping.name + " at ") + describe(mapping.host);
+  return (mapping.is_named() ? mapping.name() + " at " : "the object at ") + describe(mapping.host);
+}
+
+Mapping::~Mapping() {
+  const std::unique_ptr<const Details> own(details_.load(std::memory_order_relaxed));
+  if (owner && device)
+    owner->release(device - padding, host.address(), host.size(), own ? own->released_by : std::string());
+}
+
+Mapping::Details& Mapping::make_details() {
+  if (!details())
+    details_.store(new Details, std::memory_order_release);
+  return *details_.load(std::memory_order_relaxed);
 }
 
 // Mappings have a share in themselves while they are in the table.
@@ -190,8 +202,8 @@ std::vector<MappingPtr> MappingTable::overlapping(HostRange range) const {
 
 // ---- changing ----
 
-bool MappingTable::insert(Mapping& mapping) {
-  const Entry entry{mapping.host.begin, mapping.host.end, &mapping};
+bool MappingTable::insert(MappingPtr& mapping) {
+  const Entry entry{mapping->host.begin, mapping->host.end, mapping.get()};
   if (blocks_.empty())
     blocks_.emplace(0, std::make_unique_for_overwrite<Block>());
   Place place = place_of(entry.begin);
@@ -202,7 +214,7 @@ bool MappingTable::insert(Mapping& mapping) {
   else if (place.block->is_full())
     split(place);
   place.block->insert(place.index, entry);
-  mapping.self = MappingPtr(mapping);
+  entry.mapping->self = std::move(mapping);
   ++size_;
   return true;
 }

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,70 +44,81 @@ struct AttachedPointer {
   bool arrived = true;          // false: the device did not take it
 };
 
-struct Mapping {
+// What a launch looks at fills one cache line; the next one is of those who map and unmap.
+struct alignas(64) Mapping : pieces::Allocated {
   // An object appears when its first reference does, is filled by the call that created it, and
   // goes when the call that drops the last reference has copied it back. A vacant one is not there for
   // anybody: its place is kept for the next call that maps the same memory, which many programs do.
   enum class State : std::uint8_t { kCreating, kReady, kLeaving, kVacant, kGone };
 
+  // What most objects have nothing of.
+  struct Details : pieces::Allocated {
+    std::string name;                      // of a global variable; not changed once others see the object
+    std::string released_by;               // the region that dropped the last reference, if a region did
+    std::vector<AttachedPointer> pointers; // by cell
+    std::vector<HostRange> parts;          // of a hull: what the program maps
+  };
+
   Mapping(HostRange range, std::byte* device_begin, const DeviceMemory* memory)
-      : host(range), device(device_begin), owner(memory), base(range.begin) {}
-  ~Mapping() {
-    if (owner && device)
-      owner->release(device - padding, host.address(), host.size(), released_by);
-  }
+      : host(range), device(device_begin), base(range.begin), owner(memory) {}
+  ~Mapping();
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
-  static void* operator new(std::size_t size) {
-    void* const memory = pieces::allocate(size);
-    return memory ? memory : throw std::bad_alloc();
-  }
-  static void operator delete(void* memory) { pieces::release(memory); }
 
   std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
 
-  // Alive because of the MappingPtrs, and of the calls that have pinned it under its shard's lock: a launch
-  // counts there with the lock that it needs anyhow.
-  std::atomic<std::uint32_t> shares{0};
-  std::uint32_t pins = 0;
+  // Null: there are none.
+  const Details* details() const { return details_.load(std::memory_order_acquire); }
+  // To be changed under the lock of the object's shard.
+  Details& make_details();
+  bool is_named() const { return details() && !details()->name.empty(); }
+  std::string name() const { return details() ? details()->name : std::string(); }
+  std::vector<AttachedPointer> pointers() const {
+    return details() ? details()->pointers : std::vector<AttachedPointer>();
+  }
+
   const HostRange host;
   std::byte* device; // null: the device had no memory for it, host only
   std::int64_t references = 0;
-  std::int64_t holds = 0; // references that only their own construct gives up
+  Mapping* next = nullptr; // in the index: begins in the same granule
+  std::uintptr_t base;     // what the program's pointer to the object was: host.begin or before it
+  // Alive because of the MappingPtrs, and of the calls that have pinned it under its shard's lock: a launch
+  // counts there with the lock that it needs anyhow.
+  std::uint32_t pins = 0;
+  std::atomic<std::uint32_t> shares{1};
   State state = State::kReady;
   bool awaited = false;      // a call waits until it is ready or has left
   bool infinite = false;     // never released by counting
   bool own_value = false;    // the device's copy holds something else than the host's: nothing is copied
   bool unusable = false;     // no region that names it can run on the device
   bool host_current = false; // a region fell back: the host's copy is the newer one
+  bool written = false;      // the host's data has been copied to the device
+  bool hull = false;         // memory around the mapped parts of a struct; the holes hold nothing
+
+  const DeviceMemory* owner;     // null: somebody else's memory (globals, omp_target_associate_ptr)
+  std::int64_t holds = 0;        // references that only their own construct gives up
+  std::uint64_t born = 0;        // the device's activity when it was created
+  MappingPtr self;               // while it is in the table
+  const void* creator = nullptr; // while kCreating: the call that fills it
+  std::ptrdiff_t padding = 0;    // device memory before `device`, so that members are aligned as on the host
   std::unique_ptr<std::vector<std::byte>> when_equal; // both sides at that time; under the environment's `moving_`
-  bool written = false;                               // the host's data has been copied to the device
-  bool hull = false;                     // memory around the mapped parts of a struct; the holes hold nothing
-  const void* creator = nullptr;         // while kCreating: the call that fills it
-  Mapping* next = nullptr;               // in the table: begins in the same granule
-  const DeviceMemory* owner;             // null: somebody else's memory (globals, omp_target_associate_ptr)
-  std::ptrdiff_t padding = 0;            // device memory before `device`, so that members are aligned as on the host
-  std::uintptr_t base;                   // what the program's pointer to the object was: host.begin or before it
-  std::uint64_t born = 0;                // the device's activity when it was created
-  MappingPtr self;                       // while it is in the table
-  std::string name;                      // of a global variable
-  std::string released_by;               // the region that dropped the last reference, if a region did
-  std::vector<AttachedPointer> pointers; // by cell
-  std::vector<HostRange> parts;          // of a hull: what the program maps
+
+private:
+  std::atomic<Details*> details_{nullptr};
 };
+static_assert(sizeof(Mapping) == 128);
 
 template <typename... Arguments> MappingPtr MappingPtr::make(Arguments&&... arguments) {
-  return MappingPtr(*new Mapping(std::forward<Arguments>(arguments)...));
-}
-inline MappingPtr::MappingPtr(Mapping& mapping) : mapping_(&mapping) {
-  mapping_->shares.fetch_add(1, std::memory_order_relaxed);
+  return MappingPtr(new Mapping(std::forward<Arguments>(arguments)...));
 }
 inline MappingPtr::MappingPtr(const MappingPtr& other) : mapping_(other.mapping_) {
   if (mapping_)
     mapping_->shares.fetch_add(1, std::memory_order_relaxed);
 }
+// Whoever has the only share is alone.
 inline MappingPtr::~MappingPtr() {
-  if (mapping_ && mapping_->shares.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (mapping_ && (mapping_->shares.load(std::memory_order_acquire) == 1 ||
+                   mapping_->shares.fetch_sub(1, std::memory_order_acq_rel) == 1))
     delete mapping_;
 }
 
@@ -147,7 +157,7 @@ public:
   // before(mapping).
   template <typename Visit> std::vector<MappingPtr> on_device(DeviceRange range, const Visit& before) const;
   // False: something overlaps it, and nothing has been done.
-  bool insert(Mapping& mapping);
+  bool insert(MappingPtr& mapping);
   // The table's share in the mapping.
   MappingPtr erase(Mapping& mapping);
   std::size_t size() const { return size_; }

@@ -15,14 +15,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <span>
 #include <utility>
 
 namespace omptool {
 
 // Objects that begin in the same kilobyte: a chain for each of its granules.
-class ObjectGroup {
+class ObjectGroup : public pieces::Allocated {
 public:
   static constexpr int kBits = 10, kGranuleBits = 6;
   static std::uintptr_t key_of(std::uintptr_t begin) { return begin >> kBits; }
@@ -30,12 +29,6 @@ public:
   bool is_empty() const {
     return std::all_of(chains_.begin(), chains_.end(), [](const Mapping* chain) { return !chain; });
   }
-
-  static void* operator new(std::size_t size) {
-    void* const memory = pieces::allocate(size);
-    return memory ? memory : throw std::bad_alloc();
-  }
-  static void operator delete(void* memory) { pieces::release(memory); }
 
 private:
   std::array<Mapping*, 1U << (kBits - kGranuleBits)> chains_{};
