@@ -13,7 +13,6 @@ OPENMP_LIBRARIES = ("libomp.", "libomptarget.", "libgomp.", "libiomp5.", "libomp
 DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
 # What the CUDA driver itself defines when it loads a cubin.
 CUDA_BUILTINS = ("vprintf", "malloc", "free", "__assertfail", "cudaGetParameter", "cudaLaunch")
-FIRST_WITH_WRAPPED = 15  # LLVM releases whose programs register OffloadBinaries
 LAST_BLIND_TO_CUDA_13 = 20
 UNSAFE_AT_EXIT = ("llvm-14", "llvm-16")
 REQUIRES_SHARED_MEMORY = 0x8

@@ -22,7 +22,6 @@ from packager.windows import Range, Window
 NAME = "gcc"
 FUNCTIONS, VARIABLES = ".gnu.offload_funcs", ".gnu.offload_vars"
 # Intermediate code, which is in objects only.
-LTO = ".gnu.offload_lto_"
 VARIABLE = Struct("<QQ")
 LINK_BIT = 1 << 63  # of a variable's size: `declare target link`
 TABLE_SIZE = 4 * WORD.size  # the bounds of the functions and of the variables
@@ -231,8 +230,3 @@ def _names(space: Space, address: int, count: int, step: int, what: str) -> tupl
         # var_names and fn names are strings in assembler syntax, quoted since GCC 5
         names.append(space.elf.data.string(offset, "name of GCC's offload data").strip('"'))
     return tuple(names)
-
-
-def lto_sections(elf: Elf) -> Sequence[Section]:
-    """Sections of intermediate code for a device: an object that is not linked yet."""
-    return [section for section in elf.sections if section.name.startswith(LTO)]

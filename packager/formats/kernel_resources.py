@@ -17,7 +17,7 @@ from packager.model import Resources
 # index and a number.
 ATTRIBUTE = Struct("<BBH")
 VALUE = Struct("<II")
-SIZED, FLAG = 4, 1
+SIZED = 4
 REGISTERS, FRAME, STACK = 0x2F, 0x11, 0x12
 INFO, SHARED_PREFIX = ".nv.info", ".nv.shared."
 # group and private segment, …, compute_pgm_rsrc3, 1, 2
