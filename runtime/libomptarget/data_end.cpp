@@ -44,7 +44,7 @@ void DataEnvironment::end(Rows rows) {
 void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
   const bool forced = release == Release::kNormal && row.has(kDelete);
   const auto drop_one = [&](Mapping* mapping, bool counted) {
-    if (!mapping || mapping->infinite)
+    if (!mapping || (mapping->infinite && !row.has(kHold)))
       return;
     std::int64_t& count = row.has(kHold) ? mapping->holds : mapping->references;
     if (forced)
@@ -54,7 +54,7 @@ void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
   };
   drop_one(binding.object.get(), row.any(kCounts | kPointer));
   // DELETE is about the pointee: the pointer's cell goes by its count.
-  if (Mapping* cell = binding.cell.get(); cell && !cell->infinite && row.has(kCounts))
+  if (Mapping* cell = binding.cell.get(); cell && row.has(kCounts) && (!cell->infinite || row.has(kHold)))
     if (std::int64_t& count = row.has(kHold) ? cell->holds : cell->references; count > 0)
       --count;
 }

@@ -45,7 +45,7 @@ bool DataEnvironment::associate(HostRange host, void* device) {
 bool DataEnvironment::disassociate(const void* host) {
   Lock lock(*this);
   const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
-  if (!found || !found->infinite || found->is_named() || found->host.address() != host)
+  if (!found || !found->infinite || found->is_named() || found->host.address() != host || found->holds != 0)
     return false;
   remove(*found, lock);
   return true;

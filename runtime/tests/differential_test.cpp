@@ -118,7 +118,7 @@ public:
 
   void end(const std::vector<Part>& parts, const Bound& bound) {
     for (std::size_t i = parts.size(); i-- > 0;) {
-      if (!bound[i] || bound[i]->infinite)
+      if (!bound[i] || (bound[i]->infinite && !parts[i].has(kHold)))
         continue;
       long& count = parts[i].has(kHold) ? bound[i]->holds : bound[i]->references;
       if (parts[i].has(kDelete))
@@ -331,6 +331,10 @@ private:
   }
   void disassociate(std::size_t begin) {
     history_ += about("\ndisassociate ", begin);
+    if (const Model::Object& held = model_.objects.at(begin); held.holds != 0) {
+      CHECK(omp_target_disassociate_ptr(&host_memory[begin], 0) == -1);
+      call("__tgt_target_data_end_mapper", {{begin, held.end - begin, kDelete | kHold}});
+    }
     CHECK(omp_target_disassociate_ptr(&host_memory[begin], 0) == 0);
     omp_target_free(associated_[begin], 0);
     model_.objects.erase(begin);

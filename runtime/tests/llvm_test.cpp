@@ -247,6 +247,21 @@ SCENARIO_OF(llvm_implicit_row_past_a_new_object) {
   return 0;
 }
 
+TEST_CASE("what is mapped for good counts who holds it, and is not disassociated meanwhile") {
+  use_main();
+  int values[4] = {};
+  void* const there = omp_target_alloc(sizeof values, 0);
+  REQUIRE(omp_target_associate_ptr(values, there, sizeof values, 0, 0) == 0);
+  for (int round = 0; round < 2; ++round) {
+    llvm_abi::data("__tgt_target_data_begin_mapper", {element(values, kHold | kTofrom)});
+    CHECK(omp_target_disassociate_ptr(values, 0) == -1);
+    llvm_abi::data("__tgt_target_data_begin_mapper", {element(values, kTofrom)}); // counts nothing
+    llvm_abi::data("__tgt_target_data_end_mapper", {element(values, kHold | kTofrom)});
+  }
+  CHECK(omp_target_disassociate_ptr(values, 0) == 0);
+  omp_target_free(there, 0);
+}
+
 TEST_CASE("an implicit row that reaches past its object copies what is there") {
   const Outcome outcome = run_scenario("llvm_implicit_row_past_a_new_object", {"OMP_TARGET_OFFLOAD=MANDATORY"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
