@@ -130,6 +130,40 @@ def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("12 12 12 ", "")
 
 
+@pytest.mark.parametrize("before", ["libfirst.so", "libsecond.so"])
+def test_libomp_may_come_with_a_library_that_is_opened(tmp_path: Path, before: str) -> None:
+    """No other library sees it. The default device is its own, here the host; copies wait."""
+    (tmp_path / "first.c").write_text(
+        "int omp_get_default_device(void);\nint first(void) { return omp_get_default_device(); }\n"
+    )
+    (tmp_path / "second.c").write_text(
+        "#include <omp.h>\n#include <unistd.h>\nint second(void) { int x = 1, y = 0, late = 0;\n"
+        "int host = omp_get_initial_device(); void *d = omp_target_alloc(4, 0); omp_depend_t on;\n"
+        "#pragma omp parallel num_threads(2)\n#pragma omp single\n{\n"
+        "#pragma omp task depend(out : late) shared(late)\n{ usleep(100000); late = 7; }\n"
+        "#pragma omp depobj(on) depend(in : late)\n"
+        "omp_target_memcpy_async(d, &late, 4, 0, 0, 0, host, 1, &on);\n}\n"
+        "omp_target_memcpy(&y, d, 4, 0, 0, host, 0); omp_target_free(d, 0);\n"
+        "omp_set_default_device(host);\n#pragma omp target map(to : x)\n"
+        "x = 5;\nreturn 10 * y + x; }\n"
+    )
+    (tmp_path / "main.c").write_text(
+        "#include <dlfcn.h>\n#include <stdio.h>\n"
+        "static int call(const char *file, const char *name) { void *h = dlopen(file, RTLD_NOW);\n"
+        "return h ? ((int (*)(void))dlsym(h, name))() : -1; }\n"
+        f'int main(void) {{ dlopen("{before}", RTLD_NOW);\n'
+        'printf("%d ", call("libfirst.so", "first"));\n'
+        'printf("%d\\n", call("libsecond.so", "second")); return 0; }\n'
+    )
+    shared = ("-shared", "-fPIC", "-o")
+    runtime = (f"-L{libdir()}", "-lomptarget")
+    call("gcc", tmp_path / "first.c", *shared, tmp_path / "libfirst.so", *runtime)
+    call(CLANG[".c"], *FLAGS, tmp_path / "second.c", *shared, tmp_path / "libsecond.so")
+    call("gcc", tmp_path / "main.c", "-o", tmp_path / "main")
+    done = run(tmp_path / "main", LD_LIBRARY_PATH=f"{tmp_path}:{libdir()}")
+    assert (done.stdout, done.stderr) == ("0 75\n", "")
+
+
 def test_tasks_that_nobody_waits_for_do_no_harm(tmp_path: Path) -> None:
     """Libomp runs them when it ends, after the program's images are gone."""
     (tmp_path / "main.c").write_text(

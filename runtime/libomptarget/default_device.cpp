@@ -3,6 +3,7 @@
 #include "default_device.h"
 
 #include "environment.h"
+#include "libomp.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -23,7 +24,7 @@ struct Libomp {
 // libomp's __kmpc_ calls can tell.
 Libomp find_libomp() {
   Dl_info where{};
-  void* const known = ::dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num");
+  void* const known = find_in_libomp("__kmpc_global_thread_num");
   if (!known || !::dladdr(known, &where) || !where.dli_fname)
     return {};
   void* const handle = ::dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -36,16 +37,20 @@ Libomp find_libomp() {
 
 // No lock while the linker is asked, not even that of a static: the caller may be a constructor that
 // runs with the linker locked, and would wait for a thread that waits for the linker.
+constexpr Libomp kNoLibomp{};
+constinit std::atomic<const Libomp*> known_libomp{nullptr}; // null: to be looked for
+
 const Libomp& libomp() {
-  static std::atomic<const Libomp*> known{nullptr};
-  const Libomp* found = known.load(std::memory_order_acquire);
-  if (found)
-    return *found;
-  const auto* const made = new Libomp(find_libomp());
-  if (known.compare_exchange_strong(found, made, std::memory_order_acq_rel))
+  const Libomp* known = known_libomp.load(std::memory_order_acquire);
+  if (known)
+    return *known;
+  const Libomp found = find_libomp();
+  const Libomp* const made = found.get ? new Libomp(found) : &kNoLibomp;
+  if (known_libomp.compare_exchange_strong(known, made, std::memory_order_acq_rel))
     return *made;
-  delete made;
-  return *found;
+  if (made != &kNoLibomp)
+    delete made;
+  return *known;
 }
 
 std::atomic<int>& own_default() {
@@ -128,6 +133,11 @@ int ask_libomp() {
 }
 
 } // namespace
+
+void look_for_libomp_again() {
+  const Libomp* none = &kNoLibomp;
+  known_libomp.compare_exchange_strong(none, nullptr, std::memory_order_acq_rel);
+}
 
 int default_device() {
   return libomp().get ? ask_libomp() : own_default().load(std::memory_order_relaxed);

@@ -24,11 +24,9 @@ struct Calls {
                void*) = nullptr;
 };
 
-const Calls& calls() {
-  static const Calls found{
-      reinterpret_cast<decltype(Calls::thread_number)>(::dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num")),
-      reinterpret_cast<decltype(Calls::wait)>(::dlsym(RTLD_DEFAULT, "__kmpc_omp_wait_deps"))};
-  return found;
+Calls calls() {
+  return {reinterpret_cast<decltype(Calls::thread_number)>(find_in_libomp("__kmpc_global_thread_num")),
+          reinterpret_cast<decltype(Calls::wait)>(find_in_libomp("__kmpc_omp_wait_deps"))};
 }
 
 // What LLVM's own runtime passes where there is no source location.
@@ -39,11 +37,25 @@ struct Location {
 
 } // namespace
 
+// A library that the program opens has a libomp that nobody else sees, and this one, if it was preloaded,
+// neither.
+void* find_in_libomp(const char* name) {
+  if (void* const found = ::dlsym(RTLD_DEFAULT, name))
+    return found;
+  for (const char* const file : {"libomp.so.5", "libomp.so", "libiomp5.so"})
+    if (void* const handle = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD)) // never closed: the function stays in use
+      return ::dlsym(handle, name);
+  return nullptr;
+}
+
 void wait_for_infos(int count, void* infos) {
-  if (count <= 0 || !infos || !calls().thread_number || !calls().wait)
+  if (count <= 0 || !infos)
+    return;
+  const Calls libomp = calls();
+  if (!libomp.thread_number || !libomp.wait)
     return; // without libomp there are no tasks
   Location here;
-  calls().wait(&here, calls().thread_number(&here), count, static_cast<DependInfo*>(infos), 0, nullptr);
+  libomp.wait(&here, libomp.thread_number(&here), count, static_cast<DependInfo*>(infos), 0, nullptr);
 }
 
 void wait_for(int count, void** depend_objects) {

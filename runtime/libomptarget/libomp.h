@@ -6,6 +6,9 @@
 
 namespace omptool {
 
+// The function of that name, or null. Asks the dynamic linker.
+void* find_in_libomp(const char* name);
+
 // Waits for the tasks that `count` dependences name: omp_depend_t objects, or libomp's own records
 // side by side.
 void wait_for(int count, void** depend_objects);

@@ -5,6 +5,7 @@
 // is a translation into offload.h. Work that clang marks nowait runs before the call returns; libomp
 // has put it on a thread of its own and has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
+#include "default_device.h"
 #include "exports.h"
 #include "llvm_descriptor.h"
 #include "llvm_messages.h"
@@ -212,8 +213,10 @@ extern "C" {
 
 OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
   omptool::guarded(__func__, [&] {
-    if (descriptor)
-      omptool::Registry::obtain().add(descriptor, omptool::llvm::read_library);
+    if (!descriptor)
+      return;
+    omptool::look_for_libomp_again();
+    omptool::Registry::obtain().add(descriptor, omptool::llvm::read_library);
   });
 }
 

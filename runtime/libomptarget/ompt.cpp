@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ompt.h"
 
-#include <dlfcn.h>
+#include "libomp.h"
+
 #include <mutex>
 #include <vector>
 
@@ -99,7 +100,7 @@ void connect() {
   if (!(watched.fetch_and(~kWatchUndecided, std::memory_order_acq_rel) & kWatchUndecided))
     return;
   static Connection self{initialize, finalize, {0}};
-  if (void* const libomp = ::dlsym(RTLD_DEFAULT, "ompt_libomp_connect"))
+  if (void* const libomp = find_in_libomp("ompt_libomp_connect"))
     reinterpret_cast<void (*)(Connection*)>(libomp)(&self);
 }
 
