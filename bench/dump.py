@@ -42,6 +42,7 @@ def main() -> None:
         commands = [
             Measured("omptool dump", ["omptool", "dump", str(large)]),
             Measured("omptool verify", ["omptool", "verify", str(large)]),
+            Measured("omptool doctor", ["omptool", "doctor", str(large)]),
             Measured(OBJDUMP, [OBJDUMP, "--offloading", str(large)]),
         ]
         print(compare(commands, options.runs))
@@ -53,7 +54,12 @@ def main() -> None:
         objdump = Measured(OBJDUMP, [OBJDUMP, "--offloading", str(known)])
         print(compare([*reading(known), objdump], options.runs))
         print(f"\n{MANY} entries and two images:")
-        print(compare([*reading(many_entries(work)), python("pass")], options.runs))
+        many = many_entries(work)
+        documents = [
+            Measured(f"{verb} --json", ["omptool", verb, "--json", str(many)])
+            for verb in ("dump", "verify")
+        ]
+        print(compare([*reading(many), *documents, python("pass")], options.runs))
         print("\nstarting:")
         commands = [
             Measured("omptool --version", ["omptool", "--version"]),

@@ -7,27 +7,32 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
 
+class Figures(NamedTuple):
+    """Of one run: seconds, peak memory in MiB (of some 10 upwards), seconds of processors."""
+
+    wall: float
+    peak: float
+    cpu: float
+
+
 @dataclass
 class Measured:
-    """A command and the figures of its runs: seconds, and peak memory in MiB."""
+    """A command and the figures of its runs."""
 
     name: str
     command: Sequence[str]
     prepare: Callable[[], None] = lambda: None
-    wall: list[float] = field(default_factory=list)
-    peak: list[float] = field(default_factory=list)
+    runs: list[Figures] = field(default_factory=list)
 
     def run(self) -> None:
         """One run, counted. Raises SystemExit when the command fails."""
         self.prepare()
-        wall, peak = figures(self.command)
-        self.wall.append(wall)
-        self.peak.append(peak)
+        self.runs.append(figures(self.command))
 
 
 # A process starts with its parent's peak memory on its account, so a small one starts the command.
@@ -36,21 +41,19 @@ import resource, subprocess, sys, time
 start = time.perf_counter()
 code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
 wall = time.perf_counter() - start
-print(code, wall, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, wall, used.ru_maxrss, used.ru_utime + used.ru_stime)
 """
 
 
-def figures(command: Sequence[str]) -> tuple[float, float]:
-    """Run a command: its seconds, and its peak memory in MiB (of some 10 upwards).
-
-    Raises SystemExit when it fails.
-    """
+def figures(command: Sequence[str]) -> Figures:
+    """Run a command. Raises SystemExit when it fails."""
     starter = [sys.executable, "-I", "-S", "-c", STARTER, *command]
     done = subprocess.run(starter, stdout=subprocess.PIPE, text=True, check=True)
-    code, wall, peak = done.stdout.split()
+    code, wall, peak, cpu = done.stdout.split()
     if code != "0":
         sys.exit(f"exit code {code}: {' '.join(command)}")
-    return float(wall), int(peak) / 1024
+    return Figures(float(wall), int(peak) / 1024, float(cpu))
 
 
 def in_turn(runs: int, *actions: Callable[[], T]) -> list[list[T]]:
@@ -70,18 +73,20 @@ def compare(commands: Sequence[Measured], runs: int) -> str:
         for command in commands:
             command.run()
             if number == 0:
-                command.wall.clear()
-                command.peak.clear()
+                command.runs.clear()
     base = commands[-1]
-    rows = [
-        (
-            c.name,
-            f"{median(c.wall):.3f}",
-            f"{min(c.wall):.3f}-{max(c.wall):.3f}",
-            f"{median(c.peak):.0f}",
-            f"{median(a / b for a, b in zip(c.wall, base.wall, strict=True)):.2f}",
-        )
-        for c in commands
-    ]
-    headers = ("command", "wall s", "range", "peak MiB", f"wall / {base.name}")
+    headers = ("command", "wall s", "range", "cpu s", "peak MiB", f"wall / {base.name}")
+    rows = [(c.name, *_row(c.runs, base.runs)) for c in commands]
     return tabulate(rows, headers=headers, disable_numparse=True)
+
+
+def _row(runs: Sequence[Figures], base: Sequence[Figures]) -> tuple[str, ...]:
+    wall = [run.wall for run in runs]
+    ratio = median(run.wall / other.wall for run, other in zip(runs, base, strict=True))
+    return (
+        f"{median(wall):.3f}",
+        f"{min(wall):.3f}-{max(wall):.3f}",
+        f"{median(run.cpu for run in runs):.3f}",
+        f"{median(run.peak for run in runs):.0f}",
+        f"{ratio:.2f}",
+    )

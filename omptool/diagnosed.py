@@ -12,7 +12,7 @@ from typing import Any
 
 from omptool.console import portable, shown
 from omptool.installation import LIBRARY, libdir
-from omptool.plugins import ask_cuda, ask_plugins
+from omptool.plugins import ImageBytes, ask_cuda, ask_plugins
 from omptool.tables import counted, table
 from packager import libgomp
 from packager.fates import NODES, Answer, Diagnosis, ImageFate, Machine
@@ -45,9 +45,9 @@ VARIABLES = (
 
 
 def machine(
-    binary: FatBinary, program: Path, images: Sequence[Path], environment: dict[str, str]
+    binary: FatBinary, program: Path, images: Sequence[ImageBytes], environment: dict[str, str]
 ) -> tuple[Machine, Plugins]:
-    """What there is for `program`, whose images are in files; and the rows of the plugins.
+    """What there is for `program`, and its images; and the rows of the plugins.
 
     Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
     """

@@ -1,14 +1,18 @@
 """Asks a libomptarget.so for its plugins, and which of them accept an image; prints JSON.
 
-Run as a process of its own (`python -m omptool.plugin_rows LIBRARY named|nameless [IMAGE...]`; the
-word is about the program's entries): a plugin is somebody's native code, and one that crashes must
-not take the command line with it.
+Run as a process of its own: a plugin is somebody's native code, and one that crashes must not take
+the command line with it.
+
+    python -m omptool.plugin_rows LIBRARY named|nameless [FILE OFFSET SIZE]...
+
+The word is about the program's entries; the rest says where the images are.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import mmap
 import sys
 from pathlib import Path
 
@@ -30,27 +34,42 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("utf-8", "backslashreplace")
 
 
-def main(library: str, entries: str, *images: str) -> None:
+def main(library: str, entries: str, *places: str) -> None:
     """Print the plugins and, for each image, their answers, in the order they are asked.
 
     {plugins: [{name, path, state, reason, devices}], images: [[{plugin, accepts, reason}]]}
     """
     runtime = ctypes.CDLL(library)
-    answers = [_tried(runtime, image, entries == "named") for image in images]
+    images = zip(places[::3], map(int, places[1::3]), map(int, places[2::3]), strict=True)
+    answers = [_tried(runtime, *image, entries == "named") for image in images]
     sys.stdout.write(json.dumps({"plugins": _plugins(runtime), "images": answers}))
 
 
-def _tried(runtime: ctypes.CDLL, image: str, has_names: bool) -> list[dict[str, object]]:
+def _tried(
+    runtime: ctypes.CDLL, file: str, offset: int, size: int, has_names: bool
+) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
 
     def row(_context: object, name: bytes, accepts: int, reason: bytes) -> None:
         why = (_text(reason) or "").strip().removeprefix("(").removesuffix(")")
         rows.append({"plugin": _text(name), "accepts": bool(accepts), "reason": why})
 
-    data = Path(image).read_bytes()
-    size = ctypes.c_uint64(len(data))
-    runtime.omptool_try_image(data, size, has_names, _ANSWER(row), None)
+    image = _mapped(file, offset, size)
+    length = ctypes.c_uint64(size)
+    runtime.omptool_try_image(ctypes.byref(image), length, has_names, _ANSWER(row), None)
     return rows
+
+
+def _mapped(file: str, offset: int, size: int) -> ctypes.c_char:
+    """The first byte of an image in memory: only what a plugin looks at is read."""
+    if not size:
+        return ctypes.c_char()
+    inside = offset % mmap.ALLOCATIONGRANULARITY
+    with Path(file).open("rb") as opened:
+        # A copy, as far as it is written to: ctypes has no pointers to what cannot be.
+        access, start = mmap.ACCESS_COPY, offset - inside
+        data = mmap.mmap(opened.fileno(), inside + size, access=access, offset=start)
+    return ctypes.c_char.from_buffer(data, inside)
 
 
 def _plugins(runtime: ctypes.CDLL) -> list[dict[str, object]]:

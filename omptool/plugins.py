@@ -17,6 +17,14 @@ from packager.errors import MissingToolError
 from packager.fates import Cuda
 
 
+class ImageBytes(NamedTuple):
+    """Where the bytes of an image are."""
+
+    file: Path
+    offset: int
+    size: int
+
+
 class Answers(NamedTuple):
     """What the plugins say, in the order in which the runtime asks them."""
 
@@ -25,12 +33,12 @@ class Answers(NamedTuple):
 
 
 def ask_plugins(
-    images: Sequence[Path],
+    images: Sequence[ImageBytes],
     environment: dict[str, str] | None = None,
     *,
     has_names: bool = True,
 ) -> Answers:
-    """Ask all plugins for their devices, and whether they accept each of these image files.
+    """Ask all plugins for their devices, and whether they accept each of these images.
 
     `has_names` is of the program's entries: plugins of 2013 are for programs without.
 
@@ -40,7 +48,7 @@ def ask_plugins(
     command = [sys.executable, "-m", "omptool.plugin_rows", str(libdir() / LIBRARY)]
     command.append("named" if has_names else "nameless")
     result = subprocess.run(
-        [*command, *map(str, images)],
+        [*command, *(str(word) for image in images for word in image)],
         capture_output=True,
         text=True,
         check=False,

@@ -212,6 +212,11 @@ class Reader:
         for start in range(0, self._size, PIECE):
             yield self.bytes(start, min(PIECE, self._size - start))
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether its bytes are those of the file at `at`, not inflated or piped."""
+        return type(self._source) is _File
+
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
         """One record at `offset`."""
         return layout.unpack(self.bytes(offset, layout.size, what))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ SIZES = [
 
 def measured(*command: object) -> float:
     """Run a command; its peak memory in MiB."""
-    return figures([str(word) for word in command])[1]
+    return figures([str(word) for word in command]).peak
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -68,5 +69,8 @@ def test_large_image_links_and_runs(bundled: Path, tmp_path: Path, linker: str) 
         assert (done.returncode, done.stdout) == (0, "42 1\n"), done.stderr
         assert measured(OMPTOOL, "dump", app) < 80
         assert measured(OMPTOOL, "verify", app) < 80
+        assert measured(OMPTOOL, "doctor", app) < 80
+        assert measured(OMPTOOL, "extract", app, "-o", tmp_path / "images") < 80
     finally:
         app.unlink()
+        shutil.rmtree(tmp_path / "images", ignore_errors=True)

@@ -10,7 +10,12 @@ import click
 from omptool.console import echo
 from omptool.errors import reported
 from omptool.paths import FILE
+from omptool.plugins import ImageBytes
 from packager.errors import FormatError
+from packager.reader import Reader
+
+# What code that reads images may expect of their address, as of a program's own.
+ALIGNMENT = 8
 
 
 @click.command()
@@ -39,7 +44,7 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     from omptool import diagnosed
     from packager.diagnosis import diagnose
     from packager.load import load_all
-    from packager.temporary import store, temporary_folder
+    from packager.temporary import temporary_folder
 
     members = load_all(program)  # what is open as long as it is not at its end
     loaded = next(members)
@@ -48,11 +53,20 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     if loaded.binary.faults:
         raise FormatError(loaded.binary.faults[0])
     with temporary_folder() as folder:
-        files = [folder / str(number) for number in range(len(loaded.data))]
-        for file, data in zip(files, loaded.data, strict=True):
-            store(file, data.pieces())
-        machine, plugins = diagnosed.machine(loaded.binary, program, files, dict(os.environ))
+        file = Path(loaded.binary.file or program)
+        images = [_placed(data, file, folder / str(n)) for n, data in enumerate(loaded.data)]
+        machine, plugins = diagnosed.machine(loaded.binary, program, images, dict(os.environ))
     diagnosis = diagnose(loaded.binary, machine)
     render = diagnosed.as_json if as_json else diagnosed.as_text
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     return render(loaded.binary, machine, plugins, diagnosis), diagnosis.offloads and not is_wanting
+
+
+def _placed(data: Reader, file: Path, copy: Path) -> ImageBytes:
+    """Where plugins can look at an image: in the file itself, or inflated in a copy."""
+    from packager.temporary import store
+
+    if data.is_stored and data.at % ALIGNMENT == 0:
+        return ImageBytes(file, data.at, len(data))
+    store(copy, data.pieces())
+    return ImageBytes(copy, 0, len(data))
