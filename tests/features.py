@@ -199,6 +199,37 @@ def cuda(_: Bench) -> bool:
     return images(DATA / "none.fatbin", 3) and images(DATA / "zstd.fatbin", 2)
 
 
+def nested(bench: Bench) -> bool:
+    inner = bench.archive()
+    outer = bench.folder / "outer.a"
+    run("ar", "rcs", outer, inner)
+    packed = bench.folder / "outer.bundle"
+    part = f"--image=file={bench.hip('-compress')},triple=amdgcn-amd-amdhsa,arch=gfx90a"
+    run("clang-offload-packager-19", "-o", packed, part)
+    return images(outer) and images(packed, 2)
+
+
+def bitcode(bench: Bench) -> bool:
+    out = clang_offload(OPENMP, bench.folder / "lto.o", "-c", "-foffload-lto")
+    (image,) = dumped(out)["images"]
+    return image["kind"] == "bitcode" and len(image["kernels"]) == 2
+
+
+def sources(bench: Bench) -> bool:
+    program = clang_offload(OPENMP, bench.folder / "debugged", "-g")
+    kernels = [entry for entry in dumped(program)["entries"] if entry["kind"] == "kernel"]
+    return {entry["file"] for entry in kernels} == {f"{program}.c"}
+
+
+def beside(bench: Bench) -> bool:
+    damaged = bytearray(bench.hip().read_bytes())
+    damaged[24:26] = b"\xff\xff"  # how many targets it has
+    path = bench.folder / "beside"
+    path.write_bytes(bench.hip().read_bytes() + damaged)
+    left = json.loads(omptool("dump", "--json", path).stdout)["files"][0]["images"]
+    return finds("OMP111", path) and len(left) == 2
+
+
 def where(bench: Bench) -> bool:
     (image,) = dumped(bench.program, "--hash")["images"]
     return None not in [image[key] for key in ("size", "offset", "address", "sha256")]
@@ -251,11 +282,14 @@ FEATURES = (
     Feature("HIP's bundles, compressed too", "pnnppnpn", hip),
     Feature("CUDA's fat binaries, compressed too", "nnnnnynn", cuda),
     Feature("images of gcc's programs", "nnnnpnnn", lambda b: images(b.gcc())),
+    Feature("containers in containers, archives in archives", "nnnnnnnn", nested),
     Feature("an image's size, offset, address, hash", "nnnnpppn", where),
     Feature("an image out of a program", "nynpnnpn", lambda b: extracts(b, "--image", "0")),
     Feature("all images at once", "nnnpnyyn", lambda b: extracts(b, "--all")),
     Feature("the host's table of entries", "nnnnpnnn", entries),
     Feature("an image's kernels and variables", "nnnnppnn", symbols),
+    Feature("kernels of bitcode that is to be linked", "nnnnnnnn", bitcode),
+    Feature("the source files of kernels", "nnnnnnnp", sources),
     Feature("each entry against each image", "nnnnnnnp", matched),
     Feature(
         "order and number of entries",
@@ -274,6 +308,7 @@ FEATURES = (
     Feature("findings for other tools (SARIF)", "nnnnnnnn", sarif),
     Feature("an exit code for what is found wanting", "nnnnnyyp", wanting),
     Feature("damaged files without a crash", "nppnn-pn", survives),
+    Feature("what lies beside a damaged part", "nnnnnnnn", beside),
 )
 
 
