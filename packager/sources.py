@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from packager import elf
-from packager.dwarf import declared
+from packager.dwarf import declared, ptx_lines
 from packager.errors import FormatError
+from packager.formats import ptx
 from packager.model import (
     DeviceImage,
     DeviceSymbol,
@@ -58,10 +59,15 @@ def _host_name(entry: OffloadEntry) -> str:
 
 def _places(data: Reader, names: Collection[str], what: str, faults: list[str]) -> Places:
     names = {name for name in names if name}
-    if not names or not elf.probe(data):
+    if not names:
         return {}
     try:
-        found = declared.places(elf.read(data), names)
+        if elf.probe(data):
+            found = declared.places(elf.read(data), names)
+        elif ptx.probe(data):
+            found = ptx_lines.places(data, names)
+        else:
+            return {}
     except FormatError as error:
         faults.append(f"debug information of {what}: {error}")
         return {}

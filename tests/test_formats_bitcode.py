@@ -209,3 +209,13 @@ def test_a_number_that_does_not_end() -> None:
     stream = bitstream.Stream(Reader(b"\xff" * 64))
     with pytest.raises(FormatError, match="has a number without end"):
         bitstream.Cursor(stream, 0, 512).variable(6)
+
+
+def test_every_byte_of_a_small_module() -> None:
+    """Whatever is wrong is said, or makes other symbols."""
+    data = (Path(__file__).parent / "fuzz" / "corpus" / "seed-image.bc").read_bytes()
+    for at in range(4, len(data), 2):
+        for value in (0, 0xFF, data[at] ^ 0x40):
+            found = bitcode.inspect(Reader(data[:at] + bytes([value]) + data[at + 1 :]))
+            assert found.kind == "bitcode"
+            assert found.problem is None or found.is_opaque

@@ -126,6 +126,38 @@ def test_gcc_offload_programs(tmp_path: Path) -> None:
     assert len(re.findall(rf"main\$_omp_fn\$\d +main +{re.escape(source)}", shown)) == 2
 
 
+OPENCL = """
+__kernel void first(__global int *p) { p[0] = 1; }
+
+__kernel void second(__global int *p) { p[0] = 2; }
+"""
+
+
+@pytest.mark.parametrize("kind", ["amdgcn", "ptx"])
+def test_images_of_gpus(tmp_path: Path, kind: str) -> None:
+    source, out = tmp_path / "kernels.cl", tmp_path / f"image.{kind}"
+    source.write_text(OPENCL)
+    clang = ("clang-19", "-g", "-nogpulib", "-x", "cl", source, "-o", out)
+    if kind == "amdgcn":
+        run(*clang, "--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a")
+    else:
+        run(*clang, "--target=nvptx64-nvidia-cuda", "-march=sm_80", "-S")
+    (image,) = dumped(out)["images"]
+    assert image["sources"] == [
+        {"kernel": "first", "file": str(source), "line": 2},
+        {"kernel": "second", "file": str(source), "line": 4},
+    ]
+
+
+def test_a_cubin() -> None:
+    """tests/data holds one of ptxas 13 (`-g -arch=sm_80`) of the PTX of that source in /source."""
+    (image,) = dumped(Path(__file__).parent / "data" / "debug.cubin")["images"]
+    assert image["sources"] == [
+        {"kernel": "first", "file": "/source/kernels.cl", "line": 2},
+        {"kernel": "second", "file": "/source/kernels.cl", "line": 4},
+    ]
+
+
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("debug")

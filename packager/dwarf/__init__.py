@@ -1,1 +1,1 @@
-"""Debug information (the DWARF standard, versions 2 to 5), as far as names and files need it."""
+"""Debug information (the DWARF standard, versions 2 to 5; PTX), as far as files need it."""

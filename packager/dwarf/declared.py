@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from struct import Struct
-from typing import NamedTuple
 
 from packager.dwarf import lines, units
+from packager.dwarf.place import Place
 from packager.elf import Elf, Section
 from packager.errors import FormatError, LimitError
 from packager.formats.inflate import inflate
@@ -15,7 +15,7 @@ from packager.reader import Reader, text
 
 # Of one section; what is larger takes longer than anyone waits for the name of a file.
 MAX_SECTION = 1 << 26
-# Names up to this many bytes may stand in the entries themselves.
+# Names up to this many bytes stand in the entries themselves; with ptxas all names do.
 SHORT = 3
 SHF_COMPRESSED = 0x800
 COMPRESSED = Struct("<IIQQ")  # method, reserved, size, alignment
@@ -24,13 +24,6 @@ SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str",
             ".debug_str_offsets", ".debug_line")  # fmt: skip
 # Bytes that are searched for each of some names; beyond, for all names in one pass.
 MAX_SEARCHED = 1 << 30
-
-
-class Place(NamedTuple):
-    """Where a function is declared."""
-
-    file: str
-    line: int  # 0 if that is not known
 
 
 def is_there(elf: Elf) -> bool:
@@ -50,7 +43,7 @@ def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
     strings = _offsets(found.strings, wanted)
     texts = lines.Texts(found.strings, found.line_strings)
     result: dict[str, Place] = {}
-    if not strings and all(len(name) > SHORT for name in wanted):
+    if found.strings and not strings and all(len(name) > SHORT for name in wanted):
         return result
     budget = [units.MAX_ENTRIES]
     for unit in units.units(found):

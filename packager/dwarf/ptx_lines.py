@@ -1,0 +1,40 @@
+"""Where PTX's kernels are from: the first `.loc` of each names a `.file` and a line (PTX ISA)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from packager.dwarf.place import Place
+from packager.errors import LimitError
+from packager.reader import Reader, text
+
+MAX_TEXT = 1 << 26
+_LINE = re.compile(
+    rb"^[ \t]*(?:"
+    rb'\.file[ \t]+(?P<number>\d{1,9})[ \t]+"(?P<path>[^"\n]{1,4096})"'
+    rb"|\.loc[ \t]+(?P<file>\d{1,9})[ \t]+(?P<line>\d{1,9})"
+    rb"|(?:\.(?:visible|weak|extern)[ \t]+)?\.(?:entry[ \t]+(?P<entry>[\w$%]+)|func\b)"
+    rb")",
+    re.M,
+)
+
+
+def places(data: Reader, names: Collection[str]) -> dict[str, Place]:
+    """Where the kernels of these names are declared, as far as the text says.
+
+    Raises LimitError for text that is larger than what is read.
+    """
+    if len(data) > MAX_TEXT:
+        raise LimitError(f"PTX of {len(data)} bytes is larger than {MAX_TEXT}")
+    files: dict[int, str] = {}
+    first: dict[str, tuple[int, int]] = {}
+    kernel: str | None = None
+    for found in _LINE.finditer(data.bytes(what="PTX")):
+        if found["number"]:  # often at the end
+            files.setdefault(int(found["number"]), text(found["path"]))
+        elif not found["file"]:
+            kernel = found["entry"].decode() if found["entry"] else None
+        elif kernel is not None and kernel in names:
+            first.setdefault(kernel, (int(found["file"]), int(found["line"])))
+    return {name: Place(files[at], line) for name, (at, line) in first.items() if at in files}
