@@ -123,6 +123,7 @@ void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, 
 }
 
 std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {
+  HostVersion::end();
   bool all_there = true; // as in most calls: nothing to create, to wait for or to complain about
   {
     Lock lock(*this);
@@ -231,7 +232,7 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
     if (!row.maps())
       continue;
     if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0) {
-      if (copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host))) {
+      if (send(*binding.object, common(range_of(row), binding.object->host))) {
         note_written(binding.object.get());
       } else {
         if (purpose == Purpose::kData)

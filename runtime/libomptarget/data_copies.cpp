@@ -55,53 +55,21 @@ std::vector<HostRange> DataEnvironment::without_pointers(const Mapping& mapping,
   return pieces;
 }
 
+std::vector<HostRange> DataEnvironment::parts_of(const Mapping& mapping) {
+  const auto guard = index_.guard(mapping);
+  if (!mapping.hull)
+    return {mapping.host};
+  return mapping.details() ? mapping.details()->parts : std::vector<HostRange>();
+}
+
 bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
-  std::vector<HostRange> parts{mapping.host};
-  {
-    const auto guard = index_.guard(mapping);
-    if (mapping.hull)
-      parts = mapping.details() ? mapping.details()->parts : std::vector<HostRange>();
-  }
+  const std::vector<HostRange> parts = parts_of(mapping);
   return std::all_of(parts.begin(), parts.end(),
                      [&](const HostRange& part) { return copy(direction, mapping, part, except); });
 }
 
-// Brings together what both sides have changed since they were equal: kernels of other threads may have
-// been running when a region fell back. False: the device did not take part.
-bool DataEnvironment::merge(Mapping& mapping) {
-  std::vector<std::byte>& equal = *mapping.when_equal;
-  std::vector<std::byte> there(equal.size());
-  for (const HostRange piece : without_pointers(mapping, mapping.host, {})) {
-    const std::size_t first = piece.begin - mapping.host.begin, end = piece.end - mapping.host.begin;
-    std::byte* const here = static_cast<std::byte*>(mapping.host.address());
-    if (!memory_.retrieve(there.data() + first, mapping.at(piece.begin), piece.size()))
-      return false;
-    for (std::size_t i = first; i < end; ++i) {
-      if (there[i] != equal[i]) {
-        here[i] = equal[i] = there[i];
-        continue;
-      }
-      std::size_t newer = i; // a run of bytes that only the host has changed
-      while (newer < end && there[newer] == equal[newer] && here[newer] != equal[newer])
-        ++newer;
-      if (newer == i)
-        continue;
-      if (!memory_.submit(mapping.device + i, here + i, static_cast<std::int64_t>(newer - i)))
-        return false;
-      std::copy(here + i, here + newer, equal.begin() + static_cast<std::ptrdiff_t>(i));
-      i = newer - 1;
-    }
-  }
-  return true;
-}
-
-// Whether all of it is equal on both sides after it has been copied to the host, except for `newer`.
-bool DataEnvironment::can_merge(const Mapping& mapping, std::span<const HostRange> newer) {
-  return mapping.device && !mapping.own_value && !mapping.hull && !mapping.unusable &&
-         std::none_of(newer.begin(), newer.end(), [&](HostRange range) { return range.overlaps(mapping.host); });
-}
-
 void DataEnvironment::update(Rows rows) {
+  HostVersion::end();
   Bindings bound(rows.size());
   {
     Lock lock(*this);
@@ -121,20 +89,14 @@ void DataEnvironment::update(Rows rows) {
       log->found(rows, bound);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!bound[i].object)
+    // What only the host has is not brought up to date.
+    if (!bound[i].object || (bound[i].host_current && !is_usable(*bound[i].object)))
       continue;
-    // What is newer on the host goes to the device as a whole, before the next region.
-    if (bound[i].host_current) {
-      const std::lock_guard moving(moving_);
-      if (rows[i].has(kFrom) && bound[i].object->when_equal && !merge(*bound[i].object))
-        die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
-      continue;
-    }
     const HostRange there = common(range_of(rows[i]), bound[i].object->host);
-    if (rows[i].has(kTo) && !copy(Direction::kToDevice, *bound[i].object, there))
+    if (rows[i].has(kTo) && !send(*bound[i].object, there))
       die("updating the device's copy of %s failed%s", describe(*bound[i].object).c_str(),
           memory_.last_error().c_str());
-    if (rows[i].has(kFrom) && !copy(Direction::kToHost, *bound[i].object, there))
+    if (rows[i].has(kFrom) && !fetch(*bound[i].object, there))
       die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
   }
 }

@@ -22,6 +22,7 @@ void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock
 }
 
 void DataEnvironment::end(Rows rows) {
+  HostVersion::end();
   Bindings bound(rows.size());
   {
     Lock lock(*this);
@@ -82,7 +83,6 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
           leaving.push_back(mapping);
         }
       binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();
-      binding.host_current = binding.object && binding.object->host_current;
     }
     if (CallLog* const log = CallLog::current()) [[unlikely]]
       log->released(rows, bound);
@@ -91,8 +91,7 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
     const Row& row = rows[i];
     const Binding& binding = bound[i];
     const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 && (binding.leaving || row.has(kAlways));
-    if (wanted && binding.object && !binding.host_current &&
-        !copy(Direction::kToHost, *binding.object, common(range_of(row), binding.object->host)))
+    if (wanted && binding.object && !fetch(*binding.object, common(range_of(row), binding.object->host)))
       die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
           describe(*binding.object).c_str(), memory_.last_error().c_str());
   }

@@ -13,8 +13,8 @@
 // Most calls name objects by where they begin, and find them there: they need the index alone
 // (known_objects.cpp). All others go through the table: data_environment.cpp finds objects, data_begin.cpp
 // and data_end.cpp are the two ends of a construct, data_pointers.cpp attaches pointers, data_copies.cpp
-// moves bytes, data_fallback.cpp is about regions that run on the host, data_lasting.cpp about objects that
-// no construct counts.
+// moves bytes, data_fallback.cpp is about regions that run on the host, data_parted.cpp about what they and
+// kernels change meanwhile, data_lasting.cpp about objects that no construct counts.
 #pragma once
 
 #include "mapped_regions.h"
@@ -207,15 +207,26 @@ private:
   void drop(const Row& row, Binding& binding, Release release);
   bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
   std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
-  bool merge(Mapping& mapping);
-  bool can_merge(const Mapping& mapping, std::span<const HostRange> newer);
+  std::vector<HostRange> parts_of(const Mapping& mapping);
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
+
+  enum class Toward { kHost, kBoth };
+  bool note_before(Mapping& mapping, std::span<const HostRange> newer);
+  bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);
+  std::vector<HostRange> shared_pieces(const Mapping& mapping, HostRange within);
+  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostVersion& version);
+  bool give_to_device(Mapping& mapping);
+  bool fill_all(Mapping& mapping);
+  bool send(Mapping& mapping, HostRange range);
+  bool fetch(Mapping& mapping, HostRange range);
+  bool bring_together(Mapping& mapping, HostRange within, Toward toward);
+  bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named_by_device_address(Rows rows, Lock& lock);
   void keep_on_device(Rows rows, const std::string& region);
   bool is_out_of_reach(std::uintptr_t address);
   std::string submit_host_current(Mappings stale);
-  bool needs_retrieval(Mapping& mapping);
+  bool is_untouched(const Mapping& mapping) const;
   void set_host_current(Mapping& mapping, bool value);
   void set_unusable(Mapping& mapping);
   void set_sound(Mapping& mapping);

@@ -25,6 +25,8 @@ std::uintptr_t possible_device_address(const Row& row) {
 } // namespace
 
 void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
+  if (value && mapping.state == Mapping::State::kGone) // no region will ask for it
+    return;
   if (mapping.host_current != value)
     host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
   mapping.host_current = value;
@@ -92,6 +94,7 @@ DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows, Lo
 }
 
 std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
+  HostVersion::end();
   Mappings stale;
   {
     Lock lock(*this);
@@ -110,6 +113,7 @@ std::string DataEnvironment::make_device_current(Rows rows, std::span<const Host
 }
 
 std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
+  HostVersion::end();
   Mappings stale;
   if (any_host_current()) {
     Lock lock(*this);
@@ -130,12 +134,8 @@ std::string DataEnvironment::submit_host_current(Mappings stale) {
       if (!mapping->host_current || !mapping->device || mapping->unusable)
         continue;
     }
-    if (!(mapping->when_equal ? merge(*mapping) : copy_whole(Direction::kToDevice, *mapping, {})))
+    if (!give_to_device(*mapping))
       return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
-    mapping->when_equal.reset();
-    const auto guard = index_.guard(*mapping);
-    mapping->written = true;
-    set_host_current(*mapping, false);
   }
   return {};
 }
@@ -167,31 +167,19 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
     Lock lock(*this);
     all = named(rows, globals, lock);
   }
-  const std::lock_guard moving(moving_);
+  const HostVersion version = HostVersion::begin();
   for (const MappingPtr& mapping : all) {
-    if (!needs_retrieval(*mapping))
-      continue;
-    if (!copy_whole(Direction::kToHost, *mapping, newer))
+    const std::lock_guard moving(moving_);
+    if (!give_to_host(*mapping, newer, version))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
-    if (can_merge(*mapping, newer)) {
-      const auto* const here = static_cast<const std::byte*>(mapping->host.address());
-      mapping->when_equal = std::make_unique<std::vector<std::byte>>(here, here + mapping->host.size());
-    }
-    const auto guard = index_.guard(*mapping);
-    set_host_current(*mapping, true);
   }
   forget_deleted(rows);
 }
 
-// Whether the host lacks what the device has; memory that nobody has written to yet holds nothing.
-bool DataEnvironment::needs_retrieval(Mapping& mapping) {
-  const auto guard = index_.guard(mapping);
-  const bool untouched =
-      !mapping.infinite && !mapping.written && mapping.born == activity_.load(std::memory_order_relaxed);
-  if (untouched)
-    set_host_current(mapping, true);
-  return !mapping.host_current;
+// Memory that nobody has written to yet holds nothing. Caller holds the shard's lock.
+bool DataEnvironment::is_untouched(const Mapping& mapping) const {
+  return !mapping.infinite && !mapping.written && mapping.born == activity_.load(std::memory_order_relaxed);
 }
 
 void DataEnvironment::forget_deleted(Rows rows) {

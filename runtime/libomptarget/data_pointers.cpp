@@ -79,7 +79,7 @@ bool DataEnvironment::attach_later(const Row& row, Binding& binding) {
     return true;
   // What follows the address, in the descriptors of Fortran.
   const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
-  if (!attach(row, binding) || (rest.size() > 0 && !copy(Direction::kToDevice, *binding.cell, rest)))
+  if (!attach(row, binding) || (rest.size() > 0 && !send(*binding.cell, rest)))
     return false;
   if (rest.size() > 0)
     note_written(binding.cell.get());

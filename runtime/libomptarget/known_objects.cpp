@@ -220,8 +220,7 @@ void DataEnvironment::end_known(Rows rows, KnownObjects& bound, Release release,
   if (!any_leaving)
     return;
   for (std::size_t i = rows.size(); i-- > 0;)
-    if (gives_up(bound, i) && rows[i].has(kFrom) && !bound[i].host_current &&
-        !(release == Release::kAbandoned && bound[i].fresh))
+    if (gives_up(bound, i) && rows[i].has(kFrom) && !(release == Release::kAbandoned && bound[i].fresh))
       copy_back(bound[i], rows[i], region);
   for (KnownObject& one : bound)
     if (one.leaving)
@@ -250,8 +249,9 @@ bool DataEnvironment::drop_known(KnownObject& known) {
 void DataEnvironment::copy_back(const KnownObject& known, const Row& row, const std::string& region) {
   const Mapping& mapping = *known.object;
   const HostRange range = range_of(row);
-  const bool copied = known.plain ? memory_.retrieve(row.begin, mapping.at(range.begin), row.size)
-                                  : copy(Direction::kToHost, mapping, range);
+  const bool copied = known.host_current ? fetch(*known.object, range)
+                      : known.plain      ? memory_.retrieve(row.begin, mapping.at(range.begin), row.size)
+                                         : copy(Direction::kToHost, mapping, range);
   if (!copied)
     die("%s%s%scopying back the object at %s failed%s", region.empty() ? "" : "region ", region.c_str(),
         region.empty() ? "" : ": ", describe(range_of(row)).c_str(), memory_.last_error().c_str());

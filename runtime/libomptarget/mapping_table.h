@@ -6,6 +6,7 @@
 #pragma once
 
 #include "device_memory.h"
+#include "host_version.h"
 #include "mapping_ptr.h"
 #include "pieces.h"
 
@@ -42,6 +43,14 @@ struct AttachedPointer {
   void* device_value = nullptr; // what the device's copy holds
   std::uintptr_t pointee = 0;   // the host value at the time
   bool arrived = true;          // false: the device did not take it
+};
+
+// The two sides of an object after a region that uses it fell back. Other threads' kernels, and the
+// region's host version, may still be writing, each on its own side; to tell what is new from what is
+// old takes a copy of what both had.
+struct Parted {
+  std::vector<std::byte> before;    // of both sides; empty: the device holds nothing yet
+  std::vector<HostVersion> running; // that may still be
 };
 
 // What a launch looks at fills one cache line; the next one is of those who map and unmap.
@@ -95,13 +104,13 @@ struct alignas(64) Mapping : pieces::Allocated {
   bool written = false;      // the host's data has been copied to the device
   bool hull = false;         // memory around the mapped parts of a struct; the holes hold nothing
 
-  const DeviceMemory* owner;     // null: somebody else's memory (globals, omp_target_associate_ptr)
-  std::int64_t holds = 0;        // references that only their own construct gives up
-  std::uint64_t born = 0;        // the device's activity when it was created
-  MappingPtr self;               // while it is in the table
-  const void* creator = nullptr; // while kCreating: the call that fills it
-  std::ptrdiff_t padding = 0;    // device memory before `device`, so that members are aligned as on the host
-  std::unique_ptr<std::vector<std::byte>> when_equal; // both sides at that time; under the environment's `moving_`
+  const DeviceMemory* owner;      // null: somebody else's memory (globals, omp_target_associate_ptr)
+  std::int64_t holds = 0;         // references that only their own construct gives up
+  std::uint64_t born = 0;         // the device's activity when it was created
+  MappingPtr self;                // while it is in the table
+  const void* creator = nullptr;  // while kCreating: the call that fills it
+  std::ptrdiff_t padding = 0;     // device memory before `device`, so that members are aligned as on the host
+  std::unique_ptr<Parted> parted; // while host_current, if there are two sides; under the environment's `moving_`
 
 private:
   std::atomic<Details*> details_{nullptr};

@@ -26,8 +26,9 @@ constexpr int kShared = 3;
 constexpr long kItems = 16;
 
 // The host's side of images/stress.c.
-char count_call, add_shared, add_table, scale_items, missing;
+char count_call, count_by, add_shared, add_table, scale_items, missing, not_in_image;
 long calls;
+long by_worker[kThreads];
 int scale = 3;
 
 struct Vector {
@@ -36,7 +37,8 @@ struct Vector {
 };
 
 std::vector<Program::Entry> stress_entries() {
-  return {{&count_call, "count_call"},   {&add_shared, "add_shared"},     {&add_table, "add_table"},
+  return {{&count_by, "count_by"},       {&not_in_image, "not_in_image"}, {&by_worker, "by_worker", sizeof by_worker},
+          {&count_call, "count_call"},   {&add_shared, "add_shared"},     {&add_table, "add_table"},
           {&scale_items, "scale_items"}, {&calls, "calls", sizeof calls}, {&scale, "scale", sizeof scale}};
 }
 
@@ -53,6 +55,7 @@ struct Shared {
   long sum[kShared];
   std::atomic<long> added[kShared];
   std::atomic<long> counted{0};
+  std::atomic<long> counted_by[kThreads]{};
   std::atomic<long> wrong{0};
 };
 Shared shared;
@@ -80,7 +83,7 @@ __attribute__((no_sanitize("undefined"))) void map_vector(void* handle, void* ba
 
 class Worker {
 public:
-  explicit Worker(unsigned seed) : random_(seed) {}
+  explicit Worker(unsigned number) : number_(number), random_(number + 1) {}
 
   void step() { step(std::size(kSteps)); }
   // On objects of its own: regions that run on the host because the program ends are still on their own.
@@ -223,16 +226,29 @@ private:
     expect(own[1] == 18, "the result after a fallback");
   }
 
+  // A region of a library whose variables other threads' regions use meanwhile, each its own part: by
+  // turns on the device and on the host, where it comes late.
+  void anywhere() {
+    expect(launch(&count_by, {literal(number_)}) == 0, "a region on a thread's own part runs on the device");
+    expect(launch(&not_in_image, {}) != 0, "a region that its image lacks falls back");
+    std::this_thread::yield();
+    count_on_host(by_worker[number_]);
+    shared.counted_by[number_] += 2;
+  }
+  // The runtime reads it meanwhile, as it may: that is not for ThreadSanitizer.
+  __attribute__((no_sanitize("thread"), noinline)) static void count_on_host(long& part) { ++part; }
+
   static std::vector<Element> region(long (&own)[kItems], long (&table)[kItems]) {
     return {element(own, kTofrom | kParameter), element(table, kTo | kParameter), literal(kItems)};
   }
 
   static constexpr void (Worker::* kSteps[])() = {
-      &Worker::own_region,   &Worker::own_data,   &Worker::mapper,   &Worker::document,
-      &Worker::routines,     &Worker::falls_back, &Worker::attached, &Worker::associated,
-      &Worker::shared_table, &Worker::shared_sum, &Worker::global,   &Worker::held,
+      &Worker::own_region, &Worker::own_data, &Worker::mapper,     &Worker::document,     &Worker::routines,
+      &Worker::falls_back, &Worker::attached, &Worker::associated, &Worker::shared_table, &Worker::shared_sum,
+      &Worker::global,     &Worker::held,     &Worker::anywhere,
   };
   static constexpr std::size_t kOwn = 8; // of them
+  const unsigned number_;
   std::minstd_rand random_;
 };
 
@@ -256,6 +272,11 @@ int finish() {
   }
   data("__tgt_target_data_update_mapper", {element(calls, kFrom)});
   EXPECT(calls == shared.counted);
+  EXPECT(launch(&count_by, {literal(0)}) == 0); // takes what host versions wrote
+  ++shared.counted_by[0];
+  data("__tgt_target_data_update_mapper", {element(by_worker, kFrom)});
+  for (int i = 0; i < kThreads; ++i)
+    EXPECT(by_worker[i] == shared.counted_by[i]);
   EXPECT(shared.wrong == 0);
   return 0;
 }
@@ -264,7 +285,7 @@ std::vector<std::thread> workers(std::function<bool(int)> more) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < kThreads; ++i)
     threads.emplace_back([i, more] {
-      Worker worker(i + 1);
+      Worker worker(i);
       for (int round = 0; more(round); ++round)
         worker.step();
     });
@@ -420,7 +441,7 @@ SCENARIO_OF(stress_exit) {
   std::atomic<int> running{0};
   for (unsigned i = 0; i < kThreads; ++i)
     std::thread([i, &running] {
-      Worker worker(i + 1);
+      Worker worker(i);
       for (;;) {
         worker.own_step(); // what it expects does not hold while the program ends
         ++running;

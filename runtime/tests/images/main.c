@@ -54,6 +54,14 @@ void add_counter(int* value) {
 
 void nothing(void) {}
 
+/* Adds ten once the host says so, and says when it has begun. */
+void add_ten_later(int* value, int* begun, int* may_go_on) {
+  __atomic_store_n(begun, 1, __ATOMIC_RELEASE);
+  while (!__atomic_load_n(may_go_on, __ATOMIC_ACQUIRE))
+    ;
+  *value += 10;
+}
+
 struct list {
   int before;
   int* items;

@@ -2,9 +2,14 @@
  * processor's. */
 long calls; /* of count_call */
 int scale = 3;
+long by_worker[4]; /* calls of count_by, each of one thread */
 
 void count_call(void) {
   __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+}
+
+void count_by(long worker) {
+  ++by_worker[worker];
 }
 
 /* One more in a sum that other launches add to at the same time. */
