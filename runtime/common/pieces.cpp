@@ -34,7 +34,7 @@ constexpr std::size_t kLargestPiece = 1024;
 constexpr std::size_t kSizes = kLargestPiece / kAlignment;
 constexpr std::size_t kRun = std::size_t{1} << 16;      // bytes that hold pieces of one size
 constexpr std::size_t kReserved = std::size_t{1} << 36; // of addresses; pages appear when they are used
-constexpr std::size_t kHugeFrom = std::size_t{1} << 22; // programs with little data don't get large pages
+constexpr std::size_t kHugePage = std::size_t{1} << 21; // the first is of small ones: programs may have little data
 constexpr std::uint32_t kMostKept = 256;                // free pieces of a size in a thread's list
 
 struct Piece {
@@ -114,15 +114,16 @@ bool Common::reserve() {
   if (refused_)
     return false;
   constexpr std::size_t kRuns = kReserved / kRun;
-  void* const memory =
-      ::mmap(nullptr, kReserved + kRuns, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const memory = ::mmap(nullptr, kReserved + kHugePage + kRuns, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   refused_ = memory == MAP_FAILED; // a limit on addresses: every piece comes from the C library
   if (refused_)
     return false;
   ::pthread_atfork([] { common.lock(); }, [] { common.unlock(); }, [] { common.unlock(); });
-  ::madvise(static_cast<std::byte*>(memory) + kHugeFrom, kReserved - kHugeFrom, MADV_HUGEPAGE);
-  sizes_ = static_cast<std::uint8_t*>(memory) + kReserved;
-  base_ = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t base = (reinterpret_cast<std::uintptr_t>(memory) + kHugePage - 1) & ~(kHugePage - 1);
+  ::madvise(reinterpret_cast<void*>(base + kHugePage), kReserved - kHugePage, MADV_HUGEPAGE);
+  sizes_ = reinterpret_cast<std::uint8_t*>(base + kReserved);
+  base_ = base;
   return true;
 }
 

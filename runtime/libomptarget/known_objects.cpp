@@ -122,9 +122,11 @@ void DataEnvironment::fill(const Row& row, Rows others, KnownObject& object) {
   }
   bool awaited = false;
   {
-    const auto guard = index_.guard(mapping);
+    ObjectIndex::Shard& shard = index_.shard_of(mapping.host.begin);
+    const std::lock_guard lock(shard.lock);
     mapping.device = device;
     mapping.written = written;
+    ObjectIndex::note_device(shard, mapping);
     if (!filled) {
       set_unusable(mapping);
       set_host_current(mapping, true);

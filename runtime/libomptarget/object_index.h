@@ -38,19 +38,28 @@ private:
 // one step in most cases.
 class ObjectGroups {
 public:
-  ObjectGroup* find(std::uintptr_t key) const {
+  struct Slot {
+    std::uintptr_t key = 0;
+    std::unique_ptr<ObjectGroup> group;
+    // From the host's addresses to the device's, of an object in the group: those of others are probably
+    // there as well, and a processor that is told so fetches the bytes while it still looks for the object.
+    std::uintptr_t shift = 0;
+  };
+
+  // Null: there is no such group.
+  Slot* find(std::uintptr_t key) const {
     for (std::size_t at = place_of(key); slots_[at].group; at = next(at))
       if (slots_[at].key == key)
-        return slots_[at].group.get();
+        return &slots_[at];
     return nullptr;
   }
   ObjectGroup& obtain(std::uintptr_t key) {
-    if (ObjectGroup* const known = find(key))
-      return *known;
+    if (const Slot* const known = find(key))
+      return *known->group;
     if (4 * (size_ + 1) > 3 * (mask_ + 1))
       grow();
     ++size_;
-    return *insert({key, std::make_unique<ObjectGroup>()}).group;
+    return *insert({key, std::make_unique<ObjectGroup>(), 0}).group;
   }
   void erase(std::uintptr_t key) {
     std::size_t hole = place_of(key);
@@ -68,10 +77,6 @@ public:
   }
 
 private:
-  struct Slot {
-    std::uintptr_t key = 0;
-    std::unique_ptr<ObjectGroup> group;
-  };
   // Not the bits that choose the shard.
   std::size_t place_of(std::uintptr_t key) const { return ((key * 0x9e3779b97f4a7c15ULL) >> 32) & mask_; }
   std::size_t next(std::size_t at) const { return (at + 1) & mask_; }
@@ -121,8 +126,11 @@ public:
   static Mapping* find(Shard& shard, std::uintptr_t begin) {
     if (shard.last_begin == begin)
       return shard.last;
-    ObjectGroup* const group = shard.groups.find(ObjectGroup::key_of(begin));
-    Mapping* at = group ? group->chain(begin) : nullptr;
+    const ObjectGroups::Slot* const slot = shard.groups.find(ObjectGroup::key_of(begin));
+    if (!slot)
+      return nullptr;
+    __builtin_prefetch(reinterpret_cast<const void*>(begin + slot->shift), 1);
+    Mapping* at = slot->group->chain(begin);
     while (at && at->host.begin != begin)
       at = at->next;
     if (at)
@@ -134,9 +142,14 @@ public:
     mapping.next = std::exchange(group.chain(mapping.host.begin), &mapping);
     remember(shard, mapping.host.begin, &mapping);
   }
+  // Where the object's device memory is.
+  static void note_device(Shard& shard, const Mapping& mapping) {
+    if (ObjectGroups::Slot* const slot = shard.groups.find(ObjectGroup::key_of(mapping.host.begin)))
+      slot->shift = reinterpret_cast<std::uintptr_t>(mapping.device) - mapping.host.begin;
+  }
   static void erase(Shard& shard, Mapping& mapping) {
     const std::uintptr_t key = ObjectGroup::key_of(mapping.host.begin);
-    ObjectGroup& group = *shard.groups.find(key);
+    ObjectGroup& group = *shard.groups.find(key)->group;
     Mapping** at = &group.chain(mapping.host.begin);
     while (*at != &mapping)
       at = &(*at)->next;
