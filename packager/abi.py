@@ -22,6 +22,7 @@ _GENERATIONS: tuple[tuple[int, Abi], ...] = (
     (0, "llvm-14"),
 )
 _LIBRARY = "libomptarget.so."
+MAX_DIGITS = 5
 # The ABIs of the documents, by their records and by what their registration is called.
 DOCUMENTS: dict[EntryLayout, Abi] = {INTERFACE_ENTRY: "interface", PROPOSAL_ENTRY: "proposal"}
 _REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "proposal"}
@@ -40,13 +41,25 @@ def of_table(
     if layout is VERSIONED_ENTRY:
         return "llvm-22"
     for library in needed:
-        release = library.removeprefix(_LIBRARY).split(".")[0]
-        if library.startswith(_LIBRARY) and release.isdecimal():
-            return next(abi for first, abi in _GENERATIONS if int(release) >= first)
+        release = release_of(library)
+        if release:
+            return generation(release)
     old = any(name.startswith("__tgt_register_requires") for name in imports)  # until 18
     if old:
         return "llvm-16" if wrapped else "llvm-14"
     return "llvm-19"
+
+
+def release_of(library: str) -> int:
+    """The release of LLVM that the name of a libomptarget says; 0 for another name."""
+    release = library.removeprefix(_LIBRARY).split(".")[0]
+    named = library.startswith(_LIBRARY) and release.isdecimal() and len(release) < MAX_DIGITS
+    return int(release) if named else 0
+
+
+def generation(release: int) -> Abi:
+    """What programs of a release of LLVM are called here."""
+    return next(abi for first, abi in _GENERATIONS if release >= first)
 
 
 def of_imports(imports: Iterable[str]) -> Abi | None:

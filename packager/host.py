@@ -16,6 +16,7 @@ from packager.formats import (
     hip_fatbin,
     llvm_offloading,
     omptool_section,
+    region_names,
     unread,
 )
 from packager.formats.descriptors import FoundDescriptor
@@ -149,10 +150,16 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         imports=found.imports,
         needed=needed,
         has_headers=file.has_headers,
+        unlisted=_unlisted(file, tables),
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
         unread=tuple(unread.traces(file)),
         faults=tuple(found.faults),
     )
+
+
+def _unlisted(file: Elf, tables: Sequence[EntryTable]) -> tuple[str, ...]:
+    is_old = any(table.abi == "llvm-14" for table in tables)
+    return region_names.unlisted(file) if is_old else ()
 
 
 def _is_program(file: Elf) -> bool:

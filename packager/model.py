@@ -83,6 +83,7 @@ class Contents:
     form: ElfForm | None = None  # of ELF code for a CPU
     links: Links = Links()
     abi_version: int = 0  # EI_ABIVERSION
+    clangs: tuple[int, ...] = ()  # the releases of clang that compiled it, of ELF code for a CPU
 
     @cached_property
     def listed(self) -> dict[str, DeviceSymbol]:
@@ -215,6 +216,7 @@ class FatBinary:
     imports: tuple[str, ...] = ()  # undefined __tgt_*, e.g. "__tgt_register_lib@OMPTARGET_4.5"
     needed: tuple[str, ...] = ()  # DT_NEEDED
     has_headers: bool = True  # False: found without section headers
+    unlisted: tuple[str, ...] = ()  # kernels of regions that have no entry, where that shows
     data_address: int | None = None  # of the first writable section that holds bytes
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
     faults: tuple[str, ...] = ()  # places in containers that could not be read, and why

@@ -110,7 +110,9 @@ def _when_used(program: FatBinary, release: int) -> str:
     """Why it ends when a device is used."""
     if program.abi == "llvm-22" and release < FIRST_WITH_LONG_ENTRIES:
         return "it reads 56-byte entries as records of 32"
-    if program.abi == "llvm-19" and release < FIRST_WITH_LAUNCH_ENVIRONMENT:
+    newest = max((n for image in program.images for n in image.contents.clangs), default=0)
+    is_new = program.abi == "llvm-19" or newest >= FIRST_WITH_LAUNCH_ENVIRONMENT
+    if is_new and release < FIRST_WITH_LAUNCH_ENVIRONMENT:
         return "it does not pass the first argument that kernels since clang 18 have"
     return ""
 
@@ -143,6 +145,8 @@ def _has_image_for_cpu(program: FatBinary) -> bool:
 
 def _entries(program: FatBinary, release: int) -> Outcome:
     """By the host's entries and what the images have for them."""
+    if program.unlisted:
+        return Outcome("fails", f"a second region {program.unlisted[0]} has no entry")
     for entry, states in zip(program.entries, entry_states(program), strict=True):
         if not needs_device(entry) or not states or "present" in states:
             continue

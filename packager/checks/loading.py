@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from packager.abi import release_of
 from packager.formats.device_elf import CUDA_V2_ABI
 from packager.model import DeviceImage, FatBinary, Finding, Severity
 
@@ -122,7 +123,7 @@ def newer_cubin(binary: FatBinary) -> Iterator[Finding]:
 
     Cure: `omptool run`, a newer runtime, or CUDA 12's ptxas.
     """
-    releases = [_release(name) for name in binary.needed if name.startswith(f"{RUNTIME}.")]
+    releases = [release_of(name) for name in binary.needed]
     old = [release for release in releases if 0 < release <= LAST_BLIND_TO_CUDA_13]
     for image in binary.images if old else ():
         if image.kind == "cubin" and image.contents.abi_version >= CUDA_V2_ABI:
@@ -131,11 +132,6 @@ def newer_cubin(binary: FatBinary) -> Iterator[Finding]:
             )
             hint = "use `omptool run`, a newer runtime, or CUDA 12's ptxas"
             yield Finding("OMP117", "warning", message, hint, None, image.index)
-
-
-def _release(library: str) -> int:
-    digits = library.removeprefix(f"{RUNTIME}.").split(".")[0]
-    return int(digits) if digits.isdecimal() else 0
 
 
 def unregisters_late(binary: FatBinary) -> Iterator[Finding]:

@@ -209,7 +209,9 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     One of the two is never found, or the tables of host and image get out of step. Two source
     files define kernels of the same name, an object is linked twice, or a list of entries repeats
     a name. Clang lists a region in a header once for each file that includes it: records that are
-    alike in everything are for information there. Of objects that are checked together, kernels of
+    alike in everything are for information there. Clang 14 lists only the first of two regions that
+    have one name, as a header makes them that is included twice in a function: the second ends the
+    program. Of objects that are checked together, kernels of
     one name are found whose code differs: one source compiled twice with different flags.
 
     Cure: rename one of them, or link the object once.
@@ -222,6 +224,9 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
             count = sum(map(needs_device, same))
             if count > 1 and name:
                 yield _duplicated(table, name, count, same)
+    for name in binary.unlisted:
+        message = f"a second region is called {name}, too, and has no entry: running it is fatal"
+        yield Finding("OMP108", "error", message, "use clang 16 or later, or a function for each")
     for image in binary.images:
         listings = Counter(symbol.name for symbol in image.table or ())
         hosts = [table for table in binary.tables if image.index in table.images]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from packager.abi import generation, release_of
 from packager.checks.registration import CLANG
 from packager.kernel_names import decode
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
@@ -43,7 +44,8 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
     The table of entries is one array for the runtime: LLVM 20 made its records longer and LLVM 21
     gave their section another name. A program linked from objects of both registers one of the two
     tables, and reads a section that holds both kinds as one of them. The other's regions run on the
-    host, or the program crashes.
+    host, or the program crashes. Kernels, too, are called otherwise since clang 18: device code of
+    a newer clang than the one that linked crashes on the runtime that the program needs.
 
     Cure: compile all objects, libraries too, with one release of the compiler.
     """
@@ -57,6 +59,22 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
         if table.size % table.record_size == 0 and _is_garbled(table):
             message = f"{table.name} holds records of different sizes: some names are not names"
             yield Finding("OMP104", "error", message, "compile all with one release of clang")
+    yield from _compiled_later(binary)
+
+
+def _compiled_later(binary: FatBinary) -> Iterator[Finding]:
+    """Device code that the runtime calls in a way that it does not expect."""
+    named = (release_of(library) for library in binary.needed)
+    release = next((release for release in named if release), 0)
+    for image in binary.images if release and binary.type != "object" else ():
+        newest = max(image.contents.clangs, default=0)
+        if newest > release and generation(newest) != generation(release):
+            message = (
+                f"image {image.index} holds code of clang {newest}, but the program needs the "
+            )
+            message += f"runtime of LLVM {release}, which calls kernels in another way"
+            hint = "link with the newest of the clangs that compiled, or use `omptool run`"
+            yield Finding("OMP104", "error", message, hint, None, image.index)
 
 
 def _is_garbled(table: EntryTable) -> bool:
@@ -179,17 +197,23 @@ def without_headers(binary: FatBinary) -> Iterator[Finding]:
 
 
 def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
-    """Tables with a hash in their name, in an object.
+    """An object whose entries are registered already.
 
     A relocatable link (-r) by clang's driver closes the entries of its objects into a table of
-    their own, with a descriptor. Objects linked to it later have another table. Clang 16 leaves
-    strong __dummy symbols behind, so that two such objects do not link together.
+    their own, with a descriptor, and since clang 19 a hash in its name. Objects linked to it later
+    have another table. Clang 16 leaves strong __dummy symbols behind, so that such an object links
+    with no other that has regions.
 
     Cure: link all objects in one step, or all relocatable ones with one release of clang.
     """
-    hashed = [t.section for t in binary.tables if t.section and _HASHED.fullmatch(t.section)]
-    if hashed and binary.type == "object":
-        message = f"{', '.join(hashed)} was closed by a relocatable link"
+    if binary.type != "object":
+        return
+    mine = [table for table in binary.tables if table.abi in LLVM and table.section]
+    closed = [t.section for t in mine if _HASHED.fullmatch(t.section or "")]
+    if not closed and binary.descriptors:
+        closed = [t.section for t in mine]
+    if closed:
+        message = f"{', '.join(map(str, closed))} was closed by a relocatable link"
         yield Finding("OMP123", "warning", message, "link all objects in one step if you can")
 
 

@@ -181,6 +181,8 @@ def _is_head(window: Window) -> bool:
         return False
     if begin is not None and end is not None and begin > end:
         return False
+    if count == 0 and begin == 0 and end and window.symbol(DESCRIPTOR_BEGIN) is None:
+        return False  # zeros in front of a word that happens to be the end of the entries
     return (count == 0) == (images == 0)
 
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from packager import elf as elf_file
 from packager.elf import GPUS, SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
 from packager.errors import FormatError
-from packager.formats import amdgpu, entries, kernel_resources
+from packager.formats import amdgpu, comment, entries, kernel_resources
 from packager.formats.entries import FoundTable
 from packager.memory import Space
 from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind, Links
@@ -51,7 +51,7 @@ def inspect(data: Reader) -> Contents:
     )
     try:
         if elf.machine not in GPUS:
-            known = replace(known, form=_form(elf))
+            known = replace(known, form=_form(elf), clangs=comment.clang_releases(elf))
         if elf.end() > len(data):
             raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
         if not elf.symbol_tables():

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "llvm_descriptor.h"
 
+#include "image_compilers.h"
 #include "message.h"
 
 #include <algorithm>
@@ -132,10 +133,11 @@ const char* read_images(const Descriptor& descriptor, LibraryContents& contents)
     const std::optional<Bytes> image = unwrap(bytes);
     if (!image)
       return "an image's OffloadBinary is damaged";
-    // LLVM 15 to 17 wrap images; their kernels have no environment, although 18's, which write the
-    // same version into their arguments, do.
+    // Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into
+    // their arguments, do. The former wrap images; linked by a later clang, they still say who they are.
     auto* const at = const_cast<std::byte*>(image->data());
-    contents.images.push_back({at, at + image->size(), is_wrapped(bytes)});
+    const bool is_old = is_wrapped(bytes) || is_before_18(compilers_of(*image));
+    contents.images.push_back({at, at + image->size(), is_old});
   }
   return nullptr;
 }
