@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager.elf import Section
+from packager.formats import images
 from packager.formats.offload_binary import MAGIC, parse
 from packager.formats.payload import Payload
 from packager.reader import Reader
@@ -24,7 +25,13 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed."""
+    """The images of a section. Raises FormatError when it is malformed.
+
+    None of a section with bare images, as `llvm-offload-wrapper` makes it of files that are no
+    OffloadBinaries: what they are is known to the descriptors that point to them.
+    """
+    if section.is_allocated and images.is_image(data):
+        return
     if section.name in NAMES or data.starts_with(MAGIC):
         yield from parse(data)
     elif section.size:

@@ -1,0 +1,189 @@
+"""Images that make a check speak, and images near them that do not, all made by real tools.
+
+They are put into programs by the wrappers of clang 14 and 22 and by `omptool bundle`; the cubin and
+the AMD code object are the corpus's, of CUDA 13's ptxas and of LLVM 19.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from clangs import libraries, unpacked
+from toolchain import (
+    HOST,
+    MAIN,
+    NVPTX,
+    OPENMP,
+    PTX,
+    X86_64,
+    bundled,
+    compile_c,
+    device_image,
+    fake_runtime,
+    linked,
+    omptool,
+    run,
+)
+from verifying import findings
+
+CORPUS = Path(__file__).parent / "fuzz" / "corpus"
+CUBIN, AMD = CORPUS / "seed-image.cubin", CORPUS / "seed-image.co"
+AMDGCN = "amdgcn-amd-amdhsa"
+KERNEL = f"""
+target triple = "{AMDGCN}"
+define amdgpu_kernel void @first(ptr addrspace(1) %p) {{
+  store i32 1, ptr addrspace(1) %p
+  ret void
+}}
+"""
+OFFLOAD = ("-O1", "-fopenmp", f"-fopenmp-targets={X86_64}")
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("images")
+    (folder / "image.ptx").write_text(PTX)
+    fake_runtime(folder)
+    compile_c(HOST + MAIN, folder / "host.o", "-c", "-fPIC")
+    return folder
+
+
+def codes(path: Path, *options: str) -> dict[str, str]:
+    return {str(f["code"]): str(f["severity"]) for f in findings(path, *options)}
+
+
+def wrapped(version: str, source: str, images: list[Path], folder: Path, *words: str) -> Path:
+    """A program of a clang whose images are these, wrapped by that clang's own tool."""
+    usr = unpacked(version)
+    tools = usr / f"lib/llvm-{version}/bin"
+    quiet = ("env", f"LD_LIBRARY_PATH={libraries(version)}")
+    (folder / "main.c").write_text(source)
+    run(*quiet, tools / "clang", *OFFLOAD, "-c", folder / "main.c", "-o", folder / "whole.o")
+    sections = ("-R", ".llvm.offloading", "-R", "__CLANG_OFFLOAD_BUNDLE__*")
+    run("objcopy", "-w", *sections, folder / "whole.o", folder / "main.o")
+    tool = {"14": "clang-offload-wrapper", "22": "llvm-offload-wrapper"}[version]
+    run(*quiet, tools / tool, *words, "-o", folder / "wrapper.bc", *images)
+    run(*quiet, tools / "clang", "-c", folder / "wrapper.bc", "-o", folder / "wrapper.o")
+    runtime = next((usr / f"lib/llvm-{version}/lib").glob("libomptarget.so*"))
+    parts = (folder / "main.o", folder / "wrapper.o", runtime, "/usr/lib/llvm-19/lib/libomp.so")
+    out = folder / "wrapped"
+    run("gcc", *parts, "-Wl,--allow-shlib-undefined", "-o", out)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_hidden"),
+    [("sm_70", "sm_70", True), ("sm_70", "sm_80", False)],
+)
+def test_two_images_for_one_target(
+    tmp_path: Path, first: str, second: str, is_hidden: bool
+) -> None:
+    packed = []
+    for number, arch in enumerate((first, second)):
+        text, blob = tmp_path / f"{number}.ptx", tmp_path / f"{number}.bin"
+        text.write_text(PTX.replace("sm_70", arch))
+        image = f"--image=file={text},triple={NVPTX},arch={arch},kind=openmp"
+        run("clang-offload-packager-19", "-o", blob, image)
+        packed.append(blob)
+    path = wrapped("22", OPENMP, packed, tmp_path, "--kind=openmp", f"--triple={NVPTX}")
+    assert codes(path).get("OMP112") == ("warning" if is_hidden else None)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["/usr/lib/llvm-19/lib/libomptarget.so.19.1"], ["-Wl,-rpath,/opt/lib"], []],
+    ids=["another runtime", "a fixed folder", "neither"],
+)
+def test_what_an_image_brings(work: Path, tmp_path: Path, flags: list[str]) -> None:
+    """Beside a host that needs libomptarget.so."""
+    words = ("-shared", "-fPIC", "-Wl,--no-as-needed", *flags)
+    image = compile_c(HOST, tmp_path / "image.so", *words)
+    out = bundled(work / "host.o", tmp_path / "bundled.o", {X86_64: image})
+    path = linked([out], tmp_path / "x", runtime=work / "libomptarget.so")
+    assert codes(path).get("OMP115") == ("warning" if flags else None)
+
+
+def test_ptx_alone_and_beside_a_cubin(work: Path, tmp_path: Path) -> None:
+    alone = {f"{NVPTX}:sm_70": work / "image.ptx"}
+    for images, expected in ((alone, "info"), (alone | {f"{NVPTX}:sm_80": CUBIN}, None)):
+        out = bundled(work / "host.o", tmp_path / "bundled.o", images)
+        path = linked([out], tmp_path / "x", runtime=work / "libomptarget.so")
+        assert codes(path, "--select", "OMP116").get("OMP116") == expected
+
+
+@pytest.mark.parametrize(("version", "expected"), [("19", "warning"), ("22", None)])
+def test_a_cubin_of_cuda_13(work: Path, tmp_path: Path, version: str, expected: str | None) -> None:
+    """For a program that needs the runtime of an LLVM that misreads it, or of one that does not."""
+    out = bundled(work / "host.o", tmp_path / "bundled.o", {f"{NVPTX}:sm_80": CUBIN})
+    library = next(Path(libraries(version).split(":")[-1]).glob("libomptarget.so.*"))
+    path = linked([out], tmp_path / "x", "-Wl,--unresolved-symbols=ignore-all", runtime=library)
+    assert codes(path).get("OMP117") == expected
+
+
+def test_a_destructor_that_comes_after_cuda_has_gone(tmp_path: Path) -> None:
+    """Clang 14's wrapper unregisters in one; on the CPU that is no matter."""
+    image = device_image(HOST, tmp_path / "image.so")
+    for images, target, expected in (([CUBIN], NVPTX, "warning"), ([image], X86_64, None)):
+        path = wrapped("14", OPENMP, images, tmp_path, "-target", X86_64)
+        assert codes(path).get("OMP119") == expected, target
+
+
+@pytest.mark.parametrize(
+    ("requires", "feature", "expected"),
+    [(True, "", "warning"), (True, "+xnack", None), (False, "", None)],
+    ids=["without xnack", "with xnack", "not required"],
+)
+def test_shared_memory_on_an_amd_device(
+    tmp_path: Path, requires: bool, feature: str, expected: str | None
+) -> None:
+    image = AMD
+    if feature:
+        (tmp_path / "amd.ll").write_text(KERNEL)
+        words = ("llc-19", "-mcpu=gfx90a", f"-mattr={feature}", "-filetype=obj")
+        run(*words, tmp_path / "amd.ll", "-o", tmp_path / "amd.o")
+        image = tmp_path / "image.co"
+        run("ld.lld-19", "-shared", tmp_path / "amd.o", "-o", image)
+    source = "#pragma omp requires unified_shared_memory\n" * requires + OPENMP
+    path = wrapped("22", source, [image], tmp_path, "--kind=openmp", f"--triple={AMDGCN}")
+    assert codes(path).get("OMP125") == expected
+
+
+def test_host_and_image_of_two_copies_of_a_source(tmp_path: Path) -> None:
+    """Clang's names hold the number of the file: a copy has another."""
+    for name in ("one", "other"):
+        (tmp_path / f"{name}.c").write_text(OPENMP)
+        run("clang-19", *OFFLOAD, "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o")
+    section = ".llvm.offloading"
+    taken = f"{section}={tmp_path / 'taken'}"
+    run("objcopy", "--dump-section", taken, tmp_path / "other.o", tmp_path / "copy.o")
+    run("objcopy", "--update-section", taken, tmp_path / "one.o", tmp_path / "mixed.o")
+    for name, expected in (("one", None), ("mixed", "info")):
+        run("clang-19", *OFFLOAD, tmp_path / f"{name}.o", "-o", tmp_path / name)
+        assert codes(tmp_path / name).get("OMP126") == expected
+
+
+def test_kernels_of_a_template_in_two_objects(tmp_path: Path) -> None:
+    """Weak copies with equal code are what the linker is there for."""
+    header = """template <class T> T twice(T x) {
+#pragma omp target map(tofrom : x)
+x += x;
+return x; }
+"""
+    (tmp_path / "twice.h").write_text(header)
+    objects = []
+    for name in ("main", "part"):
+        source = tmp_path / f"{name}.cpp"
+        other = "int part(int);\n" if name == "main" else ""
+        call = " - part(2)" if name == "main" else ""
+        source.write_text(
+            f'#include "twice.h"\n{other}int {name}(int x) {{ return twice(x){call}; }}\n'
+        )
+        objects.append(tmp_path / f"{name}.o")
+        run("clang++-19", *OFFLOAD, "-c", source, "-o", objects[-1])
+    assert omptool("verify", "--select", "OMP108", *objects).exit_code == 0
+    run("clang++-19", *OFFLOAD, *objects, "-o", tmp_path / "x")
+    assert codes(tmp_path / "x").get("OMP108") in (None, "info")
+    shutil.copy(objects[0], tmp_path / "same.o")
+    assert omptool("verify", "--select", "OMP108", objects[0], tmp_path / "same.o").exit_code == 0
