@@ -10,8 +10,9 @@
 namespace omptool::host {
 
 // Why the last call on this thread failed, or "". Without a destructor: the thread that ends the process
-// makes its last calls in exit handlers, when its variables are gone.
-inline thread_local constinit std::array<char, 1024> last_error{};
+// makes its last calls in exit handlers, when its variables are gone. Short, because the plugin's variables
+// of threads are all in the loader's reserve for such libraries, of which there are 1664 bytes for a process.
+inline thread_local constinit std::array<char, 512> last_error{};
 
 // Remembers the reason, as far as there is room; returns what a failing int32_t call returns.
 inline std::int32_t fail(std::string_view reason) {
