@@ -7,8 +7,9 @@ code, and one that crashes must not take the command line with it.
 from __future__ import annotations
 
 import ctypes
-import json
 import sys
+
+from omptool.apart import answer
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 MAX_DEVICES = 1024
@@ -20,11 +21,14 @@ class DriverError(Exception):
 
 def main(library: str) -> None:
     """Print what the driver says."""
+    answer(lambda: _asked(library))
+
+
+def _asked(library: str) -> dict[str, object]:
     try:
-        said = {"problem": "", "devices": _devices(library)}
+        return {"problem": "", "devices": _devices(library)}
     except (DriverError, OSError, AttributeError) as error:  # no such library, no such function
-        said = {"problem": str(error), "devices": []}
-    sys.stdout.write(json.dumps(said))
+        return {"problem": str(error), "devices": []}
 
 
 def _devices(library: str) -> list[int]:

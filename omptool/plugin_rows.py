@@ -11,10 +11,12 @@ The word is about the program's entries; the rest says where the images are.
 from __future__ import annotations
 
 import ctypes
-import json
 import mmap
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+
+from omptool.apart import answer
 
 _ROW = ctypes.CFUNCTYPE(
     None,
@@ -39,10 +41,15 @@ def main(library: str, entries: str, *places: str) -> None:
 
     {plugins: [{name, path, state, reason, devices}], images: [[{plugin, accepts, reason}]]}
     """
-    runtime = ctypes.CDLL(library)
     images = zip(places[::3], map(int, places[1::3]), map(int, places[2::3]), strict=True)
-    answers = [_tried(runtime, *image, entries == "named") for image in images]
-    sys.stdout.write(json.dumps({"plugins": _plugins(runtime), "images": answers}))
+    answer(lambda: _asked(ctypes.CDLL(library), images, has_names=entries == "named"))
+
+
+def _asked(
+    runtime: ctypes.CDLL, images: Iterable[tuple[str, int, int]], *, has_names: bool
+) -> dict[str, object]:
+    answers = [_tried(runtime, *image, has_names) for image in images]
+    return {"plugins": _plugins(runtime), "images": answers}
 
 
 def _tried(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
+from omptool.apart import NoAnswerError, ask
 from omptool.installation import LIBRARY, libdir
 from packager.errors import MissingToolError
 from packager.fates import Cuda
@@ -45,19 +41,13 @@ def ask_plugins(
     Device numbers are those of a program that has an image for every plugin. What a plugin writes
     to stderr is passed on. Raises MissingToolError when a plugin ends the process that asks.
     """
-    command = [sys.executable, "-m", "omptool.plugin_rows", str(libdir() / LIBRARY)]
-    command.append("named" if has_names else "nameless")
-    result = subprocess.run(
-        [*command, *(str(word) for image in images for word in image)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ if environment is None else environment,
-    )
-    click.echo(result.stderr, err=True, nl=False)
-    if result.returncode:
-        raise MissingToolError(f"asking the plugins ended with {_ending(result.returncode)}")
-    said = json.loads(result.stdout)
+    library, how = str(libdir() / LIBRARY), "named" if has_names else "nameless"
+    environment = dict(os.environ) if environment is None else environment
+    try:
+        words = (library, how, *(str(word) for image in images for word in image))
+        said = ask("omptool.plugin_rows", *words, environment=environment)
+    except NoAnswerError as error:
+        raise MissingToolError(f"asking the plugins {error}") from error
     number = 0
     for row in said["plugins"]:
         count = row["devices"] if row["state"] == "ready" else 0
@@ -70,18 +60,8 @@ def ask_cuda(library: Path | None, environment: dict[str, str]) -> Cuda | None:
     """What CUDA's driver at `library` says of this machine; None without a driver."""
     if library is None:
         return None
-    result = subprocess.run(
-        [sys.executable, "-m", "omptool.cuda_row", str(library)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
-    if result.returncode:
-        return Cuda(f"asking CUDA's driver ended with {_ending(result.returncode)}")
-    said = json.loads(result.stdout)
+    try:
+        said = ask("omptool.cuda_row", str(library), environment=environment)
+    except NoAnswerError as error:
+        return Cuda(f"asking CUDA's driver {error}")
     return Cuda(said["problem"], tuple(said["devices"]))
-
-
-def _ending(code: int) -> str:
-    return f"signal {-code}" if code < 0 else f"exit code {code}"

@@ -221,6 +221,35 @@ def test_crashing_plugin_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("does", "code", "said"),
+    [
+        ('puts("hello"); fflush(stdout);', 0, "hello\n"),
+        ('fputs("gr\\xfcn\\n", stderr);', 0, "gr\\xfcn\n"),
+        ("exit(0);", 3, "Error: devices: asking the plugins ended without an answer\n"),
+        ("for (;;) pause();", 3, "Error: devices: asking the plugins took more than 1 s\n"),
+    ],
+)
+def test_what_a_plugin_does_when_it_is_loaded(
+    tmp_path: Path, does: str, code: int, said: str
+) -> None:
+    headers = "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+    source = f"{headers}__attribute__((constructor)) static void f(void) {{ {does} }}\n"
+    (tmp_path / "plugin.c").write_text(source)
+    link(tmp_path / "libomptarget.rtl.odd.so", tmp_path / "plugin.c", flags=("-shared", "-fPIC"))
+    start = "from omptool import apart, cli; apart.SECONDS = 1; cli.main()"
+    command = [sys.executable, "-c", start, "devices", "--json"]
+    done = subprocess.run(
+        command if "pause" in does else [OMPTOOL, "devices", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"OMPTOOL_PLUGIN_PATH": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr) == (code, said)
+    assert code or {p["name"] for p in json.loads(done.stdout)["plugins"]} == {"host", "odd"}
+
+
 def test_config_prints_what_is_asked() -> None:
     assert run("config", "--libdir").stdout == f"{libdir()}\n"
     assert run("config", "--includedir", "--version").stdout == f"{includedir()}\n{__version__}\n"
