@@ -104,6 +104,10 @@ def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
     (finding,) = without.findings
     assert (finding.code, finding.severity) == ("OMP209", "warning")
     assert "libgomp-plugin-nvptx1" in finding.hint
+    failing = replace(around, libgomp_plugin=plugin, cuda=Cuda("cuInit of CUDA's driver says 999"))
+    there = replace(failing, files=frozenset({libgomp.NODE, libgomp.DRIVER}))
+    for machine, expected in ((failing, {"OMP209"}), (there, {"OMP208", "OMP209"})):
+        assert {finding.code for finding in libgomp.diagnose(binary, machine).findings} == expected
     shutil.copy(plugin, tmp_path / libgomp.PLUGIN)
     assert find_library(libgomp.PLUGIN, {"LD_LIBRARY_PATH": str(tmp_path)}) != plugin
 

@@ -160,6 +160,18 @@ def test_a_name_of_ours_that_finds_their_library(diagnosed: Path) -> None:
     assert (picked["llvm"], picked["outcome"]) == (19, happened(path, environment))
 
 
+@pytest.mark.parametrize(("version", "runtime"), [("16", "22"), ("16", "19"), ("22", "19")])
+def test_a_runtime_that_is_preloaded(diagnosed: Path, version: str, runtime: str) -> None:
+    """Under another name than the one that is asked for, which is loaded as well, but later."""
+    path = program(version, diagnosed)
+    environment = {
+        "LD_PRELOAD": str(runtime_of(runtime)),
+        "LD_LIBRARY_PATH": f"{libraries(version)}:{libraries(runtime)}",
+    }
+    picked = diagnosis(path, **environment)["runtime"]["picked"]
+    assert (picked["llvm"], picked["outcome"]) == (int(runtime), happened(path, environment))
+
+
 def test_a_program_of_the_documents(tmp_path: Path) -> None:
     """It asks for a version of the calls that LLVM's library does not have."""
     host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
