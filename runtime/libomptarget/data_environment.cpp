@@ -60,8 +60,8 @@ MappingPtr DataEnvironment::remove(Mapping& mapping, Lock& lock) {
 
 // Whether something ran on the device after the birth shows later whether anybody may have written there.
 void DataEnvironment::note_birth(Mapping& mapping) {
-  mapping.born = activity_.load(std::memory_order_relaxed);
-  newborns_.store(true, std::memory_order_relaxed);
+  const std::uint64_t now = activity_.load(std::memory_order_relaxed);
+  mapping.born = now % 2 != 0 ? now : activity_.fetch_or(1, std::memory_order_relaxed) | 1;
 }
 
 std::vector<MappingPtr> DataEnvironment::on_device(MappingTable::DeviceRange range, Lock& lock) {

@@ -108,10 +108,9 @@ public:
 
   // The device may have written to its memory: a kernel or a copy by address.
   void note_activity() {
-    if (!newborns_.load(std::memory_order_relaxed)) // as in most launches: nothing for other threads to see
-      return;
-    newborns_.store(false, std::memory_order_relaxed);
-    activity_.fetch_add(1, std::memory_order_relaxed);
+    std::uint64_t now = activity_.load(std::memory_order_relaxed);
+    while (now % 2 != 0 && !activity_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed))
+      ;
   }
 
   // Mappings that no construct counts. False: something else is mapped there.
@@ -256,8 +255,9 @@ private:
   ObjectIndex index_;
   MappedRegions regions_; // of the table
   std::atomic<std::int64_t> host_current_count_{0};
+  // Counts what has happened on the device, and is odd while objects have been created since: most launches
+  // then change nothing that other threads look at.
   std::atomic<std::uint64_t> activity_{0};
-  std::atomic<bool> newborns_{false}; // objects were created since the activity last changed
 };
 
 } // namespace omptool

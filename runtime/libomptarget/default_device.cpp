@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "default_device.h"
 
+#include "barriers.h"
 #include "environment.h"
 #include "libomp.h"
+#include "thread_records.h"
 
 #include <atomic>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace omptool {
@@ -60,36 +60,20 @@ std::atomic<int>& own_default() {
 
 // Libomp takes in every thread that asks it, and aborts when one does while it is ending. So this
 // library's exit handler, which runs before libomp's, ends the asking and waits for who is at it.
-// Without locks: a child of fork() would wait forever for one that another thread held.
 struct Asker {
-  std::atomic<bool> taken{true}; // by a thread; those that end leave theirs to others
+  std::atomic<bool> taken{true};
   std::atomic<bool> asking{false};
   int number = 0; // libomp's last answer
   Asker* next = nullptr;
 };
-constinit std::atomic<Asker*> first_asker{nullptr};
+constinit ThreadRecords<Asker> all_askers;
 constinit std::atomic<bool> asking_is_over{false};
-
-Asker& take_asker() {
-  for (Asker* one = first_asker.load(std::memory_order_acquire); one; one = one->next)
-    if (!one->taken.exchange(true, std::memory_order_acquire))
-      return *one;
-  auto* const made = new Asker; // never freed: others walk the list
-  made->next = first_asker.load(std::memory_order_acquire);
-  while (!first_asker.compare_exchange_weak(made->next, made, std::memory_order_acq_rel))
-    ;
-  return *made;
-}
 
 void stop_asking() {
   constexpr int kMostWaits = 1000; // a thread of a forked child's parent would be waited for without end
-  asking_is_over.store(true, std::memory_order_seq_cst);
-  Asker* first = first_asker.load(std::memory_order_seq_cst);
-  while (first && !first->taken.load(std::memory_order_acquire)) // this thread's own is given up
-    first = first->next;
-  if (first)                                                // another thread may be at it
-    ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); // the other half of the fence in ask_libomp()
-  for (Asker* one = first_asker.load(std::memory_order_acquire); one; one = one->next)
+  asking_is_over.store(true, std::memory_order_relaxed);
+  heavy_barrier(); // the other half of ask_libomp()'s
+  for (Asker* one = all_askers.first(); one; one = one->next)
     for (int waits = 0; one->asking.load(std::memory_order_acquire) && waits < kMostWaits; ++waits)
       ::usleep(1000);
 }
@@ -99,10 +83,10 @@ thread_local constinit Asker* my_asker [[gnu::tls_model("initial-exec")]] = null
 
 class ThreadsAsker {
 public:
-  ThreadsAsker() : own_(take_asker()) { own_.number = own_default().load(std::memory_order_relaxed); }
+  ThreadsAsker() : own_(all_askers.take()) { own_.number = own_default().load(std::memory_order_relaxed); }
   ~ThreadsAsker() {
     my_asker = nullptr;
-    own_.taken.store(false, std::memory_order_release);
+    ThreadRecords<Asker>::give_back(own_);
   }
   ThreadsAsker(const ThreadsAsker&) = delete;
   ThreadsAsker& operator=(const ThreadsAsker&) = delete;
@@ -122,7 +106,7 @@ int ask_libomp() {
   static constinit std::atomic<bool> arranged{false};
   Asker& asker = my_asker ? *my_asker : make_asker();
   asker.asking.store(true, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  light_barrier();
   if (!asking_is_over.load(std::memory_order_relaxed))
     asker.number = libomp().get();
   asker.asking.store(false, std::memory_order_release);

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "in_use.h"
 
+#include "thread_records.h"
+
 #include <algorithm>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace omptool {
 namespace {
 
-std::atomic<Announcement*> all_announcements{nullptr};
+constinit ThreadRecords<Announcement> all_announcements;
 
 // Gives the thread's announcement to the next thread when this one ends.
 struct Leaver {
@@ -18,19 +17,15 @@ struct Leaver {
   ~Leaver() {
     if (!armed || !the_announcement)
       return;
-    the_announcement->taken.store(false, std::memory_order_release);
+    ThreadRecords<Announcement>::give_back(*the_announcement);
     the_announcement = nullptr;
   }
 };
 thread_local Leaver leaver;
 
-bool membarrier(int command) {
-  return ::syscall(SYS_membarrier, command, 0, 0) == 0;
-}
-
 std::vector<const void*> announced() {
   std::vector<const void*> all;
-  for (Announcement* one = all_announcements.load(std::memory_order_acquire); one; one = one->next)
+  for (Announcement* one = all_announcements.first(); one; one = one->next)
     // In this order: who finds a record by the index writes the record first and clears the index then.
     for (std::atomic<const void*>* place : {&one->index, &one->record})
       if (const void* address = place->load(std::memory_order_acquire))
@@ -43,25 +38,7 @@ std::vector<const void*> announced() {
 
 Announcement& make_announcement() {
   leaver.armed = true;
-  for (Announcement* one = all_announcements.load(std::memory_order_acquire); one; one = one->next)
-    if (bool free = false; one->taken.compare_exchange_strong(free, true, std::memory_order_acquire))
-      return *(the_announcement = one);
-  auto* const made = new Announcement;
-  made->next = all_announcements.load(std::memory_order_relaxed);
-  while (!all_announcements.compare_exchange_weak(made->next, made, std::memory_order_acq_rel))
-    ;
-  return *(the_announcement = made);
-}
-
-void request_barriers() {
-  if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
-    barriers_on_request.store(true, std::memory_order_relaxed);
-}
-
-void heavy_barrier() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (barriers_on_request.load(std::memory_order_relaxed))
-    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+  return *(the_announcement = &all_announcements.take());
 }
 
 void Retired::add(const void* address, std::shared_ptr<const void> owner) {

@@ -7,6 +7,8 @@
 // launch, writes only to memory of its own thread.
 #pragma once
 
+#include "barriers.h"
+
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -29,19 +31,6 @@ inline thread_local constinit Announcement* the_announcement __attribute__((tls_
 inline Announcement& my_announcement() {
   return the_announcement ? *the_announcement : make_announcement();
 }
-
-// Orders the caller's stores before its later loads, as seen by a thread that passes heavy_barrier().
-inline std::atomic<bool> barriers_on_request{false};
-inline void light_barrier() {
-  if (barriers_on_request.load(std::memory_order_relaxed))
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  else
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-void heavy_barrier();
-// To be called once before the first light_barrier(); without it, or where the kernel has no
-// membarrier(2), both barriers are ordinary ones.
-void request_barriers();
 
 // What nobody can find any more, kept until nobody uses it.
 class Retired {

@@ -6,7 +6,7 @@
 // another one comes, it takes the bias away for good, and the lock is an ordinary spin lock from then on.
 #pragma once
 
-#include "in_use.h"
+#include "barriers.h"
 
 #include <atomic>
 #include <cstdint>
