@@ -40,6 +40,8 @@ def with_sources(binary: FatBinary, host: Reader, data: Sequence[Reader]) -> Fat
     asked = {name for entry in binary.entries if (name := _host_name(entry)) not in known}
     if binary.machine is not None:
         known |= _places(host, asked, "the host", faults)
+    if not known:
+        return replace(binary, unsourced=tuple(faults)) if faults else binary
     tables = tuple(_table_with(table, known) for table in binary.tables)
     hosts = {e.name: e.source for table in tables for e in table.entries if e.source}
     images = [_image_with(image, hosts) for image in images]
