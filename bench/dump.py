@@ -95,8 +95,9 @@ def packed_object(work: Path, size: int) -> Path:
     """An object with a large image in the section that clang uses."""
     image, packed, source, out = (work / name for name in ("image", "packed", "known.c", "known.o"))
     source.write_text(HOST)
-    with image.open("wb") as file:
-        file.write(b"BC\xc0\xde")
+    (work / "known.ll").write_text(KERNEL)
+    call("omptool", "lower", work / "known.ll", "--triple", TRIPLE, "-o", image)
+    with image.open("ab") as file:
         for _ in range(size >> 20):
             file.write(os.urandom(1 << 20))
     call("clang-offload-packager-19", "-o", packed, f"--image=file={image},triple={TRIPLE}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 from clangs import INSTALLED, compiled, compiled_by
+from documents import document
 from fixture_programs import OMPTOOL
 from toolchain import omptool
 
@@ -46,17 +45,16 @@ def program(version: str, folder: Path) -> Path:
 
 def diagnosis(path: Path, **environment: str) -> dict[str, Any]:
     done = omptool("doctor", "--json", path, environment=environment)
-    document = json.loads(done.stdout)
-    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
-    errors = [f for f in document["findings"] if f["severity"] == "error"]
-    away = [entry["reason"] for entry in document["entries"] if entry["reason"]]
+    said = document("doctor", done.stdout)
+    errors = [f for f in said["findings"] if f["severity"] == "error"]
+    away = [entry["reason"] for entry in said["entries"] if entry["reason"]]
     assert done.exit_code == (1 if away or errors else 0)
-    return dict(document)
+    return said
 
 
-def predicted(document: dict[str, Any]) -> str:
+def predicted(said: dict[str, Any]) -> str:
     """The program's output, as the diagnosis has it."""
-    kernels = [entry for entry in document["entries"] if entry["kind"] == "kernel"]
+    kernels = [entry for entry in said["entries"] if entry["kind"] == "kernel"]
     return "".join("1" if kernel["runs_on"] == "host" else "0" for kernel in kernels) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What commands print as JSON; every document must fit its schema."""
+"""What commands print as JSON; every document must fit its schema, which must know all its keys."""
 
 from __future__ import annotations
 
@@ -16,13 +16,29 @@ def document(command: str, printed: str) -> dict[str, Any]:
     """What `command` printed with --json."""
     read: dict[str, Any] = json.loads(printed)
     _schema(command).validate(read)
+    for image in read["images"] if command == "extract" else ():
+        as_dumped = {key: value for key, value in image.items() if key != "path"}
+        _dumped_image().validate(as_dumped)
     return read
 
 
 @cache
 def _schema(command: str) -> Draft202012Validator:
     text = files("omptool").joinpath(f"schemas/{command}.json").read_text()
-    return Draft202012Validator(json.loads(text))
+    return Draft202012Validator(json.loads(text, object_hook=_closed))
+
+
+@cache
+def _dumped_image() -> Draft202012Validator:
+    """What `extract` says of an image is what `dump` says, and where it went."""
+    schema = _schema("dump").schema
+    assert isinstance(schema, dict)
+    return Draft202012Validator(schema["$defs"]["image"])
+
+
+def _closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object without other keys than it names: a reader must allow for more."""
+    return {"additionalProperties": False, **schema} if "properties" in schema else schema
 
 
 def dumped_files(*arguments: object) -> list[dict[str, Any]]:

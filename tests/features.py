@@ -10,7 +10,6 @@ libomptarget's own environment variables, of LLVM 14 to 22.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clangs import compiled_by
+from documents import document
 from fixture_programs import call
 from sarif_schema import run_of
 from tabulate import tabulate
@@ -121,7 +121,7 @@ def dumped(path: Path, *options: str) -> dict[str, Any]:
     """The first file of `dump --json`."""
     result = omptool("dump", "--json", *options, path)
     assert result.exit_code == 0, result.output
-    return dict(json.loads(result.stdout)["files"][0])
+    return dict(document("dump", result.stdout)["files"][0])
 
 
 def images(path: Path, count: int = 1) -> bool:
@@ -226,7 +226,7 @@ def beside(bench: Bench) -> bool:
     damaged[24:26] = b"\xff\xff"  # how many targets it has
     path = bench.folder / "beside"
     path.write_bytes(bench.hip().read_bytes() + damaged)
-    left = json.loads(omptool("dump", "--json", path).stdout)["files"][0]["images"]
+    left = document("dump", omptool("dump", "--json", path).stdout)["files"][0]["images"]
     return finds("OMP111", path) and len(left) == 2
 
 
@@ -252,7 +252,7 @@ def mislabelled(bench: Bench) -> bool:
 
 
 def predicts(bench: Bench) -> bool:
-    said = json.loads(omptool("doctor", "--json", bench.program).stdout)
+    said = document("doctor", omptool("doctor", "--json", bench.program).stdout)
     return {entry["runs_on"] for entry in said["entries"]} == {"device 0 (host)"}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from documents import dumped_files
+from documents import document, dumped_files
 from fixture_programs import FIXTURES
 from fixture_programs import build as build_fixture
 from linking import LINKERS, link
@@ -451,9 +450,9 @@ def test_names_of_files_in_json(work: Path, tmp_path: Path) -> None:
     for command in ("dump", "verify"):
         result = omptool(command, "--json", os.fsdecode(raw), missing)
         assert result.exit_code == 2
-        document = json.loads(result.stdout)
-        assert [file["path"] for file in document["files"]] == [name]
-        assert [error["path"] for error in document["errors"]] == [name + "-missing"]
+        said = document(command, result.stdout)
+        assert [file["path"] for file in said["files"]] == [name]
+        assert [error["path"] for error in said["errors"]] == [name + "-missing"]
         assert r"gr\xfcn\n-missing" in result.stderr
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 
 import pytest
-from documents import dumped
+from documents import document, dumped
 from fixture_programs import OMPTOOL
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 
@@ -139,7 +138,7 @@ def test_standard_input(program: Path, how: str) -> None:
     else:
         with program.open("rb") as file:
             done = subprocess.run(command, stdin=file, stdout=subprocess.PIPE, check=True)
-    (said,) = json.loads(done.stdout)["files"]
+    (said,) = document("dump", done.stdout.decode())["files"]
     expected = dumped(program)
     assert (said["path"], said["entries"]) == ("-", expected["entries"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 from clangs import INSTALLED, OTHERS, libraries, unpacked
+from documents import document
 from toolchain import HOST, MAIN, NVPTX, OPENMP, X86_64, bundled, compile_c, omptool, run
 from verifying import findings
 
@@ -129,7 +129,7 @@ def test_kernels_of_gpus(tmp_path: Path, name: str) -> None:
 def dumped(path: Path) -> dict[str, Any]:
     result = omptool("dump", "--json", path)
     assert result.exit_code == 0, result.output
-    return dict(json.loads(result.stdout)["files"][0])
+    return dict(document("dump", result.stdout)["files"][0])
 
 
 @pytest.mark.parametrize("version", ["16", "19", "22"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from pathlib import Path
 
 import pytest
+from documents import document
 from toolchain import OPENMP, clang_offload, omptool, run
 
 from packager import elf
@@ -107,7 +107,7 @@ def test_entries_beyond_the_file(program: Path, whole: bool) -> None:
     assert result.exit_code == 1
     where = f"spans {begin or known.entries_begin:#x}..{known.entries_end + far:#x}"
     assert f"{where}, which is not in the file" in result.stdout
-    (file,) = json.loads(omptool("dump", "--json", path).stdout)["files"]
+    (file,) = document("dump", omptool("dump", "--json", path).stdout)["files"]
     assert (len(file["images"]), file["entries"]) == (1, [])
 
 

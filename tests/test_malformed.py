@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from containers import ARCHS, Containers
+from documents import document
+from sarif_schema import run_of
 from toolchain import OPENMP, clang_offload, omptool, run
 from verifying import findings
 
@@ -94,12 +95,10 @@ def expect_finding(path: Path, message: str, left: int) -> None:
     assert (result.exit_code, result.stderr) == (1, "")
     assert re.search(f"OMP111 error: .*{message}", result.stdout), result.stdout
     shown = omptool("dump", "--json", path)
-    document = json.loads(shown.stdout)
+    said = document("dump", shown.stdout)
     assert shown.exit_code == 2
-    assert sum(len(file["images"]) for file in document["files"]) == left
-    assert [re.search(message, error["message"]) is not None for error in document["errors"]] == [
-        True
-    ]
+    assert sum(len(file["images"]) for file in said["files"]) == left
+    assert [re.search(message, error["message"]) is not None for error in said["errors"]] == [True]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -172,5 +171,5 @@ def test_the_sound_files_have_no_finding(made: Containers) -> None:
 
 def test_faults_are_told_to_other_tools(made: Containers) -> None:
     path, _, _ = damaged(made, "archive-member")
-    (one,) = json.loads(omptool("verify", "--sarif", path).stdout)["runs"]
+    one = run_of(omptool("verify", "--sarif", path).stdout)
     assert "OMP111" in {result["ruleId"] for result in one["results"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from hashlib import sha256
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from containers import AMD, Containers
+from documents import document
 from toolchain import OPENMP, clang_offload, omptool, run
 
 DATA = Path(__file__).parent / "data"
@@ -35,7 +35,7 @@ def around(made: Containers, kind: str, name: str, *inputs: Path) -> Path:
 def files(path: Path, exit_code: int = 0) -> list[dict[str, Any]]:
     result = omptool("dump", "--json", path)
     assert result.exit_code == exit_code, result.output
-    return list(json.loads(result.stdout)["files"])
+    return list(document("dump", result.stdout)["files"])
 
 
 def images(path: Path, exit_code: int = 0) -> list[dict[str, Any]]:
@@ -187,7 +187,7 @@ def test_where_the_images_of_members_are(
     shutil.copyfile(library.folder / "inner.a", tmp_path / "inner.a")
     run("env", "-C", tmp_path, *command, "outer.a", "inner.a")
     result = omptool("dump", "--json", "--hash", tmp_path / "outer.a")
-    found = [image for file in json.loads(result.stdout)["files"] for image in file["images"]]
+    found = [image for file in document("dump", result.stdout)["files"] for image in file["images"]]
     assert len(found) == 2
     for image in found:
         where = re.fullmatch(r"file://(.*)#offset=(\d+)&size=(\d+)", image["uri"])

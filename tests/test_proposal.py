@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import document
 from fixture_programs import FIXTURES, OMPTOOL, build
 from linking import LINKERS, link
 from proposals import (
@@ -143,7 +143,7 @@ def test_a_plugin_of_2013_runs_a_program_of_2013(
         [OMPTOOL, "devices", "--json"], capture_output=True, text=True, check=True,
         env=os.environ | path,
     )  # fmt: skip
-    plugins = {row["name"]: row for row in json.loads(listed.stdout)["plugins"]}
+    plugins = {row["name"]: row for row in document("devices", listed.stdout)["plugins"]}
     assert plugins["proposal_cpu"]["state"] == "ready"
     assert len(plugins["proposal_cpu"]["devices"]) == 2
 
@@ -165,7 +165,7 @@ def test_plugins_of_2013_are_counted(tmp_path: Path, old_plugin: Path) -> None:
         [OMPTOOL, "devices", "--json"], capture_output=True, text=True, check=True,
         env=os.environ | {"OMPTOOL_PLUGIN_PATH": str(old_plugin)},
     )  # fmt: skip
-    plugins = {row["name"]: row for row in json.loads(listed.stdout)["plugins"]}
+    plugins = {row["name"]: row for row in document("devices", listed.stdout)["plugins"]}
     assert all(plugins[f"copy{number}"]["state"] == "ready" for number in range(8))
     assert plugins["copy8"]["state"] == "refused"
     assert plugins["copy8"]["reason"].startswith("there are 8 plugins of its interface")
@@ -176,7 +176,7 @@ def test_plugins_of_2013_are_counted(tmp_path: Path, old_plugin: Path) -> None:
 
 def diagnosed(path: Path, **environment: str) -> tuple[int, dict[str, Any]]:
     done = started(path, OMPTOOL, "doctor", "--json", **environment)
-    return done.returncode, json.loads(done.stdout)
+    return done.returncode, document("doctor", done.stdout)
 
 
 def test_doctor_predicts_what_happens_to_a_program_of_2013(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -10,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
+from documents import document
 from fixture_programs import OMPTOOL
 from linking import link
 
@@ -185,9 +184,9 @@ def test_program_of_another_machine_is_no_script(tmp_path: Path) -> None:
 def test_devices_shows_the_host_plugin() -> None:
     done = run("devices", "--json", OMPTOOL_HOST_DEVICES="2")
     assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    jsonschema.validate(document, json.loads((SCHEMAS / "devices.json").read_text()))
-    host = next(plugin for plugin in document["plugins"] if plugin["name"] == "host")
+    host = next(
+        plugin for plugin in document("devices", done.stdout)["plugins"] if plugin["name"] == "host"
+    )
     assert (host["state"], host["reason"]) == ("ready", None)
     assert host["devices"] == [{"number": 0}, {"number": 1}]
     assert "ready" in run("devices").stdout
@@ -200,7 +199,7 @@ def test_devices_names_a_refused_plugin(tmp_path: Path) -> None:
     )
     (tmp_path / "libomptarget.rtl.text.so").write_text("not a library")
     done = run("devices", "--json", OMPTOOL_PLUGIN_PATH=str(tmp_path))
-    plugins = {plugin["name"]: plugin for plugin in json.loads(done.stdout)["plugins"]}
+    plugins = {plugin["name"]: plugin for plugin in document("devices", done.stdout)["plugins"]}
     assert plugins["partial"]["state"] == plugins["text"]["state"] == "refused"
     assert "__tgt_" in plugins["partial"]["reason"]
     assert plugins["text"]["reason"]
@@ -247,7 +246,10 @@ def test_what_a_plugin_does_when_it_is_loaded(
         env=os.environ | {"OMPTOOL_PLUGIN_PATH": str(tmp_path)},
     )
     assert (done.returncode, done.stderr) == (code, said)
-    assert code or {p["name"] for p in json.loads(done.stdout)["plugins"]} == {"host", "odd"}
+    assert code or {p["name"] for p in document("devices", done.stdout)["plugins"]} == {
+        "host",
+        "odd",
+    }
 
 
 def test_config_prints_what_is_asked() -> None:

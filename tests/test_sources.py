@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 from clangs import INSTALLED, OTHERS, compiler
-from jsonschema import Draft202012Validator
+from documents import document
 from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, run
 
 from packager import elf
@@ -45,10 +43,7 @@ def program(version: str, folder: Path, *flags: str) -> Path:
 def dumped(path: Path) -> dict[str, Any]:
     result = omptool("dump", "--json", path)
     assert result.exit_code == 0, result.output
-    document = json.loads(result.stdout)
-    schema = json.loads(files("omptool").joinpath("schemas/dump.json").read_text())
-    Draft202012Validator(schema).validate(document)
-    return dict(document["files"][0])
+    return dict(document("dump", result.stdout)["files"][0])
 
 
 def sources(path: Path) -> set[tuple[str | None, int | None]]:

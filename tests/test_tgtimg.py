@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import document
 from toolchain import HOST, PTX, compile_c, device_image, omptool, run
 
 LINKS = {"pie": ("-pie", "-fPIE"), "no-pie": ("-no-pie",), "shared": ("-shared", "-fPIC")}
@@ -42,7 +43,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def dumped(path: Path, exit_code: int = 0) -> dict[str, Any]:
     result = omptool("dump", "--json", path)
     assert result.exit_code == exit_code, result.output
-    return dict(json.loads(result.stdout))
+    return document("dump", result.stdout)
 
 
 @pytest.mark.parametrize("link", [*LINKS, "object"])
