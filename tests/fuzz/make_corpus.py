@@ -14,6 +14,7 @@ from pathlib import Path
 
 from toolchain import (
     HOST,
+    INCLUDE,
     MAIN,
     NVPTX,
     OPENMP,
@@ -68,14 +69,15 @@ def main() -> None:
 def images(work: Path) -> list[Path]:
     """Device images, bare."""
     (work / "image.ptx").write_text(PTX)
-    debug = ("-shared", "-fPIC", "-gdwarf-5", *SMALL)
+    nowhere = (f"-ffile-prefix-map={work}=", "-fdebug-compilation-dir=.")
+    debug = ("-shared", "-fPIC", "-gdwarf-5", *nowhere, f"-ffile-prefix-map={INCLUDE}=", *SMALL)
     compile_c(HOST, work / "debug.so", *debug, compiler="clang-19")
     (work / "amd.ll").write_text(AMD_KERNEL)
     (work / "module.spvasm").write_text(SPIRV)
     compile_c(HOST, work / "image.so", "-shared", "-fPIC", "-s", *SMALL)
     run("llc-19", "-mcpu=gfx90a", "-filetype=obj", work / "amd.ll", "-o", work / "amd.o")
     run("ld.lld-19", "-shared", work / "amd.o", "-o", work / "image.co")
-    run("llvm-as-19", work / "amd.ll", "-o", work / "image.bc")
+    run("env", "-C", work, "llvm-as-19", "amd.ll", "-o", "image.bc")
     run("spirv-as", work / "module.spvasm", "-o", work / "image.spv")
     target = (work / "image.ptx").read_text().replace("sm_70", "sm_80").replace("7.0", "8.0")
     (work / "new.ptx").write_text(target)
@@ -159,9 +161,8 @@ def gcc_programs(work: Path) -> list[Path]:
     trimmed = f"{first}static const struct ptx_obj{objects}ptx_objs[] = {{{own}}};{others}"
     (work / "trimmed.c").write_text(trimmed)
     names = ("GOMP_offload_register_ver", "GOMP_offload_unregister_ver", "GOMP_target_ext")
-    fake = compile_c(
-        "\n".join(f"void {name}(void) {{}}" for name in names), work / "libgomp.so", "-shared"
-    )
+    code = "\n".join(f"void {name}(void) {{}}" for name in names)
+    fake = compile_c(code, work / "libgomp.so", "-shared", "-Wl,-soname,libgomp.so.1")
     host = next(work.glob("whole-gcc.o"))
     run("objcopy", "-w", "-R", ".gnu.lto*", "-R", ".gnu.offload_lto*", host, work / "gcc.o")
     inputs = (bounds[0], work / "gcc.o", work / "trimmed.c", *bounds[1:])
