@@ -38,7 +38,7 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     number = default_device(machine.environment)
     where = "host" if reason else f"device {number} (nvptx)"
     entries = tuple(EntryFate(e, where, reason) for e in program.entries if needs_device(e))
-    findings = tuple(_findings(program, machine, absence))
+    findings = (*_findings(program, machine, absence), *_mandatory(machine, count))
     return Diagnosis(images, entries, count, findings)
 
 
@@ -87,10 +87,6 @@ def _findings(program: FatBinary, machine: Machine, absence: str) -> Iterator[Fi
             hint = "install libgomp's plugin for nvptx (Debian: libgomp-plugin-nvptx1)"
         message = f"{absence}: every region runs on the host without a word"
         yield Finding("OMP209", "warning", message, hint)
-        if policy(machine.environment) == "MANDATORY":
-            message = "OMP_TARGET_OFFLOAD=MANDATORY: libgomp ignores it up to GCC 12, and ends the "
-            message += "program since GCC 13, where there is no device"
-            yield Finding("OMP206", "warning", message, "do not rely on it")
         if NODE in machine.files and machine.libgomp_plugin is not None:
             message = f"{NODE} is there, but {absence}"
             yield Finding("OMP208", "info", message, "install the driver's libraries anew")
@@ -104,3 +100,17 @@ def _findings(program: FatBinary, machine: Machine, absence: str) -> Iterator[Fi
     if older:
         hint = "compile with -foffload-options=-misa=… for what this machine has"
         yield Finding("OMP209", "error", f"{older}: libgomp ends the program", hint)
+
+
+def _mandatory(machine: Machine, count: int) -> Iterator[Finding]:
+    """D06: the number that stands for the host, which follows the devices', is let pass by some."""
+    number = default_device(machine.environment)
+    if policy(machine.environment) != "MANDATORY" or number < count:
+        return
+    what = f"OMP_TARGET_OFFLOAD=MANDATORY, and there are {count} devices"
+    if number > count:
+        message = f"{what}: libgomp ends the program at device {number}"
+        yield Finding("OMP206", "error", message, "correct OMP_DEFAULT_DEVICE, or take both out")
+    else:
+        message = f"{what}: libgomp runs regions on the host up to GCC 12, and ends the program "
+        yield Finding("OMP206", "warning", f"{message}since GCC 13", "do not rely on it")

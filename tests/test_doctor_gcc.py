@@ -93,6 +93,18 @@ def test_without_a_driver(program: Path) -> None:
     assert first.startswith(f"{program}: on GCC's libgomp ")
 
 
+@pytest.mark.parametrize("number", ["0", "2"])
+def test_what_must_offload(program: Path, tmp_path: Path, number: str) -> None:
+    """By a driver without devices: device 0 is the host then, and 2 is nothing."""
+    environment = fake_driver(tmp_path, count=0)
+    environment |= {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMP_DEFAULT_DEVICE": number}
+    found = diagnosis(program, **environment)["findings"]
+    (severity,) = (f["severity"] for f in found if f["code"] == "OMP206")
+    line = [str(program)]
+    done = subprocess.run(line, capture_output=True, check=False, env=os.environ | environment)
+    assert severity == ("error" if done.returncode else "warning")
+
+
 def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
     """A copy of libgomp finds no plugin in its folder, and none in a cache that has it not."""
     plugin = find_library(libgomp.PLUGIN, {})
