@@ -4,6 +4,7 @@
 
 #include "environment.h"
 #include "message.h"
+#include "plugin_symbols.h"
 #include "proposal_plugin.h"
 
 #include <algorithm>
@@ -18,11 +19,6 @@ namespace {
 constexpr int kMostDevices = 1024; // more is a broken plugin, not a machine
 constexpr std::string_view kPrefix = "libomptarget.rtl.";
 constexpr std::string_view kSuffix = ".so";
-
-template <typename Function> bool look_up(void* handle, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(handle, name));
-  return function != nullptr;
-}
 
 // "libomptarget.rtl.host.so" -> "host"; empty for any other file.
 std::string plugin_name(const std::string& file) {
@@ -70,26 +66,16 @@ void Plugin::bind(void* handle) {
     refusal_ = proposal::adapt(handle, functions_);
     return;
   }
-  const auto require = [&](const char* symbol, auto& function) {
-    if (!look_up(handle, symbol, function) && refusal_.empty())
-      refusal_ = std::string("it lacks ") + symbol;
-  };
-  require("__tgt_rtl_number_of_devices", functions_.number_of_devices);
-  require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
-  if (!look_up(handle, "__tgt_rtl_init_device", functions_.init_device))
-    require("__tgt_init_device", functions_.init_device);
-  require("__tgt_rtl_load_binary", functions_.load_binary);
-  require("__tgt_rtl_data_alloc", functions_.data_alloc);
-  require("__tgt_rtl_data_submit", functions_.data_submit);
-  require("__tgt_rtl_data_retrieve", functions_.data_retrieve);
-  require("__tgt_rtl_data_delete", functions_.data_delete);
-  require("__tgt_rtl_run_target_region", functions_.run_target_region);
-  require("__tgt_rtl_run_target_team_region", functions_.run_target_team_region);
-  look_up(handle, "__tgt_rtl_shares_host_memory", functions_.shares_host_memory);
-  look_up(handle, "__tgt_rtl_memory_is_addressable", functions_.memory_is_addressable);
-  look_up(handle, "__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
-  look_up(handle, "__tgt_rtl_unload_binary", functions_.unload_binary);
-  look_up(handle, "__tgt_rtl_last_error", functions_.last_error);
+  PluginSymbols symbols(handle);
+  symbols.require_common(functions_);
+  symbols.require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
+  if (symbols.missing())
+    refusal_ = std::string("it lacks ") + symbols.missing();
+  symbols.find("__tgt_rtl_shares_host_memory", functions_.shares_host_memory);
+  symbols.find("__tgt_rtl_memory_is_addressable", functions_.memory_is_addressable);
+  symbols.find("__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
+  symbols.find("__tgt_rtl_unload_binary", functions_.unload_binary);
+  symbols.find("__tgt_rtl_last_error", functions_.last_error);
 }
 
 const std::string& Plugin::refusal() const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "proposal_plugin.h"
 
+#include "plugin_symbols.h"
 #include "proposal_descriptor.h"
 #include "row.h"
 
@@ -14,7 +15,6 @@
 #include <elf.h>
 #include <optional>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace omptool::proposal {
@@ -136,27 +136,10 @@ private:
 };
 
 const char* Adapter::bind() {
-  const char* missing = nullptr;
-  const auto look_up = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle_, name));
-    return function != nullptr;
-  };
-  const auto require = [&](const char* name, auto& function) {
-    if (!look_up(name, function) && !missing)
-      missing = name;
-  };
-  require("__tgt_rtl_device_type", call_.device_type);
-  require("__tgt_rtl_number_of_devices", call_.number_of_devices);
-  if (!look_up("__tgt_rtl_init_device", call_.init_device))
-    require("__tgt_init_device", call_.init_device);
-  require("__tgt_rtl_load_binary", call_.load_binary);
-  require("__tgt_rtl_data_alloc", call_.data_alloc);
-  require("__tgt_rtl_data_submit", call_.data_submit);
-  require("__tgt_rtl_data_retrieve", call_.data_retrieve);
-  require("__tgt_rtl_data_delete", call_.data_delete);
-  require("__tgt_rtl_run_target_region", call_.run_target_region);
-  require("__tgt_rtl_run_target_team_region", call_.run_target_team_region);
-  return missing;
+  PluginSymbols symbols(handle_);
+  symbols.require("__tgt_rtl_device_type", call_.device_type);
+  symbols.require_common(call_);
+  return symbols.missing();
 }
 
 bool Adapter::accepts(const __tgt_device_image& image) const {

@@ -1,0 +1,44 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions of a plugin's file, by name.
+#pragma once
+
+#include <dlfcn.h>
+
+namespace omptool {
+
+class PluginSymbols {
+public:
+  explicit PluginSymbols(void* handle) : handle_(handle) {}
+
+  template <typename Function> bool find(const char* name, Function& function) const {
+    function = reinterpret_cast<Function>(::dlsym(handle_, name));
+    return function != nullptr;
+  }
+  template <typename Function> void require(const char* name, Function& function) {
+    if (!find(name, function) && !missing_)
+      missing_ = name;
+  }
+  // What both interfaces have, under the same names.
+  template <typename Functions> void require_common(Functions& functions) {
+    require("__tgt_rtl_number_of_devices", functions.number_of_devices);
+    if (!find("__tgt_rtl_init_device", functions.init_device)) // decision 11
+      require("__tgt_init_device", functions.init_device);
+    require("__tgt_rtl_load_binary", functions.load_binary);
+    require("__tgt_rtl_data_alloc", functions.data_alloc);
+    require("__tgt_rtl_data_submit", functions.data_submit);
+    require("__tgt_rtl_data_retrieve", functions.data_retrieve);
+    require("__tgt_rtl_data_delete", functions.data_delete);
+    require("__tgt_rtl_run_target_region", functions.run_target_region);
+    require("__tgt_rtl_run_target_team_region", functions.run_target_team_region);
+  }
+  // The first required one that is not there, or null.
+  const char* missing() const { return missing_; }
+
+private:
+  void* handle_;
+  const char* missing_ = nullptr;
+};
+
+} // namespace omptool
