@@ -102,18 +102,25 @@ Asker& make_asker() {
 }
 
 // Libomp's answer; the last one once the process ends.
-int ask_libomp() {
-  static constinit std::atomic<bool> arranged{false};
-  Asker& asker = my_asker ? *my_asker : make_asker();
+int ask_libomp(Asker& asker) {
   asker.asking.store(true, std::memory_order_relaxed);
   light_barrier();
   if (!asking_is_over.load(std::memory_order_relaxed))
     asker.number = libomp().get();
   asker.asking.store(false, std::memory_order_release);
+  return asker.number;
+}
+
+// The first time in a thread.
+[[gnu::noinline]] int begin_to_ask() {
+  static constinit std::atomic<bool> arranged{false};
+  if (!libomp().get)
+    return own_default().load(std::memory_order_relaxed);
+  const int number = ask_libomp(make_asker());
   // After libomp has arranged for its own end: handlers run backwards.
   if (!arranged.load(std::memory_order_relaxed) && !arranged.exchange(true))
     std::atexit(stop_asking);
-  return asker.number;
+  return number;
 }
 
 } // namespace
@@ -124,7 +131,7 @@ void look_for_libomp_again() {
 }
 
 int default_device() {
-  return libomp().get ? ask_libomp() : own_default().load(std::memory_order_relaxed);
+  return my_asker ? ask_libomp(*my_asker) : begin_to_ask();
 }
 
 void set_default_device(int number) {

@@ -112,10 +112,12 @@ void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
 
 // An update of one object that is there, of a few bytes. False: it is another one, and nothing has been
 // done. Throws nothing: there is nothing to allocate.
-bool update_again(std::int64_t device, const Arrays& arrays) noexcept {
+inline bool update_again(std::int64_t device, void** base, void** begin, std::int64_t* size, std::int64_t* type,
+                         void** mappers) noexcept {
+  if (watches(~0ULL) || !base || !begin || !size || !type || (mappers && *mappers))
+    return false;
   Row row;
-  return !watches(~0ULL) && arrays.base && arrays.begin && arrays.size && arrays.type &&
-         make_plain_row(arrays, 0, Construct::kUpdate, 0, row) && update_ready(device, row);
+  return make_plain_row({*base, *begin, *size, *type}, Construct::kUpdate, 0, row) && update_ready(device, row);
 }
 
 // `rows` holds what precedes the arguments that the arrays describe.
@@ -306,7 +308,7 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
     if (construct == Construct::kUpdate && count == 1 &&                                                               \
-        omptool::llvm::update_again(device, {count, base, begin, size, type, names, mappers}))                         \
+        omptool::llvm::update_again(device, base, begin, size, type, mappers))                                         \
       return;                                                                                                          \
     omptool::llvm::on_data({__func__,                                                                                  \
                             construct,                                                                                 \

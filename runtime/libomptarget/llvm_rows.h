@@ -79,28 +79,35 @@ private:
 // which element is malformed, or "".
 std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows);
 
+// One element of the arrays, or what a user-defined mapper pushes for an array element or section.
+struct Component {
+  void* base;
+  void* begin;
+  std::int64_t size;
+  std::int64_t type;
+  void* name = nullptr;
+};
+
 // The row of an element as most are: a value, or a whole object that needs no look at another. False: it
 // is something else.
-inline bool make_plain_row(const Arrays& arrays, std::size_t index, Construct construct, std::uint32_t extra,
-                           Row& row) {
+inline bool make_plain_row(const Component& element, Construct construct, std::uint32_t extra, Row& row) {
   constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
   const std::uint32_t argument = construct == Construct::kRegion ? kArgument | extra : 0U;
-  const std::int64_t type = arrays.type[index];
-  if ((type & ~kPlain) || (arrays.mappers && arrays.mappers[index]) || !(type & kTypeParameter) != !argument)
+  const std::int64_t type = element.type;
+  if ((type & ~kPlain) || !(type & kTypeParameter) != !argument)
     return false;
   if (type & kTypeLiteral) {
-    row = {arrays.base[index], arrays.begin[index], 0, kValue | kArgument, nullptr};
+    row = {element.base, element.begin, 0, kValue | kArgument, nullptr};
     return argument != 0;
   }
-  const auto begin = reinterpret_cast<std::uintptr_t>(arrays.begin[index]);
-  const std::int64_t size = arrays.size[index];
-  if (!begin || size <= 0 || begin + static_cast<std::uintptr_t>(size) < begin)
+  const auto begin = reinterpret_cast<std::uintptr_t>(element.begin);
+  if (!begin || element.size <= 0 || begin + static_cast<std::uintptr_t>(element.size) < begin)
     return false;
   std::uint32_t flags = kSection | kCounts | argument;
   flags |= type & kTypeTo ? kTo : 0U;
   flags |= type & kTypeFrom ? kFrom : 0U;
   flags |= type & kTypeImplicit ? kImplicit : 0U;
-  row = {arrays.base[index], arrays.begin[index], size, flags, nullptr};
+  row = {element.base, element.begin, element.size, flags, nullptr};
   return true;
 }
 
@@ -110,21 +117,15 @@ inline bool add_plain_rows(const Arrays& arrays, Construct construct, std::uint3
     return false;
   for (std::size_t i = 0; i < arrays.count; ++i) {
     Row row;
-    if (!make_plain_row(arrays, i, construct, extra, row))
+    if ((arrays.mappers && arrays.mappers[i]) ||
+        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, construct, extra, row))
       return false;
     rows.add(row);
   }
   return true;
 }
 
-// What a user-defined mapper pushes for one array element or section.
-struct Component {
-  void* base;
-  void* begin;
-  std::int64_t size;
-  std::int64_t type;
-  void* name = nullptr;
-};
+// What a user-defined mapper has pushed.
 using Components = std::vector<Component>;
 
 } // namespace omptool::llvm
