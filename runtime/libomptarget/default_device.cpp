@@ -60,7 +60,7 @@ std::atomic<int>& own_default() {
 
 // Libomp takes in every thread that asks it, and aborts when one does while it is ending. So this
 // library's exit handler, which runs before libomp's, ends the asking and waits for who is at it.
-struct Asker {
+struct alignas(64) Asker { // each thread writes to its own
   std::atomic<bool> taken{true};
   std::atomic<bool> asking{false};
   int number = 0; // libomp's last answer
