@@ -8,14 +8,9 @@ from typing import Any
 Row = dict[str, Any]
 Columns = dict[str, Sequence[Any]]
 # A column is as wide as its widest cell in every row: characters of one, and room for one in a
-# long table. Documents have names whole.
+# table of many rows. Documents have names whole.
 LARGEST = 1 << 24
 NARROW = 256
-# From this number of rows on tables are laid out here: tabulate looks at each cell a dozen times,
-# which takes longer than reading the file that they are about.
-LONG = 1000
-# What tabulate adds to a title, and puts between columns.
-PADDING, GAP = 2, "  "
 
 
 def table(title: str, rows: Sequence[Row]) -> str:
@@ -33,27 +28,14 @@ def column_table(title: str, columns: Columns) -> str:
     room = max(NARROW, LARGEST // length)
     shown = {name: _cells(values, room) for name, values in kept.items()}
     is_number = [any(isinstance(value, int) for value in values) for values in kept.values()]
-    layout = _long if length >= LONG else _short
-    return f"{title}:\n{layout(shown, is_number)}"
-
-
-def _short(columns: dict[str, list[str]], is_number: Sequence[bool]) -> str:
+    align = ["right" if number else "left" for number in is_number]
+    # Imported where a table is shown: starting is a feature.
     from tabulate import tabulate
 
-    align = ["right" if number else "left" for number in is_number]
-    rows = list(zip(*columns.values(), strict=True))
-    return tabulate(rows, list(columns), disable_numparse=True, colalign=align)
-
-
-def _long(columns: dict[str, list[str]], is_number: Sequence[bool]) -> str:
-    """The same text."""
-    padded = []
-    for (name, cells), to_right in zip(columns.items(), is_number, strict=True):
-        stripped = list(map(str.strip, cells))
-        width = max(len(name) + PADDING, max(map(len, stripped)))
-        place = str.rjust if to_right else str.ljust
-        padded.append([place(cell, width) for cell in (name, "-" * width, *stripped)])
-    return "\n".join(GAP.join(line).rstrip() for line in zip(*padded, strict=True))
+    lines = tabulate(
+        list(zip(*shown.values(), strict=True)), list(shown), disable_numparse=True, colalign=align
+    )
+    return f"{title}:\n{lines}"
 
 
 def _cells(values: Sequence[object], room: int) -> list[str]:

@@ -3,34 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Any
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from omptool import tables
 from omptool.documents import document
-
-# What cells hold: names are printable, which readers see to.
-CELLS = st.none() | st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "))
-COLUMNS = st.integers(1, 5).flatmap(
-    lambda length: st.dictionaries(
-        st.sampled_from(["entry", "name", "a longer title"]),
-        st.lists(CELLS, min_size=length, max_size=length)
-        | st.lists(st.integers(), min_size=length, max_size=length),
-        min_size=1,
-    )
-)
-
-
-@given(columns=COLUMNS)
-def test_long_tables_look_like_short_ones(columns: dict[str, Sequence[Any]]) -> None:
-    short = tables.column_table("things", columns)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "LONG", 1)
-        assert tables.column_table("things", columns) == short
 
 
 def test_a_long_table_cuts_long_cells() -> None:
