@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager import elf
-from packager.loader import DT_STRTAB, Library, find_library
+from packager.loader import DT_STRTAB, Library, find_library, libraries
 from packager.program import DT_STRSZ, file_offset
 from packager.reader import open_reader
 
@@ -32,12 +32,12 @@ class Runtime:
     has_cpu: bool = True  # whether it can find what it needs for images for the CPU
 
 
-def picked(libraries: Sequence[Library], environment: Mapping[str, str]) -> Runtime | None:
+def picked(loaded: Sequence[Library], environment: Mapping[str, str]) -> Runtime | None:
     """The first of the libraries, in the order in which they are loaded; None if none is found.
 
     Raises FormatError when it is malformed.
     """
-    found = [lib for lib in libraries if lib.path and lib.name.startswith(NAME)]
+    found = [lib for lib in loaded if lib.path and lib.name.startswith(NAME)]
     library = next(iter(found), None)
     if library and NAME in library.needed:  # a stub of omptool's, for the core under this name
         library = next((lib for lib in found if lib.name == NAME), None)
@@ -46,10 +46,19 @@ def picked(libraries: Sequence[Library], environment: Mapping[str, str]) -> Runt
     if _is_core(library.path):
         return Runtime(library.path, None)
     release = _release(library)
-    has_cpu = release > LAST_WITH_PLUGINS or bool(
-        find_library(CPU_PLUGIN, environment, library.path)
-    )
+    has_cpu = release > LAST_WITH_PLUGINS or _finds_cpu_plugin(library.path, loaded, environment)
     return Runtime(library.path, release, has_cpu)
+
+
+def _finds_cpu_plugin(
+    runtime: Path, loaded: Sequence[Library], environment: Mapping[str, str]
+) -> bool:
+    """Whether its plugin is there, and all that the plugin needs."""
+    plugin = find_library(CPU_PLUGIN, environment, runtime)
+    if plugin is None:
+        return False
+    there = {library.name for library in loaded if library.path}
+    return all(lib.path or lib.name in there for lib in libraries(plugin, environment))
 
 
 def _release(library: Library) -> int:

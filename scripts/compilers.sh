@@ -10,6 +10,7 @@ packages_of() {  # packages_of VERSION
   local common=(clang-"$1" clang-tools-"$1" libclang-common-"$1"-dev libclang-cpp"$1" libllvm"$1" libomp-"$1"-dev)
   case $1 in
     22) echo "${common[@]}" llvm-22 llvm-22-linker-tools liboffload-22 liboffload-22-dev libomp5-19 ;;
+    14) echo "${common[@]}" libomp5-14 llvm-14 ;;
     *) echo "${common[@]}" libomp5-"$1" ;;
   esac
 }
@@ -20,8 +21,8 @@ download() {  # download FOLDER PACKAGE...: what apt-get says is in FOLDER/log
 
 unpack() {  # unpack VERSION; package lists of long ago, or none, are renewed
   local version=$1 into=$folder/$1 packages debs
-  [ -e "$into/.complete" ] && return
   read -ra packages <<<"$(packages_of "$version")"
+  [ "$(cat "$into/.complete" 2>/dev/null)" = "${packages[*]}" ] && return
   debs=$(mktemp -d)
   if ! download "$debs" "${packages[@]}" && ! { apt-get update -qq 2>/dev/null && download "$debs" "${packages[@]}"; }; then
     echo "clang-$version is not tested: $(grep -m1 '^E:' "$debs/log" || echo 'no apt-get here')"
@@ -34,7 +35,7 @@ unpack() {  # unpack VERSION; package lists of long ago, or none, are renewed
   for deb in "$debs"/*.deb; do
     dpkg -x "$deb" "$into"
   done
-  touch "$into/.complete"
+  echo "${packages[*]}" >"$into/.complete"
   rm -rf "$debs"
 }
 

@@ -40,11 +40,18 @@ def compiled_by(version: str, source: Path, into: Path) -> Path:
 def compiler(version: str, source: Path) -> list[str]:
     """The command that compiles programs like `source` by a clang, up to their names."""
     flags = ["-O1", *FLAGS, "-fopenmp-version=51"]
+    name = "clang++" if source.suffix == ".cpp" else "clang"
+    return [*tool(version, name), *flags]
+
+
+def tool(version: str, name: str = "clang") -> list[str]:
+    """A program that comes with a clang, as a command."""
     if version == INSTALLED:
-        return [CLANG[source.suffix], *flags]
-    clang = unpacked(version) / "lib" / f"llvm-{version}" / "bin" / "clang"
-    mode = ["--driver-mode=g++"] if source.suffix == ".cpp" else []
-    return ["env", f"LD_LIBRARY_PATH={libraries(version)}", str(clang), *mode, *flags]
+        return [f"/usr/lib/llvm-{version}/bin/{name}"]
+    tools = unpacked(version) / "lib" / f"llvm-{version}" / "bin"
+    # Clang 14's bundler looks for llvm-objcopy on PATH.
+    search = (f"PATH={tools}:{os.environ['PATH']}", f"LD_LIBRARY_PATH={libraries(version)}")
+    return ["env", *search, str(tools / name)]
 
 
 def libraries(version: str) -> str:

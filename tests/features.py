@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from clangs import compiled_by
+from clangs import compiled_by, tool
 from documents import document
 from fixture_programs import call
 from sarif_schema import run_of
@@ -147,11 +147,8 @@ def mixed(bench: Bench) -> Path:
     from test_verify_structure import REGION
 
     (bench.folder / "new.c").write_text(REGION)
-    usr = ROOT / "build" / "compilers" / "22" / "usr"
-    folders = f"{usr / 'lib/x86_64-linux-gnu'}:{usr / 'lib/llvm-22/lib'}"
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
-    clang = ("env", f"LD_LIBRARY_PATH={folders}", usr / "lib/llvm-22/bin/clang")
-    run(*clang, *flags, "-c", bench.folder / "new.c", "-o", bench.folder / "new.o")
+    run(*tool("22"), *flags, "-c", bench.folder / "new.c", "-o", bench.folder / "new.o")
     run("clang-19", *flags, bench.object, bench.folder / "new.o", "-o", bench.folder / "mixed")
     return bench.folder / "mixed"
 

@@ -127,9 +127,14 @@ def test_their_plugins_taken_away_and_put_back(
     mandatory = {**environment, "OMP_TARGET_OFFLOAD": "MANDATORY"}
     assert foreseen(path, environment) == happened(path, environment) == "host"
     assert foreseen(path, mandatory) == happened(path, mandatory) == "fails"
-    for plugin in runtime_of(version).parent.glob("libomptarget.rtl.x86_64.so*"):
+    plugins = list(runtime_of(version).parent.glob("libomptarget.rtl.x86_64.so*"))
+    for plugin in plugins:
         shutil.copy(plugin, folder)
     assert foreseen(path, environment) == happened(path, environment) == "device"
+    for plugin in plugins:
+        whole = plugin.read_bytes()
+        (folder / plugin.name).write_bytes(whole.replace(b"libstdc++.so.6", b"libstdc++.so.0"))
+    assert foreseen(path, environment) == happened(path, environment) == "host"
 
 
 @pytest.mark.parametrize("version", EVERY)

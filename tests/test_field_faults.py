@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, compiled, compiled_by, libraries, unpacked
+from clangs import INSTALLED, OTHERS, compiled, compiled_by, tool, unpacked
+from fixture_programs import OMPTOOL
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 from verifying import findings
 
@@ -45,10 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(version: str) -> list[str]:
     """A clang of some release, with its own libraries."""
-    if version == INSTALLED:
-        return ["clang-19", *FLAGS]
-    clang_ = unpacked(version) / f"lib/llvm-{version}/bin/clang"
-    return ["env", f"LD_LIBRARY_PATH={libraries(version)}", str(clang_), *FLAGS]
+    return [*tool(version), *FLAGS]
 
 
 def clang(version: str, *words: object) -> None:
@@ -199,7 +197,7 @@ def test_objects_of_two_releases_that_fit(folder: Path, tmp_path: Path) -> None:
 
 
 def run_by_us(path: Path) -> int:
-    line = ["omptool", "run", "--mandatory", str(path)]
+    line = [OMPTOOL, "run", "--mandatory", str(path)]
     return subprocess.run(line, capture_output=True, check=False).returncode
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clangs import INSTALLED, OTHERS, libraries, unpacked
+from clangs import INSTALLED, OTHERS, tool
 from documents import document
 from toolchain import HOST, MAIN, NVPTX, OPENMP, X86_64, bundled, compile_c, omptool, run
 from verifying import findings
@@ -34,11 +34,7 @@ int seen(int x) { return invisible(x) + elsewhere + (int)table[x].d; }
 
 def clang(version: str, *words: object) -> None:
     """A clang of some release; bitcode has -g's metadata in it, too."""
-    if version == INSTALLED:
-        run("clang-19", "-O1", "-g", *words)
-        return
-    command = unpacked(version) / f"lib/llvm-{version}/bin/clang"
-    run("env", f"LD_LIBRARY_PATH={libraries(version)}", command, "-O1", "-g", *words)
+    run(*tool(version), "-O1", "-g", *words)
 
 
 def compiled(version: str, text: str, out: Path, *flags: str) -> Path:

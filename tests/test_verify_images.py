@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from clangs import libraries, unpacked
+from clangs import libraries, tool, unpacked
 from toolchain import (
     HOST,
     MAIN,
@@ -57,15 +57,14 @@ def codes(path: Path, *options: str) -> dict[str, str]:
 def wrapped(version: str, source: str, images: list[Path], folder: Path, *words: str) -> Path:
     """A program of a clang whose images are these, wrapped by that clang's own tool."""
     usr = unpacked(version)
-    tools = usr / f"lib/llvm-{version}/bin"
-    quiet = ("env", f"LD_LIBRARY_PATH={libraries(version)}")
     (folder / "main.c").write_text(source)
-    run(*quiet, tools / "clang", *OFFLOAD, "-c", folder / "main.c", "-o", folder / "whole.o")
+    clang = tool(version)
+    run(*clang, *OFFLOAD, "-c", folder / "main.c", "-o", folder / "whole.o")
     sections = ("-R", ".llvm.offloading", "-R", "__CLANG_OFFLOAD_BUNDLE__*")
     run("objcopy", "-w", *sections, folder / "whole.o", folder / "main.o")
-    tool = {"14": "clang-offload-wrapper", "22": "llvm-offload-wrapper"}[version]
-    run(*quiet, tools / tool, *words, "-o", folder / "wrapper.bc", *images)
-    run(*quiet, tools / "clang", "-c", folder / "wrapper.bc", "-o", folder / "wrapper.o")
+    wrapper = {"14": "clang-offload-wrapper", "22": "llvm-offload-wrapper"}[version]
+    run(*tool(version, wrapper), *words, "-o", folder / "wrapper.bc", *images)
+    run(*clang, "-c", folder / "wrapper.bc", "-o", folder / "wrapper.o")
     runtime = next((usr / f"lib/llvm-{version}/lib").glob("libomptarget.so*"))
     parts = (folder / "main.o", folder / "wrapper.o", runtime, "/usr/lib/llvm-19/lib/libomp.so")
     out = folder / "wrapped"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clangs import compiled_by, unpacked
+from clangs import compiled_by, tool
 from fixture_programs import OMPTOOL
 from toolchain import (
     HOST,
@@ -78,11 +78,8 @@ def test_objects_of_two_generations(work: Path) -> None:
     """Clang 19's records and clang 22's in one program: each linker takes its own alone."""
     source = work / "new.c"
     source.write_text(REGION)
-    usr = unpacked("22")
-    folders = f"{usr / 'lib/x86_64-linux-gnu'}:{usr / 'lib/llvm-22/lib'}"
-    clang = ("env", f"LD_LIBRARY_PATH={folders}", usr / "lib/llvm-22/bin/clang")
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
-    run(*clang, *flags, "-c", source, "-o", work / "new.o")
+    run(*tool("22"), *flags, "-c", source, "-o", work / "new.o")
     old = clang_offload(OPENMP, work / "old.o", "-c")
     run("clang-19", *flags, old, work / "new.o", "-o", work / "mixed")
     assert ("OMP104", "error") in codes(work / "mixed")
