@@ -30,9 +30,10 @@ def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
     None of a section with bare images, as `llvm-offload-wrapper` makes it of files that are no
     OffloadBinaries: what they are is known to the descriptors that point to them.
     """
-    if section.is_allocated and images.is_image(data):
+    is_ours = data.starts_with(MAGIC)
+    if not is_ours and section.is_allocated and images.is_image(data):
         return
-    if section.name in NAMES or data.starts_with(MAGIC):
+    if is_ours or section.name in NAMES:
         yield from parse(data)
     elif section.size:
         triple, arch, *_ = (*section.name[len(OLD_PREFIX) :].split("."), "")
