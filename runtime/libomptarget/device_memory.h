@@ -6,11 +6,14 @@
 // variables of an image have addresses of their own even there.
 #pragma once
 
+#include "ompt.h"
 #include "plugin.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 namespace omptool {
 
@@ -46,5 +49,44 @@ private:
   std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
 };
+
+// Inline: most objects are small, and a call costs as much as moving them.
+
+inline std::byte* DeviceMemory::allocate(std::int64_t size, const void* host) const {
+  if (size <= 0)
+    return nullptr;
+  ompt::DataOperation told(ompt::Operation::kAlloc, {host, ompt::kHost}, {nullptr, number_}, size);
+  auto* const memory = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
+                                                         : plugin_.call().data_alloc(rtl_id_, size));
+  told.found(memory);
+  return memory;
+}
+
+inline bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) const {
+  const ompt::DataOperation told(ompt::Operation::kTo, {host, ompt::kHost}, {device, number_}, size);
+  if (moves_itself_) {
+    std::memmove(device, host, static_cast<std::size_t>(size));
+    return true;
+  }
+  return plugin_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size) == 0;
+}
+
+inline bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
+  const ompt::DataOperation told(ompt::Operation::kFrom, {device, number_}, {host, ompt::kHost}, size);
+  if (moves_itself_) {
+    std::memmove(host, device, static_cast<std::size_t>(size));
+    return true;
+  }
+  return plugin_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size) == 0;
+}
+
+inline bool DeviceMemory::free(void* device) const {
+  const ompt::DataOperation told(ompt::Operation::kDelete, {device, number_}, {nullptr, ompt::kNowhere}, 0);
+  if (inactive_) {
+    std::free(device);
+    return true;
+  }
+  return plugin_.call().data_delete(rtl_id_, device) == 0;
+}
 
 } // namespace omptool

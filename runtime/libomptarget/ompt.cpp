@@ -167,6 +167,7 @@ void DataOperation::begin(Operation operation, Place from, Place to, std::int64_
   from_ = numbered(from);
   to_ = numbered(to);
   size_ = static_cast<std::size_t>(size);
+  id_ = 0;
   tell(kBegin);
 }
 

@@ -103,10 +103,11 @@ private:
   void end();
   void tell(int endpoint);
   const bool watched_;
-  Operation operation_ = Operation::kAlloc;
-  Place from_{}, to_{};
-  std::size_t size_ = 0;
-  std::uint64_t id_ = 0;
+  // Set by begin() alone, for nobody else pays for them.
+  Operation operation_;
+  Place from_, to_;
+  std::size_t size_;
+  std::uint64_t id_;
 };
 
 // A kernel, from its launch until it has run.
