@@ -1,7 +1,7 @@
 """Offloading programs in their process: they fork, exit, unload, call late, and cannot write files.
 
 Further tests of the same, on the runtime alone, are in runtime/tests: process_test.cpp,
-thread_test.cpp, stress_test.cpp, review_registry_test.cpp.
+thread_test.cpp, stress_test.cpp, registry_test.cpp.
 """
 
 from __future__ import annotations
