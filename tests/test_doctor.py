@@ -34,6 +34,11 @@ from omptool import installation
 from packager.loader import libraries
 
 RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not book_table.is_error(path)]
+# Every fourth in `make test`, all in `make test-all`.
+SAMPLED = [
+    pytest.param(path, marks=pytest.mark.exhaustive if number % 4 else ())
+    for number, path in enumerate(RUNNING)
+]
 VERSIONS = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
 
 
@@ -249,7 +254,7 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
 
 
 @VERSIONS
-@pytest.mark.parametrize("program", [*OPENMP, *RUNNING[::4]], ids=stem)
+@pytest.mark.parametrize("program", [*OPENMP, *SAMPLED], ids=stem)
 def test_it_is_right_about_real_programs(programs: Programs, program: Path, version: str) -> None:
     """They run where the device is mandatory, and nothing is on it without its plugin."""
     assert programs.outcome(version, program).ran
