@@ -15,14 +15,15 @@ from omptool.installation import LIBRARY, libdir
 from omptool.plugins import ImageBytes, ask_cuda, ask_plugins
 from omptool.tables import counted, table
 from packager import libgomp
-from packager.fates import NODES, Answer, Diagnosis, ImageFate, Machine
+from packager.fates import NODES, Answer, Diagnosis, ImageFate, Machine, Tmp
 from packager.loader import Library, find_library, libraries
 from packager.model import FatBinary
 from packager.program import LIBTARGET
-from packager.runtimes import picked
+from packager.runtimes import compilers, picked
 from packager.without_run import Outcome
 
 Plugins = list[dict[str, Any]]
+TMP = Path("/tmp")  # LLVM's runtimes put images there, whatever TMPDIR says
 FOR_CUDA = ("ptx", "cubin")
 STARTED = {
     "device": "regions run on a device",
@@ -38,6 +39,7 @@ VARIABLES = (
     "LD_PRELOAD",
     "CUDA_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",
+    "HSA_XNACK",
     "OMPTOOL_PLUGINS",
     "OMPTOOL_PLUGIN_PATH",
     "OMPTOOL_HOST_DEVICES",
@@ -63,7 +65,8 @@ def machine(
         answers=[],
         environment=environment,
         files=frozenset(here),
-        can_write_tmp=os.access("/tmp", os.W_OK | os.X_OK),
+        tmp=_tmp(),
+        clangs=compilers(program),
         cuda=ask_cuda(drivers[libgomp.DRIVER], environment) if has_cuda else None,
     )
     if binary.abi == "gcc":
@@ -81,6 +84,14 @@ def machine(
         ),
         plugins,
     )
+
+
+def _tmp() -> Tmp:
+    left = sum(1 for _ in TMP.glob("tmpfile_*"))
+    if not os.access(TMP, os.W_OK | os.X_OK):
+        return Tmp("cannot be written to", left)
+    is_noexec = os.statvfs(TMP).f_flag & os.ST_NOEXEC
+    return Tmp("is mounted noexec" if is_noexec else "", left)
 
 
 def _libgomp_plugin(found: Sequence[Library], environment: dict[str, str]) -> Path | None:
@@ -122,6 +133,8 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     away = sum(1 for fate in diagnosis.entries if not fate.reason)
     devices = counted(diagnosis.devices, "device", "devices")
     where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
+    if diagnosis.obstacle:
+        return f"{where} it does not start: {diagnosis.obstacle}"
     if away == total:
         return f"{where} everything runs on a device ({devices})"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
@@ -211,6 +224,7 @@ def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
             "runtime": {
                 "abi": binary.abi,
                 "devices": diagnosis.devices,
+                "obstacle": diagnosis.obstacle or None,
                 "libraries": [
                     {"name": lib.name, "path": str(lib.path) if lib.path else None}
                     for lib in machine.libraries

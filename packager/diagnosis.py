@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from packager import libgomp
 from packager.fates import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
+from packager.loader import Library
 from packager.machine_checks import findings, general_findings
 from packager.model import EntryTable, FatBinary, OffloadEntry
 from packager.pairing import entry_states, needs_device
@@ -22,31 +23,39 @@ from packager.without_run import (
 
 def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     """The fates of images and entries, and findings OMP201 to OMP209."""
+    obstacle = _obstacle(machine.under_run)
     if program.abi == "gcc":
         found = libgomp.diagnose(program, machine)
-        return replace(found, findings=(*general_findings(machine), *found.findings))
+        general = general_findings(machine)
+        return replace(found, findings=(*general, *found.findings), obstacle=obstacle)
     images = _images(program, machine)
     count = 1 + max((number for fate in images for number in fate.devices), default=-1)
     entries = tuple(_entries(program, machine, images, count))
     said = tuple(findings(program, machine, images, entries, count))
-    found = Diagnosis(images, entries, count, said)
+    found = Diagnosis(images, entries, count, said, obstacle=obstacle)
     return replace(found, without_run=_without_run(program, machine, found))
+
+
+def _obstacle(libraries: Sequence[Library]) -> str:
+    """Why the loader does not start a program that needs these; "" if it does."""
+    return next((library.lack for library in libraries if library.lack), "")
 
 
 def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outcome | None:
     """What the runtime makes of it that the loader picks; None if the program asks for none."""
-    names = [library for library in machine.libraries if library.name.startswith(RUNTIME)]
-    if not names or program.abi == "proposal" or not found.entries:
+    asks = any(library.name.startswith(RUNTIME) for library in machine.libraries)
+    if not asks or program.abi == "proposal" or not found.entries:
         return None
-    if machine.runtime is None:
-        return Outcome("fails", f"{names[0].name} is not found")
+    obstacle = _obstacle(machine.libraries)
+    if obstacle or machine.runtime is None:
+        return Outcome("fails", obstacle)
     if machine.runtime.release is None:
         reason = next((fate.reason for fate in found.entries if fate.reason), "")
         if reason and policy(machine.environment) == "MANDATORY":
             return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {reason}")
         return Outcome("host" if reason else "device", reason or "it is omptool's runtime")
     drivers = {NODES[name][1] for name in _gpus(program) if name in NODES}
-    around = Surroundings(machine.environment, bool(drivers & machine.files))
+    around = Surroundings(machine.environment, bool(drivers & machine.files), machine.tmp.problem)
     return outcome(program, machine.runtime, around)
 
 

@@ -34,6 +34,16 @@ class Cuda(NamedTuple):
     devices: tuple[int, ...] = ()  # what each can run, as in sm_90
 
 
+class Tmp(NamedTuple):
+    """The folder where LLVM's runtimes put images for the CPU: /tmp."""
+
+    problem: str = ""  # why they cannot; "" if they can
+    left: int = 0  # how many such images are in it
+
+
+NOTHING_WRONG = Tmp()
+
+
 @dataclass(frozen=True)
 class Machine:
     """What this machine has for the program."""
@@ -44,7 +54,8 @@ class Machine:
     answers: Sequence[Sequence[Answer]]  # for each image of the program
     environment: Mapping[str, str]
     files: frozenset[str] = frozenset()  # of NODES, those that are there
-    can_write_tmp: bool = True
+    tmp: Tmp = NOTHING_WRONG
+    clangs: tuple[int, ...] = ()  # the releases that compiled the program, where it says so
     runtime: Runtime | None = None  # the libomptarget among the libraries
     libgomp_plugin: Path | None = None  # of GCC's library, for nvptx
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
@@ -78,8 +89,9 @@ class Diagnosis:
     devices: int
     findings: tuple[Finding, ...] = field(default=())
     without_run: Outcome | None = None  # on the runtime that the loader picks
+    obstacle: str = ""  # why it does not start at all; "" if it does
 
     @property
     def offloads(self) -> bool:
         """Whether every entry is used on a device."""
-        return all(not fate.reason for fate in self.entries)
+        return not self.obstacle and all(not fate.reason for fate in self.entries)

@@ -38,6 +38,11 @@ class Library:
     soname: str | None = None  # its own DT_SONAME, if it was found and has one
     needed: tuple[str, ...] = ()  # its DT_NEEDED
 
+    @property
+    def lack(self) -> str:
+        """What to say of it if it was not found; else ""."""
+        return "" if self.path else f"{self.name}, which {self.wanted_by} needs, is not found"
+
 
 @dataclass(frozen=True)
 class _File:

@@ -1,6 +1,6 @@
 """Checks OMP201 to OMP208: what a machine lacks for a program, or has in its way. No I/O.
 
-They are D01 to D08 of field-notes.md; D09 is libgomp's.
+D01 to D08 in the docstrings are the checks that the field notes propose; D09 is libgomp's.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from packager.fates import NODES, EntryFate, ImageFate, Machine
 from packager.model import FatBinary, Finding, Severity
+from packager.runtimes import UNNAMED
 from packager.without_run import default_device, generation, policy
 
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 LLVM = re.compile(r"libLLVM[-.].*")
 RUN = "start it with `omptool run`"
 POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
-# From here on LLVM's runtimes write images for the CPU to a file before they load them.
-FIRST_TO_WRITE = 16
+# LLVM's runtimes read many variables of this prefix, omptool's this one.
+PREFIX = "LIBOMPTARGET_"
+READ = "LIBOMPTARGET_INFO"
+XNACK = {"0": "-", "1": "+"}  # HSA_XNACK, and how it stands in a target id
 
 
 def findings(
@@ -31,9 +34,11 @@ def findings(
     yield from _unresolved(machine)
     yield from _generation(program, machine)
     yield from _two_of_a_kind(machine)
+    yield from _another_release(program, machine)
     yield from _without_device(machine, images)
     yield from _environment(machine, count)
-    yield from _read_only_tmp(program, machine)
+    yield from _variables_of_runtimes(program, machine)
+    yield from _tmp(program, machine)
     yield from _fatal(machine, entries)
 
 
@@ -51,12 +56,17 @@ def _unresolved(machine: Machine) -> Iterator[Finding]:
         if library.path is not None:
             continue
         places = ", ".join((*library.searched, "the cache of ldconfig", "the default folders"))
-        message = f"{library.name}, which {library.wanted_by} needs, is not found in {places}"
+        message = f"{library.lack} in {places}"
         hint = "install it, or name its folder in LD_LIBRARY_PATH"
         is_ours = library.name not in helped
         yield Finding(
             "OMP201", "warning" if is_ours else "error", message, RUN if is_ours else hint
         )
+    if machine.runtime and machine.runtime.lack:
+        message = (
+            f"{machine.runtime.path} has no use for images for the CPU: {machine.runtime.lack}"
+        )
+        yield Finding("OMP201", "warning", message, RUN)
 
 
 def _generation(program: FatBinary, machine: Machine) -> Iterator[Finding]:
@@ -83,6 +93,18 @@ def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
     if len(llvm) > 1:
         message = f"two LLVMs are loaded: {', '.join(llvm)}"
         hint = 'they may end with "registered more than once": link with one of them'
+        yield Finding("OMP203", "warning", message, hint)
+
+
+def _another_release(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D03: what can be read, but was made for another release."""
+    release = machine.runtime.release if machine.runtime else None
+    if release is None or not machine.clangs or generation(program, release):
+        return
+    if release not in machine.clangs and max(release, *machine.clangs) > UNNAMED:
+        clangs = " and ".join(map(str, machine.clangs))
+        message = f"the loader picks LLVM {release}'s runtime for what clang {clangs} compiled"
+        hint = f"name the folder of LLVM {max(machine.clangs)}'s libraries in LD_LIBRARY_PATH"
         yield Finding("OMP203", "warning", message, hint)
 
 
@@ -147,10 +169,29 @@ def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
             yield Finding("OMP206", "info", message, "take it out to use all that are installed")
 
 
-def _read_only_tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+def _variables_of_runtimes(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D06: what only other libraries read, or a driver makes other devices of."""
+    for name in sorted(machine.environment):
+        if name.startswith(PREFIX) and name != READ:
+            message = f"{name} is for LLVM's runtimes: omptool's does not read it"
+            yield Finding("OMP206", "info", message, f"{READ}=-1 shows what the runtime does")
+    wanted = XNACK.get(machine.environment.get("HSA_XNACK", ""))
+    for image in program.images:
+        compiled = re.search(r":xnack([+-])", image.processor)
+        if wanted and image.kind == "amdgcn" and compiled and compiled[1] != wanted:
+            value = machine.environment["HSA_XNACK"]
+            message = f"HSA_XNACK={value}, and image {image.index} is for {image.processor}"
+            yield Finding("OMP206", "warning", message, "change one of them", None, image.index)
+
+
+def _tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
     """D07: LLVM's runtimes write images for the CPU to /tmp, whatever TMPDIR says."""
-    release = machine.runtime.release if machine.runtime else None
-    writes = (release or 0) >= FIRST_TO_WRITE and any(i.kind == "elf" for i in program.images)
-    if writes and not machine.can_write_tmp:
-        message = "/tmp cannot be written to, where LLVM's runtime puts images for the CPU"
+    is_llvm = machine.runtime is not None and machine.runtime.release is not None
+    if not is_llvm or not any(image.kind == "elf" for image in program.images):
+        return
+    if machine.tmp.problem:
+        message = f"/tmp {machine.tmp.problem}, where LLVM's runtime puts images for the CPU"
         yield Finding("OMP207", "warning", message, RUN)
+    if machine.tmp.left:
+        message = f"images that LLVM's runtimes left in /tmp: {machine.tmp.left}"
+        yield Finding("OMP207", "info", message, "delete /tmp/tmpfile_*; omptool's leaves none")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager import elf
+from packager.formats.comment import clang_releases
 from packager.loader import DT_STRTAB, Library, find_library, libraries
 from packager.program import DT_STRSZ, file_offset
 from packager.reader import open_reader
@@ -29,7 +30,7 @@ class Runtime:
 
     path: Path
     release: int | None  # of LLVM; None: omptool's
-    has_cpu: bool = True  # whether it can find what it needs for images for the CPU
+    lack: str = ""  # why it cannot use images for the CPU; "" if it can
 
 
 def picked(loaded: Sequence[Library], environment: Mapping[str, str]) -> Runtime | None:
@@ -46,19 +47,30 @@ def picked(loaded: Sequence[Library], environment: Mapping[str, str]) -> Runtime
     if _is_core(library.path):
         return Runtime(library.path, None)
     release = _release(library)
-    has_cpu = release > LAST_WITH_PLUGINS or _finds_cpu_plugin(library.path, loaded, environment)
-    return Runtime(library.path, release, has_cpu)
+    has_plugins = release <= LAST_WITH_PLUGINS
+    lack = _lack_of_plugin(library.path, loaded, environment) if has_plugins else ""
+    return Runtime(library.path, release, lack)
 
 
-def _finds_cpu_plugin(
+def _lack_of_plugin(
     runtime: Path, loaded: Sequence[Library], environment: Mapping[str, str]
-) -> bool:
-    """Whether its plugin is there, and all that the plugin needs."""
+) -> str:
+    """What is not found: its plugin for the CPU, or what the plugin needs; "" if nothing."""
     plugin = find_library(CPU_PLUGIN, environment, runtime)
     if plugin is None:
-        return False
+        return f"its plugin {CPU_PLUGIN} is not found"
     there = {library.name for library in loaded if library.path}
-    return all(lib.path or lib.name in there for lib in libraries(plugin, environment))
+    wanted = libraries(plugin, environment)
+    return next((lib.lack for lib in wanted if lib.lack and lib.name not in there), "")
+
+
+def compilers(program: Path) -> tuple[int, ...]:
+    """The releases of clang that compiled parts of `program`, as far as it says so.
+
+    Raises FormatError when it is malformed.
+    """
+    with open_reader(program) as data:
+        return clang_releases(elf.read(data))
 
 
 def _release(library: Library) -> int:

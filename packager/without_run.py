@@ -44,6 +44,7 @@ class Surroundings:
 
     environment: Mapping[str, str]
     has_gpu: bool  # whether a driver is here for an image of the program
+    tmp_problem: str  # why images for the CPU cannot be put in /tmp; "" if they can
 
 
 def default_device(environment: Mapping[str, str]) -> int:
@@ -79,13 +80,15 @@ def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outc
     if not _has_image_for_cpu(program):
         reason = "no image is for this machine's processor"
         return Outcome("unknown", GPU) if around.has_gpu else Outcome("host", reason)
-    if not runtime.has_cpu:
-        return Outcome("host", "its plugin for the CPU is not there")
+    if runtime.lack:
+        return Outcome("host", runtime.lack)
     if around.has_gpu:
         return Outcome("unknown", GPU)
     number = default_device(around.environment)
     if number >= CPU_DEVICES:
         return Outcome("fails", f"OMP_DEFAULT_DEVICE is {number}, and it has {CPU_DEVICES} devices")
+    if around.tmp_problem:
+        return Outcome("fails", f"/tmp {around.tmp_problem}, where it puts images for the CPU")
     when_used = _when_used(program, release)
     if when_used:
         return Outcome("fails", when_used)

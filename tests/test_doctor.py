@@ -39,6 +39,7 @@ SAMPLED = [
     pytest.param(path, marks=pytest.mark.exhaustive if number % 4 else ())
     for number, path in enumerate(RUNNING)
 ]
+NOT_LOADED = 127  # the loader's status when it does not find a library
 VERSIONS = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
 
 
@@ -155,6 +156,7 @@ def test_a_runtime_that_is_not_there(folder: Path) -> None:
     (finding,) = (f for f in document["findings"] if "libomptarget" in f["message"])
     assert (finding["code"], finding["severity"]) == ("OMP201", "warning")
     assert "`omptool run`" in finding["hint"]
+    assert document["runtime"]["obstacle"] is None
 
 
 def test_a_library_that_nobody_has(folder: Path, tmp_path: Path) -> None:
@@ -168,6 +170,11 @@ def test_a_library_that_nobody_has(folder: Path, tmp_path: Path) -> None:
     document = diagnosis(path)
     (finding,) = (f for f in document["findings"] if "libgone.so" in f["message"])
     assert (finding["code"], finding["severity"]) == ("OMP201", "error")
+    lack = f"libgone.so, which {path} needs, is not found"
+    assert document["runtime"]["obstacle"] == document["runtime"]["picked"]["reason"] == lack
+    verdict = omptool("doctor", path).stdout.splitlines()[0]
+    assert verdict == f"{path}: under `omptool run` it does not start: {lack}"
+    assert started(path).returncode == NOT_LOADED
 
 
 def test_an_old_runtime_and_new_entries(folder: Path, tmp_path: Path) -> None:
@@ -199,12 +206,14 @@ def test_an_image_for_a_gpu(folder: Path) -> None:
         ("OMP_DEFAULT_DEVICE", "first"),
         pytest.param("OMP_DEFAULT_DEVICE", "9" * 5000, id="digits"),
         ("CUDA_VISIBLE_DEVICES", ""),
+        ("LIBOMPTARGET_DEBUG", "1"),
     ],
 )
 def test_the_environment_is_looked_at(folder: Path, name: str, value: str) -> None:
     path = program(INSTALLED, folder)
     assert "OMP206" not in codes(diagnosis(path))
     assert "OMP206" in codes(diagnosis(path, **{name: value}))
+    assert "OMP206" not in codes(diagnosis(path, LIBOMPTARGET_INFO="1"))
 
 
 def test_the_verdict_comes_first(folder: Path) -> None:

@@ -32,20 +32,34 @@ def test_an_image_without_a_device(diagnosed: Path, tmp_path: Path) -> None:
     assert "OMP205" not in codes(diagnosis(path))
 
 
-@pytest.mark.parametrize("can_write", [True, False])
-def test_a_folder_for_images_that_is_read_only(
-    diagnosed: Path, monkeypatch: pytest.MonkeyPatch, can_write: bool
+def test_images_that_others_left(
+    diagnosed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LLVM's runtimes write there since 16; 14's and omptool's do not."""
-    monkeypatch.setattr("omptool.diagnosed.os.access", lambda *_: can_write)
-    for version, runtime, writes in (
-        ("14", libraries("14"), False),
-        ("16", libraries("16"), True),
-        ("19", libraries("19"), True),
-        ("19", str(libdir()), False),
-    ):
-        found = codes(diagnosis(program(version, diagnosed), LD_LIBRARY_PATH=runtime))
-        assert ("OMP207" in found) == (writes and not can_write)
+    """LLVM's runtimes leave them since 16, in /tmp."""
+    monkeypatch.setattr("omptool.diagnosed.TMP", tmp_path)
+    path = program("19", diagnosed)
+    assert "OMP207" not in codes(diagnosis(path, LD_LIBRARY_PATH=libraries("19")))
+    (tmp_path / "tmpfile_a1b2c3").touch()
+    document = diagnosis(path, LD_LIBRARY_PATH=libraries("19"))
+    (left,) = (f for f in document["findings"] if f["code"] == "OMP207")
+    assert (left["severity"], left["message"].split(": ")[1]) == ("info", "1")
+    assert "OMP207" not in codes(diagnosis(path, LD_LIBRARY_PATH=str(libdir())))
+
+
+@pytest.mark.parametrize(("version", "severities"), [("19", set()), ("22", {"warning"})])
+def test_a_runtime_of_another_release(
+    diagnosed: Path, tmp_path: Path, version: str, severities: set[str]
+) -> None:
+    """LLVM 22 reads what clang 19 wrote, and is told apart by .comment."""
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    (runtime,) = Path(libraries(version).split(":")[-1]).glob("libomptarget.so.??.1")
+    (folder / "libomptarget.so.19.1").symlink_to(runtime)
+    search = f"{folder}:{libraries(version)}:{libraries('19')}"
+    document = diagnosis(program("19", diagnosed), LD_LIBRARY_PATH=search)
+    found = [f for f in document["findings"] if f["code"] == "OMP203"]
+    assert {f["severity"] for f in found} == severities
+    assert all("LLVM 22's runtime for what clang 19 compiled" in f["message"] for f in found)
 
 
 def test_a_device_node_without_a_driver(tmp_path: Path) -> None:
@@ -65,3 +79,28 @@ def test_a_device_node_without_a_driver(tmp_path: Path) -> None:
     ):
         found = diagnose(binary, replace(machine, files=frozenset(files))).findings
         assert {finding.code for finding in found} == expected
+
+
+@pytest.mark.parametrize(
+    ("arch", "value", "expected"),
+    [
+        ("gfx90a:xnack+", "0", {"OMP206"}),
+        ("gfx90a:xnack-", "1", {"OMP206"}),
+        ("gfx90a:xnack+", "1", set()),
+        ("gfx90a", "1", set()),
+        ("gfx90a:xnack+", "", set()),
+    ],
+)
+def test_xnack(tmp_path: Path, arch: str, value: str, expected: set[str]) -> None:
+    """There is no driver here that would read the variable."""
+    source = tmp_path / "k.c"
+    source.write_text("void k(void) {}\n")
+    target = ["--target=amdgcn-amd-amdhsa", f"-mcpu={arch}", "-nogpulib"]
+    run("clang-19", *target, source, "-o", tmp_path / "image.elf")
+    host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
+    out = bundled(host, tmp_path / "b.o", {f"amdgcn-amd-amdhsa:{arch}": tmp_path / "image.elf"})
+    binary = load(linked([out], tmp_path / "x", runtime=fake_runtime(tmp_path)))
+    refused = [[Answer("host", False, "it is for another machine")]]
+    machine = Machine([], [], {"host": 1}, refused, {"HSA_XNACK": value})
+    found = {f.code for f in diagnose(binary, machine).findings}
+    assert found - {"OMP204"} == expected

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from clangs import INSTALLED, libraries, unpacked
@@ -18,6 +20,7 @@ from doctoring import (
     program,
     without_the_second_kernel,
 )
+from machine import moved, with_tmp
 from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, linked
 
 from omptool.installation import libdir
@@ -37,6 +40,8 @@ def runtime_of(version: str) -> Path:
     return usr / f"lib/llvm-{version}/lib" / name
 
 
+INSTALLED_LIBRARIES = libraries(INSTALLED)
+NOEXEC = SimpleNamespace(f_flag=os.ST_NOEXEC)
 SONAMES = {"16": "16", "19": "19.1", "22": "22.1"}
 
 
@@ -114,6 +119,39 @@ def test_wrong_images_there(
     assert foreseen(path, environment) == happened(path, environment)
 
 
+@pytest.mark.parametrize("version", EVERY)
+@pytest.mark.parametrize("option", ["ro", "noexec"])
+def test_a_folder_that_takes_no_images(
+    diagnosed: Path, monkeypatch: pytest.MonkeyPatch, version: str, option: str
+) -> None:
+    path = program(version, diagnosed)
+    folders = [*libraries(version).split(":"), INSTALLED_LIBRARIES]
+    there = ":".join(str(moved(Path(folder))) for folder in folders)
+    environment = os.environ | {"LD_LIBRARY_PATH": there}
+    done = subprocess.run([*with_tmp(option), moved(path)], check=False, env=environment)
+    assert done.returncode == -signal.SIGABRT
+    if option == "ro":
+        monkeypatch.setattr("omptool.diagnosed.os.access", lambda *_: False)
+    else:
+        monkeypatch.setattr("omptool.diagnosed.os.statvfs", lambda _: NOEXEC)
+    document = diagnosis(path, LD_LIBRARY_PATH=":".join(folders))
+    assert document["runtime"]["picked"]["outcome"] == "fails"
+    assert "OMP207" in codes(document)
+    ours = diagnosis(path, LD_LIBRARY_PATH=str(libdir()))
+    assert (ours["runtime"]["picked"]["outcome"], codes(ours)) == ("device", set())
+
+
+def test_a_library_of_the_runtime_is_not_there(diagnosed: Path, tmp_path: Path) -> None:
+    """LLVM 16's needs a libLLVM, here one that there never was."""
+    path, runtime = program("16", diagnosed), runtime_of("16")
+    whole = runtime.read_bytes()
+    (tmp_path / runtime.name).write_bytes(whole.replace(b"libLLVM-16.so.1", b"libLLVM-00.so.1"))
+    environment = {"LD_LIBRARY_PATH": f"{tmp_path}:{libraries('16')}"}
+    picked = diagnosis(path, **environment)["runtime"]["picked"]
+    assert picked["outcome"] == happened(path, environment) == "fails"
+    assert picked["reason"].startswith("libLLVM-00.so.1, which ")
+
+
 @pytest.mark.parametrize("version", ["14", "16"])
 def test_their_plugins_taken_away_and_put_back(
     diagnosed: Path, tmp_path: Path, version: str
@@ -135,6 +173,8 @@ def test_their_plugins_taken_away_and_put_back(
         whole = plugin.read_bytes()
         (folder / plugin.name).write_bytes(whole.replace(b"libstdc++.so.6", b"libstdc++.so.0"))
     assert foreseen(path, environment) == happened(path, environment) == "host"
+    said = [f["message"] for f in diagnosis(path, **environment)["findings"]]
+    assert any("libstdc++.so.0, which" in message for message in said)
 
 
 @pytest.mark.parametrize("version", EVERY)
