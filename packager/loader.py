@@ -107,7 +107,9 @@ def _found(name: str, wanted_by: str, file: _File) -> Library:
 
 
 def _folders(environment: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f for f in environment.get("LD_LIBRARY_PATH", "").split(":") if f)
+    """Those of LD_LIBRARY_PATH: one without a name is where the program is started."""
+    path = environment.get("LD_LIBRARY_PATH", "")
+    return tuple(folder or "." for folder in re.split("[:;]", path)) if path else ()
 
 
 def _expanded(file: _File, paths: Sequence[str]) -> tuple[str, ...]:
