@@ -9,8 +9,33 @@
 #include "row_ranges.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace omptool {
+namespace {
+
+// The range without the holes.
+std::vector<HostRange> pieces_of(HostRange range, std::vector<HostRange> holes) {
+  std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
+  std::vector<HostRange> pieces;
+  std::uintptr_t at = range.begin;
+  for (const HostRange hole : holes) {
+    const HostRange piece{at, std::min(hole.begin, range.end)};
+    if (piece.begin < piece.end)
+      pieces.push_back(piece);
+    at = std::max(at, hole.end);
+  }
+  if (at < range.end || pieces.empty())
+    pieces.push_back({at, std::max(at, range.end)});
+  return pieces;
+}
+
+void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
+  for (const AttachedPointer& pointer : mapping.pointers())
+    holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
+}
+
+} // namespace
 
 // Copies a range of a mapping, except for pointers that have been attached and what `except` names.
 bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range,
@@ -38,21 +63,9 @@ std::vector<HostRange> DataEnvironment::without_pointers(const Mapping& mapping,
   std::vector<HostRange> holes(except.begin(), except.end());
   {
     const auto guard = index_.guard(mapping);
-    for (const AttachedPointer& pointer : mapping.pointers())
-      holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
+    add_pointers(mapping, holes);
   }
-  std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
-  std::vector<HostRange> pieces;
-  std::uintptr_t at = range.begin;
-  for (const HostRange hole : holes) {
-    const HostRange piece{at, std::min(hole.begin, range.end)};
-    if (piece.begin < piece.end)
-      pieces.push_back(piece);
-    at = std::max(at, hole.end);
-  }
-  if (at < range.end || pieces.empty())
-    pieces.push_back({at, std::max(at, range.end)});
-  return pieces;
+  return pieces_of(range, std::move(holes));
 }
 
 std::vector<HostRange> DataEnvironment::parts_of(const Mapping& mapping) {
@@ -66,6 +79,17 @@ bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, st
   const std::vector<HostRange> parts = parts_of(mapping);
   return std::all_of(parts.begin(), parts.end(),
                      [&](const HostRange& part) { return copy(direction, mapping, part, except); });
+}
+
+bool DataEnvironment::copy_in_child(const Mapping& mapping, HostRange range) {
+  if (!mapping.device || mapping.own_value)
+    return true;
+  std::vector<HostRange> holes;
+  add_pointers(mapping, holes);
+  const std::vector<HostRange> pieces = pieces_of(range, std::move(holes));
+  return std::all_of(pieces.begin(), pieces.end(), [&](HostRange piece) {
+    return memory_.retrieve(piece.address(), mapping.at(piece.begin), piece.size());
+  });
 }
 
 void DataEnvironment::update(Rows rows) {

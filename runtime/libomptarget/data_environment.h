@@ -85,6 +85,10 @@ public:
   void end(Rows rows, Bindings& bound, Release release, const char* region = nullptr);
   // Unmaps rows that an earlier call mapped.
   void end(Rows rows);
+  // The same for a region whose kernel has forked, in the child. Locks may be held by threads that are
+  // gone, and what they guard may be half done: nothing but the region's own objects is looked at, and
+  // what leaves stays where it is, as all does that the parent had mapped.
+  void end_in_child(Rows rows, std::span<Mapping* const> objects, const std::string& region);
   // Copies the rows' ranges of present objects.
   void update(Rows rows);
 
@@ -207,6 +211,7 @@ private:
   bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
   std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
   std::vector<HostRange> parts_of(const Mapping& mapping);
+  bool copy_in_child(const Mapping& mapping, HostRange range);
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
 
   enum class Toward { kHost, kBoth };

@@ -118,6 +118,18 @@ void run_kernel(Device& device, const std::string& region, void* function, void*
         device.plugin.last_error().c_str());
 }
 
+// The process has forked since the region began: in the kernel, and this is the child.
+bool is_child() {
+  return !Registry::current();
+}
+
+template <typename Bound, typename Object>
+[[gnu::cold]] void end_in_child(Device& device, Rows rows, Bound& bound, const std::string& region, Object object) {
+  PerRow<Mapping*> objects(rows.size());
+  std::transform(bound.begin(), bound.end(), objects.begin(), object);
+  device.data.end_in_child(rows, {objects.data(), objects.size()}, region);
+}
+
 // Rows of every kind. What the short way has taken hold of is kept until it is bound here.
 std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
                        KnownObjects& known) {
@@ -141,7 +153,10 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
   if (CallLog* const log = CallLog::current()) [[unlikely]]
     log->launching(region);
   run_kernel(device, region, there.function, arguments.data(), count, shape);
-  device.data.end(rows, bound, Release::kNormal, region.c_str());
+  if (is_child()) [[unlikely]]
+    end_in_child(device, rows, bound, region, [](const Binding& binding) { return binding.object.get(); });
+  else
+    device.data.end(rows, bound, Release::kNormal, region.c_str());
   return {};
 }
 
@@ -176,7 +191,10 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
     if (rows[i].has(kArgument) && !(rows[i].has(kIfEnvironment) && there.image->without_environment))
       arguments[static_cast<std::size_t>(count++)] = device.data.known_argument(rows[i], known[i]);
   run_kernel(device, kernel.name, there.function, arguments.data(), count, shape);
-  device.data.end_known(rows, known, Release::kNormal, kernel.name);
+  if (is_child()) [[unlikely]]
+    end_in_child(device, rows, known, kernel.name, [](const KnownObject& one) { return one.object; });
+  else
+    device.data.end_known(rows, known, Release::kNormal, kernel.name);
   return {};
 }
 

@@ -310,7 +310,8 @@ public:
       return;
     mine_.record.store(nullptr, std::memory_order_release);
     light_barrier();
-    if (registry_.retired_.any()) [[unlikely]]
+    // The child of a kernel that forked does not know who holds what.
+    if (registry_.retired_.any() && Registry::current() == &registry_) [[unlikely]]
       registry_.retired_.collect();
   }
   KernelUse(const KernelUse&) = delete;

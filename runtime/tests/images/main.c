@@ -54,6 +54,12 @@ void add_counter(int* value) {
 
 void nothing(void) {}
 
+/* Calls the host, and adds one. */
+void call_host(int* value, void (*function)(void)) {
+  function();
+  ++*value;
+}
+
 /* Adds ten once the host says so, and says when it has begun. */
 void add_ten_later(int* value, int* begun, int* may_go_on) {
   __atomic_store_n(begun, 1, __ATOMIC_RELEASE);
