@@ -6,31 +6,12 @@
 #include <cstdint>
 #include <cstring>
 #include <elf.h>
-#include <optional>
 
 namespace omptool::llvm {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
 // Linkers keep each string once, so that the section is short whatever the image's size.
 constexpr std::uint64_t kMaxSections = 1024, kMaxComment = 1 << 16;
-
-// The one place that reads: a T at `offset`, or nothing when that runs past the end.
-template <typename T> std::optional<T> read(Bytes image, std::uint64_t offset) {
-  if (offset > image.size() || image.size() - offset < sizeof(T))
-    return std::nullopt;
-  T value;
-  std::memcpy(&value, image.data() + offset, sizeof value);
-  return value;
-}
-
-std::optional<Elf64_Shdr> section(Bytes image, const Elf64_Ehdr& header, std::uint64_t index) {
-  std::uint64_t at = 0;
-  if (__builtin_add_overflow(header.e_shoff, index * sizeof(Elf64_Shdr), &at))
-    return std::nullopt;
-  return read<Elf64_Shdr>(image, at);
-}
 
 std::string_view content(Bytes image, const Elf64_Shdr& section, std::uint64_t from = 0) {
   if (section.sh_type == SHT_NOBITS || section.sh_offset > image.size() ||
@@ -46,10 +27,10 @@ std::string_view compilers_of(Bytes image) {
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_shentsize != sizeof(Elf64_Shdr))
     return {};
-  const std::optional<Elf64_Shdr> names = section(image, *header, header->e_shstrndx);
+  const std::optional<Elf64_Shdr> names = read_nth<Elf64_Shdr>(image, header->e_shoff, header->e_shstrndx);
   const std::uint64_t count = std::min<std::uint64_t>(header->e_shnum, kMaxSections);
   for (std::uint64_t i = 1; names && i < count; ++i) {
-    const std::optional<Elf64_Shdr> candidate = section(image, *header, i);
+    const std::optional<Elf64_Shdr> candidate = read_nth<Elf64_Shdr>(image, header->e_shoff, i);
     if (!candidate)
       break;
     constexpr std::string_view kName{".comment\0", 9};

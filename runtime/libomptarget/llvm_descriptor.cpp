@@ -50,15 +50,6 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == sizeof(__tgt_bin_desc));
 
-// A T at `offset`, or nothing when that runs past the end.
-template <typename T> std::optional<T> read(Bytes bytes, std::uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
-    return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
 bool looks_like_56(Bytes table, std::uint64_t at) {
   const Record56 record = *read<Record56>(table, at);
   constexpr std::array<std::uint16_t, 5> kKinds{1, 2, 3, 4, 8};

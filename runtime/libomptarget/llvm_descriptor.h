@@ -5,15 +5,13 @@
 // images as they are or each in an OffloadBinary (LLVM 15 to 17).
 #pragma once
 
+#include "bytes.h"
 #include "library.h"
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <span>
 
 namespace omptool::llvm {
-
-using Bytes = std::span<const std::byte>;
 
 // `requires` clauses of a translation unit, as __tgt_register_requires and entries announce them.
 enum Requires : std::int64_t {

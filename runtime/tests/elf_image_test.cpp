@@ -54,7 +54,7 @@ std::vector<std::byte> sound() {
 std::string fault(const std::vector<std::byte>& bytes) {
   const auto exact = std::make_unique<std::byte[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), exact.get());
-  const Bytes image(exact.get(), bytes.size());
+  const omptool::Bytes image(exact.get(), bytes.size());
   entry_table(image);
   readable_from(image, 0x20);
   own_definitions_first(image);

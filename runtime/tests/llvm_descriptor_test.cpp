@@ -61,7 +61,7 @@ std::vector<std::byte> wrapped(std::size_t image_size) {
 long inside(const std::vector<std::byte>& bytes) {
   const auto exact = std::make_unique<std::byte[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), exact.get());
-  const std::optional<llvm::Bytes> image = llvm::unwrap({exact.get(), bytes.size()});
+  const std::optional<omptool::Bytes> image = llvm::unwrap({exact.get(), bytes.size()});
   if (image && !image->empty()) {
     CHECK(image->data() >= exact.get());
     CHECK(image->data() + image->size() <= exact.get() + bytes.size());

@@ -22,22 +22,6 @@ constexpr struct {
   std::uint64_t record;
 } kTables[] = {{"omptarget_entries", 24}, {"libtarget_entries", kNamelessRecord}, {"omp_offloading_entries", 32}};
 
-// The one place that reads: a T at `offset`, or nothing when that runs past the end.
-template <typename T> std::optional<T> read(Bytes image, std::uint64_t offset) {
-  if (offset > image.size() || image.size() - offset < sizeof(T))
-    return std::nullopt;
-  T value;
-  std::memcpy(&value, image.data() + offset, sizeof value);
-  return value;
-}
-
-template <typename T> std::optional<T> read_nth(Bytes image, std::uint64_t offset, std::uint64_t index) {
-  std::uint64_t at = 0;
-  if (__builtin_add_overflow(offset, index * sizeof(T), &at)) // index is 16 bits wide
-    return std::nullopt;
-  return read<T>(image, at);
-}
-
 const char* fault_of_segment(Bytes image, const Elf64_Phdr& segment) {
   if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC)
     return nullptr;

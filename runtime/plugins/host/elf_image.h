@@ -5,14 +5,12 @@
 // anything: every offset and count is checked against them.
 #pragma once
 
-#include <cstddef>
+#include "bytes.h"
+
 #include <cstdint>
 #include <optional>
-#include <span>
 
 namespace omptool::host {
-
-using Bytes = std::span<const std::byte>;
 
 // Whether the image is a complete ELF64 shared object for this machine: null, or what is wrong with
 // it. Reads the headers only.

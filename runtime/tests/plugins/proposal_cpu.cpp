@@ -27,7 +27,7 @@
 
 namespace {
 
-using omptool::host::Bytes;
+using omptool::Bytes;
 
 constexpr omptool_thread_state kAlone{0, 1, 0, 1, 0};
 
