@@ -37,6 +37,20 @@ def compiled_by(version: str, source: Path, into: Path) -> Path:
     return program
 
 
+def program_of(version: str, text: str, source: Path) -> Path:
+    """The program of a source file with this text, in a folder of its clang; made once."""
+    folder = source.parent / version
+    folder.mkdir(exist_ok=True)
+    own = folder / source.name
+    if not own.exists():
+        own.write_text(text)
+        if version == INSTALLED:
+            compiled(own, folder)
+        else:
+            compiled_by(version, own, folder)
+    return folder / source.stem
+
+
 def compiler(version: str, source: Path) -> list[str]:
     """The command that compiles programs like `source` by a clang, up to their names."""
     flags = ["-O1", *FLAGS, "-fopenmp-version=51"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clangs import INSTALLED, compiled, compiled_by
+from clangs import program_of
 from documents import document
 from fixture_programs import OMPTOOL
 from toolchain import omptool
@@ -34,13 +34,7 @@ int main(void) { printf("%d%d\\n", first(), second()); return 0; }
 
 
 def program(version: str, folder: Path) -> Path:
-    (folder / version).mkdir(exist_ok=True)
-    source = folder / version / "program.c"
-    if not source.exists():
-        source.write_text(PROGRAM)
-        made = compiled if version == INSTALLED else lambda s, f: compiled_by(version, s, f)
-        made(source, folder / version)
-    return folder / version / "program"
+    return program_of(version, PROGRAM, folder / "program.c")
 
 
 def diagnosis(path: Path, **environment: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, compiled, compiled_by, tool, unpacked
+from clangs import INSTALLED, OTHERS, program_of, tool, unpacked
 from fixture_programs import OMPTOOL
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 from verifying import findings
@@ -82,13 +82,7 @@ def archive(member: Path) -> Path:
 
 
 def program(version: str, folder: Path) -> Path:
-    (folder / version).mkdir(exist_ok=True)
-    source = folder / version / "source.c"
-    if not source.exists():
-        source.write_text(OPENMP)
-        made = compiled if version == INSTALLED else lambda s, f: compiled_by(version, s, f)
-        made(source, folder / version)
-    return folder / version / "source"
+    return program_of(version, OPENMP, folder / "source.c")
 
 
 def of_severity(path: Path, severity: str) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, compiled, compiled_by
+from clangs import INSTALLED, OTHERS, program_of
 from documents import dumped
 from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
 from verifying import findings
@@ -23,16 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def program(version: str, folder: Path) -> Path:
-    """The program of one clang; made once."""
-    (folder / version).mkdir(exist_ok=True)
-    source = folder / version / "openmp.c"
-    if not source.exists():
-        source.write_text(OPENMP)
-        if version == INSTALLED:
-            compiled(source, folder / version, "-O1")
-        else:
-            compiled_by(version, source, folder / version)
-    return folder / version / "openmp"
+    return program_of(version, OPENMP, folder / "openmp.c")
 
 
 def without_headers(path: Path) -> Path:
