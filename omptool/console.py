@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from packager.reader import text
+from packager.reader import called, text
 
 # Characters that are printed at a time.
 PIECE = 1 << 16
@@ -42,4 +42,4 @@ def portable(path: Path | str) -> str:
 
 def shown(path: Path | str) -> str:
     """A file name that is safe to print."""
-    return text(os.fsencode(path))
+    return text(os.fsencode(called(path)))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from omptool.console import echo
 from packager.errors import PackagerError
-from packager.reader import text
+from packager.reader import called, text
 
 
 def fail(message: str, exit_code: int) -> NoReturn:
@@ -25,6 +26,8 @@ def reported(subject: object) -> Iterator[None]:
 
     What the block prints may fail as well, which is no fault of the subject: print after it.
     """
+    if isinstance(subject, Path):
+        subject = called(subject)
     try:
         yield
     except PackagerError as error:

@@ -26,7 +26,9 @@ class FileName(click.Path):
             self.fail(f"{name!r} is not the name of a file", param, ctx)
         if name == str(STANDARD_INPUT) and not self._or_stream:
             self.fail("'-' is no stream here: a file of that name is ./-", param, ctx)
-        return Path(name)
+        path = Path(name)
+        # Pathlib would make "-" of "./-".
+        return path.absolute() if path == STANDARD_INPUT and name != str(path) else path
 
 
 class FolderName(click.Path):

@@ -52,7 +52,7 @@ def _entries(binary: FatBinary) -> list[str]:
 
 def _descriptors(binary: FatBinary) -> list[str]:
     return [
-        f"of images {', '.join(map(str, descriptor.images)) or 'none'}, registered by "
-        f"{descriptor.registered_by or 'nothing found'}"
+        f"of images {', '.join(map(str, descriptor.images)) or 'none'}"
+        + (", registered" if descriptor.registered_by else ", registered by nothing found")
         for descriptor in binary.descriptors
     ]

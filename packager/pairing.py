@@ -6,6 +6,7 @@ no more than a hint: what symbols the two sides have at the addresses of an entr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Literal
@@ -59,20 +60,28 @@ def known_as(entry: OffloadEntry) -> str:
 def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
     """Host name to the name that the image's own table has in its place.
 
-    Only names in both tables count, so that a missing entry does not displace those after it. GCC
-    gives each entry the name that is registered for its place; the host's symbol says which one is
-    meant.
+    Only names in both tables count, so that a missing entry does not displace those after it, and
+    none that a table lists twice, as a region in a header may be: its places are as many. GCC gives
+    each entry the name that is registered for its place; the host's symbol says which one is meant.
     """
     if table.abi == "gcc":
         named = ((on_nvptx(e), e.name) for e in table.entries if e.symbol)
         return {name: host for host, name in named if host != name}
-    ours = dict.fromkeys(known_as(entry) for entry in table.entries if needs_device(entry))
-    theirs = dict.fromkeys(symbol.name for symbol in image.table or ())
-    if list(ours) == list(theirs):
+    ours, theirs = listed(table), [symbol.name for symbol in image.table or ()]
+    if ours == theirs:
         return {}
-    common = ours.keys() & theirs.keys()
+    common = _once(ours) & _once(theirs)
     pairs = zip(_only(ours, common), _only(theirs, common), strict=True)
     return {host: device for host, device in pairs if host != device}
+
+
+def listed(table: EntryTable) -> list[str]:
+    """What images must list for a table, in its order."""
+    return [known_as(entry) for entry in table.entries if needs_device(entry)]
+
+
+def _once(names: Iterable[str]) -> set[str]:
+    return {name for name, count in Counter(names).items() if count == 1}
 
 
 def on_nvptx(entry: OffloadEntry) -> str:

@@ -32,6 +32,14 @@ def text(name: bytes) -> str:
     return decoded if decoded.isprintable() else decoded.translate(_ESCAPES)
 
 
+def called(path: Path | str) -> str:
+    """What messages call a file, or a member of what is on standard input."""
+    name = str(path)
+    if name == str(STANDARD_INPUT) or name.startswith(f"{STANDARD_INPUT}("):
+        return "standard input" + name.removeprefix(str(STANDARD_INPUT))
+    return name
+
+
 class _Escapes(dict[int, str]):
     """What str.translate makes of each character; hostile files have many that are escaped."""
 

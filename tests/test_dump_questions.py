@@ -58,6 +58,9 @@ def test_an_address_of_nothing(program: Path) -> None:
 def test_what_changed(program: Path, tmp_path: Path) -> None:
     same = omptool("dump", "--against", program, program)
     assert (same.exit_code, same.stdout) == (0, "no difference in what is offloaded\n")
+    run("strip", program, "-o", tmp_path / "bare")
+    same = omptool("dump", "--against", program, tmp_path / "bare")
+    assert (same.exit_code, same.stdout) == (0, "no difference in what is offloaded\n")
     other = clang_offload(OPENMP.replace("table[4]", "table[5]"), tmp_path / "other")
     result = omptool("dump", "--against", program, other)
     assert result.exit_code == 1
@@ -148,4 +151,4 @@ def test_standard_input_that_is_no_file() -> None:
         [OMPTOOL, "dump", "-"], input=b"nothing\n", capture_output=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.startswith(b"Error: -: is neither an ELF file")
+    assert done.stderr.startswith(b"Error: standard input: is neither an ELF file")

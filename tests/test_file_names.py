@@ -84,6 +84,18 @@ def test_a_pipe_can_be_read_twice(work: Path, tmp_path: Path) -> None:
     assert (tmp_path / printed.strip()).read_bytes() == image
 
 
+@pytest.mark.parametrize("command", READ_ONCE)
+def test_standard_input_has_one_name(work: Path, command: str) -> None:
+    _, said = omptool(work, *named(command, "-"))
+    assert said == ["Error: standard input: is empty"]
+
+
+def test_a_file_that_is_called_as_standard_input_is(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "-").write_bytes((work / "image.so").read_bytes())
+    printed, _ = omptool(tmp_path, "dump", "./-", code=0)
+    assert printed.startswith(f"{tmp_path}/-: device images")
+
+
 def test_ir_can_come_through_a_pipe(work: Path, tmp_path: Path) -> None:
     words = ("lower", "-", "--triple", "nvptx64", "-o", "k.ptx")
     omptool(tmp_path, *words, stdin=IR.encode(), code=0)

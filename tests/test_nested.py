@@ -145,6 +145,14 @@ def test_an_archive_in_an_archive(library: Library, command: tuple[str, ...], na
     assert omptool("verify", library.folder / name).exit_code == 0
 
 
+def test_long_names_that_end_with_nul(library: Library) -> None:
+    """As lib.exe writes them."""
+    names = ["k.o", "an_object_with_a_long_name.o"]
+    run("env", "-C", library.folder, "llvm-ar-19", "--format=coff", "rc", "coff.a", *names)
+    path = library.folder / "coff.a"
+    assert [file["path"] for file in files(path)] == [f"{path}({name})" for name in names]
+
+
 def test_archives_too_deep_are_a_finding(library: Library) -> None:
     path = library.folder / "inner.a"
     for level in range(4):

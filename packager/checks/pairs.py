@@ -21,6 +21,7 @@ from packager.pairing import (
     has_size,
     is_opaque,
     known_as,
+    listed,
     needs_device,
     on_nvptx,
     order_differences,
@@ -33,6 +34,7 @@ PAIRED_BY_ORDER = ("interface", "proposal", "llvm-14", "gcc")
 CLANG_KERNEL = "__omp_offloading_"
 # Names looked through for those that are nearly the missing ones, in all: it takes time.
 MAX_NEAR = 2000
+IN_HEADER = "nothing is wrong with a region in a header; otherwise rename one"
 # Entries that are shown before and after the first one that is out of order.
 AROUND = 2
 MAX_NEAR_LENGTH = 200
@@ -209,7 +211,8 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     One of the two is never found, or the tables of host and image get out of step. Two source
     files define kernels of the same name, an object is linked twice, or a list of entries repeats
     a name. Clang lists a region in a header once for each file that includes it: records that are
-    alike in everything are for information there. Clang 14 lists only the first of two regions that
+    alike in everything are for information there, if the image lists the same names in the same
+    places where entries pair by place. Clang 14 lists only the first of two regions that
     have one name, as a header makes them that is included twice in a function: the second ends the
     program. Of objects that are checked together, kernels of
     one name are found whose code differs: one source compiled twice with different flags.
@@ -217,13 +220,14 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
     Cure: rename one of them, or link the object once.
     """
     for table in binary.tables:
+        severity = _duplicates_severity(table, binary)
         names: dict[str, list[OffloadEntry]] = {}
         for entry in table.entries:
             names.setdefault(entry.name, []).append(entry)
         for name, same in names.items():
             count = sum(map(needs_device, same))
             if count > 1 and name:
-                yield _duplicated(table, name, count, same)
+                yield _duplicated(name, count, same, severity)
     for name in binary.unlisted:
         message = f"a second region is called {name}, too, and has no entry: running it is fatal"
         yield Finding("OMP108", "error", message, "use clang 16 or later, or a function for each")
@@ -231,20 +235,29 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
         listings = Counter(symbol.name for symbol in image.table or ())
         hosts = [table for table in binary.tables if image.index in table.images]
         # An image without a host may be meant for one that pairs by order.
-        severity = _order_severity(hosts[0]) if hosts else "error"
+        severity = _duplicates_severity(hosts[0], binary) if hosts else "error"
         for name, count in listings.items():
             if count > 1:
                 what = f"{name} is listed {count} times in the table of {_image(image)}"
-                yield Finding("OMP108", severity, what, "rename one of them", None, image.index)
+                hint = IN_HEADER if severity == "info" else "rename one of them"
+                yield Finding("OMP108", severity, what, hint, None, image.index)
 
 
-def _duplicated(table: EntryTable, name: str, count: int, same: list[OffloadEntry]) -> Finding:
+def _duplicates_severity(table: EntryTable, binary: FatBinary) -> Severity:
+    """Of records that are alike: clang's pair, if those of the images are in the same places."""
+    images = [binary.images[index] for index in table.images]
+    names = listed(table)
+    if table.abi == "llvm-14" and all([s.name for s in i.table or ()] == names for i in images):
+        return "info"
+    return _order_severity(table)
+
+
+def _duplicated(name: str, count: int, same: list[OffloadEntry], severity: Severity) -> Finding:
     is_alike = len({(e.address, e.symbol, e.size, e.flags) for e in same}) == 1
-    severity = _order_severity(table) if is_alike else "error"
+    severity = severity if is_alike else "error"
     message = f"{name} is listed {count} times in the host's table"
-    return Finding(
-        "OMP108", severity, message, "rename one, or link the object once", same[1].number
-    )
+    hint = IN_HEADER if severity == "info" else "rename one, or link the object once"
+    return Finding("OMP108", severity, message, hint, same[1].number)
 
 
 def mismatched(binary: FatBinary) -> Iterator[Finding]:

@@ -106,7 +106,8 @@ def _member(field: bytes, size: int, body: Reader | None, names: Reader, at: int
         header = _number(inside, where) if inside else None
         rest = names.slice(start, 0, where).at - names.at
         room = names.bytes(rest, min(MAX_NAME, len(names) - rest), where)
-        return Member(text(room.split(b"\n", 1)[0].removesuffix(b"/")), body, size, header)
+        name = room.replace(b"\0", b"\n").split(b"\n", 1)[0]  # NUL: in archives of lib.exe's form
+        return Member(text(name.removesuffix(b"/")), body, size, header)
     return Member(text(field.removesuffix(b"/")), body, size)
 
 

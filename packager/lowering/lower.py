@@ -13,7 +13,7 @@ from packager.lowering.families import family_of
 from packager.lowering.family import Family
 from packager.lowering.linker import link_shared
 from packager.lowering.request import Answer, Emit, Request
-from packager.reader import open_input
+from packager.reader import called, open_input
 from packager.temporary import store, temporary_folder
 from packager.triples import normalise
 
@@ -57,7 +57,7 @@ def lower(
             level=target.level,
             entries=entries,
         )
-        answer = run_worker(request, str(source), directory, limits)
+        answer = run_worker(request, called(source), directory, limits)
         result = Path(request.output)
         notes = _notes(answer, family)
         if family.is_linked and emit == "image":
