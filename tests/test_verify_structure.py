@@ -6,6 +6,8 @@ here (a descriptor of 2 GiB, a GPU's image in an old program) is a sound program
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -251,6 +253,20 @@ def test_images_in_front_of_the_data(clang_program: Path) -> None:
     assert check("OMP121", far) == ["warning"]
     assert check("OMP121", replace(far, data_address=1)) == []  # they come last
     assert check("OMP121", sound) == []
+
+
+@pytest.mark.exhaustive
+def test_images_in_front_of_the_data_that_clang_put_there(tmp_path: Path) -> None:
+    """1600 MiB: the linker wrapper takes a minute."""
+    small = clang_offload(OPENMP, tmp_path / "program")
+    run(OMPTOOL, "extract", small, "-o", tmp_path / "images")
+    (image,) = (tmp_path / "images").iterdir()
+    os.truncate(image, 1600 << 20)  # ELF doesn't mind what follows it
+    try:
+        far = clang_offload(OPENMP, small, f"-Wl,--override-image=openmp={image}")
+        assert codes(far) == [("OMP121", "warning")]
+    finally:
+        shutil.rmtree(tmp_path)
 
 
 def test_without_section_headers(work: Path, clang_program: Path) -> None:
