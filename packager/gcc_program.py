@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from packager.elf import WORD
-from packager.formats import gcc_offload, images
+from packager.formats import gcc_devices, gcc_offload
+from packager.formats import images as inspected
 from packager.formats.gcc_offload import LINK_BIT, VARIABLE, Found, Registration
 from packager.formats.payload import Payload
 from packager.memory import Space
@@ -26,47 +27,94 @@ class GccParts(NamedTuple):
     unread: tuple[str, ...] = ()
 
 
+class _Part(NamedTuple):
+    """A registration with its images, and what the functions and variables are called there."""
+
+    registration: Registration
+    images: tuple[DeviceImage, ...]
+    data: tuple[Reader, ...]
+    functions: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+
 def read(space: Space, first_image: int, first_entry: int, *, hashed: bool) -> GccParts:
     """GCC's part of a linked file; images and entries are numbered from these on.
 
-    Raises FormatError when it is malformed.
+    Each kind of device has a table of the entries: they have other names there. Raises FormatError
+    when it is malformed.
     """
     found = gcc_offload.find(space)
-    pairs: list[tuple[DeviceImage, Reader]] = []
-    parts: list[tuple[Registration, tuple[int, ...]]] = []
+    parts: list[_Part] = []
     for registration in found.registrations:
-        start = first_image + len(pairs)
-        for module in registration.modules:
-            offset = space.offset(module.start, module.size) or 0
-            data = space.elf.data.slice(offset, module.size, "PTX of GCC")
-            payload = Payload(data, declared_kind="ptx")
-            index = first_image + len(pairs)
-            image = images.from_payload(payload, index, gcc_offload.NAME, module.start, hashed)
-            pairs.append((replace(image, triple=gcc_offload.TRIPLE), data))
-        parts.append((registration, tuple(range(start, first_image + len(pairs)))))
-    named = parts[0][0] if parts else None
-    entries = _entries(space, found, named, first_entry)
-    kept = [image for image, _ in pairs]
-    tables = _tables(space, found, entries, _relevant(kept, entries))
+        index = first_image + sum(len(part.images) for part in parts)
+        parts.append(_part(space, registration, index, len(found.variable_records), hashed))
+    tables: list[EntryTable] = []
+    for part in [part for part in parts if part.images] or (None,):
+        number = first_entry + sum(len(table.entries) for table in tables)
+        tables += _tables(space, found, part, number)
+    registrations = found.registrations
     return GccParts(
-        tuple(kept),
-        tuple(data for _, data in pairs),
-        tables,
-        tuple(_descriptor(space, found, one, indices) for one, indices in parts),
-        tuple(one.fault for one in found.registrations if one.fault),
-        tuple(one.unread for one in found.registrations if one.unread),
+        tuple(image for part in parts for image in part.images),
+        tuple(data for part in parts for data in part.data),
+        tuple(tables),
+        tuple(_descriptor(space, found, part) for part in parts),
+        tuple(one.fault for one in registrations if one.fault),
+        tuple(one.unread for one in registrations if one.unread),
     )
 
 
-def _entries(
-    space: Space, found: Found, named: Registration | None, first: int
-) -> list[OffloadEntry]:
+def _part(
+    space: Space, registration: Registration, first: int, variables: int, hashed: bool
+) -> _Part:
+    device, registered = registration.device, registration.data
+    if device is None:
+        return _Part(registration, (), ())
+    images: list[DeviceImage] = []
+    data: list[Reader] = []
+    for module in registered.modules:
+        offset = space.offset(module.start, module.size) or 0
+        data.append(space.elf.data.slice(offset, module.size, "device image of GCC"))
+        payload = Payload(data[-1], declared_kind=device.kind)
+        index = first + len(images)
+        image = inspected.from_payload(payload, index, gcc_offload.NAME, module.start, hashed)
+        images.append(replace(image, triple=device.triple))
+    names = registered.variables
+    if names is None:
+        names = gcc_devices.listed_variables(data[0], variables)
+    return _Part(registration, tuple(images), tuple(data), registered.functions, names)
+
+
+def _tables(space: Space, found: Found, part: _Part | None, first: int) -> list[EntryTable]:
+    """The entries as they stand on a kind of device; None: on none."""
+    entries = _entries(space, found, part, first)
+    count = len(found.function_addresses)
+    sections = (
+        (found.functions, WORD.size, entries[:count]),
+        (found.variables, VARIABLE.size, entries[count:]),
+    )
+    return [
+        EntryTable(
+            section=section.name,
+            abi="gcc",
+            record_size=record,
+            offset=space.elf.data.at + section.offset,
+            size=section.size,
+            address=section.address,
+            entries=tuple(rows),
+            images=_relevant(part.images, entries) if part else (),
+        )
+        for section, record, rows in sections
+        if section
+    ]
+
+
+def _entries(space: Space, found: Found, part: _Part | None, first: int) -> list[OffloadEntry]:
     symbols = space.symbol_names(
         {*found.function_addresses, *(address for address, _ in found.variable_records)}
     )
     at = space.elf.data.at
-    functions = named.functions if named else ()
-    variables = named.variables if named else ()
+    functions = part.functions if part else ()
+    variables = part.variables if part else ()
     entries = []
     for number, address in enumerate(found.function_addresses):
         symbol = symbols.get(address)
@@ -116,38 +164,13 @@ def _relevant(found: Sequence[DeviceImage], entries: Sequence[OffloadEntry]) -> 
     return tuple(own or (image.index for image in found))
 
 
-def _tables(
-    space: Space, found: Found, entries: Sequence[OffloadEntry], used: tuple[int, ...]
-) -> tuple[EntryTable, ...]:
-    count = len(found.function_addresses)
-    parts = (
-        (found.functions, WORD.size, entries[:count]),
-        (found.variables, VARIABLE.size, entries[count:]),
-    )
-    return tuple(
-        EntryTable(
-            section=section.name,
-            abi="gcc",
-            record_size=record,
-            offset=space.elf.data.at + section.offset,
-            size=section.size,
-            address=section.address,
-            entries=tuple(rows),
-            images=used,
-        )
-        for section, record, rows in parts
-        if section
-    )
-
-
-def _descriptor(
-    space: Space, found: Found, one: Registration, indices: tuple[int, ...]
-) -> Descriptor:
+def _descriptor(space: Space, found: Found, part: _Part) -> Descriptor:
     section = found.functions or found.variables
+    one = part.registration
     return Descriptor(
         address=one.table,
         offset=space.elf.data.at + (space.offset(one.table) or 0),
-        images=indices,
+        images=tuple(image.index for image in part.images),
         entries_begin=section.address if section else None,
         entries_end=section.address + section.size if section else None,
         registered_by=one.constructor,

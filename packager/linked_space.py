@@ -146,8 +146,8 @@ class LinkedSpace(Space):
                 if target in wanted:
                     yield function, target
 
-    def targets(self, function: int) -> set[int]:
-        code = self._code(function)
+    def targets(self, function: int, end: int) -> set[int]:
+        code = self._code(function)[: end - function]
         found = set(_rip_relative(code, function))
         if self.elf.is_executable:
             found |= {int.from_bytes(m[1], "little") for m in X86_IMMEDIATE.finditer(code)}

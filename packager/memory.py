@@ -18,6 +18,7 @@ from packager.windows import Range, Window
 # Relocations that hold a pointer: relative to the load address, and to a symbol.
 POINTER_RELOCATIONS = {
     "x86_64": (8, 1),
+    "amdgcn": (13, 3),
     "aarch64": (1027, 257),
     "riscv64": (3, 2),
     "ppc64le": (22, 38),
@@ -74,8 +75,11 @@ class Space(ABC):
         """(function, address) where the beginning of a function refers to a `wanted` address."""
 
     @abstractmethod
-    def targets(self, function: int) -> set[int]:
-        """The addresses that the beginning of a function refers to, in code that is understood."""
+    def targets(self, function: int, end: int) -> set[int]:
+        """The addresses that the beginning of a function refers to, in code that is understood.
+
+        `end` is where another function begins.
+        """
 
     def symbol_names(self, addresses: set[int]) -> dict[int, str]:
         """The symbols at these addresses, where the file still has any."""

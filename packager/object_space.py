@@ -81,7 +81,7 @@ class ObjectSpace(Space):
                     if at >= 0 and place < starts[at] + CODE_WINDOW:
                         yield starts[at], target
 
-    def targets(self, function: int) -> set[int]:
+    def targets(self, function: int, end: int) -> set[int]:
         return set()  # what is asked of linked files only
 
     def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:

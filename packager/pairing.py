@@ -65,7 +65,7 @@ def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
     each entry the name that is registered for its place; the host's symbol says which one is meant.
     """
     if table.abi == "gcc":
-        named = ((on_nvptx(e), e.name) for e in table.entries if e.symbol)
+        named = ((on_gcc_device(e, image), e.name) for e in table.entries if e.symbol)
         return {name: host for host, name in named if host != name}
     ours, theirs = listed(table), [symbol.name for symbol in image.table or ()]
     if ours == theirs:
@@ -84,9 +84,10 @@ def _once(names: Iterable[str]) -> set[str]:
     return {name for name, count in Counter(names).items() if count == 1}
 
 
-def on_nvptx(entry: OffloadEntry) -> str:
-    """What GCC calls a host symbol in PTX, where names have no dots and links are pointers."""
-    return (entry.symbol or "").replace(".", "$") + ("$linkptr" if entry.kind == "link" else "")
+def on_gcc_device(entry: OffloadEntry, image: DeviceImage) -> str:
+    """What GCC calls a host symbol in an image, where links are pointers; PTX has no dots."""
+    name = (entry.symbol or "") + (".linkptr" if entry.kind == "link" else "")
+    return name.replace(".", "$") if image.kind == "ptx" else name
 
 
 def _only(names: Iterable[str], wanted: set[str]) -> list[str]:

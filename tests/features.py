@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import gccs
 from clangs import compiled_by, tool
 from documents import document
 from fixture_programs import call
@@ -52,7 +53,6 @@ AMD = """
 target triple = "amdgcn-amd-amdhsa"
 define amdgpu_kernel void @first(ptr addrspace(1) %p) { ret void }
 """
-GCC = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-fopenmp", "-foffload=nvptx-none")
 
 
 class Bench:
@@ -106,9 +106,8 @@ class Bench:
 
     def gcc(self) -> Path:
         """A program of gcc's."""
-        out = self.folder / "gcc"
-        call(*GCC, "-foffload-options=-misa=sm_35", self.source, "-o", out)
-        return out
+        kinds = (gccs.NVPTX, gccs.GCN)
+        return gccs.compiled(self.source.read_text(), self.folder / "gcc", targets=kinds)
 
     def bundle(self, device: str = HOST, target: str = X86_64) -> Path:
         """A host and its image in one object."""

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from doctoring import codes, diagnosis
-from toolchain import compile_c, omptool, run
+from gccs import compiled
+from toolchain import compile_c, omptool
 
 from packager import libgomp
 from packager.fates import Cuda, Machine
@@ -38,13 +39,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("gcc")
-    (folder / "source.c").write_text(SOURCE)
-    offload = ("-fopenmp", "-foffload=nvptx-none", "-foffload-options=-misa=sm_35")
-    # A ptxas of a newer CUDA that is on PATH would be asked to check code for archs it dropped.
-    quiet = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-O1", *offload)
-    run(*quiet, folder / "source.c", "-o", folder / "program")
-    return folder / "program"
+    return compiled(SOURCE, tmp_path_factory.mktemp("gcc") / "program")
 
 
 def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) -> dict[str, str]:

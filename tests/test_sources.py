@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import gccs
 import pytest
 from clangs import INSTALLED, OTHERS, compiler
 from documents import document
@@ -109,16 +110,15 @@ def test_functions_of_gcc(tmp_path: Path, flags: tuple[str, ...]) -> None:
     assert {line for _, line in sources(out)} == {4, 5}
 
 
-def test_gcc_offload_programs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("triple", "dot"), [(gccs.NVPTX, r"\$"), (gccs.GCN, r"\.")])
+def test_gcc_offload_programs(tmp_path: Path, triple: str, dot: str) -> None:
     """GCC's kernels are nested in the functions that they are from."""
-    (tmp_path / "source.c").write_text(OPENMP)
-    gcc = ("env", "PATH=/usr/bin:/bin", "gcc-12", "-g", "-fopenmp", "-foffload=nvptx-none")
-    flags = ("-foffload-options=-misa=sm_35", tmp_path / "source.c", "-o", tmp_path / "program")
-    run(*gcc, *flags)
-    source = str(tmp_path / "source.c")
-    assert sources(tmp_path / "program") == {(source, None)}
-    shown = omptool("dump", "--kernels", tmp_path / "program").stdout
-    assert len(re.findall(rf"main\$_omp_fn\$\d +main +{re.escape(source)}", shown)) == 2
+    path = gccs.compiled(OPENMP, tmp_path / "program", "-g", targets=[triple])
+    source = str(tmp_path / "program.c")
+    assert sources(path) == {(source, None)}
+    shown = omptool("dump", "--kernels", path).stdout
+    name = dot.join(("main", "_omp_fn", r"\d+"))
+    assert len(re.findall(rf"{name} +main +{re.escape(source)}", shown)) == 2
 
 
 OPENCL = """

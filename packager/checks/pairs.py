@@ -23,7 +23,7 @@ from packager.pairing import (
     known_as,
     listed,
     needs_device,
-    on_nvptx,
+    on_gcc_device,
     order_differences,
     sizes,
 )
@@ -134,8 +134,9 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
                 continue
             host, device = next(iter(moved.items()))
             place, entry = next((k, e) for k, e in enumerate(table.entries) if known_as(e) == host)
+            entries = "1 entry is" if len(moved) == 1 else f"{len(moved)} entries are"
             message = (
-                f"{len(moved)} entries are in another order in {_image(image)}: "
+                f"{entries} in another order in {_image(image)}: "
                 f"the first is entry {place}, {host} in the host, {device} in the image"
             )
             hint = "give both sides one order (`lower --entry`, `bundle --entries auto`)"
@@ -148,7 +149,7 @@ def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator
     ours = [known_as(entry) for entry in table.entries]
     theirs = [symbol.name for symbol in image.table or ()]
     if table.abi == "gcc":
-        theirs = [on_nvptx(entry) for entry in table.entries]
+        theirs = [on_gcc_device(entry, image) for entry in table.entries]
     rows = range(max(0, place - AROUND), min(max(len(ours), len(theirs)), place + AROUND + 1))
     wide = max(len(name) for name in ("host", *ours[rows.start : rows.stop]))
     yield f"       {'host':{wide}}   image {image.index}"

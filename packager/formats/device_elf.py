@@ -79,7 +79,7 @@ def _with_resources(
 
 
 def _amd_descriptors(elf: Elf) -> Iterator[tuple[str, int]]:
-    for table in elf.of_type(SHT_DYNSYM)[:1]:
+    for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
             name = names[symbol.name_at] if symbol.is_defined and symbol.name_at else ""
@@ -135,6 +135,8 @@ _Places = tuple[DeviceSymbol | None, ...]
 def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
     """What a host can find, the table of entries, and the same record by record."""
     exports = {symbol.name: symbol for symbol in _exports(elf)}
+    if elf.machine == "amdgcn":
+        exports = _with_amd_kernels(elf, exports)
     memory = space(elf)
     tables = entries.find(memory) if elf.sections else []
     if not tables:
@@ -195,6 +197,28 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
             address = symbol.value if is_placed else None
             code = _code(symbol, places.get(symbol.section)) if kind == "kernel" else None
             yield DeviceSymbol(name, kind, size, kind, size, True, address, None, code)
+
+
+def _with_amd_kernels(elf: Elf, exports: dict[str, DeviceSymbol]) -> dict[str, DeviceSymbol]:
+    """A function of a code object is a kernel if it has a descriptor, exported itself or not."""
+    kernels = dict(_amd_descriptors(elf))
+    kept = {n: symbol for n, symbol in exports.items() if symbol.kind != "kernel" or n in kernels}
+    missing = [name for name in kernels if name not in kept]
+    functions = dict(_local_functions(elf, frozenset(missing))) if missing else {}
+    return kept | {n: functions.get(n, DeviceSymbol(n, "kernel", 0, "kernel")) for n in missing}
+
+
+def _local_functions(elf: Elf, wanted: frozenset[str]) -> Iterator[tuple[str, DeviceSymbol]]:
+    """The functions of these names that are not exported: GCC's kernels."""
+    places = dict(_code_places(elf))
+    for table in elf.of_type(SHT_SYMTAB)[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
+            name = names[symbol.name_at] if symbol.type == STT_FUNC and symbol.name_at else ""
+            if name in wanted:
+                address = None if elf.is_object else symbol.value
+                code = _code(symbol, places.get(symbol.section))
+                yield name, DeviceSymbol(name, "kernel", 0, "kernel", 0, True, address, None, code)
 
 
 class _CodePlace(NamedTuple):

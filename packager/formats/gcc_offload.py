@@ -2,13 +2,13 @@
 
 `.gnu.offload_funcs` holds the addresses of the host's functions, `.gnu.offload_vars` addresses and
 sizes of variables. A constructor registers a table of their bounds, `__OFFLOAD_TABLE__`, with the
-data of one kind of device; for nvptx that are PTX modules, which the driver links, and the names
-that functions and variables have there, in the order of the host's.
+data of one kind of device, which gcc_devices.py reads.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from packager.elf import WORD, Elf, Section
 from packager.errors import FormatError, LimitError
 from packager.formats import descriptors
+from packager.formats.gcc_devices import DEVICES, STARTS, Device, DeviceData
 from packager.memory import Space
 from packager.windows import Range, Window
 
@@ -25,27 +26,10 @@ FUNCTIONS, VARIABLES = ".gnu.offload_funcs", ".gnu.offload_vars"
 VARIABLE = Struct("<QQ")
 LINK_BIT = 1 << 63  # of a variable's size: `declare target link`
 TABLE_SIZE = 4 * WORD.size  # the bounds of the functions and of the variables
-# target_data of nvptx: modules, variables, functions, each a pointer and a count in 16 bytes; since
-# GCC 13 behind a word with the mask of requires.
-PARTS = 3
-PART = 16
-STARTS = (0, WORD.size)
-MODULE = Struct("<QQ")  # text, size
-FUNCTION_SIZE = 16  # name, and three 16-bit dimensions
-MAX_COUNT = 1 << 16
 MAX_REGISTRATIONS = 16  # one for each kind of device; each is read by itself
-TRIPLE = "nvptx-none"
 # The kind of device in a constructor's code, which is short.
-NVPTX = 5
 CODE = 48
 _KIND = re.compile(rb"\xba([\x05-\x08])\0\0\0")
-
-
-class Module(NamedTuple):
-    """PTX text, in addresses of its Space."""
-
-    start: int
-    size: int
 
 
 class Registration(NamedTuple):
@@ -53,10 +37,9 @@ class Registration(NamedTuple):
 
     table: int  # address of __OFFLOAD_TABLE__
     constructor: str
-    modules: tuple[Module, ...]
-    functions: tuple[str, ...]  # their names on the device, in the host's order
-    variables: tuple[str, ...]
-    fault: str | None = None  # why nothing of it could be read
+    device: Device | None = None  # None where nothing could be read, and then:
+    data: DeviceData = DeviceData()
+    fault: str | None = None  # why
     unread: str | None = None  # a kind of device whose data are not read
 
 
@@ -110,44 +93,48 @@ def _registrations(
 ) -> list[Registration]:
     """Constructors that refer to a table of these bounds; what else they refer to is the data."""
     slots = descriptors.constructors(space)
-    referred = {function: sorted(space.targets(function)) for function in sorted(slots)}
+    starts = sorted(slots)
+    ends = (*starts[1:], sys.maxsize)  # what follows a short function is seen with it
+    referred = {at: sorted(space.targets(at, end)) for at, end in zip(starts, ends, strict=True)}
     real = _real_tables(
         space, {at for targets in referred.values() for at in targets}, functions, variables
     )
-    found: dict[int, Registration] = {}
+    found: dict[tuple[int, int | None], Registration] = {}
     names = space.symbol_names(set(slots))
-    # The beginning of a short function is followed by that of the next: the last one refers.
+    # A destructor that refers to the same may follow another constructor: the last one registers.
     for function, targets in referred.items():
-        slot = slots[function]
         tables = [at for at in targets if at in real]
         if not tables:
             continue
         if len(found) > MAX_REGISTRATIONS:
             raise FormatError(f"more than {MAX_REGISTRATIONS} registrations of GCC's offload data")
-        name = names.get(function, f".init_array[{slot}]")
+        name = names.get(function, f".init_array[{slots[function]}]")
         data = [at for at in targets if at not in real]
-        found[tables[0]] = _registration(space, function, tables[0], name, data)
-    return list(found.values())
+        kind = _device_kind(space, function)
+        found[tables[0], kind] = _registration(space, kind, tables[0], name, data)
+    told = {table for table, kind in found if kind is not None}
+    return [one for (table, kind), one in found.items() if kind is not None or table not in told]
 
 
 def _registration(
-    space: Space, function: int, table: int, name: str, candidates: Sequence[int]
+    space: Space, kind: int | None, table: int, name: str, candidates: Sequence[int]
 ) -> Registration:
-    """What a constructor registers with a table, if that is data of nvptx as a whole."""
-    kind = _device_kind(space, function)
-    if kind not in (None, NVPTX):
+    """What a constructor registers with a table, if that is the data of a device as a whole."""
+    devices = [device for device in DEVICES if kind in (None, device.number)]
+    if not devices:
         what = f"data of a device of kind {kind}, for libgomp, which this version does not read"
-        return Registration(table, name, (), (), (), unread=what)
-    fault = "GCC's data of a device is not in the file"
-    for at in candidates:
-        for start in STARTS:
-            try:
-                return Registration(table, name, *_data(space, at + start))
-            except LimitError:
-                raise
-            except FormatError as error:
-                fault = fault if start else f"GCC's data of a device at {at:#x}: {error}"
-    return Registration(table, name, (), (), (), fault)
+        return Registration(table, name, unread=what)
+    fault = ""
+    for device in devices:
+        for at in candidates:
+            for start in STARTS:
+                try:
+                    return Registration(table, name, device, device.read(space, at + start))
+                except LimitError:
+                    raise
+                except FormatError as error:
+                    fault = fault or f"GCC's data of a device at {at:#x}: {error}"
+    return Registration(table, name, fault=fault or "GCC's data of a device is not in the file")
 
 
 def _device_kind(space: Space, function: int) -> int | None:
@@ -183,50 +170,3 @@ def _is_table(window: Window, functions: Section | None, variables: Section | No
         for at, section in ((0, functions), (2, variables))
         if section
     )
-
-
-def _window(space: Space, address: int, size: int, what: str) -> Window:
-    if size > MAX_COUNT * PART or space.offset(address, size) is None:
-        raise FormatError(f"{what} at {address:#x} is not in the file")
-    return space.windows([Range(address, size, "GCC's offload data")])[0]
-
-
-Data = tuple[tuple[Module, ...], tuple[str, ...], tuple[str, ...]]
-
-
-def _data(space: Space, address: int) -> Data:
-    """The target_data of nvptx at `address`. Raises FormatError if something else is there."""
-    window = _window(space, address, PARTS * PART, "it")
-    parts = [(_pointer(window, at), window.half(at + WORD.size)) for at in _steps(window, PART)]
-    (modules, count), (variables, named), (functions, called) = parts
-    if not count:
-        raise FormatError("it has no modules")
-    texts = _modules(space, modules, count)
-    kernels = _names(space, functions, called, FUNCTION_SIZE, "functions")
-    return texts, kernels, _names(space, variables, named, WORD.size, "variables")
-
-
-def _modules(space: Space, address: int, count: int) -> tuple[Module, ...]:
-    window = _window(space, address, count * MODULE.size, f"its list of {count} modules")
-    found = []
-    for number, at in enumerate(_steps(window, MODULE.size)):
-        module = Module(_pointer(window, at), window.word(at + WORD.size))
-        if not module.start or space.offset(module.start, module.size) is None:
-            where = f"module {number} of {module.size} bytes at {module.start:#x}"
-            raise FormatError(f"{where} is not in the file")
-        found.append(module)
-    return tuple(found)
-
-
-def _names(space: Space, address: int, count: int, step: int, what: str) -> tuple[str, ...]:
-    if not count:
-        return ()
-    window = _window(space, address, count * step, f"its list of {count} {what}")
-    names = []
-    for number, at in enumerate(_steps(window, step)):
-        offset = space.offset(_pointer(window, at))
-        if offset is None:
-            raise FormatError(f"the name of number {number} of its {what} is not in the file")
-        # var_names and fn names are strings in assembler syntax, quoted since GCC 5
-        names.append(space.elf.data.string(offset, "name of GCC's offload data").strip('"'))
-    return tuple(names)

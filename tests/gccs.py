@@ -1,0 +1,38 @@
+"""GCC's compilers for devices, as the tests call them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from clangs import UNPACKED, libraries, unpacked
+from fixture_programs import call
+from machine import lacks
+
+NVPTX, GCN = "nvptx-none", "amdgcn-amdhsa"
+OPTIONS = {
+    NVPTX: "-foffload-options=nvptx-none=-misa=sm_35",
+    GCN: "-foffload-options=amdgcn-amdhsa=-march=gfx906",
+}
+
+
+def compiled(source: str, out: Path, *flags: str, targets: Sequence[str] = (NVPTX,)) -> Path:
+    """The program, or with "-c" the object, of C source with code for these kinds of device."""
+    path = out.with_suffix(".c")
+    path.write_text(source)
+    # A ptxas of a newer CUDA that is on PATH would be asked to check code for archs it dropped.
+    where = _with_gcn() if GCN in targets else ["PATH=/usr/bin:/bin"]
+    offload = [f"-foffload={','.join(targets)}", *(OPTIONS[target] for target in targets)]
+    call("env", *where, "gcc-12", "-O1", "-fopenmp", *offload, *flags, path, "-o", out)
+    return out
+
+
+def _with_gcn() -> list[str]:
+    """Variables with which gcc finds the compiler for AMD's GPUs and its assembler, LLVM 14's."""
+    unpacked("14")
+    usr = UNPACKED / "gcn" / "usr"
+    compilers = usr / "lib" / "gcc" / "x86_64-linux-gnu" / "12"
+    if not (compilers / "accel" / GCN / "mkoffload").exists():
+        lacks("GCC's compiler for AMD's GPUs is not here: scripts/compilers.sh unpacks it")
+    search = f"PATH={usr / 'bin'}:/usr/bin:/bin"
+    return [search, f"COMPILER_PATH={compilers}", f"LD_LIBRARY_PATH={libraries('14')}"]
