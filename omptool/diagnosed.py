@@ -12,6 +12,7 @@ from typing import Any
 
 from omptool.console import portable, shown
 from omptool.installation import LIBRARY, libdir
+from omptool.kfd import processors
 from omptool.plugins import ImageBytes, ask_cuda, ask_plugins
 from omptool.tables import counted, table
 from packager import libgomp
@@ -67,10 +68,11 @@ def machine(
         files=frozenset(here),
         tmp=_tmp(),
         clangs=compilers(program),
-        cuda=ask_cuda(drivers[libgomp.DRIVER], environment) if has_cuda else None,
+        cuda=ask_cuda(drivers[libgomp.NVPTX.driver], environment) if has_cuda else None,
     )
     if binary.abi == "gcc":
-        return replace(general, libgomp_plugin=_libgomp_plugin(found, environment)), []
+        plugins_of_gcc = _libgomp_plugins(found, environment)
+        return replace(general, libgomp_plugins=plugins_of_gcc, amd=processors()), []
     has_names = all(table.has_names for table in binary.tables)
     plugins, said = ask_plugins(images, environment, has_names=has_names)
     ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
@@ -94,10 +96,11 @@ def _tmp() -> Tmp:
     return Tmp("is mounted noexec" if is_noexec else "", left)
 
 
-def _libgomp_plugin(found: Sequence[Library], environment: dict[str, str]) -> Path | None:
-    """Where libgomp would find its plugin."""
+def _libgomp_plugins(found: Sequence[Library], environment: dict[str, str]) -> dict[str, Path]:
+    """Where libgomp would find its plugins."""
     caller = next((lib.path for lib in found if lib.name.startswith(libgomp.LIBRARY)), None)
-    return find_library(libgomp.PLUGIN, environment, caller)
+    places = ((kind, find_library(kind.plugin, environment, caller)) for kind in libgomp.KINDS)
+    return {kind.name: path for kind, path in places if path}
 
 
 def as_text(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Diagnosis) -> str:

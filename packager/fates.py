@@ -57,7 +57,9 @@ class Machine:
     tmp: Tmp = NOTHING_WRONG
     clangs: tuple[int, ...] = ()  # the releases that compiled the program, where it says so
     runtime: Runtime | None = None  # the libomptarget among the libraries
-    libgomp_plugin: Path | None = None  # of GCC's library, for nvptx
+    # Of GCC's library, those that it finds, by its names for kinds of device.
+    libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
+    amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
 
 

@@ -12,7 +12,7 @@ packages_of() {  # packages_of VERSION
   case $1 in
     22) echo "${common[@]}" llvm-22 llvm-22-linker-tools liboffload-22 liboffload-22-dev libomp5-19 ;;
     14) echo "${common[@]}" libomp5-14 llvm-14 ;;
-    gcn) echo gcc-12-offload-amdgcn ;;
+    gcn) echo gcc-12-offload-amdgcn libgomp-plugin-amdgcn1 ;;
     *) echo "${common[@]}" libomp5-"$1" ;;
   esac
 }

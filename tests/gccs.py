@@ -27,6 +27,11 @@ def compiled(source: str, out: Path, *flags: str, targets: Sequence[str] = (NVPT
     return out
 
 
+def gcn_plugins() -> Path:
+    """The folder of libgomp's plugin for AMD's GPUs."""
+    return UNPACKED / "gcn" / "usr" / "lib" / "x86_64-linux-gnu"
+
+
 def _with_gcn() -> list[str]:
     """Variables with which gcc finds the compiler for AMD's GPUs and its assembler, LLVM 14's."""
     unpacked("14")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from doctoring import codes, diagnosis
-from gccs import compiled
+from gccs import GCN, NVPTX, compiled, gcn_plugins
 from toolchain import compile_c, omptool
 
+from omptool import kfd
 from packager import libgomp
 from packager.fates import Cuda, Machine
 from packager.load import load
@@ -40,6 +41,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(SOURCE, tmp_path_factory.mktemp("gcc") / "program")
+
+
+@pytest.fixture(scope="module")
+def of_gcn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Programs for AMD's GPUs, and for those and NVIDIA's."""
+    kinds = {"amd": (GCN,), "both": (NVPTX, GCN)}
+    folder = tmp_path_factory.mktemp("gcn")
+    return {name: compiled(SOURCE, folder / name, targets=k) for name, k in kinds.items()}
 
 
 def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) -> dict[str, str]:
@@ -75,12 +84,69 @@ def test_it_is_right(program: Path, environment: dict[str, str]) -> None:
     assert foreseen(program, **environment) == ran_on(program, **environment)
 
 
+@pytest.mark.parametrize("path", ["amd", "both"])
+def test_it_is_right_of_amds_gpus(of_gcn: dict[str, Path], path: str) -> None:
+    """Without libgomp's plugin, and with the real one, which finds no driver here."""
+    with_plugin = {"LD_LIBRARY_PATH": str(gcn_plugins())}
+    for environment, lack in (({}, libgomp.GCN.plugin), (with_plugin, libgomp.GCN.driver)):
+        assert foreseen(of_gcn[path], **environment) == ran_on(of_gcn[path], **environment)
+        reasons = {e["reason"] for e in diagnosis(of_gcn[path], **environment)["entries"]}
+        assert all(reason is None or lack in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("path", "processors", "number", "expected"),
+    [
+        ("amd", ("gfx906",), 0, {"device 0 (gcn)"}),
+        ("amd", ("gfx90a",), 0, {"image 0 is for gfx906, and device 0 is gfx90a"}),
+        ("amd", (), 0, {"there is no device: the driver has no device"}),
+        ("both", ("gfx906",), 0, {"device 0 (nvptx)"}),
+        ("both", ("gfx906",), 1, {"device 1 (gcn)"}),
+        ("both", ("gfx906",), 2, {"OMP_DEFAULT_DEVICE is 2, and there are 2 devices"}),
+    ],
+)
+def test_machines_that_are_not_here(
+    of_gcn: dict[str, Path],
+    path: str,
+    processors: tuple[str, ...],
+    number: int,
+    expected: set[str],
+) -> None:
+    """With GPUs of AMD's and one of NVIDIA's."""
+    machine = Machine(
+        [],
+        [],
+        {},
+        [],
+        {"OMP_DEFAULT_DEVICE": str(number)},
+        files=frozenset({libgomp.GCN.driver}),
+        libgomp_plugins={kind.name: Path(kind.plugin) for kind in libgomp.KINDS},
+        cuda=Cuda("", (75,)),
+        amd=processors,
+    )
+    found = libgomp.diagnose(load(of_gcn[path]), machine)
+    assert {fate.reason or fate.runs_on for fate in found.entries} == expected
+    name = "main._omp_fn.0" if path == "amd" or number == 1 else "main$_omp_fn$0"
+    assert {fate.entry.name for fate in found.entries} == {name}
+
+
+def test_amds_gpus_of_a_fake_topology(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kfd, "NODES", tmp_path)
+    assert kfd.processors() == ()
+    for number, (simds, version) in enumerate(((0, 0), (432, 90010), (64, 100300), (256, 110001))):
+        (tmp_path / str(number)).mkdir()
+        text = f"cpu_cores_count 0\nsimd_count {simds}\ngfx_target_version {version}\n"
+        (tmp_path / str(number) / "properties").write_text(text)
+    (tmp_path / "9").mkdir()
+    assert kfd.processors() == ("gfx90a", "gfx1030", "gfx1101")
+
+
 def test_without_a_driver(program: Path) -> None:
     document = diagnosis(program)
     assert document["runtime"]["plugins"] == []
     assert document["runtime"]["picked"] is None
     said = [f["message"] for f in document["findings"] if f["code"] == "OMP209"]
-    is_absent = find_library(libgomp.DRIVER, os.environ) is None
+    is_absent = find_library(libgomp.NVPTX.driver, os.environ) is None
     assert any("libcuda.so.1 is not on this machine" in message for message in said) == is_absent
     mandatory = diagnosis(program, OMP_TARGET_OFFLOAD="MANDATORY")
     assert ("OMP206" in codes(mandatory)) == bool(said)
@@ -102,21 +168,24 @@ def test_what_must_offload(program: Path, tmp_path: Path, number: str) -> None:
 
 def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
     """A copy of libgomp finds no plugin in its folder, and none in a cache that has it not."""
-    plugin = find_library(libgomp.PLUGIN, {})
+    plugin = find_library(libgomp.NVPTX.plugin, {})
     assert plugin
+    plugins = {libgomp.NVPTX.name: plugin}
     binary, around = load(program), Machine([], [], {}, [], {}, cuda=Cuda("", (75,)))
-    assert libgomp.diagnose(binary, replace(around, libgomp_plugin=plugin)).offloads
+    assert libgomp.diagnose(binary, replace(around, libgomp_plugins=plugins)).offloads
     without = libgomp.diagnose(binary, around)
     assert not without.offloads
     (finding,) = without.findings
     assert (finding.code, finding.severity) == ("OMP209", "warning")
     assert "libgomp-plugin-nvptx1" in finding.hint
-    failing = replace(around, libgomp_plugin=plugin, cuda=Cuda("cuInit of CUDA's driver says 999"))
-    there = replace(failing, files=frozenset({libgomp.NODE, libgomp.DRIVER}))
+    failing = replace(
+        around, libgomp_plugins=plugins, cuda=Cuda("cuInit of CUDA's driver says 999")
+    )
+    there = replace(failing, files=frozenset({libgomp.NVPTX.node, libgomp.NVPTX.driver}))
     for machine, expected in ((failing, {"OMP209"}), (there, {"OMP208", "OMP209"})):
         assert {finding.code for finding in libgomp.diagnose(binary, machine).findings} == expected
-    shutil.copy(plugin, tmp_path / libgomp.PLUGIN)
-    assert find_library(libgomp.PLUGIN, {"LD_LIBRARY_PATH": str(tmp_path)}) != plugin
+    shutil.copy(plugin, tmp_path / plugin.name)
+    assert find_library(plugin.name, {"LD_LIBRARY_PATH": str(tmp_path)}) != plugin
 
 
 @pytest.mark.parametrize(
