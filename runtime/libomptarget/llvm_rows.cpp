@@ -4,7 +4,9 @@
 
 #include "call_log.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 
 namespace omptool::llvm {
 namespace {
@@ -39,6 +41,67 @@ std::uint64_t unit_of(std::span<const Dimension> dimensions, std::size_t index) 
   const Dimension& element = dimensions.back();
   const bool innermost = index + 2 == dimensions.size() && element.offset == 0 && element.count == 1;
   return innermost ? element.stride : dimensions[index].stride;
+}
+
+// Where clang measures a struct that is mapped in parts by too few of them: parts of a nested struct, of
+// an array's elements or of a base class may lie outside of what it reserves for all (clang 14 to 21; of
+// base classes clang 22, too). The kernel finds every part from one address, so one object has them all.
+class Hulls {
+public:
+  explicit Hulls(const Arrays& arrays);
+  // The element, with room for its members.
+  Component element(std::size_t index) const;
+
+private:
+  struct Extent {
+    std::uintptr_t begin, end;
+  };
+  void take_in(std::size_t hull, Extent member);
+
+  const Arrays& arrays_;
+  std::map<std::size_t, Extent> grown_;
+};
+
+Hulls::Hulls(const Arrays& arrays) : arrays_(arrays) {
+  constexpr std::int64_t kNoPart = kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous;
+  for (std::size_t i = 0; i < arrays.count; ++i) {
+    const std::int64_t type = arrays.type[i];
+    const std::size_t parent = static_cast<std::uint64_t>(type & kTypeMemberOf) >> 48;
+    if (parent == 0 || parent > i || (type & kNoPart))
+      continue;
+    const bool is_pointer = (type & kTypePointerAndObject) != 0;
+    if (!is_pointer && arrays.base[i] != arrays.base[parent - 1])
+      continue;
+    const auto begin = reinterpret_cast<std::uintptr_t>(is_pointer ? arrays.base[i] : arrays.begin[i]);
+    const std::int64_t size = is_pointer ? static_cast<std::int64_t>(sizeof(void*)) : arrays.size[i];
+    if (size > 0 && begin + static_cast<std::uintptr_t>(size) > begin)
+      take_in(parent - 1, {begin, begin + static_cast<std::uintptr_t>(size)});
+  }
+}
+
+void Hulls::take_in(std::size_t hull, Extent member) {
+  constexpr std::int64_t kHull = kTypeParameter | kTypeHold; // a present one makes no room
+  const auto base = reinterpret_cast<std::uintptr_t>(arrays_.base[hull]);
+  const auto begin = reinterpret_cast<std::uintptr_t>(arrays_.begin[hull]);
+  const std::int64_t size = arrays_.size[hull];
+  if ((arrays_.type[hull] & ~kHull) || !begin || size < 0 || member.begin < base)
+    return;
+  const Extent reserved{begin, begin + static_cast<std::uintptr_t>(size)};
+  if (member.begin >= reserved.begin && member.end <= reserved.end)
+    return;
+  Extent& grown = grown_.try_emplace(hull, reserved).first->second;
+  grown = {std::min(grown.begin, member.begin), std::max(grown.end, member.end)};
+}
+
+Component Hulls::element(std::size_t index) const {
+  Component element{arrays_.base[index], arrays_.begin[index], arrays_.size[index], arrays_.type[index]};
+  const auto found = grown_.find(index);
+  if (found == grown_.end())
+    return element;
+  element.begin = reinterpret_cast<void*>(found->second.begin);
+  element.size = static_cast<std::int64_t>(found->second.end - found->second.begin);
+  element.type |= kTypeImplicit; // the program did not say so: what is there of the struct serves
+  return element;
 }
 
 class Translator {
@@ -199,9 +262,10 @@ std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t ex
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
   Translator translator(construct, extra, rows);
+  const Hulls hulls(arrays);
   CallLog* const log = CallLog::current();
   for (std::size_t i = 0; i < arrays.count; ++i) {
-    const Component element{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
+    const Component element = hulls.element(i);
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
     const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
     if (log) [[unlikely]]

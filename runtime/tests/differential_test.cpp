@@ -253,6 +253,11 @@ private:
     return part;
   }
 
+  // A struct's member lies in what is reserved for it; llvm_test.cpp has others.
+  static bool may_be_member(const std::vector<Part>& parts, const Part& part) {
+    return parts.empty() || part.begin != parts.front().begin || part.end() <= parts.front().end();
+  }
+
   // Parts that a call may map: each is part of what is there or of an earlier part, or overlaps nothing.
   std::vector<Part> mappable(std::int64_t (Walk::*type)(const Part&)) {
     Model then = model_;
@@ -265,7 +270,7 @@ private:
         continue;
       if (known && one_in(6))
         part.type |= kPresent;
-      if (known && part.size > 0 && one_in(5))
+      if (known && part.size > 0 && one_in(5) && may_be_member(parts, part))
         part.type |= kMemberOfFirst;
       if (!known && part.size > 0)
         then.objects.emplace(part.begin, Model::Object{part.begin, part.end(), 1});
@@ -295,7 +300,7 @@ private:
         part.type |= kDelete;
       if (one_in(6))
         part.type |= kImplicit;
-      if (one_in(8))
+      if (one_in(8) && may_be_member(parts, part))
         part.type |= kMemberOfFirst;
       parts.push_back(part);
     }

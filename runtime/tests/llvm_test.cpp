@@ -262,6 +262,46 @@ TEST_CASE("what is mapped for good counts who holds it, and is not disassociated
   omp_target_free(there, 0);
 }
 
+TEST_CASE("parts of a struct outside of what is reserved for them are in one object, unless they are there") {
+  use_main();
+  struct {
+    long first;
+    long* pointer;
+    long between, last;
+  } object = {1, nullptr, 3, 4};
+  long pointee = 5;
+  object.pointer = &pointee;
+  const auto part = [&](long& member, std::int64_t type) {
+    return Element{&object, &member, sizeof member, type | kMemberOfFirst};
+  };
+  const auto parts = [&](std::int64_t type) {
+    const Element pointer{&object.pointer, &pointee, sizeof pointee, type | kPointerAndObject | kMemberOfFirst};
+    return std::vector<Element>{
+        {&object, &object.between, 0, 0}, part(object.first, type), pointer, part(object.last, type)};
+  };
+  const auto there = [](const void* host) { return omp_target_is_present(host, 0) != 0; };
+  llvm_abi::data("__tgt_target_data_begin_mapper", parts(kTo));
+  CHECK(there(&object.between)); // from the first to the last
+  object.first = object.last = pointee = 0;
+  llvm_abi::data("__tgt_target_data_end_mapper", parts(kFrom));
+  CHECK(object.first == 1);
+  CHECK(object.last == 4);
+  CHECK(pointee == 5);
+  CHECK(object.pointer == &pointee);
+  CHECK_FALSE(there(&object.first));
+  CHECK_FALSE(there(&pointee));
+
+  llvm_abi::data("__tgt_target_data_begin_mapper", {element(object.first, kTo)});
+  llvm_abi::data("__tgt_target_data_begin_mapper", {element(object.last, kTo)});
+  llvm_abi::data("__tgt_target_data_begin_mapper", parts(kTo));
+  CHECK_FALSE(there(&object.between));
+  llvm_abi::data("__tgt_target_data_end_mapper", parts(kFrom));
+  CHECK(there(&object.first));
+  llvm_abi::data("__tgt_target_data_end_mapper", {element(object.first, 0), element(object.last, 0)});
+  CHECK_FALSE(there(&object.first));
+  CHECK_FALSE(there(&object.last));
+}
+
 TEST_CASE("an implicit row that reaches past its object copies what is there") {
   const Outcome outcome = run_scenario("llvm_implicit_row_past_a_new_object", {"OMP_TARGET_OFFLOAD=MANDATORY"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);

@@ -30,6 +30,47 @@ private:
   int* data_;
 };
 
+// What a class has from its base is part of it.
+struct Base {
+  int first;
+  double* values;
+  virtual int kind() const { return 1; }
+};
+
+struct Derived : Base {
+  int second;
+  int* numbers;
+  int count;
+  int kind() const override { return first + second; }
+};
+
+static void parts_of_a_base() {
+  Derived d;
+  d.first = 5;
+  d.second = 7;
+  d.count = 4;
+  d.values = new double[2]{1.5, 2.5};
+  d.numbers = new int[4]{1, 2, 3, 4};
+  double seen = 0;
+#pragma omp target map(tofrom : d.numbers[0 : d.count], d.values[0 : 2], d.second) map(to : d.first) map(from : seen)
+  {
+    d.numbers[0] = d.first + d.second;
+    d.values[1] *= 2;
+    seen = d.values[0];
+  }
+  CHECK(d.numbers[0] == 12 && d.values[1] == 5 && seen == 1.5);
+  int kind = 0;
+#pragma omp target map(from : kind)
+  {
+    Derived own;
+    own.first = 1;
+    own.second = 2;
+    const Base* base = &own;
+    kind = base->kind();
+  }
+  CHECK(kind == 3);
+}
+
 template <typename T> T twice(T x) {
   T result = 0;
 #pragma omp target map(from : result)
@@ -67,5 +108,6 @@ int main() {
   references(r);
   CHECK(r == 2);
   lambdas();
+  parts_of_a_base();
   return report();
 }

@@ -84,6 +84,81 @@ static void list(void) {
   (void)b;
 }
 
+/* Parts that lie outside of what clang reserves for all of them. */
+struct inner {
+  int n;
+  int* p;
+};
+struct nest {
+  struct inner in[3];
+  struct {
+    int x, y;
+    int* q;
+  } last;
+};
+
+static int* numbers(int count, int first) {
+  int* p = malloc((size_t)count * sizeof *p);
+  for (int i = 0; i < count; ++i)
+    p[i] = first + i;
+  return p;
+}
+
+static void nested_parts(void) {
+  struct nest s = {{{4, numbers(4, 0)}, {5, numbers(5, 10)}, {6, numbers(6, 20)}}, {1, 2, numbers(3, 30)}};
+#if __clang_major__ < 22 /* clang 22 does not map the pointers then */
+#pragma omp target map(tofrom : s.in[1].p[2 : 3], s.in[1].n)
+  {
+    s.in[1].p[3] += s.in[1].n;
+    s.in[1].n = 77;
+  }
+  CHECK(s.in[1].p[3] == 18 && s.in[1].n == 77);
+#pragma omp target map(tofrom : s.last.x, s.last.q[1 : 2])
+  {
+    s.last.x = 4;
+    s.last.q[2] = 8;
+  }
+  CHECK(s.last.x == 4 && s.last.y == 2 && s.last.q[1] == 31 && s.last.q[2] == 8);
+#endif
+#pragma omp target map(tofrom : s.in[0].p[0 : 4], s.in[2].p[1 : 5])
+  {
+    s.in[0].p[3] = 1;
+    s.in[2].p[5] = 2;
+  }
+  CHECK(s.in[0].p[3] == 1 && s.in[2].p[5] == 2 && s.in[1].p[0] == 10);
+  CHECK(!omp_target_is_present(&s.in[0].p, 0) && !omp_target_is_present(&s.in[2].p, 0));
+}
+
+static void parts_of_elements(void) {
+  struct inner* v = calloc(4, sizeof *v);
+  for (int i = 0; i < 4; ++i)
+    v[i] = (struct inner){i, numbers(4, 10 * i)};
+#pragma omp target map(tofrom : v[1 : 2]) map(tofrom : v[1].p[0 : 3])
+  {
+    v[1].p[2] = 5;
+    v[2].n = 6;
+  }
+  CHECK(v[1].p[2] == 5 && v[2].n == 6);
+#if __clang_major__ < 22
+#pragma omp target map(tofrom : v[1].p[0 : 3], v[3].p[1 : 2])
+  v[3].p[2] += v[1].p[0];
+  CHECK(v[3].p[2] == 42);
+#endif
+  /* Elements that are mapped one by one stay objects of their own. */
+#pragma omp target enter data map(to : v[1 : 1])
+#pragma omp target enter data map(to : v[2 : 1])
+#pragma omp target enter data map(to : v[1].p[0 : 4], v[2].p[0 : 4])
+#pragma omp target map(alloc : v[1 : 1])
+  v[1].p[0] = 3;
+#pragma omp target map(alloc : v[2 : 1])
+  v[2].p[0] = 4;
+#pragma omp target exit data map(from : v[1].p[0 : 4], v[2].p[0 : 4])
+#pragma omp target exit data map(release : v[1 : 1])
+#pragma omp target exit data map(release : v[2 : 1])
+  CHECK(v[1].p[0] == 3 && v[2].p[0] == 4);
+  CHECK(!omp_target_is_present(&v[1], 0) && !omp_target_is_present(&v[2], 0));
+}
+
 int main(void) {
   struct data* s = aligned_alloc(64, 128);
   memset(s, 0, sizeof *s);
@@ -97,5 +172,7 @@ int main(void) {
   holes(s);
   whole();
   list();
+  nested_parts();
+  parts_of_elements();
   return report();
 }
