@@ -14,6 +14,8 @@ from toolchain import omptool, run, stripped
 from verifying import findings
 
 from packager import elf
+from packager.formats import gcc_offload
+from packager.load import load
 from packager.reader import Reader
 from packager.spaces import space
 
@@ -116,6 +118,15 @@ def test_what_a_code_object_says(amd: Path) -> None:
     assert set(image["kernels"]) == {"_init_array", "_fini_array", *kernels}
     assert {r["kernel"] for r in image["resources"] if r["registers"]} >= kernels
     assert {entry["source"] for entry in file["entries"] if entry["kind"] == "kernel"} == {"main"}
+
+
+def test_where_the_code_does_not_tell_the_kind(
+    each: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on other hosts than x86-64."""
+    monkeypatch.setattr(gcc_offload, "_device_kind", lambda *_: None)
+    held = {(image.kind, image.triple) for image in load(each.path).images}
+    assert held == {(NAMED[each.triple][0], each.triple)}
 
 
 @pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])

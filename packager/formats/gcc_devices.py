@@ -121,8 +121,10 @@ def _gcn(space: Space, address: int) -> DeviceData:
     kernels = _names(space, _pointer(window, 2 * WORD.size), count, KERNEL_SIZE, "kernels")
     image = _window(space, _pointer(window, 0), GCN_IMAGE.size, "its image")
     module = Module(_pointer(image, WORD.size), image.word(0))
-    functions = tuple(name for name in kernels if name not in GCN_OWN)
-    return DeviceData((_checked(space, module, "its image"),), functions)
+    offset = space.offset(_checked(space, module, "its image").start) or 0
+    if not elf.probe(space.elf.data.slice(offset, module.size, "device image of GCC")):
+        raise FormatError(f"its image at {module.start:#x} is not an ELF file")
+    return DeviceData((module,), tuple(name for name in kernels if name not in GCN_OWN))
 
 
 def listed_variables(image: Reader, count: int) -> tuple[str, ...]:
@@ -152,7 +154,8 @@ def _variable_table(file: elf.Elf) -> int | None:
     return None
 
 
+# In the order in which they are tried where nothing tells the kind: a code object has a magic.
 DEVICES = (
-    Device(5, "nvptx-none", "ptx", _nvptx),
     Device(8, "amdgcn-amdhsa", "amdgcn", _gcn),
+    Device(5, "nvptx-none", "ptx", _nvptx),
 )
