@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
-from itertools import chain
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from packager.elf import PT_LOAD, RELA, SHT_DYNSYM, SYMBOL, WORD, Elf, Section, Symbol
@@ -30,6 +30,8 @@ X86_LEA = b"\x8d"
 X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
 # mov reg,imm32, as position-dependent code loads addresses.
 X86_IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
+# movabs reg,imm64: in the medium and large code models, distances from the GOT, and to it.
+X86_MOVABS = re.compile(rb"(?=[\x48\x49][\xb8-\xbf](.{8}))", re.S)
 # Data that is searched for raw pointers, at a time.
 PIECE = 1 << 20
 MAX_NEEDLES = 64  # that are searched for one after the other
@@ -142,13 +144,13 @@ class LinkedSpace(Space):
                 for address in wanted:
                     if address < 1 << 32 and address.to_bytes(4, "little") in code:
                         yield function, address
-            for target in _rip_relative(code, function):
+            for target in _relative(code, function):
                 if target in wanted:
                     yield function, target
 
     def targets(self, function: int, end: int) -> set[int]:
         code = self._code(function)[: end - function]
-        found = set(_rip_relative(code, function))
+        found = set(_relative(code, function))
         if self.elf.is_executable:
             found |= {int.from_bytes(m[1], "little") for m in X86_IMMEDIATE.finditer(code)}
         return found
@@ -192,6 +194,16 @@ class LinkedSpace(Space):
 
     def symbol_name(self, number: int) -> str | None:
         return self._symbols.name(number)
+
+
+def _relative(code: bytes, start: int) -> Iterator[int]:
+    """The addresses that code at `start` can mean, wherever it is loaded."""
+    near = list(_rip_relative(code, start))
+    yield from near
+    far = [int.from_bytes(m[1], "little", signed=True) for m in X86_MOVABS.finditer(code)]
+    for at in near if far else ():
+        yield from (at + distance for distance in far)
+        yield from (at + sum(distances) for distances in combinations(far, 2))
 
 
 def _rip_relative(code: bytes, start: int) -> Iterator[int]:

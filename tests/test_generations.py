@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, program_of
+from clangs import INSTALLED, OTHERS, compiler, program_of
 from documents import dumped
 from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
 from verifying import findings
@@ -86,6 +86,30 @@ def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
     assert [(i["triple"], i["offset"], i["size"]) for i in bare["images"]] == [
         (i["triple"], i["offset"], i["size"]) for i in whole["images"]
     ]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["-fno-pie", "-no-pie"],
+        ["-mcmodel=medium"],
+        ["-mcmodel=large"],
+        ["-mcmodel=large", "-fno-pie", "-no-pie"],
+    ],
+    ids=" ".join,
+)
+def test_code_models_of_clang_14(tmp_path: Path, flags: list[str]) -> None:
+    """Its wrapper is compiled with the flags of the link; the others' never is."""
+    source = tmp_path / "openmp.c"
+    source.write_text(OPENMP)
+    path = tmp_path / "openmp"
+    run(*compiler("14", source), *flags, source, "-o", path)
+    for by, one in ((".omp_offloading.descriptor_reg", path), (".init_", without_headers(path))):
+        file = dumped(one)
+        assert [entry["images"] for entry in file["entries"]] == [["present"]] * 3
+        (descriptor,) = file["descriptors"]
+        assert descriptor["images"] == [0]
+        assert descriptor["registered_by"].startswith(by)
 
 
 @pytest.mark.parametrize("flags", [[], ["-no-pie"], ["-shared", "-fPIC"]])

@@ -5,7 +5,8 @@ The proposal of 2013 has images without the bounds of the entries.
 Symbols are no help in a stripped file, so a descriptor is found from what must point to it: it and
 its images hold the bounds of the entries, its images the addresses of the device images. Reading
 follows those pointers backwards, then checks the structure forwards. In a file without section
-headers nothing is known to follow: every word that may be a number of images is looked at.
+headers nothing is known to follow: every word that may be a number of images is looked at. Where
+neither finds one, what constructors hand over is looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from packager.errors import FormatError
 from packager.formats.entries import FoundTable
 from packager.formats.record_forms import RecordForms, is_nameless
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
-from packager.memory import Space
+from packager.memory import CODE_WINDOW, Space
 from packager.windows import Range, Window
 
 # Descriptors have an image per triple and arch; candidates come of pointers, which are many.
@@ -86,7 +87,26 @@ def find(
         candidates |= by_end
     if len(candidates) > MAX_CANDIDATES:
         raise FormatError(f"{len(candidates)} places look like an offload descriptor")
-    return _checked(space, sorted(candidates), RecordForms(space, tables, imports))
+    forms = RecordForms(space, tables, imports)
+    found = _checked(space, sorted(candidates), forms)
+    return found or [at for at in _registered(space, forms) if at.begin in begins]
+
+
+def _registered(space: Space, forms: RecordForms) -> list[FoundDescriptor]:
+    """What constructors of position-dependent code refer to and is a descriptor.
+
+    Clang 14 leaves it among the constants there, behind images that are too large to be searched.
+    """
+    if not space.elf.is_executable or space.elf.machine not in DECODED:
+        return []
+    targets = {
+        target
+        for function in constructors(space)
+        for target in space.targets(function, function + CODE_WINDOW)
+    }
+    if len(targets) > MAX_CANDIDATES:
+        return []
+    return list(_agreeing(space, _checked(space, sorted(targets), forms)))
 
 
 class _Head(NamedTuple):
@@ -110,7 +130,7 @@ def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
         found += _agreeing(space, checked)
         if len(found) > MAX_FOUND:
             raise FormatError(f"more than {MAX_FOUND} places look like an offload descriptor")
-    return found
+    return found or [at for at in _registered(space, forms) if at.begin]
 
 
 def _counts(space: Space, section: Section) -> Iterator[int]:
