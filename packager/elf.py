@@ -234,9 +234,13 @@ class Elf:
 
     def strings(self, section: int, what: str) -> Strings:
         """The string table that is section number `section`."""
+        return Strings(self.string_table(section, what), what)
+
+    def string_table(self, section: int, what: str) -> Reader:
+        """Its bytes."""
         if not 0 < section < len(self.sections):
             raise FormatError(f"{what}: there is no section {section} for its strings")
-        return Strings(self.content(self.sections[section]), what)
+        return self.content(self.sections[section])
 
     def symbol_tables(self) -> list[Section]:
         """The symbol tables, the full one first."""

@@ -12,6 +12,7 @@ from packager import elf
 from packager.dwarf import declared, ptx_lines
 from packager.errors import FormatError
 from packager.formats import ptx
+from packager.kernel_names import decode
 from packager.model import (
     DeviceImage,
     DeviceSymbol,
@@ -73,7 +74,15 @@ def _places(data: Reader, names: Collection[str], what: str, faults: list[str]) 
     except FormatError as error:
         faults.append(f"debug information of {what}: {error}")
         return {}
-    return {name: SourcePlace(at.file, at.line or None) for name, at in found.items()}
+    return {
+        name: SourcePlace(at.file, _line(name) or at.line or None) for name, at in found.items()
+    }
+
+
+def _line(name: str) -> int | None:
+    """The line in a name of clang's, where debug information may know that of the first code."""
+    decoded = decode(name)
+    return decoded.line if decoded else None
 
 
 def _image_with(image: DeviceImage, found: Places) -> DeviceImage:

@@ -16,7 +16,7 @@ from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, r
 
 from packager import elf
 from packager.dwarf.cursor import Cursor
-from packager.dwarf.declared import is_there, places
+from packager.dwarf.declared import places
 from packager.errors import FormatError
 from packager.reader import Reader
 
@@ -27,7 +27,9 @@ FORMS = {
     "3": ("-gdwarf-3",),
     "wide": ("-gdwarf-5", "-gdwarf64"),
     "compressed": ("-g", "-gz=zlib"),
-    "lines-alone": ("-gline-tables-only",),
+    "lines-alone": ("-gline-tables-only", "-O2"),
+    "lines-alone-4": ("-gline-tables-only", "-gdwarf-4"),
+    "apart": ("-g", "-gsplit-dwarf"),
 }
 
 
@@ -72,9 +74,26 @@ def test_programs_of_every_clang(tmp_path: Path, version: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_debug_information(tmp_path: Path, form: str) -> None:
     source = str(tmp_path / "kernels" / "regions.c")
-    expected: set[tuple[str | None, int | None]]
-    expected = {(source, 6), (source, 8)} if form != "lines-alone" else {(None, None)}
-    assert sources(program(INSTALLED, tmp_path, *FORMS[form])) == expected
+    assert sources(program(INSTALLED, tmp_path, *FORMS[form])) == {(source, 6), (source, 8)}
+
+
+@pytest.mark.parametrize("form", ["zlib-gnu", "zlib"])
+def test_sections_that_binutils_compressed(tmp_path: Path, image: bytes, form: str) -> None:
+    path = tmp_path / "image.so"
+    path.write_bytes(image)
+    run("objcopy", f"--compress-debug-sections={form}", path)
+    assert section(path.read_bytes(), ".zdebug_info" if form == "zlib-gnu" else UNITS)
+    assert functions(path.read_bytes()) == 2
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_objects_and_archives(tmp_path: Path, version: str) -> None:
+    """What their debug information says of itself is relocated by the linker."""
+    path = program(version, tmp_path, "-c", "-g" if version == "22" else "-gdwarf-4")
+    expected = {(str(tmp_path / "kernels" / "regions.c"), line) for line in (6, 8)}
+    assert sources(path) == expected
+    run("ar", "rcs", tmp_path / "library.a", path)
+    assert sources(tmp_path / "library.a") == expected
 
 
 def test_a_host_without_debug_information_and_the_other_way_round(tmp_path: Path) -> None:
@@ -155,8 +174,11 @@ def test_a_cubin() -> None:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = tmp_path_factory.mktemp("debug")
-    flags = ("-shared", "-fPIC", "-gdwarf-5", "-nostdlib")
+    return compile_image(tmp_path_factory.mktemp("debug"))
+
+
+def compile_image(folder: Path, *flags: str) -> bytes:
+    flags = ("-shared", "-fPIC", "-gdwarf-5", "-nostdlib", *flags)
     return compile_c(HOST, folder / "image.so", *flags, compiler="clang-19").read_bytes()
 
 
@@ -199,9 +221,18 @@ def functions(data: bytes) -> int:
     return len(places(elf.read(Reader(data)), ["first", "second"]))
 
 
-@pytest.mark.parametrize("name", [UNITS, CODES, LINES, ".debug_str", ".debug_str_offsets"])
-def test_every_byte_of_debug_information(image: bytes, name: str) -> None:
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        *(((), name) for name in (UNITS, CODES, LINES, ".debug_str", ".debug_str_offsets")),
+        (("-gline-tables-only",), LINES),
+        (("-gline-tables-only", "-gdwarf-4"), LINES),
+    ],
+)
+def test_every_byte_of_debug_information(tmp_path: Path, flags: list[str], name: str) -> None:
     """Whatever is wrong is a FormatError, or a file that is not found."""
+    image = compile_image(tmp_path, *flags)
+    assert functions(image) == 2
     found = section(image, name)
     for at in range(found.offset, found.offset + min(found.size, 256)):
         for value in (0, 0x7F, 0xFF):
@@ -210,7 +241,9 @@ def test_every_byte_of_debug_information(image: bytes, name: str) -> None:
                 assert functions(data) <= 2
 
 
-def test_what_is_larger_than_what_is_read(image: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_larger_than_what_is_read(
+    image: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("packager.dwarf.declared.MAX_SECTION", 100)
     with pytest.raises(FormatError, match=r"\.debug_info of \d+ bytes is larger than 100"):
         functions(image)
@@ -218,11 +251,19 @@ def test_what_is_larger_than_what_is_read(image: bytes, monkeypatch: pytest.Monk
     monkeypatch.setattr("packager.dwarf.units.MAX_ENTRIES", 3)
     with pytest.raises(FormatError, match="of more than 3 entries is not read"):
         functions(image)
+    monkeypatch.undo()
+    monkeypatch.setattr("packager.dwarf.rows.MAX_INSTRUCTIONS", 3)
+    with pytest.raises(FormatError, match="of more than 3 steps are not read"):
+        functions(compile_image(tmp_path, "-gline-tables-only"))
 
 
-def test_objects_wait_for_the_linker(tmp_path: Path) -> None:
-    path = compile_c(HOST, tmp_path / "host.o", "-c", "-g")
-    assert not is_there(elf.read(Reader(path.read_bytes())))
+def test_an_object_of_gcc(tmp_path: Path) -> None:
+    data = compile_c(HOST, tmp_path / "host.o", "-c", "-g").read_bytes()
+    assert functions(data) == 2
+    table = section(data, ".rela.debug_info")
+    at = elf.HEADER.unpack_from(data)[6] + table.number * elf.SECTION_HEADER.size + 40  # its link
+    with pytest.raises(FormatError, match=r"rela\.debug_info: there is no section 255"):
+        functions(data[:at] + b"\xff" + data[at + 1 :])
 
 
 @pytest.mark.parametrize("read", [Cursor.leb, Cursor.string, lambda cursor: cursor.number(8)])

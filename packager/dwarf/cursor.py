@@ -44,6 +44,13 @@ class Cursor:
             shift += 7
         raise FormatError(f"{self._what}: number at {self.at:#x} does not end")
 
+    def signed_leb(self) -> int:
+        """A signed number in groups of seven bits."""
+        start = self.at
+        value = self.leb()
+        bits = 7 * (self.at - start)
+        return value - (1 << bits) if value >> (bits - 1) else value
+
     def string(self) -> bytes:
         """The bytes before the next NUL."""
         start = self.at

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from struct import Struct
 
-from packager.dwarf import lines, units
-from packager.dwarf.place import Place
+from packager.dwarf import addressed, lines, units
+from packager.dwarf.place import Place, offsets
+from packager.dwarf.relocated import relocated
 from packager.elf import Elf, Section
 from packager.errors import FormatError, LimitError
 from packager.formats.inflate import inflate
@@ -20,15 +20,14 @@ SHORT = 3
 SHF_COMPRESSED = 0x800
 COMPRESSED = Struct("<IIQQ")  # method, reserved, size, alignment
 METHODS = {1: "zlib", 2: "zstd"}
+OLD_MAGIC, OLD_COMPRESSED = b"ZLIB", Struct(">4sQ")  # with the size, as binutils once did it
 SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str",
             ".debug_str_offsets", ".debug_line")  # fmt: skip
-# Bytes that are searched for each of some names; beyond, for all names in one pass.
-MAX_SEARCHED = 1 << 30
 
 
 def is_there(elf: Elf) -> bool:
-    """Whether a linked file has debug information; that of an object is to be relocated yet."""
-    return not elf.is_object and bool(elf.named(SECTIONS[0]))
+    """Whether a file has debug information."""
+    return any(_sections(elf, SECTIONS[0]))
 
 
 def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
@@ -40,7 +39,14 @@ def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
         return {}
     found = units.Sections(*(_content(elf, name) for name in SECTIONS))
     wanted = {name.encode() for name in names}
-    strings = _offsets(found.strings, wanted)
+    result = _declared(found, wanted)
+    missing = {name for name in wanted if name.decode() not in result}
+    return result | addressed.places(elf, found, missing)
+
+
+def _declared(found: units.Sections, wanted: set[bytes]) -> dict[str, Place]:
+    """Of functions that have entries."""
+    strings = offsets(found.strings, wanted)
     texts = lines.Texts(found.strings, found.line_strings)
     result: dict[str, Place] = {}
     if found.strings and not strings and all(len(name) > SHORT for name in wanted):
@@ -61,35 +67,34 @@ def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
     return result
 
 
+def _sections(elf: Elf, name: str) -> list[Section]:
+    """The sections of a name, which is .zdebug_ for .debug_ where the old way compressed them."""
+    return elf.named(name) + elf.named(f".z{name[1:]}")
+
+
 def _content(elf: Elf, name: str) -> bytes:
-    for section in elf.named(name)[:1]:
+    for section in _sections(elf, name)[:1]:
         data = _inflated(elf, section)
         if len(data) > MAX_SECTION:
             raise LimitError(f"{name} of {len(data)} bytes is larger than {MAX_SECTION}")
-        return data.bytes(what=name)
+        content = data.bytes(what=name)
+        return relocated(elf, section, content) if elf.is_object else content
     return b""
 
 
 def _inflated(elf: Elf, section: Section) -> Reader:
     data = elf.content(section)
-    if not section.flags & SHF_COMPRESSED:
+    what, layout = f"header of {section.name}", COMPRESSED
+    if section.flags & SHF_COMPRESSED:
+        method, _, size, _ = data.unpack(COMPRESSED, 0, what)
+    elif section.name.startswith(".z"):
+        magic, size = data.unpack(OLD_COMPRESSED, 0, what)
+        method, layout = 1 if magic == OLD_MAGIC else 0, OLD_COMPRESSED
+    else:
         return data
-    method, _, size, _ = data.unpack(COMPRESSED, 0, f"header of {section.name}")
     if method not in METHODS:
         raise FormatError(f"{section.name} is compressed by method {method}, which is not known")
     if size > MAX_SECTION:
         raise LimitError(f"{section.name} of {size} bytes is larger than {MAX_SECTION}")
-    rest = data.slice(COMPRESSED.size, len(data) - COMPRESSED.size, section.name)
+    rest = data.slice(layout.size, len(data) - layout.size, section.name)
     return inflate(rest, METHODS[method], size, section.name)
-
-
-def _offsets(strings: bytes, wanted: set[bytes]) -> dict[int, bytes]:
-    """Where in .debug_str the names are; linkers put them at the end of others, too."""
-    if len(wanted) * len(strings) <= MAX_SEARCHED:
-        return {
-            found.start(): name
-            for name in wanted
-            for found in re.finditer(re.escape(name + b"\0"), strings)
-        }
-    parts = re.finditer(rb"[^\0]+", strings)
-    return {part.start(): part[0] for part in parts if part[0] in wanted}

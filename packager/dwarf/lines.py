@@ -24,8 +24,28 @@ class Texts(NamedTuple):
     line_strings: bytes  # .debug_line_str
 
 
+class Header(NamedTuple):
+    """How a program is to be read."""
+
+    shape: Shape
+    start: int  # of its instructions
+    end: int
+    unit: int  # bytes that addresses advance by
+    line_base: int
+    line_range: int
+    operands: tuple[int, ...]  # of the standard opcodes, from 1 on
+
+
 def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, bytes]:
     """The paths of a program's files by their numbers; the program begins at `at`."""
+    head, cursor = header(data, at)
+    if head.shape.version == 5:
+        return _described(cursor, head.shape, compiled_in, texts)
+    return _listed(cursor, compiled_in)
+
+
+def header(data: bytes, at: int) -> tuple[Header, Cursor]:
+    """What stands in front of the files of the program at `at`, and where they are."""
     cursor = Cursor(data, at, ".debug_line")
     length = cursor.number(4)
     offset = 4
@@ -40,12 +60,14 @@ def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, b
     elif version not in OLD_VERSIONS:
         raise FormatError(f"line numbers of version {version} are not read")
     shape = Shape(version, address, offset)
-    cursor.skip(offset)  # the length of the header
-    cursor.skip({2: 4, 3: 4}.get(version, 5))  # up to line_range
-    cursor.skip(cursor.number(1) - 1)  # the lengths of the standard opcodes
-    if version == 5:
-        return _described(cursor, shape, compiled_in, texts)
-    return _listed(cursor, compiled_in)
+    size = cursor.number(offset)
+    start = cursor.at + size
+    unit = cursor.number(1)
+    cursor.skip(1 if version < 4 else 2)  # operations of an instruction, is_stmt
+    line_base, line_range = cursor.number(1), cursor.number(1)
+    operands = tuple(cursor.take(cursor.number(1) - 1))
+    signed = line_base - 256 if line_base > 127 else line_base
+    return Header(shape, start, cursor.end, unit, signed, line_range, operands), cursor
 
 
 def _listed(cursor: Cursor, compiled_in: bytes) -> dict[int, bytes]:

@@ -1,0 +1,84 @@
+"""Line number programs, run (DWARF 5, 6.2.5): the rows of some addresses.
+
+Where functions have no entries of their own, as with -gline-tables-only and -gsplit-dwarf, only
+these tell where they are from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from packager.dwarf import lines
+from packager.dwarf.cursor import Cursor
+from packager.dwarf.lines import Header
+from packager.errors import FormatError, LimitError
+
+# Instructions of all programs of a file: running them takes about a second.
+MAX_INSTRUCTIONS = 1 << 21
+EXTENDED, COPY, ADVANCE_PC, ADVANCE_LINE, SET_FILE = 0, 1, 2, 3, 4
+CONST_ADD_PC, FIXED_ADVANCE_PC = 8, 9
+END_SEQUENCE, SET_ADDRESS = 1, 2
+
+
+class Row(NamedTuple):
+    """Where the instruction at an address is from."""
+
+    address: int
+    file: int
+    line: int
+
+
+def at_addresses(data: bytes, at: int, wanted: Collection[int], budget: list[int]) -> list[Row]:
+    """The first row of each address that is `wanted`, by the program at `at`.
+
+    Instructions are taken from `budget`, which holds one number.
+    """
+    head, _ = lines.header(data, at)
+    if not head.line_range:
+        raise FormatError(f".debug_line: the program at {at:#x} has no range of lines")
+    found: dict[int, Row] = {}
+    for row in _rows(Cursor(data, head.start, ".debug_line", head.end), head, budget):
+        if row.address in wanted:
+            found.setdefault(row.address, row)
+    return list(found.values())
+
+
+def _rows(cursor: Cursor, head: Header, budget: list[int]) -> Iterator[Row]:
+    """The rows but those that end a sequence."""
+    first_special = len(head.operands) + 1
+    address, file, line = 0, 1, 1
+    while cursor.at < head.end:
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise LimitError(f"line numbers of more than {MAX_INSTRUCTIONS} steps are not read")
+        code = cursor.number(1)
+        if code >= first_special:
+            steps, lines_on = divmod(code - first_special, head.line_range)
+            address += steps * head.unit
+            line += head.line_base + lines_on
+            yield Row(address, file, line)
+        elif code == EXTENDED:
+            size = cursor.leb()
+            end = cursor.at + size
+            code = cursor.number(1) if size else 0
+            if code == END_SEQUENCE:
+                address, file, line = 0, 1, 1
+            elif code == SET_ADDRESS:
+                address = cursor.number(size - 1)
+            cursor.skip(end - cursor.at)
+        elif code == COPY:
+            yield Row(address, file, line)
+        elif code == ADVANCE_PC:
+            address += cursor.leb() * head.unit
+        elif code == ADVANCE_LINE:
+            line += cursor.signed_leb()
+        elif code == SET_FILE:
+            file = cursor.leb()
+        elif code == CONST_ADD_PC:
+            address += (255 - first_special) // head.line_range * head.unit
+        elif code == FIXED_ADVANCE_PC:
+            address += cursor.number(2)
+        else:
+            for _ in range(head.operands[code - 1]):
+                cursor.leb()
