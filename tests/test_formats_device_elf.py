@@ -91,6 +91,15 @@ def test_gpus(
     assert (found.kind, found.contents.arch) == (kind, arch)
 
 
+def test_a_cubin_to_be_linked() -> None:
+    """tests/data holds one of ptxas 13 (`-c -arch=sm_80`) of `PTX`, with a constant added."""
+    (image,) = load(Path(__file__).parent / "data" / "relocatable.cubin").images
+    assert (image.kind, image.contents.arch) == ("cubin", "sm_80")
+    found = {(symbol.name, symbol.kind, symbol.size) for symbol in image.symbols}
+    kernels = {("first", "kernel", 0), ("second", "kernel", 0)}
+    assert found == {("table", "global", 32), ("fixed", "global", 4), *kernels}
+
+
 def test_processors_are_spelled_once() -> None:
     assert len(set(amdgpu.ARCHES.values())) == len(amdgpu.ARCHES)
 

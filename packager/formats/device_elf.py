@@ -22,6 +22,8 @@ from packager.spaces import space
 
 KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
+# Variables of cubins that nvlink is to link (`ptxas -c`), in global or constant memory.
+STT_CUDA_OBJECT, STO_CUDA_MEMORY = 13, 0x20 | 0x80
 DT_NEEDED, DT_RPATH, DT_RUNPATH = 1, 15, 29
 STB_WEAK = 2
 DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
@@ -248,6 +250,8 @@ def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
         return None
     if symbol.type == STT_FUNC:
         return None if is_cuda and not symbol.other & STO_CUDA_ENTRY else "kernel"
+    if is_cuda and symbol.type == STT_CUDA_OBJECT:
+        return "global" if symbol.other & STO_CUDA_MEMORY else None
     return "global" if symbol.type == STT_OBJECT else None
 
 
