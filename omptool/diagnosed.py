@@ -17,7 +17,7 @@ from omptool.plugins import ImageBytes, ask_cuda, ask_plugins
 from omptool.tables import counted, table
 from packager import libgomp
 from packager.fates import NODES, Answer, Diagnosis, ImageFate, Machine, Tmp
-from packager.loader import Library, find_library, libraries
+from packager.loader import Library, find_library, libraries, refusal
 from packager.model import FatBinary
 from packager.program import LIBTARGET
 from packager.runtimes import compilers, picked
@@ -67,6 +67,7 @@ def machine(
         environment=environment,
         files=frozenset(here),
         tmp=_tmp(),
+        refusal=refusal(program),
         clangs=compilers(program),
         cuda=ask_cuda(drivers[libgomp.NVPTX.driver], environment) if has_cuda else None,
     )

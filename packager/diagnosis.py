@@ -23,7 +23,7 @@ from packager.without_run import (
 
 def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     """The fates of images and entries, and findings OMP201 to OMP209."""
-    obstacle = _obstacle(machine.under_run)
+    obstacle = machine.refusal or _obstacle(machine.under_run)
     if program.abi == "gcc":
         found = libgomp.diagnose(program, machine)
         general = general_findings(machine)
@@ -46,7 +46,7 @@ def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outc
     asks = any(library.name.startswith(RUNTIME) for library in machine.libraries)
     if not asks or program.abi == "proposal" or not found.entries:
         return None
-    obstacle = _obstacle(machine.libraries)
+    obstacle = machine.refusal or _obstacle(machine.libraries)
     if obstacle or machine.runtime is None:
         return Outcome("fails", obstacle)
     if machine.runtime.release is None:

@@ -21,7 +21,11 @@ from packager.formats.device_elf import DT_NEEDED, DT_RPATH, DT_RUNPATH
 from packager.program import file_offset
 from packager.reader import open_reader
 
-DT_STRTAB, DT_SONAME = 5, 14
+DT_STRTAB, DT_STRSZ, DT_SONAME = 5, 10, 14
+DT_RELR, DT_VERNEED = 36, 0x6FFFFFFE
+# What a file with DT_RELR must ask of glibc: lld up to 14 and mold up to 1.10 do not.
+RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"
+RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC_ABI_DT_RELR"
 DEFAULT_FOLDERS = ("/lib", "/usr/lib")
 MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 MAX_LIBRARIES = 4096
@@ -64,6 +68,21 @@ def libraries(
     Raises FormatError when the program itself cannot be read.
     """
     return list(_load(replace(_read(program), is_program=True), environment, preloaded))
+
+
+def refusal(program: Path) -> str:
+    """Why glibc (2.36 and later) does not start a program whose libraries are there; "" if it does.
+
+    Raises FormatError when the program cannot be read.
+    """
+    with open_reader(program) as data:
+        file = elf.read(data)
+        dynamic = file.dynamic()
+        if not {DT_RELR, DT_VERNEED, DT_STRTAB, DT_STRSZ} <= dynamic.keys():
+            return ""
+        at = file_offset(file, dynamic[DT_STRTAB][0])
+        strings = data.bytes(at, dynamic[DT_STRSZ][0], "dynamic strings")
+    return "" if RELR_VERSION in strings else RELR_REFUSED
 
 
 def _load(

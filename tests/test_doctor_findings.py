@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from clangs import FLAGS, libraries
-from doctoring import PROGRAM, changed, codes, diagnosis, for_another_machine, program
+from doctoring import PROGRAM, changed, codes, diagnosis, for_another_machine, program, started
 from toolchain import HOST, MAIN, NVPTX, PTX, bundled, compile_c, fake_runtime, linked, run
 
 from omptool.installation import libdir
@@ -22,6 +23,20 @@ def test_two_openmp_runtimes(tmp_path: Path, second: list[str]) -> None:
     run("clang-19", *FLAGS, tmp_path / "source.c", *second, "-o", tmp_path / "x")
     environment = {"LD_LIBRARY_PATH": "/usr/lib/llvm-19/lib"}
     assert ("OMP203" in codes(diagnosis(tmp_path / "x", **environment))) == bool(second)
+
+
+@pytest.mark.parametrize("linker", ["mold", "ld.lld-19"])
+def test_packed_relocations(tmp_path: Path, linker: str) -> None:
+    """Glibc refuses programs that have them and do not say so, such as mold 1.10's."""
+    (tmp_path / "source.c").write_text(PROGRAM)
+    flags = (*FLAGS, f"--ld-path={shutil.which(linker)}", "-Wl,-z,pack-relative-relocs")
+    run("clang-19", *flags, tmp_path / "source.c", "-o", tmp_path / "x")
+    ends_well = started(tmp_path / "x").returncode == 0
+    document = diagnosis(tmp_path / "x", LD_LIBRARY_PATH=libraries("19"))
+    runtime = document["runtime"]
+    assert ends_well or linker == "mold"
+    assert (runtime["obstacle"] is None) == ends_well
+    assert (runtime["picked"]["outcome"] == "device") == ends_well
 
 
 def test_an_image_without_a_device(diagnosed: Path, tmp_path: Path) -> None:
