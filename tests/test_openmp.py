@@ -108,8 +108,10 @@ def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
 
 def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
     (tmp_path / "library.c").write_text(
+        "static const int table[2] = {0, 1};\n"
         "int count = 1;\n#pragma omp declare target to(count)\n"
-        "int next(void) { int n = 0;\n#pragma omp target map(from : n)\nn = count++;\nreturn n; }\n"
+        "int next(void) { int n = 0, one = 1;\n#pragma omp target map(from : n)\n"
+        "n = (count += table[one]) - 1;\nreturn n; }\n"
     )
     (tmp_path / "main.c").write_text(
         "#include <dlfcn.h>\n#include <stdio.h>\nint main(int argc, char **argv) {\n"

@@ -5,6 +5,7 @@
 #include "data_environment.h"
 
 #include "call_log.h"
+#include "constants.h"
 #include "message.h"
 #include "row_ranges.h"
 
@@ -41,6 +42,8 @@ void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
 bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range,
                            std::span<const HostRange> except) {
   if (!mapping.device || mapping.own_value)
+    return true;
+  if (direction == Direction::kToHost && the_constants.hold(range.begin))
     return true;
   if (CallLog* const log = CallLog::current()) [[unlikely]] {
     if (direction == Direction::kToDevice)

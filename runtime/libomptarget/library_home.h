@@ -4,13 +4,16 @@
 
 #include "mapping_table.h"
 
+#include <vector>
+
 namespace omptool {
 
 // The executable or shared library that a descriptor is part of.
 struct Home {
   const void* descriptor;
-  HostRange object; // empty: none of them
-  bool permanent;   // the executable, which is never unloaded
+  HostRange object;                   // empty: none of them
+  bool permanent;                     // the executable, which is never unloaded
+  std::vector<HostRange> constants{}; // what of it nothing can write to
 };
 
 // Asks the dynamic linker.

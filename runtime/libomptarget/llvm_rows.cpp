@@ -176,6 +176,8 @@ const char* Translator::add_object(const Component& element, void** slot) {
   if (element.size > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(element.size) < begin))
     return "names memory that cannot exist";
   std::uint32_t flags = flags_of(type);
+  if (is_constant(type, begin))
+    flags &= ~static_cast<std::uint32_t>(kFrom);
   const bool returns = slot && (type & kTypeReturn);
   if (!(type & kTypePointerAndObject)) {
     if (is_argument(type))

@@ -5,6 +5,7 @@
 // not contiguous.
 #pragma once
 
+#include "constants.h"
 #include "row.h"
 
 #include <algorithm>
@@ -88,6 +89,12 @@ struct Component {
   void* name = nullptr;
 };
 
+// Nobody wrote that it is to be copied back, and the program cannot change it.
+inline bool is_constant(std::int64_t type, std::uintptr_t begin) {
+  constexpr std::int64_t kBack = kTypeImplicit | kTypeFrom;
+  return (type & kBack) == kBack && the_constants.hold(begin);
+}
+
 // The row of an element as most are: a value, or a whole object that needs no look at another. False: it
 // is something else.
 inline bool make_plain_row(const Component& element, Construct construct, std::uint32_t extra, Row& row) {
@@ -105,7 +112,7 @@ inline bool make_plain_row(const Component& element, Construct construct, std::u
     return false;
   std::uint32_t flags = kSection | kCounts | argument;
   flags |= type & kTypeTo ? kTo : 0U;
-  flags |= type & kTypeFrom ? kFrom : 0U;
+  flags |= (type & kTypeFrom) && !is_constant(type, begin) ? kFrom : 0U;
   flags |= type & kTypeImplicit ? kImplicit : 0U;
   row = {element.base, element.begin, element.size, flags, nullptr};
   return true;

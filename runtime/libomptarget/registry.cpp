@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "registry.h"
 
+#include "constants.h"
 #include "info.h"
 #include "library_home.h"
 #include "ompt.h"
@@ -78,12 +79,14 @@ Registry& Registry::obtain() {
 
 void Registry::add(const void* descriptor, LibraryReader read) {
   const Home home = home_of(descriptor);
+  the_constants.add(descriptor, home.constants);
   const std::lock_guard lock(mutex_);
   pending_.push_back({descriptor, read, home.permanent, home.object});
   any_pending_ = true;
 }
 
 void Registry::remove(const void* descriptor) {
+  the_constants.remove(descriptor);
   const std::shared_ptr<Library> gone = unlist(descriptor);
   retired_.collect();
   // The memory may go when this returns: wait for whoever still reads it.

@@ -46,6 +46,10 @@ void arguments() {
     result = a[0] + a[1];
   }
   CHECK(result == 101 && a[0] == 0);
+  static const int constants[N] = {4, 5, 6};
+#pragma omp target map(tofrom : result) // implicit, and nothing can be copied back
+  result += constants[constant - 4];
+  CHECK(result == 106);
 }
 
 void teams() {

@@ -47,8 +47,35 @@ static void linked(void) {
   CHECK(big[999] == 999 && big[3] == 4);
 }
 
-int main(void) {
+/* Constants that regions just use are mapped both ways, but nothing can be copied back to them. */
+static const double weights[3] = {0.5, 1.5, 2.5};
+const int limits[2] = {10, 20};
+static const char* const names[2] = {"first", "second"};
+
+static void constants(int one) {
+  static const int steps[2] = {3, 4};
+  double sum = 0;
+  int named = 0;
+#pragma omp target map(tofrom : sum, named)
+  {
+    sum = weights[one] + limits[one] + steps[one];
+    named = names[one] != 0;
+  }
+  CHECK(sum == 25.5 && named);
+#pragma omp target teams distribute parallel for reduction(+ : sum)
+  for (int i = 0; i < 3; ++i)
+    sum += weights[i];
+  CHECK(sum == 30);
+#pragma omp target data map(to : weights)
+#pragma omp target map(tofrom : sum)
+  sum += weights[2 * one];
+  CHECK(sum == 32.5 && !omp_target_is_present(weights, 0) && weights[1] == 1.5);
+}
+
+int main(int argc, char** argv) {
+  (void)argv;
   to();
   linked();
+  constants(argc > 0);
   return report();
 }
