@@ -17,8 +17,8 @@ from omptool.plugins import ImageBytes, ask_cuda, ask_plugins
 from omptool.tables import counted, table
 from packager import libgomp
 from packager.fates import NODES, Answer, Diagnosis, ImageFate, Machine, Tmp
-from packager.loader import Library, find_library, libraries, refusal
-from packager.model import FatBinary
+from packager.loader import Library, find_library, lack_of, libraries, refusal
+from packager.model import DeviceImage, FatBinary
 from packager.program import LIBTARGET
 from packager.runtimes import compilers, picked
 from packager.without_run import Outcome
@@ -77,16 +77,28 @@ def machine(
     has_names = all(table.has_names for table in binary.tables)
     plugins, said = ask_plugins(images, environment, has_names=has_names)
     ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
+    under_run = libraries(program, environment, ours)
+    there = [*under_run, *(Library(path.name, "", path) for path in ours)]
     return (
         replace(
             general,
-            under_run=libraries(program, environment, ours),
+            under_run=under_run,
+            lacks=[_lack(image, binary, there, environment) for image in binary.images],
             devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
             answers=[[Answer(*row.values()) for row in rows] for rows in said],
             runtime=picked(found, environment),
         ),
         plugins,
     )
+
+
+def _lack(
+    image: DeviceImage, binary: FatBinary, loaded: Sequence[Library], environment: dict[str, str]
+) -> str:
+    """What an image for the CPU needs that is not found; "" if nothing."""
+    links = image.contents.links
+    is_native = image.kind == "elf" and image.contents.machine == binary.machine
+    return lack_of(links.needed, links.search, loaded, environment) if is_native else ""
 
 
 def _tmp() -> Tmp:

@@ -108,9 +108,17 @@ def _entries(
                 if device in fate.devices and fate.image.index in table.images
             ]
             if not reason:
-                reason = _absence(entry, row, fitting, images, device)
+                reason = _absence(entry, row, fitting, images, device) or _unloadable(
+                    fitting, machine
+                )
             where = f"device {device} ({fitting[0].plugin})" if fitting and not reason else "host"
             yield EntryFate(entry, where, reason)
+
+
+def _unloadable(fitting: Sequence[ImageFate], machine: Machine) -> str:
+    """Why dlopen refuses the images for a device; "" if it takes one."""
+    lacks = [machine.lacks[f.image.index] for f in fitting if f.image.index < len(machine.lacks)]
+    return f"its image cannot be loaded: {lacks[0]}" if lacks and all(lacks) else ""
 
 
 def _policy(machine: Machine, count: int) -> str:

@@ -60,6 +60,7 @@ class Machine:
     # Of GCC's library, those that it finds, by its names for kinds of device.
     libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
     amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
+    lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
     refusal: str = ""  # why the loader does not start the program, libraries aside
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
 

@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,6 +70,22 @@ def libraries(
     return list(_load(replace(_read(program), is_program=True), environment, preloaded))
 
 
+def lack_of(
+    needed: Sequence[str],
+    search: Sequence[str],
+    loaded: Sequence[Library],
+    environment: Mapping[str, str],
+) -> str:
+    """What dlopen lacks of code that needs these libraries, and looks in these folders for them.
+
+    `loaded` is what the process has already. "" if nothing is lacking.
+    """
+    machine = os.uname().machine
+    code = _File(Path("it"), machine, tuple(needed), (), tuple(search), None)
+    known = {name for lib in loaded if lib.path for name in (lib.name, lib.soname or lib.name)}
+    return next((lib.lack for lib in _load(code, environment, (), known) if lib.lack), "")
+
+
 def refusal(program: Path) -> str:
     """Why glibc (2.36 and later) does not start a program whose libraries are there; "" if it does.
 
@@ -86,11 +102,14 @@ def refusal(program: Path) -> str:
 
 
 def _load(
-    program: _File, environment: Mapping[str, str], preloaded: Sequence[Path]
+    program: _File,
+    environment: Mapping[str, str],
+    preloaded: Sequence[Path],
+    loaded: Collection[str] = (),
 ) -> Iterator[Library]:
     folders = _folders(environment)
     cache = _cache(program.machine)
-    known: set[str] = set()
+    known = set(loaded)
     for path in preloaded:
         known |= {path.name, _read(path).soname or path.name}
     waiting = deque([program])

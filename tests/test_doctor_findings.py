@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 from clangs import FLAGS, libraries
-from doctoring import PROGRAM, changed, codes, diagnosis, for_another_machine, program, started
+from doctoring import (
+    PROGRAM,
+    changed,
+    codes,
+    diagnosis,
+    for_another_machine,
+    output,
+    predicted,
+    program,
+    started,
+)
 from toolchain import HOST, MAIN, NVPTX, PTX, bundled, compile_c, fake_runtime, linked, run
 
 from omptool.installation import libdir
@@ -45,6 +55,20 @@ def test_an_image_without_a_device(diagnosed: Path, tmp_path: Path) -> None:
     assert "OMP205" in codes(diagnosis(other))
     assert "OMP205" in codes(diagnosis(path, OMPTOOL_HOST_DEVICES="0"))
     assert "OMP205" not in codes(diagnosis(path))
+
+
+def without_a_library(image: bytearray) -> None:
+    image[:] = image.replace(b"libc.so.6\0", b"libq.so.6\0")
+
+
+@pytest.mark.parametrize("version", ["14", "22"])
+def test_an_image_that_needs_what_is_not_there(
+    diagnosed: Path, tmp_path: Path, version: str
+) -> None:
+    path = changed(program(version, diagnosed), tmp_path / "x", without_a_library)
+    document = diagnosis(path)
+    assert predicted(document) == output(path) == "11\n"
+    assert all("libq.so.6, which it needs, is not" in e["reason"] for e in document["entries"])
 
 
 def test_images_that_others_left(
