@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <vector>
 
 namespace omptool {
@@ -32,13 +31,16 @@ public:
   }
 
 private:
+  // Whose `descriptor` is set is taken, and takes part once it has an end.
   struct Slot {
-    std::atomic<std::uintptr_t> begin = 0, end = 0; // end 0: free
-    const void* descriptor = nullptr;
+    std::atomic<const void*> descriptor = nullptr;
+    std::atomic<std::uintptr_t> begin = 0, end = 0;
   };
+  void add(const void* descriptor, HostRange range);
+
+  // Without a lock: a child of fork() would wait forever for one that another thread of its parent held.
   std::array<Slot, 64> slots_;
   std::atomic<std::size_t> used_ = 0;
-  std::mutex changing_;
 };
 
 inline constinit Constants the_constants;

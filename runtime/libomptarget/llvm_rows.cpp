@@ -95,12 +95,13 @@ void Hulls::take_in(std::size_t hull, Extent member) {
 
 Component Hulls::element(std::size_t index) const {
   Component element{arrays_.base[index], arrays_.begin[index], arrays_.size[index], arrays_.type[index]};
-  const auto found = grown_.find(index);
-  if (found == grown_.end())
+  if (grown_.empty()) [[likely]]
     return element;
-  element.begin = reinterpret_cast<void*>(found->second.begin);
-  element.size = static_cast<std::int64_t>(found->second.end - found->second.begin);
-  element.type |= kTypeImplicit; // the program did not say so: what is there of the struct serves
+  if (const auto found = grown_.find(index); found != grown_.end()) {
+    element.begin = reinterpret_cast<void*>(found->second.begin);
+    element.size = static_cast<std::int64_t>(found->second.end - found->second.begin);
+    element.type |= kTypeImplicit; // the program did not say so: what is there of the struct serves
+  }
   return element;
 }
 
