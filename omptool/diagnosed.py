@@ -84,6 +84,7 @@ def machine(
             general,
             under_run=under_run,
             lacks=[_lack(image, binary, there, environment) for image in binary.images],
+            lacks_alone=[_lack(image, binary, found, environment) for image in binary.images],
             devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
             answers=[[Answer(*row.values()) for row in rows] for rows in said],
             runtime=picked(found, environment),

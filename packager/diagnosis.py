@@ -55,7 +55,9 @@ def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outc
             return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {reason}")
         return Outcome("host" if reason else "device", reason or "it is omptool's runtime")
     drivers = {NODES[name][1] for name in _gpus(program) if name in NODES}
-    around = Surroundings(machine.environment, bool(drivers & machine.files), machine.tmp.problem)
+    lack = next(filter(None, machine.lacks_alone), "")
+    has_gpu = bool(drivers & machine.files)
+    around = Surroundings(machine.environment, has_gpu, machine.tmp.problem, lack)
     return outcome(program, machine.runtime, around)
 
 

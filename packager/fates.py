@@ -61,6 +61,7 @@ class Machine:
     libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
     amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
     lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
+    lacks_alone: Sequence[str] = ()  # the same when the program is started by itself
     refusal: str = ""  # why the loader does not start the program, libraries aside
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
 

@@ -45,6 +45,7 @@ class Surroundings:
     environment: Mapping[str, str]
     has_gpu: bool  # whether a driver is here for an image of the program
     tmp_problem: str  # why images for the CPU cannot be put in /tmp; "" if they can
+    image_lack: str = ""  # what an image for the CPU needs that is not found; "" if nothing
 
 
 def default_device(environment: Mapping[str, str]) -> int:
@@ -89,6 +90,8 @@ def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outc
         return Outcome("fails", f"OMP_DEFAULT_DEVICE is {number}, and it has {CPU_DEVICES} devices")
     if around.tmp_problem:
         return Outcome("fails", f"/tmp {around.tmp_problem}, where it puts images for the CPU")
+    if around.image_lack:
+        return Outcome("fails", f"the image cannot be loaded: {around.image_lack}")
     when_used = _when_used(program, release)
     if when_used:
         return Outcome("fails", when_used)

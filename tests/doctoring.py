@@ -87,5 +87,9 @@ def without_the_second_kernel(image: bytearray) -> None:
     image[:] = image.replace(b"_second_l", b"_sekond_l")
 
 
+def without_a_library(image: bytearray) -> None:
+    image[:] = image.replace(b"libc.so.6\0", b"libq.so.6\0")
+
+
 def codes(document: dict[str, Any]) -> set[str]:
     return {finding["code"] for finding in document["findings"]}

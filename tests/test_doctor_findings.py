@@ -18,6 +18,7 @@ from doctoring import (
     predicted,
     program,
     started,
+    without_a_library,
 )
 from toolchain import HOST, MAIN, NVPTX, PTX, bundled, compile_c, fake_runtime, linked, run
 
@@ -55,10 +56,6 @@ def test_an_image_without_a_device(diagnosed: Path, tmp_path: Path) -> None:
     assert "OMP205" in codes(diagnosis(other))
     assert "OMP205" in codes(diagnosis(path, OMPTOOL_HOST_DEVICES="0"))
     assert "OMP205" not in codes(diagnosis(path))
-
-
-def without_a_library(image: bytearray) -> None:
-    image[:] = image.replace(b"libc.so.6\0", b"libq.so.6\0")
 
 
 @pytest.mark.parametrize("version", ["14", "22"])

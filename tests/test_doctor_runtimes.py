@@ -18,6 +18,7 @@ from doctoring import (
     diagnosis,
     for_another_machine,
     program,
+    without_a_library,
     without_the_second_kernel,
 )
 from machine import moved, with_tmp
@@ -105,7 +106,8 @@ def without_the_variable(image: bytearray) -> None:
 
 @pytest.mark.parametrize(("version", "runtime"), [*OWN, ("14", "19"), ("19", "22")])
 @pytest.mark.parametrize(
-    "change", [for_another_machine, without_the_second_kernel, without_the_variable]
+    "change",
+    [for_another_machine, without_the_second_kernel, without_the_variable, without_a_library],
 )
 def test_wrong_images_there(
     diagnosed: Path,
