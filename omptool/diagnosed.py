@@ -18,7 +18,7 @@ from omptool.tables import counted, table
 from packager import libgomp
 from packager.fates import NODES, Answer, Diagnosis, ImageFate, Machine, Tmp
 from packager.loader import Library, find_library, lack_of, libraries, refusal
-from packager.model import DeviceImage, FatBinary
+from packager.model import FatBinary
 from packager.program import LIBTARGET
 from packager.runtimes import compilers, picked
 from packager.without_run import Outcome
@@ -83,8 +83,8 @@ def machine(
         replace(
             general,
             under_run=under_run,
-            lacks=[_lack(image, binary, there, environment) for image in binary.images],
-            lacks_alone=[_lack(image, binary, found, environment) for image in binary.images],
+            lacks=_lacks(binary, there, environment),
+            lacks_alone=_lacks(binary, found, environment),
             devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
             answers=[[Answer(*row.values()) for row in rows] for rows in said],
             runtime=picked(found, environment),
@@ -93,13 +93,16 @@ def machine(
     )
 
 
-def _lack(
-    image: DeviceImage, binary: FatBinary, loaded: Sequence[Library], environment: dict[str, str]
-) -> str:
-    """What an image for the CPU needs that is not found; "" if nothing."""
-    links = image.contents.links
-    is_native = image.kind == "elf" and image.contents.machine == binary.machine
-    return lack_of(links.needed, links.search, loaded, environment) if is_native else ""
+def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, str]) -> list[str]:
+    """What each image for the CPU needs that is not found; "" if nothing."""
+    wanted = [
+        (image.contents.links.needed, image.contents.links.search)
+        if image.kind == "elf" and image.contents.machine == binary.machine
+        else ((), ())
+        for image in binary.images
+    ]
+    found = {one: lack_of(*one, loaded, environment) for one in set(wanted)}
+    return [found[one] for one in wanted]
 
 
 def _tmp() -> Tmp:
