@@ -152,11 +152,11 @@ def test_what_gcc_registers(tmp_path: Path, field: str, value: int, message: str
 
 
 def test_devices_of_gcc_that_are_not_read_are_said(tmp_path: Path) -> None:
-    """The constructor tells libgomp of a device of another kind, AMD's GPUs."""
+    """The constructor tells libgomp of a device of another kind, Intel's MIC."""
     data = (CORPUS / "seed-gcc-program").read_bytes()
-    wrong = data.replace(b"\xba\5\0\0\0", b"\xba\x08\0\0\0", 1)
+    wrong = data.replace(b"\xba\5\0\0\0", b"\xba\x06\0\0\0", 1)
     assert wrong != data
-    expect(wrong, "data of a device of kind 8, for libgomp, which this version does not", tmp_path)
+    expect(wrong, "data of a device of kind 6, for libgomp, which this version does not", tmp_path)
 
 
 def test_segments_that_are_everywhere(tmp_path: Path) -> None:

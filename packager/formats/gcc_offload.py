@@ -124,7 +124,7 @@ def _registration(
     if not devices:
         what = f"data of a device of kind {kind}, for libgomp, which this version does not read"
         return Registration(table, name, unread=what)
-    fault = ""
+    fault = "GCC's data of a device is not in the file"
     for device in devices:
         for at in candidates:
             for start in STARTS:
@@ -133,8 +133,9 @@ def _registration(
                 except LimitError:
                     raise
                 except FormatError as error:
-                    fault = fault or f"GCC's data of a device at {at:#x}: {error}"
-    return Registration(table, name, fault=fault or "GCC's data of a device is not in the file")
+                    # Constants among the candidates are smaller than addresses.
+                    fault = fault if start else f"GCC's data of a device at {at:#x}: {error}"
+    return Registration(table, name, fault=fault)
 
 
 def _device_kind(space: Space, function: int) -> int | None:
