@@ -16,7 +16,7 @@ def processors() -> tuple[str, ...]:
 
 
 def _processor(node: Path) -> str:
-    """ "" for a CPU, which is a node as well."""
+    """The name, or the empty string for a CPU, which is a node as well."""
     try:
         lines = (node / "properties").read_text().splitlines()
     except OSError:

@@ -49,8 +49,9 @@ def old_plugin(tmp_path: Path) -> Path:
     out = tmp_path / "plugins" / "libomptarget.rtl.proposal_cpu.so"
     out.parent.mkdir()
     cpu = runtime / "plugins" / "host"
+    folders = [f"-I{folder}" for folder in (runtime / "include", runtime / "common", cpu)]
     run(
-        "g++", "-std=c++20", "-O1", "-shared", "-fPIC", f"-I{runtime / 'include'}", f"-I{cpu}",
+        "g++", "-std=c++20", "-O1", "-shared", "-fPIC", *folders,
         runtime / "tests" / "plugins" / "proposal_cpu.cpp", cpu / "elf_image.cpp", cpu / "call.cpp",
         "-o", out,
     )  # fmt: skip
