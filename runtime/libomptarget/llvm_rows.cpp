@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 namespace omptool::llvm {
 namespace {
@@ -50,7 +51,7 @@ class Hulls {
 public:
   explicit Hulls(const Arrays& arrays);
   // The element, with room for its members.
-  Component element(std::size_t index) const;
+  Component element(Component element, std::size_t index) const;
 
 private:
   struct Extent {
@@ -93,16 +94,17 @@ void Hulls::take_in(std::size_t hull, Extent member) {
   grown = {std::min(grown.begin, member.begin), std::max(grown.end, member.end)};
 }
 
-Component Hulls::element(std::size_t index) const {
-  Component element{arrays_.base[index], arrays_.begin[index], arrays_.size[index], arrays_.type[index]};
-  if (grown_.empty()) [[likely]]
-    return element;
+Component Hulls::element(Component element, std::size_t index) const {
   if (const auto found = grown_.find(index); found != grown_.end()) {
     element.begin = reinterpret_cast<void*>(found->second.begin);
     element.size = static_cast<std::int64_t>(found->second.end - found->second.begin);
     element.type |= kTypeImplicit; // the program did not say so: what is there of the struct serves
   }
   return element;
+}
+
+bool any_members(const Arrays& arrays) {
+  return std::any_of(arrays.type, arrays.type + arrays.count, [](std::int64_t type) { return type & kTypeMemberOf; });
 }
 
 class Translator {
@@ -177,8 +179,8 @@ const char* Translator::add_object(const Component& element, void** slot) {
   if (element.size > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(element.size) < begin))
     return "names memory that cannot exist";
   std::uint32_t flags = flags_of(type);
-  if (is_constant(type, begin))
-    flags &= ~static_cast<std::uint32_t>(kFrom);
+  if (type & kTypeImplicit)
+    flags = implicit_flags(flags, begin);
   const bool returns = slot && (type & kTypeReturn);
   if (!(type & kTypePointerAndObject)) {
     if (is_argument(type))
@@ -265,10 +267,13 @@ std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t ex
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
   Translator translator(construct, extra, rows);
-  const Hulls hulls(arrays);
+  std::optional<Hulls> hulls;
+  if (any_members(arrays))
+    hulls.emplace(arrays);
   CallLog* const log = CallLog::current();
   for (std::size_t i = 0; i < arrays.count; ++i) {
-    const Component element = hulls.element(i);
+    const Component given{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
+    const Component element = hulls ? hulls->element(given, i) : given;
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
     const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
     if (log) [[unlikely]]

@@ -89,10 +89,11 @@ struct Component {
   void* name = nullptr;
 };
 
-// Nobody wrote that it is to be copied back, and the program cannot change it.
-inline bool is_constant(std::int64_t type, std::uintptr_t begin) {
-  constexpr std::int64_t kBack = kTypeImplicit | kTypeFrom;
-  return (type & kBack) == kBack && the_constants.hold(begin);
+// The flags of an object that is mapped because a region uses it. Nobody wrote that it is to be copied back,
+// and what the program cannot change is not.
+inline std::uint32_t implicit_flags(std::uint32_t flags, std::uintptr_t begin) {
+  const bool is_constant = (flags & kFrom) && the_constants.hold(begin);
+  return (is_constant ? flags & ~static_cast<std::uint32_t>(kFrom) : flags) | kImplicit;
 }
 
 // The row of an element as most are: a value, or a whole object that needs no look at another. False: it
@@ -112,8 +113,9 @@ inline bool make_plain_row(const Component& element, Construct construct, std::u
     return false;
   std::uint32_t flags = kSection | kCounts | argument;
   flags |= type & kTypeTo ? kTo : 0U;
-  flags |= (type & kTypeFrom) && !is_constant(type, begin) ? kFrom : 0U;
-  flags |= type & kTypeImplicit ? kImplicit : 0U;
+  flags |= type & kTypeFrom ? kFrom : 0U;
+  if (type & kTypeImplicit)
+    flags = implicit_flags(flags, begin);
   row = {element.base, element.begin, element.size, flags, nullptr};
   return true;
 }
