@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pieces.h"
 
-#include <algorithm>
+#include "blocks.h"
+#include "checked_memory.h"
+
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -14,21 +15,6 @@
 
 namespace omptool::pieces {
 namespace {
-
-void* allocate_large(std::size_t size) {
-  return std::aligned_alloc(kAlignment, (std::max<std::size_t>(size, 1) + kAlignment - 1) & ~(kAlignment - 1));
-}
-
-// Where a sanitizer checks memory, it sees every piece.
-#if defined(__SANITIZE_ADDRESS__)
-#define OMPTOOL_EVERY_PIECE_IS_LARGE
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define OMPTOOL_EVERY_PIECE_IS_LARGE
-#endif
-#endif
-
-#ifndef OMPTOOL_EVERY_PIECE_IS_LARGE
 
 constexpr std::size_t kLargestPiece = 1024;
 constexpr std::size_t kSizes = kLargestPiece / kAlignment;
@@ -163,7 +149,7 @@ bool refill(std::size_t size) {
 void* allocate_piece(std::size_t bytes) {
   const std::size_t size = bytes ? (bytes - 1) / kAlignment : 0;
   if (!kept.first[size] && !refill(size))
-    return allocate_large(bytes);
+    return blocks::allocate(bytes);
   --kept.count[size];
   return std::exchange(kept.first[size], kept.first[size]->next);
 }
@@ -178,31 +164,16 @@ void release_piece(void* memory) {
   ++kept.count[size];
 }
 
-#endif
-
 } // namespace
 
-#ifdef OMPTOOL_EVERY_PIECE_IS_LARGE
-
 void* allocate(std::size_t size) {
-  return allocate_large(size);
-}
-void release(void* memory) {
-  std::free(memory);
-}
-
-#else
-
-void* allocate(std::size_t size) {
-  return size <= kLargestPiece ? allocate_piece(size) : allocate_large(size);
+  return !kMemoryIsChecked && size <= kLargestPiece ? allocate_piece(size) : blocks::allocate(size);
 }
 void release(void* memory) {
   if (common.owns(memory))
     release_piece(memory);
   else
-    std::free(memory);
+    blocks::release(memory);
 }
-
-#endif
 
 } // namespace omptool::pieces

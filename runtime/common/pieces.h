@@ -5,12 +5,14 @@
 // programs map, are taken from lists of free pieces of their size, one list for each thread.
 #pragma once
 
+#include "blocks.h"
+
 #include <cstddef>
 #include <new>
 
 namespace omptool::pieces {
 
-constexpr std::size_t kAlignment = 64; // a cache line, and what vector instructions ask for
+constexpr std::size_t kAlignment = blocks::kAlignment;
 
 // Null when there is none. A size of 0 is one of 1.
 void* allocate(std::size_t size);
