@@ -89,9 +89,8 @@ def stem(path: Path) -> str:
     return path.stem
 
 
-# How libomp 16 now and then ends a program in which a thread waits for dependences of tasks. It
-# looks like llvm-project issue 85963, mended in 19. Seen on this runtime alone, once in some 600
-# runs of figure 6.57, not with libomp 19, and not in 2,168 on LLVM's runtime, which is slower.
+# How libomp 16 now and then ends a program in which a thread waits for dependences of tasks
+# (llvm-project issue 85963, mended in 19; README.md says how often, on LLVM's own runtime too).
 LIBOMPS_RACE = "Assertion failure at kmp_taskdeps.h(26)"
 ATTEMPTS = 3
 
