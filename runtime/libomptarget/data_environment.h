@@ -141,8 +141,8 @@ public:
   bool pin_known(Rows rows, KnownObjects& bound, bool updates = false);
   void let_go(KnownObjects& bound);
   bool update_known(Rows rows);
-  // Of one object, by a copy that this thread makes itself; allocates nothing.
-  bool update_few_bytes(const Row& row);
+  // Of one object that is no constant, by a copy that this thread makes itself and tells nobody of.
+  bool update_few_bytes(void* host, std::int64_t size, bool to, bool from);
 
 private:
   // The table's lock, and those of the shards whose objects have been touched.

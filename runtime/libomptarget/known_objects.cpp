@@ -19,6 +19,7 @@ namespace omptool {
 namespace {
 
 constexpr unsigned kMostVacant = 4; // of a shard
+constexpr std::int64_t kFewBytes = 256;
 
 // A row that needs nothing but its object's count and a copy when that is new or goes.
 bool is_plain(const Row& row) {
@@ -77,13 +78,13 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
       if (known->host.end != wanted.end || known->base != base_of(row))
         return Claim::kNo;
       --shard.vacant;
-      known->state = Mapping::State::kCreating;
       known->references = 1;
       ++known->pins;
+      object = {.object = known, .fresh = true};
+      known->state = Mapping::State::kCreating;
       known->written = false;
       if (!row.has(kTo)) // else it will have been written to
         note_birth(*known);
-      object = {.object = known, .fresh = true};
       return Claim::kFresh;
     }
   }
@@ -302,29 +303,29 @@ MappingPtr DataEnvironment::take_out(Mapping& mapping, const std::string& region
 }
 
 // Copies under the lock: it takes no longer than to pin the object. False: another way must be found.
-bool DataEnvironment::update_few_bytes(const Row& row) {
-  constexpr std::int64_t kFew = 256;
-  if (!is_plain(row) || row.size > kFew || !memory_.moves_itself() || watches(~0ULL))
+bool DataEnvironment::update_few_bytes(void* host, std::int64_t size, bool to, bool from) {
+  if (size > kFewBytes || !memory_.moves_itself())
     return false;
-  const HostRange wanted = range_of(row);
+  const HostRange wanted = HostRange::of(host, size);
   ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
   const std::lock_guard lock(shard.lock);
   Mapping* const known = ObjectIndex::find(shard, wanted.begin);
   if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->host_current ||
       !copies_plainly(*known))
     return false;
-  const std::size_t size = static_cast<std::size_t>(row.size);
-  if (row.has(kTo)) {
-    std::memcpy(known->device, row.begin, size);
+  // memmove: of memcpy, gcc makes a string instruction here, which takes longer than the call.
+  if (to) {
+    std::memmove(known->device, host, static_cast<std::size_t>(size));
     known->written = true;
   }
-  if (row.has(kFrom))
-    std::memcpy(row.begin, known->device, size);
+  if (from)
+    std::memmove(host, known->device, static_cast<std::size_t>(size));
   return true;
 }
 
 bool DataEnvironment::update_known(Rows rows) {
-  if (rows.size() == 1 && update_few_bytes(rows.front()))
+  if (rows.size() == 1 && is_plain(rows[0]) && !watches(~0ULL) &&
+      update_few_bytes(rows[0].begin, rows[0].size, rows[0].has(kTo), rows[0].has(kFrom)))
     return true;
   KnownObjects bound(rows.size());
   const bool all = pin_known(rows, bound, true);

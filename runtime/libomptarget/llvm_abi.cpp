@@ -95,7 +95,7 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
   });
 }
 
-void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
+[[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   translated(call, [&] {
     check_device(call.device);
     if (RowList rows; !watches(~0ULL) && add_plain_rows(call.arrays, call.construct, 0, rows)) [[likely]] {
@@ -112,12 +112,12 @@ void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
 
 // An update of one object that is there, of a few bytes. False: it is another one, and nothing has been
 // done. Throws nothing: there is nothing to allocate.
-inline bool update_again(std::int64_t device, void** base, void** begin, std::int64_t* size, std::int64_t* type,
+inline bool update_again(std::int64_t device, void** begin, const std::int64_t* size, const std::int64_t* type,
                          void** mappers) noexcept {
-  if (watches(~0ULL) || !base || !begin || !size || !type || (mappers && *mappers))
+  if (watches(~0ULL) || !begin || !size || !type || (mappers && *mappers))
     return false;
-  Row row;
-  return make_plain_row({*base, *begin, *size, *type}, Construct::kUpdate, 0, row) && update_ready(device, row);
+  const bool is_plain = !(*type & ~(kTypeTo | kTypeFrom)) && *size > 0;
+  return is_plain && *begin && update_ready(device, *begin, *size, *type & kTypeTo, *type & kTypeFrom);
 }
 
 // `rows` holds what precedes the arguments that the arrays describe.
@@ -308,7 +308,7 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
     if (construct == Construct::kUpdate && count == 1 &&                                                               \
-        omptool::llvm::update_again(device, base, begin, size, type, mappers))                                         \
+        omptool::llvm::update_again(device, begin, size, type, mappers))                                               \
       return;                                                                                                          \
     omptool::llvm::on_data({__func__,                                                                                  \
                             construct,                                                                                 \

@@ -335,9 +335,9 @@ void data_update(std::int64_t device_id, Rows rows) {
   });
 }
 
-bool update_ready(std::int64_t device_id, const Row& row) noexcept {
+bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept {
   Device* const device = disabled() ? nullptr : ready_device(device_id);
-  return device && device->data.update_few_bytes(row);
+  return device && device->data.update_few_bytes(host, size, to, from);
 }
 
 int number_of_devices() {

@@ -31,9 +31,9 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
 void data_begin(std::int64_t device_id, Rows rows);
 void data_end(std::int64_t device_id, Rows rows);
 void data_update(std::int64_t device_id, Rows rows);
-// The same of a few bytes of an object that is there, on a device in use. False: it is not, and nothing
-// has been done.
-bool update_ready(std::int64_t device_id, const Row& row) noexcept;
+// The same of a few bytes of an object that is there, on a device in use, where nobody watches. False: it is not,
+// and nothing has been done.
+bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept;
 
 // The devices a program sees: none under OMP_TARGET_OFFLOAD=DISABLED.
 int number_of_devices();
