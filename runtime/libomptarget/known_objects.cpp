@@ -19,7 +19,6 @@ namespace omptool {
 namespace {
 
 constexpr unsigned kMostVacant = 4; // of a shard
-constexpr std::int64_t kFewBytes = 256;
 
 // A row that needs nothing but its object's count and a copy when that is new or goes.
 bool is_plain(const Row& row) {
@@ -78,13 +77,13 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
       if (known->host.end != wanted.end || known->base != base_of(row))
         return Claim::kNo;
       --shard.vacant;
+      known->state = Mapping::State::kCreating;
       known->references = 1;
       ++known->pins;
-      object = {.object = known, .fresh = true};
-      known->state = Mapping::State::kCreating;
       known->written = false;
       if (!row.has(kTo)) // else it will have been written to
         note_birth(*known);
+      object = {.object = known, .fresh = true};
       return Claim::kFresh;
     }
   }
@@ -304,7 +303,8 @@ MappingPtr DataEnvironment::take_out(Mapping& mapping, const std::string& region
 
 // Copies under the lock: it takes no longer than to pin the object. False: another way must be found.
 bool DataEnvironment::update_few_bytes(void* host, std::int64_t size, bool to, bool from) {
-  if (size > kFewBytes || !memory_.moves_itself())
+  constexpr std::int64_t kFew = 256;
+  if (size > kFew || !memory_.moves_itself())
     return false;
   const HostRange wanted = HostRange::of(host, size);
   ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);

@@ -112,9 +112,9 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
 
 // An update of one object that is there, of a few bytes. False: it is another one, and nothing has been
 // done. Throws nothing: there is nothing to allocate.
-inline bool update_again(std::int64_t device, void** begin, const std::int64_t* size, const std::int64_t* type,
-                         void** mappers) noexcept {
-  if (watches(~0ULL) || !begin || !size || !type || (mappers && *mappers))
+inline bool update_again(std::int64_t device, void** base, void** begin, const std::int64_t* size,
+                         const std::int64_t* type, void** mappers) noexcept {
+  if (watches(~0ULL) || !base || !begin || !size || !type || (mappers && *mappers))
     return false;
   const bool is_plain = !(*type & ~(kTypeTo | kTypeFrom)) && *size > 0;
   return is_plain && *begin && update_ready(device, *begin, *size, *type & kTypeTo, *type & kTypeFrom);
@@ -308,7 +308,7 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
   OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
                                void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
     if (construct == Construct::kUpdate && count == 1 &&                                                               \
-        omptool::llvm::update_again(device, begin, size, type, mappers))                                               \
+        omptool::llvm::update_again(device, base, begin, size, type, mappers))                                         \
       return;                                                                                                          \
     omptool::llvm::on_data({__func__,                                                                                  \
                             construct,                                                                                 \
