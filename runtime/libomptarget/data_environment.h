@@ -20,6 +20,7 @@
 #include "mapped_regions.h"
 #include "mapping_table.h"
 #include "object_index.h"
+#include "per_row.h"
 #include "row.h"
 
 #include <array>

@@ -8,6 +8,7 @@
 
 #include "exports.h"
 #include "offload.h"
+#include "per_row.h"
 
 #include <cstdio>
 #include <string>

@@ -5,6 +5,7 @@
 #include "call_log.h"
 #include "message.h"
 #include "ompt.h"
+#include "per_row.h"
 #include "row_ranges.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "mapping_table.h"
+#include "host_range.h"
 
 #include <vector>
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "device_memory.h"
+#include "host_range.h"
 #include "host_version.h"
 #include "mapping_ptr.h"
 #include "pieces.h"
@@ -21,20 +22,6 @@
 #include <vector>
 
 namespace omptool {
-
-struct HostRange {
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0; // one past the last byte
-
-  static HostRange of(const void* address, std::int64_t size) {
-    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address);
-    return {begin, begin + static_cast<std::uintptr_t>(size)};
-  }
-  std::int64_t size() const { return static_cast<std::int64_t>(end - begin); }
-  void* address() const { return reinterpret_cast<void*>(begin); }
-  bool contains(HostRange other) const { return begin <= other.begin && other.end <= end; }
-  bool overlaps(HostRange other) const { return begin < other.end && other.begin < end; }
-};
 
 // A pointer inside a mapped object whose device value is an address of the device. Copies of the
 // object in either direction leave it alone.

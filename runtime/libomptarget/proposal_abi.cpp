@@ -9,6 +9,7 @@
 #include "default_device.h"
 #include "exports.h"
 #include "offload.h"
+#include "per_row.h"
 #include "proposal_descriptor.h"
 
 #include <cstdio>

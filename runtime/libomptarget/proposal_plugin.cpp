@@ -4,7 +4,7 @@
 
 #include "plugin_symbols.h"
 #include "proposal_descriptor.h"
-#include "row.h"
+#include "per_row.h"
 
 #include <algorithm>
 #include <array>
