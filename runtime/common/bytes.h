@@ -31,4 +31,11 @@ template <typename T> std::optional<T> read_nth(Bytes bytes, std::uint64_t offse
   return read<T>(bytes, at);
 }
 
+// Whether the bounds that a descriptor gives can be those of an array.
+template <typename T> bool is_range(const T* begin, const T* end) {
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end);
+  return first <= last && (last - first) % sizeof(T) == 0 && (first != 0 || last == 0);
+}
+
 } // namespace omptool

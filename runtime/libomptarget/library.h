@@ -5,6 +5,7 @@
 // descriptor into this; the core knows no ABI's records.
 #pragma once
 
+#include "bytes.h"
 #include "omptarget_rtl.h"
 
 #include <cstdint>
@@ -70,12 +71,5 @@ using LibraryReader = const char* (*)(const void* descriptor, LibraryContents& c
 
 // More is a damaged descriptor, not a program.
 constexpr std::uint32_t kMostImages = 1U << 16;
-
-// Whether the bounds that a descriptor gives can be those of an array.
-template <typename T> bool is_range(const T* begin, const T* end) {
-  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin);
-  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end);
-  return first <= last && (last - first) % sizeof(T) == 0 && (first != 0 || last == 0);
-}
 
 } // namespace omptool

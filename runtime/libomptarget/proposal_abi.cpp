@@ -10,7 +10,7 @@
 #include "exports.h"
 #include "offload.h"
 #include "per_row.h"
-#include "proposal_descriptor.h"
+#include "proposal_library.h"
 
 #include <cstdio>
 #include <iterator>

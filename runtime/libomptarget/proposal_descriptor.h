@@ -5,8 +5,6 @@
 // without names, and images without a table.
 #pragma once
 
-#include "library.h"
-
 namespace omptool::proposal {
 
 struct Entry {
@@ -26,7 +24,6 @@ struct Descriptor {
   const Entry* entries_end;
 };
 
-// A LibraryReader. Plugins get entries without names; messages call them by their place, from 0.
-const char* read_library(const void* address, LibraryContents& contents);
+static_assert(sizeof(Entry) == 16 && sizeof(Image) == 16 && sizeof(Descriptor) == 32);
 
 } // namespace omptool::proposal

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "proposal_plugin.h"
 
+#include "bytes.h"
+#include "per_row.h"
 #include "plugin_symbols.h"
 #include "proposal_descriptor.h"
-#include "per_row.h"
 
 #include <algorithm>
 #include <array>

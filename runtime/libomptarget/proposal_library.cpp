@@ -1,11 +1,11 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "proposal_library.h"
+
 #include "proposal_descriptor.h"
 
 namespace omptool::proposal {
 namespace {
-
-static_assert(sizeof(Entry) == 16 && sizeof(Image) == 16 && sizeof(Descriptor) == 32);
 
 // Why the descriptor cannot be used, or null.
 const char* fault_of(const Descriptor& descriptor) {
