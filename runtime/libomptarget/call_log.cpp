@@ -4,7 +4,6 @@
 
 #include "llvm_source.h"
 #include "message.h"
-#include "registry.h"
 
 #include <algorithm>
 
@@ -84,7 +83,7 @@ void CallLog::note_mapped(std::size_t row, const Row& what, HostRange wanted, co
   const std::int64_t count = (what.has(kHold) ? object.holds : object.references) - later;
   const bool is_cell = what.has(kPointer) && base == what.base;
   if (fresh) {
-    DeclaredNames::set(device_, object, is_cell ? nullptr : declared(row));
+    DeclaredNames::set(device_, object.host, is_cell ? nullptr : declared(row));
     note(kInfoChanged, order,
          "Creating new map entry with HstPtrBase=" + hex(base) + ", HstPtrBegin=" + hex(wanted.begin) +
              ", TgtAllocBegin=" + hex(object.device - object.padding) +
@@ -235,31 +234,6 @@ void CallLog::copied_out(const Mapping& object, const void* host, const void* th
 void CallLog::attached(const Mapping& object, const Row& row, void* const& value, const void* there) {
   const bool known = !rows_.empty() && &row >= rows_.data() && &row < rows_.data() + rows_.size();
   copied(true, known ? &row - rows_.data() : kLast - 1, object, &value, there, sizeof value);
-}
-
-void tell_of_question(Device& device, const void* address) {
-  if (!informs(kInfoFound))
-    return;
-  const HostRange byte = HostRange::of(address, 1);
-  for (const MappedObject& object : device.data.objects())
-    if (object.device && object.host.contains(byte))
-      inform(device.number,
-             "Mapping exists with HstPtrBegin=%s, TgtPtrBegin=%s, Size=1, DynRefCount=%s (update suppressed), "
-             "HoldRefCount=%lld",
-             hex(address).c_str(), hex(object.device + (byte.begin - object.host.begin)).c_str(),
-             object.infinite ? "INF" : std::to_string(object.references).c_str(), static_cast<long long>(object.holds));
-}
-
-void tell_of_copy_in(const Device& device, const void* host, const void* there, std::int64_t size) {
-  if (informs(kInfoCopies))
-    inform(device.number, "Copying data from host to device, HstPtr=%s, TgtPtr=%s, Size=%lld, Name=unknown",
-           hex(host).c_str(), hex(there).c_str(), static_cast<long long>(size));
-}
-
-void tell_of_copy_out(const Device& device, const void* host, const void* there, std::int64_t size) {
-  if (informs(kInfoCopies))
-    inform(device.number, "Copying data from device to host, TgtPtr=%s, HstPtr=%s, Size=%lld, Name=unknown",
-           hex(there).c_str(), hex(host).c_str(), static_cast<long long>(size));
 }
 
 } // namespace omptool

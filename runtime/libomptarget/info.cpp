@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "info.h"
 
-#include "llvm_source.h"
 #include "message.h"
-#include "offload.h"
 
 #include <cerrno>
 #include <cstdarg>
@@ -42,23 +40,6 @@ std::string line_about(int device, const char* format, std::va_list arguments) {
   return text;
 }
 
-[[gnu::format(printf, 2, 3)]] std::string line_about(int device, const char* format, ...) {
-  std::va_list arguments;
-  va_start(arguments, format);
-  std::string text = line_about(device, format, arguments);
-  va_end(arguments);
-  return text + '\n';
-}
-
-std::string describe_object(int device, const MappedObject& object) {
-  const std::string known = object.name.empty() ? DeclaredNames::of(device, object.host) : object.name;
-  const llvm::Place place = known.empty() ? llvm::Place{} : llvm::place_of(known.c_str());
-  const std::string count = object.infinite ? "INF" : std::to_string(object.references);
-  return line_about(device, "%s %s %-8lld %-11s %-12lld %s at %s", hex(object.host.begin).c_str(),
-                    hex(object.device).c_str(), static_cast<long long>(object.host.size()), count.c_str(),
-                    static_cast<long long>(object.holds), place.name.c_str(), place.text().c_str());
-}
-
 } // namespace
 
 void read_info() {
@@ -89,42 +70,32 @@ void inform(int device, const char* format, ...) {
   tell("", "%s", text.c_str());
 }
 
+std::string line_about(int device, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::string text = line_about(device, format, arguments);
+  va_end(arguments);
+  return text + '\n';
+}
+
 std::string hex(std::uintptr_t address) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%016lx", static_cast<unsigned long>(address));
   return text;
 }
 
-void DeclaredNames::set(int device, const Mapping& mapping, const char* declared) {
+void DeclaredNames::set(int device, HostRange object, const char* declared) {
   const std::lock_guard lock(names().mutex);
   if (declared)
-    names().declared[{device, mapping.host.begin}] = declared;
+    names().declared[{device, object.begin}] = declared;
   else
-    names().declared.erase({device, mapping.host.begin});
+    names().declared.erase({device, object.begin});
 }
 
 std::string DeclaredNames::of(int device, HostRange host) {
   const std::lock_guard lock(names().mutex);
   const auto at = names().declared.find({device, host.begin});
   return at == names().declared.end() ? std::string() : at->second;
-}
-
-std::string describe_tables(const std::string& place) {
-  std::string text;
-  for (int number = 0; number < number_of_devices(); ++number) {
-    Device& device = *Registry::current()->device(number);
-    const auto objects = device.data.objects();
-    if (objects.empty()) {
-      text += line_about(number, "OpenMP Host-Device pointer mappings table empty");
-      continue;
-    }
-    text += line_about(number, "OpenMP Host-Device pointer mappings after block at %s:", place.c_str());
-    text += line_about(number, "%-18s %-18s %s %s %s %s", "Host Ptr", "Target Ptr", "Size (B)", "DynRefCount",
-                       "HoldRefCount", "Declaration");
-    for (const auto& object : objects)
-      text += describe_object(number, object);
-  }
-  return text;
 }
 
 } // namespace omptool

@@ -4,7 +4,7 @@
 // What LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
 #pragma once
 
-#include "mapping_table.h"
+#include "host_range.h"
 #include "watch.h"
 
 #include <atomic>
@@ -12,8 +12,6 @@
 #include <string>
 
 namespace omptool {
-
-struct Device;
 
 enum Info : std::uint32_t {
   kInfoArguments = 0x1, // what a construct is called with
@@ -35,6 +33,8 @@ void set_info(std::uint32_t bits);
 
 // One line about a device.
 [[gnu::format(printf, 2, 3)]] void inform(int device, const char* format, ...);
+// The same, with its end, for a text of several.
+[[gnu::format(printf, 2, 3)]] std::string line_about(int device, const char* format, ...);
 
 // "0x" and 16 digits.
 std::string hex(std::uintptr_t address);
@@ -46,11 +46,8 @@ inline std::string hex(const void* address) {
 // there was something to tell about them, until something else is mapped at their address.
 class DeclaredNames {
 public:
-  static void set(int device, const Mapping& mapping, const char* declared); // null: not known
-  static std::string of(int device, HostRange host);                         // "": not known
+  static void set(int device, HostRange object, const char* declared); // null: not known
+  static std::string of(int device, HostRange object);                 // "": not known
 };
-
-// The tables of every device after the construct at `place`, line by line.
-std::string describe_tables(const std::string& place);
 
 } // namespace omptool

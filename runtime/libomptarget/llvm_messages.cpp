@@ -3,6 +3,7 @@
 #include "llvm_messages.h"
 
 #include "default_device.h"
+#include "llvm_tables.h"
 #include "message.h"
 #include "offload.h"
 

@@ -6,19 +6,20 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
-#include "call_log.h"
 #include "exports.h"
-#include "host_memory.h"
 #include "info.h"
 #include "libomp.h"
+#include "llvm_tables.h"
 #include "offload.h"
 #include "ompt.h"
+#include "routine_info.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -73,7 +74,7 @@ void* set_memory(void* target, int value, std::size_t size, int number) {
 // Device memory that the host can use at the same address, where there is any.
 void* allocate_for_both(std::size_t size, int number) {
   if (is_host(number))
-    return allocate_on_host(size);
+    return std::malloc(size);
   Device* device = usable_device(number);
   return device && device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
 }
@@ -137,7 +138,7 @@ OMPTOOL_EXPORT int omp_get_device_from_uid(const char* uid) {
 
 OMPTOOL_EXPORT void ompx_dump_mapping_tables(void) {
   omptool::guarded(__func__, [] {
-    std::fputs(omptool::describe_tables("libomptarget:0:0").c_str(), stdout);
+    std::fputs(omptool::llvm::describe_tables("libomptarget:0:0").c_str(), stdout);
     std::fflush(stdout);
   });
 }

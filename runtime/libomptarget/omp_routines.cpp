@@ -6,14 +6,14 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
-#include "call_log.h"
 #include "default_device.h"
 #include "exports.h"
-#include "host_memory.h"
 #include "offload.h"
 #include "ompt.h"
+#include "routine_info.h"
 
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -30,6 +30,13 @@ struct Place {
 
 bool is_host(int number) {
   return number == number_of_devices();
+}
+
+// In a child of fork() the host has a number that was a device's before: what is to be freed may be
+// memory of that device, and is left alone.
+void free_on_host(void* memory) {
+  if (!Registry::lost_any_device())
+    std::free(memory);
 }
 
 std::optional<Place> place_of(int number) {
@@ -149,7 +156,7 @@ OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
     if (size == 0 || size > LONG_MAX)
       return nullptr;
     if (omptool::is_host(device_num))
-      return omptool::allocate_on_host(size);
+      return std::malloc(size);
     omptool::Device* device = omptool::usable_device(device_num);
     return device ? device->data.allocate(size) : nullptr;
   });
@@ -161,7 +168,7 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
     if (!device_ptr)
       return;
     if (omptool::is_host(device_num))
-      omptool::release_on_host(device_ptr);
+      omptool::free_on_host(device_ptr);
     else if (omptool::Device* device = omptool::usable_device(device_num); device && !device->data.release(device_ptr))
       omptool::say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
                    device->memory.last_error().c_str());
