@@ -3,7 +3,7 @@
 //
 // Two threads that each store, pass a barrier and load: one of them sees the other's store, even when the
 // program forbids membarrier(2) in between.
-#include "barriers.h"
+#include "threads/barriers.h"
 
 #include <cerrno>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "blocks.h"
+#include "large_blocks.h"
 
 #include "checked_memory.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What one thread announces is kept while another thread retires it, step by step.
-#include "in_use.h"
+#include "threads/hazard_pointers.h"
 
 #include <doctest/doctest.h>
 #include <memory>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // LLVM's records, byte by byte: which size they have, and OffloadBinaries that lie about theirs.
-#include "llvm_descriptor.h"
+#include "abi/llvm/descriptor.h"
 
 #include <cstring>
 #include <doctest/doctest.h>

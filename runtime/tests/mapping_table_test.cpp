@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The table beside a plain map from each byte to the mapping that holds it.
-#include "mapping_table.h"
+#include "data/table/mapping_table.h"
 
 #include <algorithm>
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 
 #include "call.h"
 #include "error.h"
-#include "pieces.h"
+#include "small_blocks.h"
 
 #include <algorithm>
 #include <array>

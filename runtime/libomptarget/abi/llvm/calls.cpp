@@ -1,0 +1,374 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The calls of programs compiled by clang 14 to 22, version VERS1.0: registration, regions, data. Each
+// is a translation into offload.h. Work that clang marks nowait runs before the call returns; libomp
+// has put it on a thread of its own and has waited for what it depends on.
+#define OMPTARGET_NO_SYMVER
+#include "abi/exports.h"
+#include "abi/llvm/descriptor.h"
+#include "abi/llvm/messages.h"
+#include "abi/llvm/rows.h"
+#include "observe/ompt.h"
+#include "offload/offload.h"
+#include "process/default_device.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace omptool::llvm {
+namespace {
+
+constexpr std::int64_t kDefaultDevice = -1;
+constexpr std::uint32_t kNewestVersion = 3; // of the kernel arguments
+
+// How every version of LLVM's kernel arguments begins; the first ends soon after.
+struct KernelArguments {
+  std::uint32_t version;
+  std::uint32_t count;
+  void** base;
+  void** begin;
+  std::int64_t* size;
+  std::int64_t* type;
+  void** names;
+  void** mappers;
+  std::uint64_t trip_count;
+  // From version 2 on.
+  std::uint64_t flags;
+  std::uint32_t teams[3];
+};
+constexpr std::uint64_t kNowaitFlag = 1;
+constexpr std::uint32_t kNoTeams = ~0U; // not a construct of teams
+
+// A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
+// when every region runs on the host.
+void check_device(std::int64_t number) {
+  const int count = number_of_devices();
+  if (count > 0 && (number < kDefaultDevice || number > count))
+    die_at("", 7, "Device number '%lld' out of range, only %d devices available", static_cast<long long>(number),
+           count);
+}
+
+ompt::Kind kind_of(const Call& call) {
+  const bool nowait = call.waiting == Waiting::kNowait;
+  switch (call.construct) {
+  case Construct::kBegin:
+    return nowait ? ompt::Kind::kEnterDataNowait : ompt::Kind::kEnterData;
+  case Construct::kEnd:
+    return nowait ? ompt::Kind::kExitDataNowait : ompt::Kind::kExitData;
+  case Construct::kUpdate:
+    return nowait ? ompt::Kind::kUpdateNowait : ompt::Kind::kUpdate;
+  case Construct::kRegion:
+    break;
+  }
+  return nowait ? ompt::Kind::kTargetNowait : ompt::Kind::kTarget;
+}
+
+// Tells a tool of a call for a device.
+class Traced {
+public:
+  explicit Traced(const Call& call) {
+    const int device = watches(kWatchTools) ? device_of(call) : -1;
+    if (device < 0)
+      return;
+    prepared_device(device); // what that takes is not the construct's
+    construct_.emplace(kind_of(call), device, call.caller, call.teams);
+  }
+
+private:
+  std::optional<ompt::Construct> construct_;
+};
+
+// Runs `body`, all of a call.
+template <typename Body> auto translated(const Call& call, const Body& body) noexcept {
+  return guarded(call.name, [&] {
+    try {
+      if (!watches(~0ULL)) [[likely]]
+        return body();
+      ompt::connect();
+      const Narrated told(call);
+      const Traced traced(call);
+      return body();
+    } catch (const MappingFault& fault) {
+      die_of(fault, call);
+    }
+  });
+}
+
+[[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
+  translated(call, [&] {
+    check_device(call.device);
+    if (RowList rows; !watches(~0ULL) && add_plain_rows(call.arrays, call.construct, 0, rows)) [[likely]] {
+      action(call.device, rows);
+      return;
+    }
+    RowList rows;
+    if (const std::string fault = add_rows(call.arrays, call.construct, 0, rows); !fault.empty())
+      say("%s: %s; the call is ignored", call.name, fault.c_str());
+    else
+      action(call.device, rows);
+  });
+}
+
+// An update of one object that is there, of a few bytes. False: it is another one, and nothing has been
+// done. Throws nothing: there is nothing to allocate.
+inline bool update_again(std::int64_t device, void** base, void** begin, const std::int64_t* size,
+                         const std::int64_t* type, void** mappers) noexcept {
+  if (watches(~0ULL) || !base || !begin || !size || !type || (mappers && *mappers))
+    return false;
+  const bool is_plain = !(*type & ~(kTypeTo | kTypeFrom)) && *size > 0;
+  return is_plain && *begin && update_ready(device, *begin, *size, *type & kTypeTo, *type & kTypeFrom);
+}
+
+// `rows` holds what precedes the arguments that the arrays describe.
+std::int32_t on_region(const Call& call, const void* region, std::uint32_t extra, RowList& rows) {
+  check_device(call.device);
+  if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
+    region = registry->meant_by(region, call.caller);
+  if (const std::string fault = add_rows(call.arrays, Construct::kRegion, extra, rows); !fault.empty())
+    return refuse_region(call.device, region, rows, (std::string(call.name) + ": " + fault).c_str());
+  return run_region(call.device, region, rows, kOneTeam);
+}
+
+// Clang 14 and before: no environment, and null for what is absent.
+std::int32_t on_old_region(const Call& call, const void* region) {
+  return translated(call, [&] {
+    RowList rows;
+    return on_region(call, region, 0, rows);
+  });
+}
+
+// The launch environment is the first argument of kernels since clang 18. Clang 18 says version 2, as
+// 16 and 17 do, but only they wrap their images. The kernels of a CPU never look at it.
+void add_environment(std::uint32_t version, RowList& rows) {
+  void* const nobody = reinterpret_cast<void*>(~std::uintptr_t{0});
+  if (version >= 2)
+    rows.add({nobody, nullptr, 0, kValue | kArgument | (version == 2 ? kIfEnvironment : 0U), nullptr});
+}
+
+bool is_known(const KernelArguments* arguments) {
+  return arguments && arguments->version > 0 && arguments->version <= kNewestVersion;
+}
+
+Arrays arrays_of(const KernelArguments& all) {
+  return {all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
+}
+
+Call call_of(const char* name, const Location* where, std::int64_t device, const KernelArguments* arguments,
+             const void* caller) {
+  const bool complete = is_known(arguments) && arguments->version >= 2;
+  return {name,
+          Construct::kRegion,
+          complete && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
+          where,
+          device,
+          is_known(arguments) ? arrays_of(*arguments) : Arrays{},
+          caller,
+          complete && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1};
+}
+
+// The region of a program of clang 19 and later that nobody watches, and that has run before; nothing
+// is told of the call unless it fails. False: it is another one, and nothing has been done.
+bool run_again(const char* name, const Location* where, std::int64_t device, const void* region,
+               const KernelArguments* arguments, const void* caller, std::int32_t& result) {
+  if (!arguments || arguments->version != kNewestVersion || watches(~0ULL)) [[unlikely]]
+    return false;
+  return guarded(name, [&] {
+    try {
+      RowList rows;
+      add_environment(kNewestVersion, rows);
+      return add_plain_rows(arrays_of(*arguments), Construct::kRegion, kHostIfAbsent, rows) &&
+             run_ready(device, region, rows, result);
+    } catch (const MappingFault& fault) {
+      die_of(fault, call_of(name, where, device, arguments, caller));
+    }
+  });
+}
+
+std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, const void* region,
+                       const KernelArguments* arguments, const void* caller) {
+  if (std::int32_t result = 0; run_again(name, where, device, region, arguments, caller, result)) [[likely]]
+    return result;
+  const Call call = call_of(name, where, device, arguments, caller);
+  return translated(call, [&] {
+    if (!arguments)
+      return refuse_region(device, region, {}, "its call has no kernel arguments");
+    if (!is_known(arguments)) {
+      const std::string reason = "kernel arguments of version " + std::to_string(arguments->version) + " are unknown";
+      return refuse_region(device, region, {}, reason.c_str());
+    }
+    RowList rows;
+    add_environment(arguments->version, rows);
+    // LLVM 16 began to pass the host's address for what is absent.
+    return on_region(call, region, arguments->version >= 2 ? kHostIfAbsent : 0U, rows);
+  });
+}
+
+} // namespace
+} // namespace omptool::llvm
+
+using omptool::llvm::Construct;
+using omptool::llvm::Location;
+using omptool::llvm::Waiting;
+
+extern "C" {
+
+OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
+  omptool::guarded(__func__, [&] {
+    if (!descriptor)
+      return;
+    omptool::look_for_libomp_again();
+    omptool::Registry::obtain().add(descriptor, omptool::llvm::read_library);
+  });
+}
+
+OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
+  omptool::guarded(__func__, [&] {
+    omptool::Registry* const registry = omptool::Registry::current();
+    if (!registry || !descriptor)
+      return;
+    const bool last = omptool::watches(~0ULL) && registry->is_last(descriptor);
+    if (last && omptool::informs(omptool::kInfoTable))
+      omptool::llvm::tell_tables_at_end();
+    if (last)
+      omptool::ompt::devices_finished();
+    registry->remove(descriptor);
+  });
+}
+
+OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {
+  omptool::guarded(__func__, [&] { omptool::llvm::require(mask); });
+}
+
+// Devices are initialised when they are first used, and never given up.
+OMPTOOL_EXPORT void __tgt_rtl_init() {}
+OMPTOOL_EXPORT void __tgt_rtl_deinit() {}
+OMPTOOL_EXPORT void __tgt_init_all_rtls() {}
+
+// ---- regions ----
+
+// Arguments that nothing needs are left out at the end of parameter lists; the C calling convention
+// lets callers pass them all the same. Dependences are among them: clang 14 to 18 leave them undefined.
+
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(const Location* where, std::int64_t device, std::int32_t, std::int32_t,
+                                                void* region, const omptool::llvm::KernelArguments* arguments) {
+  return omptool::llvm::on_kernel(__func__, where, device, region, arguments, __builtin_return_address(0));
+}
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, std::int64_t device, std::int32_t,
+                                                       std::int32_t, void* region,
+                                                       const omptool::llvm::KernelArguments* arguments) {
+  return omptool::llvm::on_kernel(__func__, where, device, region, arguments, __builtin_return_address(0));
+}
+
+#define OMPTOOL_LLVM_REGION(function)                                                                                  \
+  OMPTOOL_EXPORT std::int32_t function(const Location* where, std::int64_t device, void* region, std::uint32_t count,  \
+                                       void** base, void** begin, std::int64_t* size, std::int64_t* type,              \
+                                       void** names, void** mappers) {                                                 \
+    return omptool::llvm::on_old_region({__func__,                                                                     \
+                                         Construct::kRegion,                                                           \
+                                         Waiting::kWaits,                                                              \
+                                         where,                                                                        \
+                                         device,                                                                       \
+                                         {count, base, begin, size, type, names, mappers},                             \
+                                         __builtin_return_address(0)},                                                 \
+                                        region);                                                                       \
+  }
+OMPTOOL_LLVM_REGION(__tgt_target_mapper)
+OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_mapper)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
+#undef OMPTOOL_LLVM_REGION
+
+// Before clang 12: no source location, no names, no mappers.
+#define OMPTOOL_LLVM_OLD_REGION(function, name)                                                                        \
+  OMPTOOL_EXPORT std::int32_t function(std::int64_t device, void* region, std::uint32_t count, void** base,            \
+                                       void** begin, std::int64_t* size, std::int64_t* type) {                         \
+    return omptool::llvm::on_old_region({name,                                                                         \
+                                         Construct::kRegion,                                                           \
+                                         Waiting::kWaits,                                                              \
+                                         nullptr,                                                                      \
+                                         device,                                                                       \
+                                         {count, base, begin, size, type, nullptr, nullptr},                           \
+                                         __builtin_return_address(0)},                                                 \
+                                        region);                                                                       \
+  }
+OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target")
+OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams")
+OMPTOOL_LLVM_OLD_REGION(__tgt_target_nowait, __func__)
+OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__)
+#undef OMPTOOL_LLVM_OLD_REGION
+
+// The device image itself shares out iterations; their number is of no use here.
+OMPTOOL_EXPORT void __kmpc_push_target_tripcount(std::int64_t, std::uint64_t) {}
+OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std::uint64_t) {}
+
+// ---- data ----
+
+#define OMPTOOL_LLVM_DATA(function, construct, waiting, action)                                                        \
+  OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
+                               void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
+    if (construct == Construct::kUpdate && count == 1 &&                                                               \
+        omptool::llvm::update_again(device, base, begin, size, type, mappers))                                         \
+      return;                                                                                                          \
+    omptool::llvm::on_data({__func__,                                                                                  \
+                            construct,                                                                                 \
+                            waiting,                                                                                   \
+                            where,                                                                                     \
+                            device,                                                                                    \
+                            {count, base, begin, size, type, names, mappers},                                          \
+                            __builtin_return_address(0)},                                                              \
+                           action);                                                                                    \
+  }
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, Waiting::kWaits, omptool::data_begin)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, Waiting::kNowait, omptool::data_begin)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Construct::kEnd, Waiting::kWaits, omptool::data_end)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Construct::kEnd, Waiting::kNowait, omptool::data_end)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Construct::kUpdate, Waiting::kWaits, omptool::data_update)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, Waiting::kNowait, omptool::data_update)
+#undef OMPTOOL_LLVM_DATA
+
+#define OMPTOOL_LLVM_OLD_DATA(function, name, construct, action)                                                       \
+  OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
+                               std::int64_t* size, std::int64_t* type) {                                               \
+    omptool::llvm::on_data({name,                                                                                      \
+                            construct,                                                                                 \
+                            Waiting::kWaits,                                                                           \
+                            nullptr,                                                                                   \
+                            device,                                                                                    \
+                            {count, base, begin, size, type, nullptr, nullptr},                                        \
+                            __builtin_return_address(0)},                                                              \
+                           action);                                                                                    \
+  }
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin, omptool::data_begin)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd, omptool::data_end)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_update, "__tgt_target_data_update", Construct::kUpdate, omptool::data_update)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_begin_nowait, __func__, Construct::kBegin, omptool::data_begin)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_end_nowait, __func__, Construct::kEnd, omptool::data_end)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_update_nowait, __func__, Construct::kUpdate, omptool::data_update)
+#undef OMPTOOL_LLVM_OLD_DATA
+
+OMPTOOL_EXPORT_AS(llvm_target, "__tgt_target@VERS1.0");
+OMPTOOL_EXPORT_AS(llvm_target_teams, "__tgt_target_teams@VERS1.0");
+OMPTOOL_EXPORT_AS(llvm_target_data_begin, "__tgt_target_data_begin@VERS1.0");
+OMPTOOL_EXPORT_AS(llvm_target_data_end, "__tgt_target_data_end@VERS1.0");
+OMPTOOL_EXPORT_AS(llvm_target_data_update, "__tgt_target_data_update@VERS1.0");
+
+// ---- user-defined mappers ----
+
+OMPTOOL_EXPORT std::int64_t __tgt_mapper_num_components(void* handle) {
+  return static_cast<std::int64_t>(static_cast<omptool::llvm::Components*>(handle)->size());
+}
+
+OMPTOOL_EXPORT void __tgt_push_mapper_component(void* handle, void* base, void* begin, std::int64_t size,
+                                                std::int64_t type, void* name) {
+  omptool::guarded(
+      __func__, [&] { static_cast<omptool::llvm::Components*>(handle)->push_back({base, begin, size, type, name}); });
+}
+
+// A task that waits for a region asks whether it is done: regions are, when their call returns.
+OMPTOOL_EXPORT void __tgt_target_nowait_query(void** handle) {
+  if (handle)
+    *handle = nullptr;
+}
+OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
+}

@@ -1,0 +1,220 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "abi/llvm/descriptor.h"
+
+#include "abi/llvm/image_compilers.h"
+#include "process/message.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+namespace omptool::llvm {
+namespace {
+
+struct Record32 {
+  void* address;
+  const char* name;
+  std::uint64_t size;
+  std::uint32_t flags;
+  std::uint32_t data;
+};
+static_assert(sizeof(Record32) == 32);
+
+struct Record56 {
+  std::uint64_t reserved;
+  std::uint16_t version;
+  std::uint16_t kind;
+  std::uint32_t flags;
+  void* address;
+  const char* name;
+  std::uint64_t size;
+  std::uint64_t data;
+  void* auxiliary;
+};
+static_assert(sizeof(Record56) == 56);
+
+constexpr std::uint16_t kOpenMP = 1;
+
+// Flags of an OpenMP entry.
+constexpr std::uint32_t kLink = 0x1, kConstructorFlag = 0x2, kDestructorFlag = 0x4, kIndirectFlag = 0x8,
+                        kRequiresFlag = 0x10, kVirtualTable = 0x20;
+
+struct Descriptor {
+  std::int32_t image_count;
+  const __tgt_device_image* images;
+  const std::byte* entries_begin;
+  const std::byte* entries_end;
+};
+static_assert(sizeof(Descriptor) == sizeof(__tgt_bin_desc));
+
+bool looks_like_56(Bytes table, std::uint64_t at) {
+  const Record56 record = *read<Record56>(table, at);
+  constexpr std::array<std::uint16_t, 5> kKinds{1, 2, 3, 4, 8};
+  return record.reserved == 0 && record.version == 1 &&
+         std::find(kKinds.begin(), kKinds.end(), record.kind) != kKinds.end() && record.flags < 0x100;
+}
+
+// The 32 bytes that both kinds of record come down to; nothing for another language's entry.
+struct Entry {
+  void* address;
+  const char* name;
+  std::uint64_t size;
+  std::uint32_t flags;
+  std::int64_t data;
+};
+
+std::optional<Entry> entry_at(Bytes table, std::size_t record, std::uint64_t at) {
+  if (record == sizeof(Record32)) {
+    const Record32 old = *read<Record32>(table, at);
+    return Entry{old.address, old.name, old.size, old.flags, static_cast<std::int64_t>(old.data)};
+  }
+  const Record56 now = *read<Record56>(table, at);
+  if (now.kind != kOpenMP)
+    return std::nullopt;
+  return Entry{now.address, now.name, now.size, now.flags, static_cast<std::int64_t>(now.data)};
+}
+
+EntryKind kind_of(const Entry& entry, bool host_memory) {
+  constexpr std::string_view kReference = "_decl_tgt_ref_ptr";
+  if (entry.flags & (kIndirectFlag | kVirtualTable))
+    return EntryKind::kIndirect;
+  if (entry.flags & kConstructorFlag)
+    return EntryKind::kConstructor;
+  if (entry.flags & kDestructorFlag)
+    return EntryKind::kDestructor;
+  // With unified shared memory the device reaches every such variable through a pointer.
+  const bool reference = entry.name && std::string_view(entry.name).ends_with(kReference);
+  if (host_memory && reference && entry.size == sizeof(void*))
+    return EntryKind::kHostPointer;
+  if (entry.flags & kLink)
+    return EntryKind::kOwnPointer;
+  return entry.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal;
+}
+
+std::atomic<std::int64_t> the_requirements{0}; // 0: nobody has said
+
+bool wants_host_memory() {
+  return the_requirements.load(std::memory_order_relaxed) & kUnifiedSharedMemory;
+}
+
+// Why the descriptor cannot be used, or null.
+const char* fault_of(const Descriptor& descriptor) {
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(descriptor.entries_begin);
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(descriptor.entries_end);
+  if (last < first || (first == 0 && last != 0))
+    return "its entry table ends before it begins";
+  if (descriptor.image_count < 0 || static_cast<std::uint32_t>(descriptor.image_count) > kMostImages)
+    return "it counts more than 65536 images";
+  if (descriptor.image_count && !descriptor.images)
+    return "it counts images but has none";
+  return nullptr;
+}
+
+const char* read_images(const Descriptor& descriptor, LibraryContents& contents) {
+  for (std::int32_t i = 0; i < descriptor.image_count; ++i) {
+    const __tgt_device_image& raw = descriptor.images[i];
+    const auto* const begin = static_cast<const std::byte*>(raw.ImageStart);
+    const auto* const end = static_cast<const std::byte*>(raw.ImageEnd);
+    if (reinterpret_cast<std::uintptr_t>(end) < reinterpret_cast<std::uintptr_t>(begin) || (!begin && end))
+      return "an image ends before it begins";
+    const Bytes bytes(begin, end);
+    const std::optional<Bytes> image = unwrap(bytes);
+    if (!image)
+      return "an image's OffloadBinary is damaged";
+    // Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into
+    // their arguments, do. The former wrap images; linked by a later clang, they still say who they are.
+    auto* const at = const_cast<std::byte*>(image->data());
+    const bool is_old = is_wrapped(bytes) || is_before_18(compilers_of(*image));
+    contents.images.push_back({at, at + image->size(), is_old});
+  }
+  return nullptr;
+}
+
+} // namespace
+
+std::size_t record_size(Bytes table) {
+  bool is_56 = table.size() % sizeof(Record56) == 0 && !table.empty();
+  for (std::uint64_t at = 0; is_56 && at < table.size(); at += sizeof(Record56))
+    is_56 = looks_like_56(table, at);
+  if (is_56)
+    return sizeof(Record56);
+  return table.size() % sizeof(Record32) == 0 ? sizeof(Record32) : 0;
+}
+
+bool is_wrapped(Bytes bytes) {
+  constexpr std::array<unsigned char, 4> kMagic{0x10, 0xff, 0x10, 0xad};
+  return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+std::optional<Bytes> unwrap(Bytes bytes) {
+  struct Header {
+    std::uint32_t magic, version;
+    std::uint64_t size, entry_offset, entry_size;
+  };
+  struct ImageEntry {
+    std::uint16_t image_kind, offload_kind;
+    std::uint32_t flags;
+    std::uint64_t string_offset, string_count, image_offset, image_size;
+  };
+  if (!is_wrapped(bytes))
+    return bytes;
+  const std::optional<Header> header = read<Header>(bytes, 0);
+  if (!header || header->version != 1 || header->size > bytes.size() || header->entry_size < sizeof(ImageEntry))
+    return std::nullopt;
+  const Bytes blob = bytes.first(header->size);
+  const std::optional<ImageEntry> entry = read<ImageEntry>(blob, header->entry_offset);
+  if (!entry || entry->image_offset > blob.size() || entry->image_size > blob.size() - entry->image_offset)
+    return std::nullopt;
+  return blob.subspan(entry->image_offset, entry->image_size);
+}
+
+void require(std::int64_t mask) {
+  constexpr struct {
+    std::int64_t bit;
+    const char* clause;
+  } kClauses[] = {{kReverseOffload, "reverse_offload"},
+                  {kUnifiedAddress, "unified_address"},
+                  {kUnifiedSharedMemory, "unified_shared_memory"},
+                  {kDynamicAllocators, "dynamic_allocators"}};
+  std::int64_t first = 0;
+  constexpr std::int64_t kSaid = 1; // LLVM's bit for no requirement, here in any case
+  if (the_requirements.compare_exchange_strong(first, mask | kSaid))
+    return;
+  for (const auto& [bit, clause] : kClauses)
+    if ((first & bit) != (mask & bit))
+      die("'#pragma omp requires %s' not used consistently!", clause);
+}
+
+const char* read_library(const void* address, LibraryContents& contents) {
+  const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
+  if (const char* fault = fault_of(descriptor))
+    return fault;
+  if (const char* fault = read_images(descriptor, contents))
+    return fault;
+  const Bytes table(descriptor.entries_begin, descriptor.entries_end);
+  const std::size_t record = record_size(table);
+  if (record == 0)
+    return "its entry table does not end where an entry ends";
+  for (std::uint64_t at = 0; at < table.size(); at += record)
+    if (const std::optional<Entry> entry = entry_at(table, record, at); entry && (entry->flags & kRequiresFlag))
+      require(entry->data);
+  contents.host_memory = wants_host_memory();
+  contents.globals_required = true;
+  for (std::uint64_t at = 0; at < table.size(); at += record) {
+    const std::optional<Entry> entry = entry_at(table, record, at);
+    if (!entry || (entry->flags & kRequiresFlag))
+      continue;
+    if (entry->size > INT64_MAX)
+      return "an entry's size is impossible";
+    const EntryKind kind = kind_of(*entry, contents.host_memory);
+    const std::int64_t extent = static_cast<std::int64_t>(entry->size);
+    const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : extent;
+    contents.table.add({entry->address, entry->name, size, kind, extent});
+  }
+  return nullptr;
+}
+
+} // namespace omptool::llvm

@@ -1,0 +1,39 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What clang's linker wrapper registers: entry records of 32 bytes (until LLVM 19) or 56 (since 20), and
+// images as they are or each in an OffloadBinary (LLVM 15 to 17).
+#pragma once
+
+#include "bytes.h"
+#include "devices/library.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace omptool::llvm {
+
+// `requires` clauses of a translation unit, as __tgt_register_requires and entries announce them.
+enum Requires : std::int64_t {
+  kReverseOffload = 0x2,
+  kUnifiedAddress = 0x4,
+  kUnifiedSharedMemory = 0x8,
+  kDynamicAllocators = 0x10,
+};
+
+// Bytes of each record in a table of entries: 32 or 56; 0 when the table fits neither.
+std::size_t record_size(Bytes table);
+
+// The image inside an OffloadBinary; `bytes` itself when it is none. Nothing: it is damaged.
+std::optional<Bytes> unwrap(Bytes bytes);
+bool is_wrapped(Bytes bytes);
+
+// A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's. Also joins what its
+// entries require.
+const char* read_library(const void* descriptor, LibraryContents& contents);
+
+// One more translation unit says what it requires (14 to 18 by a call before registration, 19 and later
+// by an entry). Ends the program when another one has said otherwise.
+void require(std::int64_t mask);
+
+} // namespace omptool::llvm

@@ -1,0 +1,291 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "abi/llvm/rows.h"
+
+#include "observe/call_log.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+
+namespace omptool::llvm {
+namespace {
+
+constexpr struct {
+  std::int64_t type;
+  std::uint32_t flags;
+} kTranslation[] = {
+    {kTypeTo, kTo},           {kTypeFrom, kFrom},         {kTypeAlways, kAlways}, {kTypeDelete, kDelete},
+    {kTypePresent, kPresent}, {kTypeImplicit, kImplicit}, {kTypeHold, kHold},
+};
+
+std::uint32_t flags_of(std::int64_t type) {
+  std::uint32_t flags = kSection;
+  for (const auto& bit : kTranslation)
+    if (type & bit.type)
+      flags |= bit.flags;
+  if (!(type & kTypeMemberOf))
+    flags |= kCounts;
+  return flags;
+}
+
+// One dimension of a section that is not contiguous, as clang writes it.
+struct Dimension {
+  std::uint64_t offset, count, stride;
+};
+
+// Bytes from one element of a dimension to the next. Clang multiplies what the program gives as stride
+// into `stride`, but counts `offset` in elements, and says how large those are for the innermost
+// dimension alone, by a last one of a single element. For the others the program's stride must be 1.
+std::uint64_t unit_of(std::span<const Dimension> dimensions, std::size_t index) {
+  const Dimension& element = dimensions.back();
+  const bool innermost = index + 2 == dimensions.size() && element.offset == 0 && element.count == 1;
+  return innermost ? element.stride : dimensions[index].stride;
+}
+
+// Where clang measures a struct that is mapped in parts by too few of them: parts of a nested struct, of
+// an array's elements or of a base class may lie outside of what it reserves for all (clang 14 to 21; of
+// base classes clang 22, too). The kernel finds every part from one address, so one object has them all.
+class Hulls {
+public:
+  explicit Hulls(const Arrays& arrays);
+  // The element, with room for its members.
+  Component element(Component element, std::size_t index) const;
+
+private:
+  struct Extent {
+    std::uintptr_t begin, end;
+  };
+  void take_in(std::size_t hull, Extent member);
+
+  const Arrays& arrays_;
+  std::map<std::size_t, Extent> grown_;
+};
+
+Hulls::Hulls(const Arrays& arrays) : arrays_(arrays) {
+  constexpr std::int64_t kNoPart = kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous;
+  for (std::size_t i = 0; i < arrays.count; ++i) {
+    const std::int64_t type = arrays.type[i];
+    const std::size_t parent = static_cast<std::uint64_t>(type & kTypeMemberOf) >> 48;
+    if (parent == 0 || parent > i || (type & kNoPart))
+      continue;
+    const bool is_pointer = (type & kTypePointerAndObject) != 0;
+    if (!is_pointer && arrays.base[i] != arrays.base[parent - 1])
+      continue;
+    const auto begin = reinterpret_cast<std::uintptr_t>(is_pointer ? arrays.base[i] : arrays.begin[i]);
+    const std::int64_t size = is_pointer ? static_cast<std::int64_t>(sizeof(void*)) : arrays.size[i];
+    if (size > 0 && begin + static_cast<std::uintptr_t>(size) > begin)
+      take_in(parent - 1, {begin, begin + static_cast<std::uintptr_t>(size)});
+  }
+}
+
+void Hulls::take_in(std::size_t hull, Extent member) {
+  constexpr std::int64_t kHull = kTypeParameter | kTypeHold; // a present one makes no room
+  const auto base = reinterpret_cast<std::uintptr_t>(arrays_.base[hull]);
+  const auto begin = reinterpret_cast<std::uintptr_t>(arrays_.begin[hull]);
+  const std::int64_t size = arrays_.size[hull];
+  if ((arrays_.type[hull] & ~kHull) || !begin || size < 0 || member.begin < base)
+    return;
+  const Extent reserved{begin, begin + static_cast<std::uintptr_t>(size)};
+  if (member.begin >= reserved.begin && member.end <= reserved.end)
+    return;
+  Extent& grown = grown_.try_emplace(hull, reserved).first->second;
+  grown = {std::min(grown.begin, member.begin), std::max(grown.end, member.end)};
+}
+
+Component Hulls::element(Component element, std::size_t index) const {
+  if (const auto found = grown_.find(index); found != grown_.end()) {
+    element.begin = reinterpret_cast<void*>(found->second.begin);
+    element.size = static_cast<std::int64_t>(found->second.end - found->second.begin);
+    element.type |= kTypeImplicit; // the program did not say so: what is there of the struct serves
+  }
+  return element;
+}
+
+bool any_members(const Arrays& arrays) {
+  return std::any_of(arrays.type, arrays.type + arrays.count, [](std::int64_t type) { return type & kTypeMemberOf; });
+}
+
+class Translator {
+public:
+  Translator(Construct construct, std::uint32_t extra, RowList& rows)
+      : construct_(construct), extra_(extra), rows_(rows) {}
+
+  // Returns what is wrong with the element, or null.
+  const char* add(const Component& element, void** slot);
+  const char* add_mapped(const Component& element, void* mapper);
+
+private:
+  const char* add_object(const Component& element, void** slot);
+  const char* add_sections(const Component& element);
+  void add_private(const Component& element);
+  void add_question(const Component& element, void* base, void** slot);
+
+  bool is_region() const { return construct_ == Construct::kRegion; }
+  bool is_argument(std::int64_t type) const { return is_region() && (type & kTypeParameter); }
+
+  const Construct construct_;
+  const std::uint32_t extra_;
+  RowList& rows_;
+};
+
+const char* Translator::add(const Component& element, void** slot) {
+  const std::int64_t type = element.type;
+  const bool maps_in = is_region() || construct_ == Construct::kBegin;
+  if (type & kTypeLiteral) {
+    if (is_argument(type))
+      rows_.add({element.base, element.begin, 0, kValue | kArgument, nullptr});
+    else if (is_region() && (type & kTypePointerAndObject)) // what a lambda captures by reference
+      rows_.add({element.base, element.begin, sizeof(void*), kAttach | kAlways | kSection, nullptr});
+    return nullptr;
+  }
+  if (element.size < 0)
+    return "has a negative size";
+  if (type & kTypePrivate) {
+    if (is_argument(type))
+      add_private(element);
+    return nullptr;
+  }
+  if (type & kTypeAttach) {
+    if (maps_in)
+      rows_.add({element.base, element.begin, element.size, (flags_of(type) & kAlways) | kAttach | kSection, nullptr});
+    return nullptr;
+  }
+  if (type & kTypeNonContiguous)
+    return construct_ == Construct::kUpdate ? add_sections(element) : "is not contiguous, which only updates may be";
+  return add_object(element, slot);
+}
+
+void Translator::add_private(const Component& element) {
+  if (element.type & kTypeAttach) { // a private pointer to what is mapped
+    rows_.add({element.base, element.base, element.size, kPrivate | kArgument | kTo, nullptr});
+    rows_.add({element.base, element.begin, element.size, kAttach | kAlways | kSection, nullptr});
+    return;
+  }
+  const std::uint32_t to = element.type & kTypeTo ? kTo : 0U;
+  rows_.add({element.base, element.begin, element.size, kPrivate | kArgument | to, nullptr});
+}
+
+// Where the object of another row is; what the kernel or `slot` gets.
+void Translator::add_question(const Component& element, void* base, void** slot) {
+  const std::uint32_t what = slot ? kReturn : kArgument | extra_;
+  rows_.add({base, element.begin, element.size, kSection | kImplicit | what, slot});
+}
+
+const char* Translator::add_object(const Component& element, void** slot) {
+  const std::int64_t type = element.type;
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(element.begin);
+  if (element.size > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(element.size) < begin))
+    return "names memory that cannot exist";
+  std::uint32_t flags = flags_of(type);
+  if (type & kTypeImplicit)
+    flags = implicit_flags(flags, begin);
+  const bool returns = slot && (type & kTypeReturn);
+  if (!(type & kTypePointerAndObject)) {
+    if (is_argument(type))
+      flags |= kArgument | extra_;
+    if (returns && construct_ == Construct::kBegin)
+      flags |= kReturn;
+    rows_.add({element.base, element.begin, element.size, flags, slot});
+    return nullptr;
+  }
+  if (construct_ == Construct::kUpdate || (returns && construct_ == Construct::kEnd)) {
+    // The pointer's own place is not meant; use_device_ptr has put something else there.
+    rows_.add({element.begin, element.begin, element.size, flags | kCounts, nullptr});
+    return nullptr;
+  }
+  if (!element.base)
+    return "has a pointer and no place for it";
+  void* const pointee = *static_cast<void**>(element.base);
+  rows_.add({element.base, element.begin, element.size, flags | kPointer, nullptr});
+  if (is_argument(type))
+    add_question(element, pointee, nullptr);
+  if (returns && construct_ == Construct::kBegin)
+    add_question(element, pointee, slot);
+  return nullptr;
+}
+
+// `size` counts dimensions, which `begin` points to. One row for each contiguous piece.
+const char* Translator::add_sections(const Component& element) {
+  constexpr std::int64_t kMostDimensions = 64;
+  if (element.size < 1 || element.size > kMostDimensions || !element.begin || !element.base)
+    return "has an impossible number of dimensions";
+  const auto* const all = static_cast<const Dimension*>(element.begin);
+  const std::span<const Dimension> dimensions(all, static_cast<std::size_t>(element.size));
+  std::size_t outer = dimensions.size() - 1;
+  std::uint64_t piece = dimensions[outer].count * dimensions[outer].stride;
+  std::uint64_t pieces = 1;
+  std::uint64_t first = 0;
+  for (const Dimension& dimension : dimensions) {
+    std::uint64_t extent = 0;
+    if (__builtin_mul_overflow(dimension.offset + dimension.count, dimension.stride, &extent) || extent > INT64_MAX)
+      return "names memory that cannot exist";
+  }
+  for (std::size_t i = 0; i < dimensions.size(); ++i)
+    first += dimensions[i].offset * unit_of(dimensions, i);
+  for (; outer > 0 && dimensions[outer - 1].stride == piece; --outer) // dense: pieces touch
+    piece *= dimensions[outer - 1].count;
+  for (std::size_t i = 0; i < outer; ++i)
+    if (__builtin_mul_overflow(pieces, dimensions[i].count, &pieces))
+      return "names memory that cannot exist";
+  for (std::uint64_t number = 0; piece > 0 && number < pieces; ++number) {
+    std::uint64_t offset = first;
+    std::uint64_t rest = number;
+    for (std::size_t i = outer; i-- > 0; rest /= dimensions[i].count)
+      offset += rest % dimensions[i].count * dimensions[i].stride;
+    void* const at = static_cast<std::byte*>(element.base) + offset;
+    rows_.add({at, at, static_cast<std::int64_t>(piece), flags_of(element.type), nullptr});
+  }
+  return nullptr;
+}
+
+// A user-defined mapper says what the element consists of; the kernel still gets the element itself.
+const char* Translator::add_mapped(const Component& element, void* mapper) {
+  using Mapper = void (*)(void* handle, void* base, void* begin, std::int64_t size, std::int64_t type, void* name);
+  Components components;
+  reinterpret_cast<Mapper>(mapper)(&components, element.base, element.begin, element.size, element.type, nullptr);
+  for (Component component : components) {
+    component.type &= ~(kTypeParameter | kTypeReturn);
+    // Mappers combine the clause's direction with their own, but pass on no modifier (OpenMP 5.2, 5.8.3).
+    component.type |= element.type & (kTypeAlways | kTypeDelete);
+    if (const char* fault = add(component, nullptr))
+      return fault;
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
+  }
+  if (is_argument(element.type))
+    add_question(element, element.base, nullptr);
+  return nullptr;
+}
+
+} // namespace
+
+std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
+  if (arrays.count > INT32_MAX) // the callers' type is int
+    return "there are " + std::to_string(static_cast<std::int32_t>(arrays.count)) + " arguments";
+  if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
+    return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
+  Translator translator(construct, extra, rows);
+  std::optional<Hulls> hulls;
+  if (any_members(arrays))
+    hulls.emplace(arrays);
+  CallLog* const log = CallLog::current();
+  for (std::size_t i = 0; i < arrays.count; ++i) {
+    const Component given{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
+    const Component element = hulls ? hulls->element(given, i) : given;
+    void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
+    const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
+    if (log) [[unlikely]]
+      log->name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
+    if (!fault)
+      continue;
+    char text[160];
+    std::snprintf(text, sizeof text, "argument %zu %s (address %p, size %lld, type 0x%llx)", i, fault, element.begin,
+                  static_cast<long long>(element.size), static_cast<unsigned long long>(element.type));
+    return text;
+  }
+  return {};
+}
+
+} // namespace omptool::llvm

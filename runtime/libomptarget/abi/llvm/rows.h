@@ -1,0 +1,140 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// LLVM's argument arrays as rows of the core: map-type bits, user-defined mappers, sections that are
+// not contiguous.
+#pragma once
+
+#include "data/row.h"
+#include "process/read_only.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace omptool::llvm {
+
+// The bits of a map type (abi-facts.md, 7.5).
+enum Type : std::int64_t {
+  kTypeTo = 0x1,
+  kTypeFrom = 0x2,
+  kTypeAlways = 0x4,
+  kTypeDelete = 0x8,
+  kTypePointerAndObject = 0x10,
+  kTypeParameter = 0x20,
+  kTypeReturn = 0x40,
+  kTypePrivate = 0x80,
+  kTypeLiteral = 0x100,
+  kTypeImplicit = 0x200,
+  kTypePresent = 0x1000,
+  kTypeHold = 0x2000,
+  kTypeAttach = 0x4000,
+  kTypeNonContiguous = 0x100000000000,
+};
+inline constexpr std::int64_t kTypeMemberOf = static_cast<std::int64_t>(0xffffULL << 48);
+
+// The arrays of one call. `names` and `mappers` may be null, and so may each of their elements.
+struct Arrays {
+  std::uint32_t count = 0;
+  void** base = nullptr;
+  void** begin = nullptr;
+  std::int64_t* size = nullptr;
+  std::int64_t* type = nullptr;
+  void** names = nullptr;
+  void** mappers = nullptr;
+};
+
+enum class Construct { kRegion, kBegin, kEnd, kUpdate };
+
+// The rows of a call. Most calls have few, and find room for them here.
+class RowList {
+public:
+  RowList() : rows_(reinterpret_cast<Row*>(room_)) {}
+  RowList(const RowList&) = delete;
+  RowList& operator=(const RowList&) = delete;
+  void add(const Row& row) {
+    if (size_ == capacity_)
+      grow();
+    ::new (rows_ + size_++) Row(row);
+  }
+  operator Rows() const { return {rows_, size_}; }
+
+private:
+  static constexpr std::size_t kInline = 32;
+  void grow() {
+    std::unique_ptr<Row[]> larger(new Row[2 * capacity_]);
+    std::copy_n(rows_, size_, larger.get());
+    large_ = std::move(larger);
+    rows_ = large_.get();
+    capacity_ *= 2;
+  }
+  alignas(Row) std::byte room_[kInline * sizeof(Row)];
+  Row* rows_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = kInline;
+  std::unique_ptr<Row[]> large_;
+};
+
+// Appends the rows of the arrays. `extra` flags go to the kernel's arguments that are mapped. Returns
+// which element is malformed, or "".
+std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows);
+
+// One element of the arrays, or what a user-defined mapper pushes for an array element or section.
+struct Component {
+  void* base;
+  void* begin;
+  std::int64_t size;
+  std::int64_t type;
+  void* name = nullptr;
+};
+
+// The flags of an object that is mapped because a region uses it. Nobody wrote that it is to be copied back,
+// and what the program cannot change is not.
+inline std::uint32_t implicit_flags(std::uint32_t flags, std::uintptr_t begin) {
+  const bool is_constant = (flags & kFrom) && the_constants.hold(begin);
+  return (is_constant ? flags & ~static_cast<std::uint32_t>(kFrom) : flags) | kImplicit;
+}
+
+// The row of an element as most are: a value, or a whole object that needs no look at another. False: it
+// is something else.
+inline bool make_plain_row(const Component& element, Construct construct, std::uint32_t extra, Row& row) {
+  constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
+  const std::uint32_t argument = construct == Construct::kRegion ? kArgument | extra : 0U;
+  const std::int64_t type = element.type;
+  if ((type & ~kPlain) || !(type & kTypeParameter) != !argument)
+    return false;
+  if (type & kTypeLiteral) {
+    row = {element.base, element.begin, 0, kValue | kArgument, nullptr};
+    return argument != 0;
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(element.begin);
+  if (!begin || element.size <= 0 || begin + static_cast<std::uintptr_t>(element.size) < begin)
+    return false;
+  std::uint32_t flags = kSection | kCounts | argument;
+  flags |= type & kTypeTo ? kTo : 0U;
+  flags |= type & kTypeFrom ? kFrom : 0U;
+  if (type & kTypeImplicit)
+    flags = implicit_flags(flags, begin);
+  row = {element.base, element.begin, element.size, flags, nullptr};
+  return true;
+}
+
+// As add_rows(), if all elements are such. False: `rows` are of no use.
+inline bool add_plain_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
+  if (arrays.count > INT32_MAX || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type)))
+    return false;
+  for (std::size_t i = 0; i < arrays.count; ++i) {
+    Row row;
+    if ((arrays.mappers && arrays.mappers[i]) ||
+        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, construct, extra, row))
+      return false;
+    rows.add(row);
+  }
+  return true;
+}
+
+// What a user-defined mapper has pushed.
+using Components = std::vector<Component>;
+
+} // namespace omptool::llvm

@@ -1,0 +1,130 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Interoperability objects (OpenMP 5.1). No device has any: every one is omp_interop_none, and each
+// question about one gets the return code that says so. (LLVM's runtime crashes on such questions.)
+//
+// libomp has the routines, too, and asks this library for the answers, but only if it comes later in
+// the search order. A program that this library was preloaded into finds the ones here instead, because
+// they also carry the version that libomp gives them.
+#include "abi/exports.h"
+#include "process/libomp.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace omptool {
+namespace {
+
+constexpr int kFailed = -1;
+constexpr int kFirstProperty = -9;                         // they count down from -1
+constexpr int kNoValue = 1, kEmpty = -1, kOutOfRange = -2; // return codes; 0 is success
+
+void answer(int property, int* code) {
+  if (code)
+    *code = property < kFirstProperty || property >= 0 ? kOutOfRange : kEmpty;
+}
+
+// Every return code of OpenMP 5.1 from the highest down.
+constexpr std::array<const char*, 8> kDescriptions{
+    "the property has no meaningful value",
+    "the value was obtained",
+    "the interoperability object is omp_interop_none",
+    "the property does not exist",
+    "the property is an integer, not what was asked for",
+    "the property is a pointer, not what was asked for",
+    "the property is a string, not what was asked for",
+    "the value could not be obtained",
+};
+
+const char* meaning_of(int code) {
+  const std::int64_t index = std::int64_t{kNoValue} - code;
+  return index >= 0 && index < static_cast<std::int64_t>(kDescriptions.size())
+             ? kDescriptions[static_cast<std::size_t>(index)]
+             : nullptr;
+}
+
+// How clang 22 hands over dependences.
+struct Dependences {
+  std::int32_t count, other_count;
+  void *infos, *other_infos;
+};
+
+int wait_for_pack(const Dependences* dependences) {
+  if (dependences)
+    wait_for_infos(dependences->count, dependences->infos);
+  return 0;
+}
+
+} // namespace
+} // namespace omptool
+
+extern "C" {
+
+// ---- what clang emits ----
+
+OMPTOOL_EXPORT void __tgt_interop_init(void*, std::int32_t, void** interop, std::int32_t, std::int32_t,
+                                       std::int32_t count, void* dependences, std::int32_t) {
+  omptool::guarded(__func__, [&] { omptool::wait_for_infos(count, dependences); });
+  if (interop)
+    *interop = nullptr;
+}
+OMPTOOL_EXPORT void __tgt_interop_use(void*, std::int32_t, void**, std::int32_t, std::int32_t count, void* dependences,
+                                      std::int32_t) {
+  omptool::guarded(__func__, [&] { omptool::wait_for_infos(count, dependences); });
+}
+OMPTOOL_EXPORT void __tgt_interop_destroy(void*, std::int32_t, void** interop, std::int32_t, std::int32_t count,
+                                          void* dependences, std::int32_t) {
+  omptool::guarded(__func__, [&] { omptool::wait_for_infos(count, dependences); });
+  if (interop)
+    *interop = nullptr;
+}
+OMPTOOL_EXPORT void* __tgt_interop_get(void*, std::int32_t, std::int64_t, std::int32_t, void*, void*,
+                                       const omptool::Dependences* dependences) {
+  omptool::guarded(__func__, [&] { omptool::wait_for_pack(dependences); });
+  return nullptr;
+}
+OMPTOOL_EXPORT int __tgt_interop_use60(void*, void* interop, void*, const omptool::Dependences* dependences) {
+  return interop ? omptool::kFailed : omptool::guarded(__func__, [&] { return omptool::wait_for_pack(dependences); });
+}
+OMPTOOL_EXPORT int __tgt_interop_release(void*, void* interop, void*, const omptool::Dependences* dependences) {
+  return interop ? omptool::kFailed : omptool::guarded(__func__, [&] { return omptool::wait_for_pack(dependences); });
+}
+OMPTOOL_EXPORT int ompx_interop_add_completion_callback(void*, void (*)(void*, void*), void*) {
+  return omptool::kFailed;
+}
+
+// ---- what programs ask ----
+
+// The routine under this library's version and under libomp's: two functions, because the linker keeps
+// one name of two that mean the same place.
+#define OMPTOOL_INTEROP_ROUTINE(result, function, libomps, parameters, ...)                                            \
+  OMPTOOL_EXPORT result function parameters __VA_ARGS__ OMPTOOL_EXPORT result libomps parameters __VA_ARGS__           \
+  OMPTOOL_EXPORT_AS(libomps, #function "@VERSION")
+
+// Beyond those of OpenMP.
+OMPTOOL_INTEROP_ROUTINE(int, omp_get_num_interop_properties, libomp_num_properties, (const void*), { return 0; });
+OMPTOOL_INTEROP_ROUTINE(std::intptr_t, omp_get_interop_int, libomp_int, (const void*, int property, int* code), {
+  omptool::answer(property, code);
+  return 0;
+});
+OMPTOOL_INTEROP_ROUTINE(void*, omp_get_interop_ptr, libomp_ptr, (const void*, int property, int* code), {
+  omptool::answer(property, code);
+  return nullptr;
+});
+OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_str, libomp_str, (const void*, int property, int* code), {
+  omptool::answer(property, code);
+  return nullptr;
+});
+OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_name, libomp_name, (const void*, int), { return nullptr; });
+OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_type_desc, libomp_type, (const void*, int), { return nullptr; });
+OMPTOOL_INTEROP_ROUTINE(const char*, omp_get_interop_rc_desc, libomp_code, (const void*, int code),
+                        { return omptool::meaning_of(code); });
+#undef OMPTOOL_INTEROP_ROUTINE
+
+// The name under which libomp looks for it.
+OMPTOOL_EXPORT const char* omp_get_interop_rec_desc(const void*, int code) {
+  return omptool::meaning_of(code);
+}
+}

@@ -1,0 +1,251 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The device routines of OpenMP 4.5, with the results that users of LLVM's runtime know where the
+// specification leaves them open.
+#define OMPTARGET_NO_SYMVER
+#include "omptarget.h"
+
+#include "abi/exports.h"
+#include "abi/routines/info.h"
+#include "observe/ompt.h"
+#include "offload/offload.h"
+#include "process/default_device.h"
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace omptool {
+namespace {
+
+constexpr int kFailed = -1;
+
+// Where one end of a copy is; nothing for a number that names no usable place.
+struct Place {
+  Device* device; // null: the host
+};
+
+bool is_host(int number) {
+  return number == number_of_devices();
+}
+
+// In a child of fork() the host has a number that was a device's before: what is to be freed may be
+// memory of that device, and is left alone.
+void free_on_host(void* memory) {
+  if (!Registry::lost_any_device())
+    std::free(memory);
+}
+
+std::optional<Place> place_of(int number) {
+  if (is_host(number))
+    return Place{nullptr};
+  if (Device* device = usable_device(number))
+    return Place{device};
+  return std::nullopt;
+}
+
+int copy_between_devices(Device& to, std::byte* target, Device& from, const std::byte* source, std::size_t length) {
+  constexpr std::size_t kBounce = std::size_t{1} << 20;
+  std::vector<std::byte> bounce(std::min(length, kBounce));
+  for (std::size_t done = 0; done < length;) {
+    const std::size_t piece = std::min(length - done, bounce.size());
+    const std::int64_t size = static_cast<std::int64_t>(piece);
+    if (!from.memory.retrieve(bounce.data(), source + done, size) ||
+        !to.memory.submit(target + done, bounce.data(), size))
+      return kFailed;
+    done += piece;
+  }
+  return 0;
+}
+
+int copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length) {
+  const std::int64_t size = static_cast<std::int64_t>(length);
+  // What a region that fell back has left newer on the host.
+  if ((to.device && !to.device->data.make_device_current(target, length).empty()) ||
+      (from.device && !from.device->data.make_device_current(source, length).empty()))
+    return kFailed;
+  if (to.device)
+    to.device->data.note_activity();
+  if (to.device && from.device)
+    return copy_between_devices(*to.device, target, *from.device, source, length);
+  if (to.device) {
+    tell_of_copy_in(*to.device, source, target, size);
+    return to.device->memory.submit(target, source, size) ? 0 : kFailed;
+  }
+  if (from.device) {
+    tell_of_copy_out(*from.device, target, source, size);
+    return from.device->memory.retrieve(target, source, size) ? 0 : kFailed;
+  }
+  std::memmove(target, source, length);
+  return 0;
+}
+
+// One dimension after the other; the last is contiguous.
+struct Rectangle {
+  std::size_t element_size;
+  const std::size_t *volume, *target_offsets, *source_offsets, *target_dimensions, *source_dimensions;
+};
+
+// Bytes of one step in the first of `dimensions`; nothing when that overflows.
+std::optional<std::size_t> stride(std::size_t element_size, const std::size_t* dimensions, int count) {
+  std::size_t bytes = element_size;
+  for (int i = 1; i < count; ++i)
+    if (__builtin_mul_overflow(bytes, dimensions[i], &bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+int copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, Rectangle rectangle, int count) {
+  const auto target_stride = stride(rectangle.element_size, rectangle.target_dimensions, count);
+  const auto source_stride = stride(rectangle.element_size, rectangle.source_dimensions, count);
+  std::size_t target_at = 0;
+  std::size_t source_at = 0;
+  std::size_t last = 0;
+  if (!target_stride || !source_stride ||
+      __builtin_mul_overflow(*target_stride, *rectangle.target_offsets, &target_at) ||
+      __builtin_mul_overflow(*source_stride, *rectangle.source_offsets, &source_at) ||
+      __builtin_mul_overflow(std::max(*target_stride, *source_stride), *rectangle.volume, &last) || last > LONG_MAX)
+    return kFailed;
+  target += target_at;
+  source += source_at;
+  if (count == 1)
+    return last == 0 ? 0 : copy(to, target, from, source, last);
+  const Rectangle inner{rectangle.element_size,          rectangle.volume + 1,
+                        rectangle.target_offsets + 1,    rectangle.source_offsets + 1,
+                        rectangle.target_dimensions + 1, rectangle.source_dimensions + 1};
+  for (std::size_t i = 0; i < *rectangle.volume; ++i)
+    if (copy_rectangle(to, target + i * *target_stride, from, source + i * *source_stride, inner, count - 1) != 0)
+      return kFailed;
+  return 0;
+}
+
+} // namespace
+} // namespace omptool
+
+extern "C" {
+
+OMPTOOL_EXPORT int omp_get_num_devices(void) {
+  return omptool::guarded(__func__, [] { return omptool::number_of_devices(); });
+}
+
+// LLVM's libomp asks for this name first, wherever this library is in the search order.
+OMPTOOL_EXPORT int __tgt_get_num_devices(void) {
+  return omp_get_num_devices();
+}
+OMPTOOL_EXPORT int omp_get_initial_device(void) {
+  return omp_get_num_devices();
+}
+OMPTOOL_EXPORT int omp_is_initial_device(void) {
+  return 1;
+} // this function is the host's
+
+OMPTOOL_EXPORT int omp_get_default_device(void) {
+  return omptool::guarded(__func__, [] { return omptool::default_device(); });
+}
+
+OMPTOOL_EXPORT void omp_set_default_device(int device_num) {
+  omptool::guarded(__func__, [&] { omptool::set_default_device(device_num); });
+}
+
+OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
+  return omptool::guarded(__func__, [&]() -> void* {
+    if (size == 0 || size > LONG_MAX)
+      return nullptr;
+    if (omptool::is_host(device_num))
+      return std::malloc(size);
+    omptool::Device* device = omptool::usable_device(device_num);
+    return device ? device->data.allocate(size) : nullptr;
+  });
+}
+
+OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
+  omptool::guarded(__func__, [&] {
+    if (!device_ptr)
+      return;
+    if (omptool::is_host(device_num))
+      omptool::free_on_host(device_ptr);
+    else if (omptool::Device* device = omptool::usable_device(device_num); device && !device->data.release(device_ptr))
+      omptool::say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
+                   device->memory.last_error().c_str());
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_is_present(const void* ptr, int device_num) {
+  return omptool::guarded(__func__, [&]() -> int {
+    if (!ptr)
+      return 0;
+    if (omptool::is_host(device_num))
+      return 1;
+    omptool::Device* device = omptool::prepared_device(device_num);
+    if (device)
+      omptool::tell_of_question(*device, ptr);
+    return device && device->data.is_present(ptr);
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_memcpy(void* dst, const void* src, size_t length, size_t dst_offset, size_t src_offset,
+                                     int dst_device_num, int src_device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
+  return omptool::guarded(__func__, [&]() -> int {
+    if (length == 0)
+      return 0;
+    const std::optional<omptool::Place> to = omptool::place_of(dst_device_num);
+    const std::optional<omptool::Place> from = omptool::place_of(src_device_num);
+    if (!dst || !src || !to || !from || length > LONG_MAX)
+      return omptool::kFailed;
+    return omptool::copy(*to, static_cast<std::byte*>(dst) + dst_offset, *from,
+                         static_cast<const std::byte*>(src) + src_offset, length);
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t element_size, int num_dims,
+                                          const size_t* volume, const size_t* dst_offsets, const size_t* src_offsets,
+                                          const size_t* dst_dimensions, const size_t* src_dimensions,
+                                          int dst_device_num, int src_device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
+  return omptool::guarded(__func__, [&]() -> int {
+    if (!dst && !src)
+      return INT_MAX; // how a program asks for the number of dimensions
+    const std::optional<omptool::Place> to = omptool::place_of(dst_device_num);
+    const std::optional<omptool::Place> from = omptool::place_of(src_device_num);
+    if (!dst || !src || element_size < 1 || num_dims < 1 || !volume || !dst_offsets || !src_offsets ||
+        !dst_dimensions || !src_dimensions || !to || !from)
+      return omptool::kFailed;
+    const omptool::Rectangle rectangle{element_size, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions};
+    return omptool::copy_rectangle(*to, static_cast<std::byte*>(dst), *from, static_cast<const std::byte*>(src),
+                                   rectangle, num_dims);
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* device_ptr, size_t size,
+                                            size_t device_offset, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
+  return omptool::guarded(__func__, [&]() -> int {
+    omptool::Device* device = omptool::usable_device(device_num);
+    const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(host_ptr);
+    if (!device || !host_ptr || !device_ptr || size == 0 || size > LONG_MAX || begin + size < begin)
+      return omptool::kFailed;
+    void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
+    const omptool::ompt::DataOperation told(omptool::ompt::Operation::kAssociate, {host_ptr, omptool::ompt::kHost},
+                                            {target, device_num}, static_cast<std::int64_t>(size));
+    return device->data.associate({begin, begin + size}, target) ? 0 : omptool::kFailed;
+  });
+}
+
+OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) {
+  const omptool::ompt::Routine here(__builtin_return_address(0));
+  return omptool::guarded(__func__, [&]() -> int {
+    omptool::Device* device = omptool::usable_device(device_num);
+    if (!device || !ptr)
+      return omptool::kFailed;
+    const omptool::ompt::DataOperation told(omptool::ompt::Operation::kDisassociate, {ptr, omptool::ompt::kHost},
+                                            {nullptr, device_num}, 0);
+    return device->data.disassociate(ptr) ? 0 : omptool::kFailed;
+  });
+}
+}

@@ -1,0 +1,293 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The beginning of a construct: its objects are found or made, counted and filled.
+#include "data/environment.h"
+
+#include "data/mapping_fault.h"
+#include "data/row_ranges.h"
+#include "observe/call_log.h"
+#include "process/message.h"
+
+#include <algorithm>
+
+namespace omptool {
+namespace {
+
+// Vectors and long doubles in a struct need its start where it is on the host, modulo 16.
+std::ptrdiff_t padding_of(HostRange hull) {
+  constexpr std::uintptr_t kMost = 16;
+  return static_cast<std::ptrdiff_t>(hull.begin % kMost);
+}
+
+// A row that only asks where its object is.
+bool is_question(const Row& row) {
+  return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
+}
+
+// A row that only reserves the hull of a partly mapped struct: the rows that follow, without a count
+// of their own, say which parts of it the program maps.
+bool is_hull(Rows rows, std::size_t index) {
+  const Row& row = rows[index];
+  if (!row.has(kCounts) || row.any(kTo | kFrom | kPointer))
+    return false;
+  const HostRange hull = range_of(row);
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& part) {
+    return part.maps() && !part.has(kCounts) && !is_question(part) &&
+           hull.contains(part.has(kPointer) ? cell_of(part) : range_of(part));
+  });
+}
+
+// Whether the hull's ends are those of its parts, as compilers make it. A row that reaches further is
+// an allocation of its own: what lies beside the parts is the device's, too.
+bool is_tight(Rows rows, std::size_t index) {
+  const HostRange hull = range_of(rows[index]);
+  HostRange parts{hull.end, hull.begin};
+  for (const Row& part : rows) {
+    const HostRange range = part.has(kPointer) ? cell_of(part) : range_of(part);
+    if (!part.maps() || part.has(kCounts) || is_question(part) || !hull.contains(range))
+      continue;
+    parts.begin = std::min(parts.begin, range.begin);
+    parts.end = std::max(parts.end, range.end);
+  }
+  return parts.begin == hull.begin && parts.end == hull.end;
+}
+
+} // namespace
+
+void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {
+  const Row& row = rows[index];
+  if (!row.has(kPointer) && !row.has(kCounts))
+    return;
+  const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
+  if (row.size == 0)
+    binding.object = look_up_empty(row, lock);
+  else
+    binding.object = obtain(row, range_of(row), call, lock, is_hull(rows, index) ? padding_of(range_of(row)) : 0);
+  if (row.size == 0 && !binding.object && row.has(kPresent) && !shares_host_memory())
+    throw absence(HostRange::of(empty_section(row), 0));
+  if (binding.object) {
+    count(*binding.object);
+    const void* const base = row.has(kPointer) ? pointer_value(row) : row.base;
+    if (binding.object->creator == call && binding.object->host.address() == row.begin && base < row.begin)
+      binding.object->base = reinterpret_cast<std::uintptr_t>(base);
+  }
+  if (row.has(kPointer) && row.has(kCounts)) {
+    Row cell = row; // that the pointee must be present says nothing about its pointer
+    cell.flags &= ~static_cast<std::uint32_t>(kPresent | kImplicit);
+    binding.cell = obtain(cell, cell_of(row), call, lock);
+    if (binding.cell)
+      count(*binding.cell);
+  }
+}
+
+void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock) {
+  if (!row.has(kCounts)) {
+    MappingPtr& place = row.has(kPointer) ? binding.cell : binding.object;
+    const HostRange wanted = row.has(kPointer) ? cell_of(row) : range_of(row);
+    if (wanted.size() > 0)
+      place = find_for(row, wanted, lock);
+    else if (row.has(kSection))
+      place = look_up_empty(row, lock);
+    if (!place && !shares_host_memory() && wanted.size() > 0 && !row.has(kImplicit))
+      say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
+          wanted.address(), static_cast<long long>(wanted.size()));
+  }
+  const auto fresh = [&](const MappingPtr& mapping) {
+    return mapping && lock.touch(*mapping).state == Mapping::State::kCreating && mapping->creator == call;
+  };
+  binding.object_fresh = fresh(binding.object);
+  binding.cell_fresh = fresh(binding.cell);
+}
+
+// Keeps account of which parts of a struct the program maps: the holes of a hull hold nothing.
+void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock) {
+  const Row& row = rows[index];
+  const Binding& binding = bound[index];
+  if (!binding.object || row.size == 0 || is_question(row))
+    return;
+  Mapping& object = lock.touch(*binding.object);
+  const bool first_use =
+      binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
+                                           [&](const Binding& other) { return other.object == binding.object; });
+  if (is_hull(rows, index)) {
+    object.hull = object.hull || (first_use && is_tight(rows, index));
+    return;
+  }
+  const HostRange part = range_of(row);
+  if (!object.hull)
+    return;
+  std::vector<HostRange>& parts = object.make_details().parts;
+  if (std::none_of(parts.begin(), parts.end(), [&](const HostRange& known) { return known.contains(part); }))
+    parts.push_back(part);
+}
+
+std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {
+  HostVersion::end();
+  bool all_there = true; // as in most calls: nothing to create, to wait for or to complain about
+  {
+    Lock lock(*this);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].maps())
+        bind_counted(rows, i, bound[i], &bound, lock);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].maps()) {
+        bind_uncounted(rows[i], bound[i], &bound, lock);
+        note_parts(rows, i, bound, lock);
+      } else if (rows[i].has(kAttach)) {
+        bind_attached(rows[i], bound[i], &bound, lock);
+      }
+      for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+        all_there =
+            all_there && (!mapping || (lock.touch(*mapping).state == Mapping::State::kReady && !mapping->unusable));
+    }
+    if (CallLog* const log = CallLog::current()) [[unlikely]]
+      log->mapped(rows, bound, shares_host_memory());
+  }
+  if (!all_there) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (rows[i].maps())
+        copy_in(rows[i], bound[i]);
+    publish(bound);
+  }
+  const bool refreshed = refresh(rows, bound, purpose);
+  std::string failure = all_there && refreshed ? "" : fault(bound);
+  // One object that the device does not take leaves the others' addresses as they are.
+  if (failure.empty() || purpose == Purpose::kData)
+    return_pointers(rows, bound);
+  return failure;
+}
+
+// Fills what this call created.
+void DataEnvironment::copy_in(const Row& row, Binding& binding) {
+  bool filled = true;
+  if (binding.object_fresh && row.has(kTo) && row.size > 0)
+    filled = copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host));
+  const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding);
+  if (filled && attached && !row.has(kTo))
+    return;
+  if (binding.object_fresh)
+    note_written(binding.object.get());
+  for (Mapping* broken : {filled ? nullptr : binding.object.get(), attached ? nullptr : binding.cell.get()})
+    if (broken) {
+      const auto guard = index_.guard(*broken);
+      set_unusable(*broken);
+      set_host_current(*broken, true);
+    }
+}
+
+// This call's objects are complete; waits until those of other calls are.
+void DataEnvironment::publish(Bindings& bound) {
+  Lock lock(*this);
+  const auto each = [&](const auto& visit) {
+    for (Binding& binding : bound)
+      for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+        if (mapping)
+          visit(*mapping);
+  };
+  each([&](Mapping& mapping) {
+    if (lock.touch(mapping).creator == &bound) {
+      mapping.state = Mapping::State::kReady;
+      mapping.creator = nullptr;
+      lock.wake_those_who_wait_for(mapping);
+    }
+  });
+  each([&](Mapping& mapping) {
+    while (lock.touch(mapping).state == Mapping::State::kCreating)
+      lock.wait_for(mapping);
+  });
+}
+
+std::string DataEnvironment::not_there(const Mapping& mapping) const {
+  return (mapping.device ? "the device did not take a copy of " : "the device has no memory for ") + describe(mapping) +
+         memory_.last_error();
+}
+
+// Which object of the call has no usable copy on the device, or "".
+std::string DataEnvironment::fault(Bindings& bound) {
+  Lock lock(*this);
+  for (const Binding& binding : bound)
+    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object.get()) ||
+                      (binding.cell_refused && mapping == binding.cell.get())))
+        return not_there(*mapping);
+  return {};
+}
+
+// Copies and pointers that a call owes to objects which were there before it. When a region's copy
+// fails, the region falls back and its object is repaired from the host; an enclosing construct has
+// no host version, so its program ends.
+bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
+  bool done = true;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    Binding& binding = bound[i];
+    if (row.has(kAttach) && !attach_later(row, binding)) {
+      binding.cell_refused = true;
+      done = false;
+      const auto guard = index_.guard(*binding.cell);
+      if (purpose == Purpose::kData)
+        set_unusable(*binding.cell);
+    }
+    if (!row.maps())
+      continue;
+    if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0) {
+      if (send(*binding.object, common(range_of(row), binding.object->host))) {
+        note_written(binding.object.get());
+      } else {
+        if (purpose == Purpose::kData)
+          die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
+              memory_.last_error().c_str());
+        binding.refused = true;
+        done = false;
+      }
+    }
+    if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding)) {
+      binding.cell_refused = true;
+      done = false;
+      const auto guard = index_.guard(*binding.cell);
+      if (purpose == Purpose::kData)
+        set_unusable(*binding.cell);
+    }
+  }
+  return done;
+}
+
+// What the device holds now counts, if it did not before.
+void DataEnvironment::note_written(Mapping* mapping) {
+  if (!mapping)
+    return;
+  const auto guard = index_.guard(*mapping);
+  mapping->written = true;
+}
+
+// Whoever gets a device address may write there without another call.
+void DataEnvironment::return_pointers(Rows rows, Bindings& bound) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].has(kReturn) || !rows[i].maps())
+      continue;
+    const Mapping* const place = rows[i].has(kPointer) ? bound[i].cell.get() : bound[i].object.get();
+    if (!place || !is_usable(*place))
+      continue;
+    *rows[i].base_slot = argument(rows[i], bound[i]);
+    note_written(bound[i].object.get());
+    note_written(bound[i].cell.get());
+  }
+}
+
+bool DataEnvironment::is_usable(const Mapping& mapping) {
+  const auto guard = index_.guard(mapping);
+  return mapping.device && !mapping.unusable;
+}
+
+void* DataEnvironment::argument(const Row& row, const Binding& binding) const {
+  if (row.has(kValue))
+    return row.base;
+  const Mapping* object = row.has(kPointer) ? binding.cell.get() : binding.object.get();
+  if (!object)
+    return shares_host_memory() || row.has(kHostIfAbsent) ? row.base : nullptr;
+  const void* named = row.has(kPointer) || (row.size == 0 && !row.has(kSection)) ? row.base : row.begin;
+  return device_base(object->at(reinterpret_cast<std::uintptr_t>(named)), named, row.base);
+}
+
+} // namespace omptool

@@ -1,0 +1,269 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The data of one device: what a construct maps, unmaps and copies, and how that stays right when a
+// region runs on the host after all (decisions 1, 2, 7 and 8).
+//
+// Threads: what changes of an object is guarded by the lock of its shard of the index, the table by a
+// lock of its own, which is taken before any shard's. None is held across a copy, but of a few bytes
+// that the thread moves itself, and a call without the table's lock holds one shard's at a time. A call
+// that creates objects fills and publishes its own before it waits for another call's, and a call that
+// drops objects waits for nothing once it has marked them, so no two calls wait for each other.
+//
+// Most calls name objects by where they begin, and find them there: they need the index alone
+// (by_beginning.cpp). All others go through the table: environment.cpp finds objects, begin.cpp and end.cpp
+// are the two ends of a construct, attached_pointers.cpp attaches pointers, copies.cpp moves bytes,
+// host_turn.cpp is about regions that run on the host, two_sides.cpp about what they and kernels change
+// meanwhile, uncounted.cpp about objects that no construct counts.
+#pragma once
+
+#include "data/row.h"
+#include "data/table/mapped_regions.h"
+#include "data/table/mapping_table.h"
+#include "data/table/object_index.h"
+#include "process/per_row.h"
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+
+namespace omptool {
+
+// What one row of a running call refers to; holds the objects in place until the call is over.
+struct Binding {
+  MappingPtr object;         // what begin and size name; null: not present
+  MappingPtr cell;           // of a kPointer row: what holds the pointer
+  bool object_fresh = false; // created by this call
+  bool cell_fresh = false;
+  bool refused = false;      // the device did not take what this call owes to the object
+  bool cell_refused = false; // or to the cell
+  bool leaving = false;      // released by this call
+  bool host_current = false; // at the time the call began to copy
+};
+using Bindings = PerRow<Binding>;
+
+// The same for a call whose objects are all known by their beginning.
+struct KnownObject {
+  Mapping* object = nullptr; // pinned; null: a value
+  bool fresh = false;
+  bool leaving = false;      // released by this call
+  bool host_current = false; // at the time the call began to copy
+  bool plain = false;        // copies need no look at attached pointers
+};
+using KnownObjects = PerRow<KnownObject>;
+
+enum class Purpose { kData, kRegion };
+enum class Release { kNormal, kAbandoned };
+// Whether the two sides of a global variable hold the same thing.
+enum class Sync { kCopied, kNever };
+
+// What is mapped, as it was when somebody asked.
+struct MappedObject {
+  HostRange host;
+  std::byte* device;
+  std::int64_t references, holds;
+  bool infinite;
+  std::string name;
+};
+
+class DataEnvironment {
+public:
+  explicit DataEnvironment(const DeviceMemory& memory) : memory_(memory) {}
+
+  // Host addresses are device addresses: only global variables and associated pointers are mapped.
+  void share_host_memory() { shared_.store(true, std::memory_order_relaxed); }
+  bool shares_host_memory() const { return shared_.load(std::memory_order_relaxed); }
+
+  // Maps the rows. Returns why the device cannot hold them all, or "". After a failure the rows are
+  // still to be released, and regions that name an object without a device copy run on the host.
+  std::string begin(Rows rows, Bindings& bound, Purpose purpose);
+  // Unmaps what begin() bound. kAbandoned: no region has run, nothing is copied back.
+  // `region` names the region that has run, for the message of a failure.
+  void end(Rows rows, Bindings& bound, Release release, const char* region = nullptr);
+  // Unmaps rows that an earlier call mapped.
+  void end(Rows rows);
+  // The same for a region whose kernel has forked, in the child. Locks may be held by threads that are
+  // gone, and what they guard may be half done: nothing but the region's own objects is looked at, and
+  // what leaves stays where it is, as all does that the parent had mapped.
+  void end_in_child(Rows rows, std::span<Mapping* const> objects, const std::string& region);
+  // Copies the rows' ranges of present objects.
+  void update(Rows rows);
+
+  // The kernel's argument for a kArgument row that is not private.
+  void* argument(const Row& row, const Binding& binding) const;
+
+  // What a device's copy of the pointer of a kAttach row holds; null: the pointee is not present.
+  void* pointee(const Row& row, const Binding& binding) const;
+
+  // Some object is newer on the host than here, or has no usable copy here.
+  bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
+  // A region is about to run: the device gets what the host computed in a region that fell back.
+  // Returns which object could not be copied, or "".
+  std::string make_device_current(Rows rows, std::span<const HostRange> globals);
+  // The same for device memory that a copy by address is about to read or to write in part.
+  std::string make_device_current(const void* device, std::size_t size);
+  // A region is about to run on the host instead: the host gets what the device computed. Ends the
+  // program when an object cannot be copied, or is used by a device address that the host cannot use.
+  // Afterwards kDelete rows are unmapped.
+  void make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
+
+  // The device may have written to its memory: a kernel or a copy by address.
+  void note_activity() {
+    std::uint64_t now = activity_.load(std::memory_order_relaxed);
+    while (now % 2 != 0 && !activity_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed))
+      ;
+  }
+
+  // Mappings that no construct counts. False: something else is mapped there.
+  bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
+  void unmap_global(HostRange host);
+  bool associate(HostRange host, void* device);
+  bool disassociate(const void* host);
+  bool is_present(const void* host);
+  // Device memory of the program's own, which no host memory stands for.
+  void* allocate(std::size_t size);
+  bool release(void* memory);
+  // Where the device has what is at `host`, or null.
+  void* device_address(const void* host);
+  // What is mapped now, by address.
+  std::vector<MappedObject> objects();
+
+  // The common case: each row is a value, or an object by its beginning that needs no more than a count
+  // and a copy. begin_known() counts references and fills what is new. False: it is not that case, and
+  // the caller uses begin(), which counts again, and then gives up with end_known() whatever `bound` holds.
+  bool begin_known(Rows rows, KnownObjects& bound);
+  void end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region);
+  void* known_argument(const Row& row, const KnownObject& known) const;
+  // As above, without a region. pin_known() counts nothing: its objects can be ended or let go.
+  bool pin_known(Rows rows, KnownObjects& bound, bool updates = false);
+  void let_go(KnownObjects& bound);
+  bool update_known(Rows rows);
+  // Of one object that is no constant, by a copy that this thread makes itself and tells nobody of.
+  bool update_few_bytes(void* host, std::int64_t size, bool to, bool from);
+
+private:
+  // The table's lock, and those of the shards whose objects have been touched.
+  class Lock {
+  public:
+    explicit Lock(DataEnvironment& data) : data_(data), table_(data.mutex_) {}
+    ~Lock() { release_shards(); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ObjectIndex::Shard& shard_of(const Mapping& mapping) {
+      const std::size_t number = ObjectIndex::shard_number(mapping.host.begin);
+      const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+      if (!(held_[number / 64] & bit))
+        data_.index_.shard(number).lock.lock();
+      held_[number / 64] |= bit;
+      return data_.index_.shard(number);
+    }
+    Mapping& touch(Mapping& mapping) {
+      shard_of(mapping);
+      return mapping;
+    }
+    void wait_for(Mapping& mapping);
+    void wake_those_who_wait_for(Mapping& mapping);
+
+  private:
+    void release_shards();
+    DataEnvironment& data_;
+    std::unique_lock<std::mutex> table_;
+    std::array<std::uint64_t, ObjectIndex::kShards / 64> held_{};
+  };
+  using Mappings = std::vector<MappingPtr>;
+  enum class Direction { kToDevice, kToHost };
+
+  // False: something is mapped there.
+  bool add(MappingPtr mapping, Lock& lock);
+  MappingPtr remove(Mapping& mapping, Lock& lock);
+  void note_birth(Mapping& mapping);
+  std::vector<MappingPtr> on_device(MappingTable::DeviceRange range, Lock& lock);
+
+  bool is_there(Mapping& mapping, Lock& lock);
+  Lookup look_up(HostRange wanted, Lock& lock);
+  Lookup look_up_any(HostRange wanted, Lock& lock);
+  MappingPtr look_up_empty(const Row& row, Lock& lock);
+  MappingPtr find_for(const Row& row, HostRange wanted, Lock& lock);
+  MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier);
+  MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
+
+  void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
+  void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_released(const Row& row, Binding& binding, Lock& lock);
+  void note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock);
+
+  void copy_in(const Row& row, Binding& binding);
+  bool attach(const Row& row, Binding& binding);
+  bool attach_later(const Row& row, Binding& binding);
+  void publish(Bindings& bound);
+  std::string not_there(const Mapping& mapping) const;
+  std::string fault(Bindings& bound);
+  bool refresh(Rows rows, Bindings& bound, Purpose purpose);
+  void return_pointers(Rows rows, Bindings& bound);
+  void note_written(Mapping* mapping);
+  bool is_usable(const Mapping& mapping);
+
+  void drop(const Row& row, Binding& binding, Release release);
+  bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
+  std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
+  std::vector<HostRange> parts_of(const Mapping& mapping);
+  bool copy_in_child(const Mapping& mapping, HostRange range);
+  bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
+
+  enum class Toward { kHost, kBoth };
+  bool note_before(Mapping& mapping, std::span<const HostRange> newer);
+  bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);
+  std::vector<HostRange> shared_pieces(const Mapping& mapping, HostRange within);
+  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostVersion& version);
+  bool give_to_device(Mapping& mapping);
+  bool fill_all(Mapping& mapping);
+  bool send(Mapping& mapping, HostRange range);
+  bool fetch(Mapping& mapping, HostRange range);
+  bool bring_together(Mapping& mapping, HostRange within, Toward toward);
+  bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
+  Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  Mappings named_by_device_address(Rows rows, Lock& lock);
+  void keep_on_device(Rows rows, const std::string& region);
+  bool is_out_of_reach(std::uintptr_t address);
+  std::string submit_host_current(Mappings stale);
+  bool is_untouched(const Mapping& mapping) const;
+  void set_host_current(Mapping& mapping, bool value);
+  void set_unusable(Mapping& mapping);
+  void set_sound(Mapping& mapping);
+  void forget_deleted(Rows rows);
+  bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync, Lock& lock);
+
+  enum class Claim { kHeld, kFresh, kNo };
+  Claim claim(const Row& row, bool may_create, KnownObject& object);
+  Claim create(const Row& row, KnownObject& object);
+  bool may_attach(const Row& pointer, Rows rows) const;
+  void fill(const Row& row, Rows others, KnownObject& object);
+  static MappingPtr unpin(Mapping& mapping);
+  bool drop_known(KnownObject& known);
+  void copy_back(const KnownObject& known, const Row& row, const std::string& region);
+  void leave(Mapping& mapping, const std::string& region);
+  MappingPtr take_out(Mapping& mapping, const std::string& region, std::byte*& device);
+  void update_one(Direction direction, const KnownObject& known, const Row& row);
+  void wake();
+
+  const DeviceMemory& memory_;
+  std::atomic<bool> shared_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_; // an object became ready or left
+  std::mutex moving_;               // held while objects become newer on one side; taken before mutex_
+  MappingTable table_;
+  std::map<std::uintptr_t, std::size_t> allocations_; // by address; only where the host cannot use them
+  ObjectIndex index_;
+  MappedRegions regions_; // of the table
+  std::atomic<std::int64_t> host_current_count_{0};
+  // Counts what has happened on the device, and is odd while objects have been created since: most launches
+  // then change nothing that other threads look at.
+  std::atomic<std::uint64_t> activity_{0};
+};
+
+} // namespace omptool

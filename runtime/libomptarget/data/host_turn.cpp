@@ -1,0 +1,205 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Regions that run on the host instead: which side of an object is the newer one (decision 1).
+#include "data/environment.h"
+
+#include "data/row_ranges.h"
+#include "process/message.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace omptool {
+namespace {
+
+// The address that a row hands to the kernel as it is, or 0. It may be the device's, a host address, or no
+// address at all.
+std::uintptr_t possible_device_address(const Row& row) {
+  constexpr std::uintptr_t kLowest = 4096; // nothing is mapped below
+  const void* const given = row.has(kValue) ? row.base : row.maps() && row.size == 0 ? empty_section(row) : nullptr;
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(given);
+  return address >= kLowest ? address : 0;
+}
+
+} // namespace
+
+void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
+  if (value && mapping.state == Mapping::State::kGone) // no region will ask for it
+    return;
+  if (mapping.host_current != value)
+    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
+  mapping.host_current = value;
+}
+
+// It leaves: what was wrong with it matters no more.
+void DataEnvironment::set_sound(Mapping& mapping) {
+  set_host_current(mapping, false);
+  if (std::exchange(mapping.unusable, false))
+    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void DataEnvironment::set_unusable(Mapping& mapping) {
+  if (!mapping.unusable)
+    host_current_count_.fetch_add(1, std::memory_order_relaxed);
+  mapping.unusable = true;
+}
+
+// The present objects that rows and globals name, and what their attached pointers lead to. Waits
+// until none of them is on its way in or out.
+DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+  for (;;) {
+    Mappings found;
+    const auto add_all = [&](const Mappings& mappings) {
+      for (const MappingPtr& mapping : mappings)
+        if (lock.touch(*mapping).state != Mapping::State::kVacant &&
+            std::find(found.begin(), found.end(), mapping) == found.end())
+          found.push_back(mapping);
+    };
+    const auto add = [&](HostRange range) { add_all(table_.overlapping(range)); };
+    for (const Row& row : rows) {
+      if (!row.maps())
+        continue;
+      if (row.has(kPointer))
+        add(cell_of(row));
+      if (row.size > 0)
+        add(range_of(row));
+      else
+        add(HostRange::of(empty_section(row), 1));
+    }
+    for (const HostRange global : globals)
+      add(global);
+    for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
+      for (const AttachedPointer& pointer : found[i]->pointers())
+        add({pointer.pointee, pointer.pointee + 1});
+    const auto unsettled = std::find_if(found.begin(), found.end(), [&](const MappingPtr& mapping) {
+      return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone;
+    });
+    if (unsettled == found.end())
+      return found;
+    lock.wait_for(**unsettled);
+  }
+}
+
+// The ready objects whose device memory a kernel may be given the address of: is_device_ptr, or a pointer
+// to nothing that is mapped. Caller holds the lock.
+DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows, Lock& lock) {
+  Mappings found;
+  for (const Row& row : rows)
+    if (const std::uintptr_t address = possible_device_address(row))
+      for (const MappingPtr& mapping : on_device({address, 1}, lock))
+        if (mapping->state == Mapping::State::kReady)
+          found.push_back(mapping);
+  return found;
+}
+
+std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
+  HostVersion::end();
+  Mappings stale;
+  {
+    Lock lock(*this);
+    stale = named(rows, globals, lock);
+    for (const MappingPtr& mapping : stale)
+      if (lock.touch(*mapping).unusable)
+        return not_there(*mapping);
+    for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
+      if (const std::uintptr_t address = possible_device_address(row))
+        if (const auto host = table_.find(reinterpret_cast<const void*>(address)); host && lock.touch(*host).unusable)
+          return not_there(*host);
+    const Mappings more = named_by_device_address(rows, lock);
+    stale.insert(stale.end(), more.begin(), more.end());
+  }
+  return submit_host_current(std::move(stale));
+}
+
+std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
+  HostVersion::end();
+  Mappings stale;
+  if (any_host_current()) {
+    Lock lock(*this);
+    stale = on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock);
+    std::erase_if(stale, [](const MappingPtr& mapping) { return mapping->state != Mapping::State::kReady; });
+  }
+  return submit_host_current(std::move(stale));
+}
+
+// Returns which of them could not be copied, or "".
+std::string DataEnvironment::submit_host_current(Mappings stale) {
+  if (stale.empty())
+    return {};
+  const std::lock_guard moving(moving_);
+  for (const MappingPtr& mapping : stale) {
+    {
+      const auto guard = index_.guard(*mapping);
+      if (!mapping->host_current || !mapping->device || mapping->unusable)
+        continue;
+    }
+    if (!give_to_device(*mapping))
+      return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
+  }
+  return {};
+}
+
+// What a region that falls back is given the device address of, it will use where it is.
+void DataEnvironment::keep_on_device(Rows rows, const std::string& region) {
+  for (const Row& row : rows)
+    if (const std::uintptr_t address = possible_device_address(row); address && is_out_of_reach(address))
+      die("region %s must run on the host, but the host cannot use %p, which is memory of the device", region.c_str(),
+          reinterpret_cast<void*>(address));
+  Mappings there;
+  if (any_host_current()) {
+    Lock lock(*this);
+    there = named_by_device_address(rows, lock);
+  }
+  if (const std::string failure = submit_host_current(std::move(there)); !failure.empty())
+    die("region %s must run on the host, but %s", region.c_str(), failure.c_str());
+}
+
+void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region) {
+  keep_on_device(rows, region);
+  // What the region would have copied to the device in any case is newer on the host.
+  std::vector<HostRange> newer;
+  for (const Row& row : rows)
+    if (row.maps() && row.has(kTo | kAlways) && row.size > 0)
+      newer.push_back(range_of(row));
+  Mappings all;
+  {
+    Lock lock(*this);
+    all = named(rows, globals, lock);
+  }
+  const HostVersion version = HostVersion::begin();
+  for (const MappingPtr& mapping : all) {
+    const std::lock_guard moving(moving_);
+    if (!give_to_host(*mapping, newer, version))
+      die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
+          describe(*mapping).c_str(), memory_.last_error().c_str());
+  }
+  forget_deleted(rows);
+}
+
+// Memory that nobody has written to yet holds nothing. Caller holds the shard's lock.
+bool DataEnvironment::is_untouched(const Mapping& mapping) const {
+  return !mapping.infinite && !mapping.written && mapping.born == activity_.load(std::memory_order_relaxed);
+}
+
+void DataEnvironment::forget_deleted(Rows rows) {
+  Mappings gone; // freed without the lock
+  Lock lock(*this);
+  for (const Row& row : rows) {
+    if (!row.maps() || !row.has(kDelete) || (row.size == 0 && !row.any(kCounts | kPointer)))
+      continue;
+    const Lookup whole = row.size == 0 ? Lookup{} : look_up(range_of(row), lock);
+    const MappingPtr found = row.size == 0                      ? look_up_empty(row, lock)
+                             : whole.overlap == Overlap::kWhole ? whole.mapping
+                                                                : nullptr;
+    if (!found || found->infinite || found->state != Mapping::State::kReady)
+      continue;
+    (row.has(kHold) ? found->holds : found->references) = 0;
+    if (found->references != 0 || found->holds != 0)
+      continue;
+    remove(*found, lock);
+    gone.push_back(found);
+  }
+}
+
+} // namespace omptool

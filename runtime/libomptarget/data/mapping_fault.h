@@ -1,0 +1,26 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A program that breaks a rule of data mapping ends (decision 2). The core throws this, because only
+// the ABI whose call it was knows what else its users expect to read.
+#pragma once
+
+#include "data/table/mapping_table.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace omptool {
+
+struct MappingFault : std::runtime_error {
+  enum class Kind { kExtension, kAbsent };
+  MappingFault(Kind its_kind, const std::string& message) : std::runtime_error(message), kind(its_kind) {}
+  Kind kind;
+};
+
+// OpenMP forbids mapping more of an object than is present; users know LLVM's words for it.
+MappingFault extension(HostRange wanted, const Mapping& present);
+// `modifier` is "map type", or "motion" in an update.
+MappingFault absence(HostRange wanted, const char* modifier = "map type");
+
+} // namespace omptool

@@ -1,0 +1,45 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory that a row names.
+#pragma once
+
+#include "data/row.h"
+#include "data/table/mapping_table.h"
+
+#include <algorithm>
+
+namespace omptool {
+
+constexpr std::int64_t kPointerSize = sizeof(void*);
+
+inline HostRange range_of(const Row& row) {
+  return HostRange::of(row.begin, row.size);
+}
+inline HostRange cell_of(const Row& row) {
+  return HostRange::of(row.base, kPointerSize);
+}
+inline void* pointer_value(const Row& row) {
+  return *static_cast<void**>(row.base);
+}
+
+// Where a row without bytes points.
+inline void* empty_section(const Row& row) {
+  if (row.has(kSection))
+    return row.begin;
+  return row.has(kPointer) ? pointer_value(row) : row.base;
+}
+
+// What lies in both: an implicit row may reach past the object that serves it.
+inline HostRange common(HostRange a, HostRange b) {
+  const std::uintptr_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+// The device address that stands for `base`, given the one that stands for `begin`.
+inline void* device_base(const std::byte* device_begin, const void* begin, const void* base) {
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(base);
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(device_begin) - offset);
+}
+
+} // namespace omptool

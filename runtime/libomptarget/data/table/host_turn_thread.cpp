@@ -1,0 +1,40 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "data/table/host_turn_thread.h"
+
+#include "threads/thread_records.h"
+
+namespace omptool {
+namespace {
+
+constinit ThreadRecords<HostVersion::Thread> all_threads;
+thread_local constinit HostVersion::Thread* this_thread = nullptr; // once one of its regions has fallen back
+
+struct Leaver {
+  bool armed = false;
+  ~Leaver() {
+    if (!armed || !this_thread)
+      return;
+    HostVersion::end();
+    ThreadRecords<HostVersion::Thread>::give_back(*this_thread);
+    this_thread = nullptr;
+  }
+};
+thread_local Leaver leaver;
+
+} // namespace
+
+HostVersion HostVersion::begin() {
+  if (!this_thread) {
+    this_thread = &all_threads.take();
+    leaver.armed = true;
+  }
+  return {*this_thread, ++this_thread->begun};
+}
+
+void HostVersion::end() {
+  if (this_thread)
+    this_thread->over.store(this_thread->begun, std::memory_order_release);
+}
+
+} // namespace omptool

@@ -1,0 +1,217 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which host memory has a copy on one device, by address, in blocks so that neighbours share cache lines. The table
+// knows nothing of copies or of threads: its user holds a lock, and decides what moves.
+#pragma once
+
+#include "data/table/host_turn_thread.h"
+#include "data/table/mapping_ptr.h"
+#include "plugins/device_memory.h"
+#include "process/host_range.h"
+#include "small_blocks.h"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace omptool {
+
+// A pointer inside a mapped object whose device value is an address of the device. Copies of the
+// object in either direction leave it alone.
+struct AttachedPointer {
+  std::uintptr_t cell = 0;      // host address of the pointer
+  void* device_value = nullptr; // what the device's copy holds
+  std::uintptr_t pointee = 0;   // the host value at the time
+  bool arrived = true;          // false: the device did not take it
+};
+
+// The two sides of an object after a region that uses it fell back. Other threads' kernels, and the
+// region's host version, may still be writing, each on its own side; to tell what is new from what is
+// old takes a copy of what both had.
+struct Parted {
+  std::vector<std::byte> before;    // of both sides; empty: the device holds nothing yet
+  std::vector<HostVersion> running; // that may still be
+};
+
+// What a launch looks at fills one cache line; the next one is of those who map and unmap.
+struct alignas(64) Mapping : pieces::Allocated {
+  // An object appears when its first reference does, is filled by the call that created it, and
+  // goes when the call that drops the last reference has copied it back. A vacant one is not there for
+  // anybody: its place is kept for the next call that maps the same memory, which many programs do.
+  enum class State : std::uint8_t { kCreating, kReady, kLeaving, kVacant, kGone };
+
+  // What most objects have nothing of.
+  struct Details : pieces::Allocated {
+    std::string name;                      // of a global variable; not changed once others see the object
+    std::string released_by;               // the region that dropped the last reference, if a region did
+    std::vector<AttachedPointer> pointers; // by cell
+    std::vector<HostRange> parts;          // of a hull: what the program maps
+  };
+
+  Mapping(HostRange range, std::byte* device_begin, const DeviceMemory* memory)
+      : host(range), device(device_begin), base(range.begin), owner(memory) {}
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
+
+  // Null: there are none.
+  const Details* details() const { return details_.load(std::memory_order_acquire); }
+  // To be changed under the lock of the object's shard.
+  Details& make_details();
+  bool is_named() const { return details() && !details()->name.empty(); }
+  std::string name() const { return details() ? details()->name : std::string(); }
+  std::vector<AttachedPointer> pointers() const {
+    return details() ? details()->pointers : std::vector<AttachedPointer>();
+  }
+
+  const HostRange host;
+  std::byte* device; // null: the device had no memory for it, host only
+  std::int64_t references = 0;
+  Mapping* next = nullptr; // in the index: begins in the same granule
+  std::uintptr_t base;     // what the program's pointer to the object was: host.begin or before it
+  // Alive because of the MappingPtrs, and of the calls that have pinned it under its shard's lock: a launch
+  // counts there with the lock that it needs anyhow.
+  std::uint32_t pins = 0;
+  std::atomic<std::uint32_t> shares{1};
+  State state = State::kReady;
+  bool awaited = false;      // a call waits until it is ready or has left
+  bool infinite = false;     // never released by counting
+  bool own_value = false;    // the device's copy holds something else than the host's: nothing is copied
+  bool unusable = false;     // no region that names it can run on the device
+  bool host_current = false; // a region fell back: the host's copy is the newer one
+  bool written = false;      // the host's data has been copied to the device
+  bool hull = false;         // memory around the mapped parts of a struct; the holes hold nothing
+
+  const DeviceMemory* owner;      // null: somebody else's memory (globals, omp_target_associate_ptr)
+  std::int64_t holds = 0;         // references that only their own construct gives up
+  std::uint64_t born = 0;         // the device's activity when it was created
+  MappingPtr self;                // while it is in the table
+  const void* creator = nullptr;  // while kCreating: the call that fills it
+  std::ptrdiff_t padding = 0;     // device memory before `device`, so that members are aligned as on the host
+  std::unique_ptr<Parted> parted; // while host_current, if there are two sides; under the environment's `moving_`
+
+private:
+  std::atomic<Details*> details_{nullptr};
+};
+static_assert(sizeof(Mapping) == 128);
+
+template <typename... Arguments> MappingPtr MappingPtr::make(Arguments&&... arguments) {
+  return MappingPtr(new Mapping(std::forward<Arguments>(arguments)...));
+}
+inline MappingPtr::MappingPtr(const MappingPtr& other) : mapping_(other.mapping_) {
+  if (mapping_)
+    mapping_->shares.fetch_add(1, std::memory_order_relaxed);
+}
+// Whoever has the only share is alone.
+inline MappingPtr::~MappingPtr() {
+  if (mapping_ && (mapping_->shares.load(std::memory_order_acquire) == 1 ||
+                   mapping_->shares.fetch_sub(1, std::memory_order_acq_rel) == 1))
+    delete mapping_;
+}
+
+// What messages call it: the address and the size; with "the object at" or its name.
+std::string describe(HostRange range);
+std::string describe(const Mapping& mapping);
+
+enum class Overlap { kNone, kWhole, kPartial };
+
+struct Lookup {
+  Overlap overlap = Overlap::kNone;
+  MappingPtr mapping; // for kPartial: one of those it overlaps
+};
+
+class MappingTable {
+public:
+  MappingTable() = default;
+  ~MappingTable();
+  MappingTable(const MappingTable&) = delete;
+  MappingTable& operator=(const MappingTable&) = delete;
+
+  // How an object of at least one byte lies to what is mapped.
+  Lookup find(HostRange wanted) const;
+  // The mapping that holds the byte at `address`, or null.
+  MappingPtr find(const void* address) const;
+  // The mapping that a section of no bytes at `address` belongs to: the one that holds the byte, or
+  // the next one if the address is a base pointer of it. Null: neither.
+  MappingPtr find_section(const void* address) const;
+  // Every mapping that shares a byte with `range`, by address.
+  std::vector<MappingPtr> overlapping(HostRange range) const;
+  struct DeviceRange {
+    std::uintptr_t begin;
+    std::size_t size;
+  };
+  // Every mapping whose device memory shares a byte with `range`; looks at all of them, each after
+  // before(mapping).
+  template <typename Visit> std::vector<MappingPtr> on_device(DeviceRange range, const Visit& before) const;
+  // False: something overlaps it, and nothing has been done.
+  bool insert(MappingPtr& mapping);
+  // The table's share in the mapping.
+  MappingPtr erase(Mapping& mapping);
+  std::size_t size() const { return size_; }
+
+private:
+  // The end is here so that a search looks at no mapping.
+  struct Entry {
+    std::uintptr_t begin, end;
+    Mapping* mapping;
+  };
+  // Its entries have room on both sides, because programs unmap from the front as well.
+  struct Block {
+    static constexpr std::size_t kMost = 128;
+    std::uintptr_t key = 0; // no entry begins before; the first block's is 0
+    Block* previous = nullptr;
+    Block* next = nullptr;
+    std::size_t first = 0, last = 0; // one past the last
+    std::array<Entry, kMost> entries;
+
+    bool is_full() const { return last - first == kMost; }
+    std::span<const Entry> all() const { return std::span(entries).subspan(first, last - first); }
+    std::size_t past(std::uintptr_t address) const;
+    void insert(std::size_t at, const Entry& entry);
+    void erase(std::size_t at);
+  };
+  // The entries on both sides of an address, and where one that begins there belongs.
+  struct Place {
+    Block* block = nullptr;
+    std::size_t index = 0;
+    const Entry* at_or_before = nullptr; // null: there is none
+    const Entry* after = nullptr;
+  };
+  Block& block_of(std::uintptr_t address) const;
+  Place place_of(std::uintptr_t address) const;
+  Block& add_block(Block& before, std::uintptr_t key);
+  Block& room_after(Block& block);
+  void make_room_at_end(Place& place);
+  void split(Place& place);
+  void erase_block(Block& block);
+
+  std::map<std::uintptr_t, std::unique_ptr<Block>> blocks_; // by key; the first stays, even if empty
+  mutable Block* last_used_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+template <typename Visit>
+std::vector<MappingPtr> MappingTable::on_device(DeviceRange range, const Visit& before) const {
+  std::vector<MappingPtr> found;
+  for (const auto& [key, block] : blocks_)
+    for (const Entry& entry : block->all()) {
+      before(*entry.mapping);
+      const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(entry.mapping->device);
+      const std::size_t size = entry.end - entry.begin;
+      // Differences: a sum of an address and a size may overflow.
+      if (begin && (begin <= range.begin ? range.begin - begin < size : begin - range.begin < range.size))
+        found.push_back(entry.mapping->self);
+    }
+  return found;
+}
+
+} // namespace omptool

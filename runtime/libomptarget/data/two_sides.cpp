@@ -1,0 +1,174 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Objects whose two sides have parted because a region fell back. Its host version changes the one side
+// for as long as it runs, and kernels of other threads the other. A byte that both sides write without
+// one of them waiting for the other is a race of the program's own, whichever device its regions run on:
+// every other byte has been written on one side only since the two were last brought together, and what
+// was written there is what both should have. A region that waits for another is a launch or a fallback
+// after it, and brings its objects together first.
+//
+// What cannot be told apart is what the program's other code writes on the host meanwhile: it counts as
+// written by the host version (decision 1 makes the copies one until the next region that needs them).
+#include "data/environment.h"
+
+#include "data/row_ranges.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace omptool {
+
+// Takes what both sides have now, but for `newer`, which only the host has, as what they had before.
+// False: the device did not take part.
+bool DataEnvironment::note_before(Mapping& mapping, std::span<const HostRange> newer) {
+  const auto* const here = static_cast<const std::byte*>(mapping.host.address());
+  mapping.parted->before.assign(here, here + mapping.host.size());
+  return let_host_win(mapping, newer);
+}
+
+// What the device has in these ranges is old. False: the device did not take part.
+bool DataEnvironment::let_host_win(Mapping& mapping, std::span<const HostRange> ranges) {
+  return std::all_of(ranges.begin(), ranges.end(), [&](HostRange range) {
+    const std::vector<HostRange> pieces = shared_pieces(mapping, range);
+    return std::all_of(pieces.begin(), pieces.end(), [&](HostRange piece) {
+      std::byte* const before = mapping.parted->before.data() + (piece.begin - mapping.host.begin);
+      return memory_.retrieve(before, mapping.at(piece.begin), piece.size());
+    });
+  });
+}
+
+// What of the range holds the same on both sides when nothing is amiss.
+std::vector<HostRange> DataEnvironment::shared_pieces(const Mapping& mapping, HostRange within) {
+  std::vector<HostRange> all;
+  for (const HostRange part : parts_of(mapping))
+    for (const HostRange piece : without_pointers(mapping, common(part, within), {}))
+      if (piece.size() > 0)
+        all.push_back(piece);
+  return all;
+}
+
+// The host gets what the device has, but for `newer`; from now on the host version changes it there.
+bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostVersion& version) {
+  if (mapping.parted && !mapping.parted->before.empty()) {
+    if (!let_host_win(mapping, newer) || !bring_together(mapping, mapping.host, Toward::kHost))
+      return false;
+  } else if (!mapping.parted) {
+    bool current = false, two_sides = false;
+    {
+      const auto guard = index_.guard(mapping);
+      current = mapping.host_current || is_untouched(mapping);
+      two_sides = mapping.device && !mapping.own_value && !mapping.unusable;
+    }
+    if (!current && !copy_whole(Direction::kToHost, mapping, newer))
+      return false;
+    if (two_sides)
+      mapping.parted = std::make_unique<Parted>();
+    if (two_sides && !current && !note_before(mapping, newer))
+      return false;
+  }
+  if (mapping.parted) {
+    std::erase_if(mapping.parted->running, [&](const HostVersion& one) { return one.is_of_same_thread(version); });
+    mapping.parted->running.push_back(version);
+  }
+  const auto guard = index_.guard(mapping);
+  set_host_current(mapping, true);
+  return true;
+}
+
+// The device gets what the host versions have written so far. What those that still run are about to
+// write goes there with the next region that needs it. False: the device did not take part.
+bool DataEnvironment::give_to_device(Mapping& mapping) {
+  Parted* const parted = mapping.parted.get();
+  if (parted) // asked before the copy: what has been written by then is copied
+    std::erase_if(parted->running, [](const HostVersion& version) { return version.is_over(); });
+  const bool given = !parted                  ? copy_whole(Direction::kToDevice, mapping, {})
+                     : parted->before.empty() ? fill_all(mapping)
+                                              : bring_together(mapping, mapping.host, Toward::kBoth);
+  if (!given)
+    return false;
+  const auto guard = index_.guard(mapping);
+  mapping.written = true;
+  if (!parted || parted->running.empty()) {
+    mapping.parted.reset();
+    set_host_current(mapping, false);
+  }
+  return true;
+}
+
+// The device, which holds nothing yet, gets it all.
+bool DataEnvironment::fill_all(Mapping& mapping) {
+  const auto* const here = static_cast<const std::byte*>(mapping.host.address());
+  std::vector<std::byte> now(here, here + mapping.host.size()); // a host version may be changing it
+  for (const HostRange piece : shared_pieces(mapping, mapping.host))
+    if (!memory_.submit(mapping.at(piece.begin), now.data() + (piece.begin - mapping.host.begin), piece.size()))
+      return false;
+  mapping.parted->before = std::move(now);
+  return true;
+}
+
+// As copy() to the device, of an object whose sides may have parted.
+bool DataEnvironment::send(Mapping& mapping, HostRange range) {
+  if (any_host_current()) {
+    const std::lock_guard moving(moving_);
+    if (mapping.parted && !mapping.parted->before.empty())
+      return let_host_win(mapping, {&range, 1}) && bring_together(mapping, range, Toward::kBoth);
+  }
+  return copy(Direction::kToDevice, mapping, range);
+}
+
+// As copy() to the host, of an object whose sides may have parted, or that only the host has.
+bool DataEnvironment::fetch(Mapping& mapping, HostRange range) {
+  if (any_host_current()) {
+    const std::lock_guard moving(moving_);
+    if (mapping.parted)
+      return mapping.parted->before.empty() || bring_together(mapping, range, Toward::kHost);
+    const auto guard = index_.guard(mapping);
+    if (mapping.host_current)
+      return true;
+  }
+  return copy(Direction::kToHost, mapping, range);
+}
+
+// Each side, or the host alone, gets what the other has changed. False: the device did not take part.
+bool DataEnvironment::bring_together(Mapping& mapping, HostRange within, Toward toward) {
+  constexpr std::uintptr_t kAtOnce = 1U << 16;
+  std::vector<std::byte> room(2 * std::min<std::size_t>(kAtOnce, static_cast<std::size_t>(mapping.host.size())));
+  for (const HostRange piece : shared_pieces(mapping, within))
+    for (std::uintptr_t at = piece.begin; at < piece.end; at += kAtOnce)
+      if (!merge(mapping, {at, std::min(at + kAtOnce, piece.end)}, toward, room))
+        return false;
+  return true;
+}
+
+// The same of as many bytes as there is room for on both sides.
+bool DataEnvironment::merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room) {
+  const std::size_t size = static_cast<std::size_t>(piece.size());
+  auto* const host = static_cast<std::byte*>(piece.address());
+  std::byte* const before = mapping.parted->before.data() + (piece.begin - mapping.host.begin);
+  const std::span there = room.first(size), here = room.last(size);
+  if (!memory_.retrieve(there.data(), mapping.at(piece.begin), piece.size()))
+    return false;
+  std::memcpy(here.data(), host, size); // a host version may be changing it
+  if (std::memcmp(there.data(), before, size) == 0 && std::memcmp(here.data(), before, size) == 0)
+    return true;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (there[i] != before[i]) {
+      host[i] = before[i] = there[i];
+      continue;
+    }
+    std::size_t newer = i; // a run of bytes that only the host has changed
+    while (toward == Toward::kBoth && newer < size && there[newer] == before[newer] && here[newer] != before[newer])
+      ++newer;
+    if (newer == i)
+      continue;
+    if (!memory_.submit(mapping.at(piece.begin + i), here.data() + i, static_cast<std::int64_t>(newer - i)))
+      return false;
+    std::copy(here.begin() + static_cast<std::ptrdiff_t>(i), here.begin() + static_cast<std::ptrdiff_t>(newer),
+              before + i);
+    i = newer - 1;
+  }
+  return true;
+}
+
+} // namespace omptool

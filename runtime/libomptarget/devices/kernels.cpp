@@ -1,0 +1,171 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels by host address: which libraries have them, and where they are on a device.
+#include "devices/registry.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace omptool {
+
+std::vector<HostRange> Kernel::globals() const {
+  std::vector<HostRange> all;
+  for (const Owner& owner : owners)
+    all.insert(all.end(), owner.library->globals.begin(), owner.library->globals.end());
+  return all;
+}
+
+std::string Kernel::ambiguity() const {
+  const auto entry_name = [](const Owner& owner) {
+    return std::string(name_of(owner.library->entries->entries[owner.index]));
+  };
+  for (const Owner& owner : owners)
+    if (const std::string first = entry_name(owners.front()), other = entry_name(owner); first != other)
+      return "its host address stands for two kernels, " + first + " and " + other +
+             " (identical functions folded by the linker)";
+  if (in_several_objects())
+    return "several libraries have a kernel of this name at one address, and its caller is in none of them";
+  return {};
+}
+
+// The linker gives one address to what has one name, and kernels of one file that was compiled twice have.
+bool Kernel::in_several_objects() const {
+  return std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) {
+    return owner.library->object.begin != owners.front().library->object.begin;
+  });
+}
+
+// Caller holds the lock. Launches find what kernels_ holds now; what it held before goes when the
+// launches that use it have ended.
+void Registry::publish_kernels() {
+  const std::shared_ptr<const KernelIndex> before = published_;
+  published_ = std::make_shared<const KernelIndex>(kernels_);
+  index_.store(published_.get(), std::memory_order_release);
+  if (!before)
+    return;
+  retired_.add(before.get(), before);
+  for (const std::shared_ptr<Kernel>& kernel : before->kernels())
+    if (!std::binary_search(published_->kernels().begin(), published_->kernels().end(), kernel))
+      retired_.add(kernel.get(), kernel);
+}
+
+// Each library's kernel also gets an address of its own, that of the entry. Caller holds the lock.
+void Registry::list_apart(const Kernel& kernel) {
+  for (const Kernel::Owner& owner : kernel.owners) {
+    std::shared_ptr<Kernel>& own = kernels_[&owner.library->entries->entries[owner.index]];
+    if (own)
+      continue;
+    own = std::make_shared<Kernel>();
+    own->name = kernel.name;
+    own->owners = {owner};
+  }
+  any_apart_.store(true, std::memory_order_release);
+}
+
+const void* Registry::meant_by(const void* host_address, const void* caller) {
+  const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(caller);
+  const std::shared_lock lock(mutex_);
+  const auto known = kernels_.find(host_address);
+  if (known == kernels_.end() || !known->second->in_several_objects())
+    return host_address;
+  for (const Kernel::Owner& owner : known->second->owners)
+    if (owner.library->object.begin <= from && from < owner.library->object.end)
+      return &owner.library->entries->entries[owner.index];
+  return host_address;
+}
+
+std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
+  settle();
+  const std::shared_lock lock(mutex_);
+  const auto at = kernels_.find(host_address);
+  return at == kernels_.end() ? nullptr : at->second;
+}
+
+void KernelUse::find_nested(const void* host_address) {
+  nested_ = registry_.find_kernel(host_address);
+  kernel_ = nested_.get();
+}
+
+// Finds it and remembers it.
+Resolved Registry::find_on(const Kernel* sought, Device& device) {
+  if (!sought)
+    return {nullptr, nullptr, "no registered library lists it"};
+  const Kernel& kernel = *sought;
+  const std::lock_guard lock(mutex_);
+  Resolved found;
+  Kernel::Loaded loaded = search(kernel, device, found.reason);
+  if (!loaded.function)
+    return found;
+  found.function = loaded.function;
+  found.image = loaded.image.get();
+  for (const Kernel::Owner& owner : kernel.owners)
+    if (const auto there = owner.library->on_device.find(device.number); there != owner.library->on_device.end())
+      there->second.used = true;
+  loaded.next = kernel.loaded.load(std::memory_order_relaxed);
+  kernel.kept.push_back(std::make_unique<const Kernel::Loaded>(std::move(loaded)));
+  kernel.loaded.store(kernel.kept.back().get(), std::memory_order_release);
+  return found;
+}
+
+// Caller holds the lock.
+Kernel::Loaded Registry::search(const Kernel& kernel, Device& device, std::string& reason) {
+  reason = kernel.ambiguity();
+  if (!reason.empty())
+    return {};
+  bool any_image = false;
+  for (const Kernel::Owner& owner : kernel.owners) {
+    const auto at = owner.library->on_device.find(device.number);
+    if (at == owner.library->on_device.end())
+      continue;
+    const LibraryOnDevice& there = at->second;
+    if (!there.failure.empty() && reason.empty())
+      reason = there.failure;
+    if (there.unusable)
+      continue;
+    for (const std::shared_ptr<LoadedImage>& image : there.images) {
+      any_image = true;
+      if (void* function = image->table->EntriesBegin[owner.index].addr)
+        return {device.number, function, image, nullptr};
+    }
+  }
+  if (reason.empty())
+    reason =
+        any_image ? "the image for " + device.describe() + " lacks it" : "there is no image for " + device.describe();
+  return {};
+}
+
+std::vector<Device*> Registry::used_devices(const void* host_address) {
+  const std::shared_ptr<Kernel> kernel = host_address ? find_kernel(host_address) : nullptr;
+  std::vector<Device*> used;
+  const std::shared_lock lock(mutex_);
+  for (int number = 0; number < device_count_; ++number) {
+    const auto uses = [&](const std::shared_ptr<Library>& library) {
+      const auto there = library->on_device.find(number);
+      return there != library->on_device.end() && there->second.used;
+    };
+    const bool any = kernel ? std::any_of(kernel->owners.begin(), kernel->owners.end(),
+                                          [&](const Kernel::Owner& owner) { return uses(owner.library); })
+                            : !host_address && std::any_of(libraries_.begin(), libraries_.end(), uses);
+    if (any)
+      used.push_back(device(number));
+  }
+  return used;
+}
+
+void Registry::mark_unusable(const Kernel& kernel, Device& device, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  for (const Kernel::Owner& owner : kernel.owners) {
+    const auto there = owner.library->on_device.find(device.number);
+    if (there == owner.library->on_device.end())
+      continue;
+    there->second.unusable = true;
+    there->second.failure = reason;
+    for (auto& [address, other] : kernels_)
+      if (std::any_of(other->owners.begin(), other->owners.end(),
+                      [&](const Kernel::Owner& its) { return its.library == owner.library; }))
+        other->loaded.store(nullptr, std::memory_order_release);
+  }
+}
+
+} // namespace omptool

@@ -1,0 +1,217 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device images: loaded when a device is first used, their variables mapped, their constructors run.
+#include "devices/registry.h"
+
+#include "observe/ompt.h"
+#include "process/message.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace omptool {
+namespace {
+
+// Whether the plugin has answered with one record for each of the host's.
+bool fits(const tgt_target_table& table, const EntryTable& entries) {
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(table.EntriesBegin);
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(table.EntriesEnd);
+  return first <= last && (first != 0 || last == 0) &&
+         last - first == entries.records.size() * sizeof *table.EntriesBegin;
+}
+
+} // namespace
+
+LoadedImage::~LoadedImage() {
+  if (constructed)
+    if (const std::string failed = run_all(EntryKind::kDestructor); !failed.empty())
+      say("the destructor %s could not run on %s%s", failed.c_str(), device.describe().c_str(),
+          device.plugin.last_error().c_str());
+  if (table && device.plugin.call().unload_binary)
+    device.plugin.call().unload_binary(device.rtl_id, &image);
+}
+
+std::string LoadedImage::run_all(EntryKind kind) const {
+  const std::size_t count = entries->entries.size();
+  for (std::size_t done = 0; done < count; ++done) {
+    const std::size_t i = kind == EntryKind::kDestructor ? count - 1 - done : done; // as C++ destroys
+    if (entries->entries[i].kind != kind)
+      continue;
+    void* const function = table->EntriesBegin[i].addr;
+    if (!function || device.plugin.call().run_target_region(device.rtl_id, function, nullptr, 0) != 0)
+      return name_of(entries->entries[i]);
+  }
+  return {};
+}
+
+bool Registry::is_loaded(const Library& library, const Device& device) {
+  const std::shared_lock lock(mutex_);
+  const auto there = library.on_device.find(device.number);
+  return library.removed || (there != library.on_device.end() && there->second.loaded);
+}
+
+// Loads what the library has for the device. A caller inside dlopen() or dlclose() has the dynamic linker
+// locked, which another thread that loads the same images may wait for, so nobody waits without end:
+// then both load, the first to be done is published, and the other's images are unloaded.
+void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
+  constexpr std::chrono::milliseconds kPatience{1000};
+  if (is_loaded(*library, device))
+    return;
+  Images images; // unloaded without a lock: destructors may call this library
+  std::string failure;
+  const std::unique_lock loading(device.loading, kPatience);
+  if (is_loaded(*library, device))
+    return;
+  images = load_images(*library, device, failure);
+  const std::lock_guard lock(device.preparing);
+  if (!is_loaded(*library, device))
+    publish(*library, device, images, std::move(failure));
+}
+
+// No lock is held: an image's constructors may call this library.
+Registry::Images Registry::load_images(const Library& library, Device& device, std::string& failure) {
+  Images images;
+  for (const Library::Image& image : library.images) {
+    if (image.plugin != &device.plugin)
+      continue;
+    auto loaded = std::make_shared<LoadedImage>(device, image.raw, library.entries);
+    std::vector<char> bytes;
+    if (!copy_bytes(library, loaded->image, bytes))
+      return images;
+    loaded->without_environment = image.without_environment;
+    loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
+    if (loaded->table)
+      ompt::image_loaded(device.number, image.raw.ImageStart,
+                         static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -
+                                                  static_cast<const char*>(image.raw.ImageStart)));
+    if (loaded->table)
+      images.push_back(std::move(loaded));
+    else if (failure.empty())
+      failure = "its image could not be loaded on " + device.describe() + device.plugin.last_error();
+  }
+  return images;
+}
+
+// Makes `image` independent of its library's memory. False: the library has been unregistered.
+bool Registry::copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes) {
+  if (library.permanent)
+    return true;
+  const std::lock_guard reading(reading_);
+  {
+    const std::shared_lock lock(mutex_);
+    if (library.removed)
+      return false;
+  }
+  bytes.assign(static_cast<const char*>(image.ImageStart), static_cast<const char*>(image.ImageEnd));
+  image.ImageStart = bytes.data();
+  image.ImageEnd = bytes.data() + bytes.size();
+  return true;
+}
+
+// Gives the library the images that can be used, and leaves the others to be unloaded. Caller holds
+// device.preparing, so that constructors run once and before any region.
+void Registry::publish(Library& library, Device& device, Images& images, std::string failure) {
+  Images complete;
+  for (const std::shared_ptr<LoadedImage>& image : images) {
+    std::string fault = second_copy(library, *image, complete);
+    if (fault.empty())
+      fault = adopt(library, *image);
+    if (fault.empty())
+      complete.push_back(image);
+    else if (failure.empty())
+      failure = "its image could not be loaded on " + device.describe() + fault;
+  }
+  bool removed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    removed = library.removed;
+    if (!removed)
+      library.on_device[device.number] = {true, std::move(complete), std::move(failure)};
+  }
+  for (const HostRange& global : library.globals)
+    if (removed)
+      device.data.unmap_global(global);
+}
+
+// Why the image's kernels would see another variable than the host's: an image of the same library has
+// it already, and a variable has one copy on a device. The end of a message, or "".
+std::string Registry::second_copy(const Library& library, const LoadedImage& image, const Images& others) {
+  const std::vector<HostEntry>& entries = library.entries->entries;
+  if (!fits(*image.table, *library.entries))
+    return {}; // adopt() says so
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!is_variable(entries[i]) ||
+        (entries[i].kind != EntryKind::kGlobal && entries[i].kind != EntryKind::kOwnPointer))
+      continue;
+    const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->table->EntriesBegin[i].addr; };
+    if (image.table->EntriesBegin[i].addr && std::any_of(others.begin(), others.end(), has))
+      return " (another image of this library has its global variable " + std::string(name_of(entries[i])) + ")";
+  }
+  return {};
+}
+
+// Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
+// lacks, as the end of a message, or "".
+std::string Registry::adopt(const Library& library, LoadedImage& image) {
+  const std::vector<HostEntry>& entries = library.entries->entries;
+  if (!fits(*image.table, *library.entries))
+    return " (its entry table has another length)";
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (library.globals_required && is_variable(entries[i]) && !image.table->EntriesBegin[i].addr)
+      return " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
+  if (library.host_memory)
+    image.device.data.share_host_memory();
+  map_globals(library, image);
+  if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
+    const std::string why = image.device.plugin.last_error();
+    unmap_globals(library, image.device);
+    return " (its constructor " + failed + " could not run" + why + ")";
+  }
+  image.constructed = true;
+  return {};
+}
+
+void Registry::map_globals(const Library& library, const LoadedImage& image) {
+  for (std::size_t i = 0; i < library.entries->entries.size(); ++i) {
+    const HostEntry& entry = library.entries->entries[i];
+    void* const there = image.table->EntriesBegin[i].addr;
+    // Another library may have mapped the same variable: it has one copy on each device.
+    if (is_variable(entry) && there && entry.kind == EntryKind::kGlobal)
+      image.device.data.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry), Sync::kCopied);
+    else if (is_variable(entry) && there)
+      map_reference(entry, there, image);
+  }
+}
+
+// Maps an entry whose host memory is never copied as it is.
+void Registry::map_reference(const HostEntry& entry, void* there, const LoadedImage& image) {
+  const DeviceMemory& memory = image.device.memory;
+  HostRange host = HostRange::of(entry.address, entry.size);
+  if (entry.kind == EntryKind::kHostPointer && !memory.submit(there, entry.address, entry.size))
+    say("%s did not take the value of %s%s", image.device.describe().c_str(), name_of(entry),
+        memory.last_error().c_str());
+  if (entry.kind == EntryKind::kIndirect) {
+    host = HostRange::of(entry.address, entry.extent);
+    if (!memory.retrieve(&there, there, sizeof there) || !there)
+      return; // calls through it run the host's function
+  }
+  image.device.data.map_global(host, there, name_of(entry), Sync::kNever);
+}
+
+void Registry::unmap_globals(const Library& gone, Device& device) {
+  for (const HostRange& global : gone.globals)
+    device.data.unmap_global(global);
+  for (const std::shared_ptr<Library>& library : libraries()) { // they may list the same variable
+    std::vector<std::shared_ptr<LoadedImage>> images;
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto there = library->on_device.find(device.number); there != library->on_device.end())
+        images = there->second.images;
+    }
+    for (const std::shared_ptr<LoadedImage>& image : images)
+      map_globals(*library, *image);
+  }
+}
+
+} // namespace omptool

@@ -1,0 +1,278 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "devices/registry.h"
+
+#include "observe/info.h"
+#include "observe/ompt.h"
+#include "process/loaded_object.h"
+#include "process/read_only.h"
+
+#include <algorithm>
+#include <iterator>
+#include <pthread.h>
+
+namespace omptool {
+namespace {
+
+std::atomic<Registry*> the_parents{nullptr};
+
+// The devices that a thread prepares, innermost first. What the constructors of their images ask for is
+// answered from what is there.
+class Preparing {
+public:
+  explicit Preparing(const Device& device) : device_(&device), outer_(innermost_) { innermost_ = this; }
+  ~Preparing() { innermost_ = outer_; }
+  Preparing(const Preparing&) = delete;
+  Preparing& operator=(const Preparing&) = delete;
+  static bool here(const Device& device) {
+    for (const Preparing* one = innermost_; one; one = one->outer_)
+      if (one->device_ == &device)
+        return true;
+    return false;
+  }
+
+private:
+  static thread_local const Preparing* innermost_;
+  const Device* const device_;
+  const Preparing* const outer_;
+};
+thread_local const Preparing* Preparing::innermost_ = nullptr;
+
+} // namespace
+
+constinit std::atomic<Registry*> Registry::the_registry{nullptr};
+
+// In the child: locks may be held by threads that are gone, and devices do not follow. What the
+// parent had is given up, unlocked and unfreed; a new registration starts anew.
+void Registry::forget_after_fork() {
+  if (Registry* left = the_registry.exchange(nullptr))
+    the_parents = left;
+}
+
+bool Registry::lost_by_fork() noexcept {
+  return the_parents && !current();
+}
+
+bool Registry::lost_any_device() noexcept {
+  const Registry* const parents = lost_by_fork() ? the_parents.load() : nullptr;
+  return parents && parents->device_count_ > 0;
+}
+
+Registry& Registry::obtain() {
+  static std::once_flag watching;
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
+  Registry* known = current();
+  if (known)
+    return *known;
+  read_info();
+  // Never destroyed: other threads may still offload while the process exits.
+  auto* made = new Registry;
+  made->parents_ = the_parents;
+  request_barriers();
+  if (the_registry.compare_exchange_strong(known, made))
+    return *made;
+  delete made;
+  return *known;
+}
+
+// ---- libraries ----
+
+void Registry::add(const void* descriptor, LibraryReader read) {
+  const Home home = home_of(descriptor);
+  the_constants.add(descriptor, home.constants);
+  const std::lock_guard lock(mutex_);
+  pending_.push_back({descriptor, read, home.permanent, home.object});
+  any_pending_ = true;
+}
+
+void Registry::remove(const void* descriptor) {
+  the_constants.remove(descriptor);
+  const std::shared_ptr<Library> gone = unlist(descriptor);
+  retired_.collect();
+  // The memory may go when this returns: wait for whoever still reads it.
+  {
+    const std::lock_guard nobody_reads(reading_);
+  }
+  if (!gone)
+    return;
+  std::map<int, LibraryOnDevice> images; // unloaded without the lock: their destructors may call this library
+  {
+    const std::lock_guard lock(mutex_);
+    images.swap(gone->on_device);
+  }
+  for (const auto& [number, there] : images)
+    unmap_globals(*gone, *device(number));
+}
+
+bool Registry::is_last(const void* descriptor) {
+  const std::shared_lock lock(mutex_);
+  return pending_.empty() && libraries_.size() == 1 && libraries_.front()->descriptor == descriptor;
+}
+
+// Takes the library out of every list, so that new calls do not find it. Null: it was not settled.
+std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
+  const std::lock_guard lock(mutex_);
+  any_removed_ = true;
+  if (examined_ == descriptor) // on another thread, which will find it gone
+    examined_ = nullptr;
+  const auto waiting = std::find_if(pending_.begin(), pending_.end(), [&](const Registration& registration) {
+    return registration.descriptor == descriptor;
+  });
+  if (waiting != pending_.end()) {
+    LibraryContents contents;
+    const bool readable = !waiting->read(descriptor, contents);
+    forget_deferred_within(waiting->object);
+    pending_.erase(waiting);
+    for (const HostEntry& entry : contents.table.entries)
+      if (readable) {
+        forget_deferred(entry.address);
+        if (is_variable(entry))
+          forget_deferred_within(HostRange::of(entry.address, entry.size));
+      }
+  }
+  const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
+    return library->descriptor == descriptor;
+  });
+  if (at == libraries_.end())
+    return nullptr;
+  const std::shared_ptr<Library> gone = *at;
+  gone->removed = true;
+  libraries_.erase(at);
+  forget_deferred_within(gone->object);
+  for (const HostRange& global : gone->globals)
+    forget_deferred_within(global);
+  for (const HostEntry& entry : gone->entries->entries) {
+    kernels_.erase(&entry);
+    const auto known = kernels_.find(entry.address);
+    if (known == kernels_.end())
+      continue;
+    // A running region keeps the old record; the index gets one without this library.
+    auto rest = std::make_shared<Kernel>();
+    rest->name = known->second->name;
+    std::copy_if(known->second->owners.begin(), known->second->owners.end(), std::back_inserter(rest->owners),
+                 [&](const Kernel::Owner& owner) { return owner.library != gone; });
+    if (!rest->owners.empty()) {
+      known->second = rest;
+    } else {
+      kernels_.erase(known);
+      forget_deferred(entry.address);
+    }
+  }
+  publish_kernels();
+  return gone;
+}
+
+// Caller holds the lock. Devices count what they have done, so the place in line stays.
+void Registry::forget_deferred(const void* host_address) {
+  for (Deferred& work : deferred_)
+    if (host_address && work.host_address == host_address && !kernels_.contains(host_address))
+      work = {[](Device&) {}, nullptr};
+}
+
+// Caller holds the lock. A data call has no entry that names its library, only memory.
+void Registry::forget_deferred_within(HostRange gone) {
+  for (Deferred& work : deferred_)
+    if (std::any_of(work.memory.begin(), work.memory.end(), [&](const HostRange& used) { return used.overlaps(gone); }))
+      work = {[](Device&) {}, nullptr};
+}
+
+std::vector<std::shared_ptr<Library>> Registry::libraries() {
+  const std::shared_lock lock(mutex_);
+  return libraries_;
+}
+
+// ---- devices ----
+
+bool Registry::start(Device& device) {
+  if (device.usable.load(std::memory_order_acquire))
+    return true;
+  ompt::connect();
+  const std::lock_guard lock(device.preparing);
+  const ompt::Private here; // what it does with device memory is no business of the program
+  if (device.state != Device::State::kUntouched)
+    return device.state == Device::State::kReady;
+  if (device.plugin.call().init_device(device.rtl_id) != 0) {
+    device.state = Device::State::kFailed;
+    device.failure = device.describe() + " could not be initialised" + device.plugin.last_error();
+    return false;
+  }
+  if (device.memory.shares_host_memory())
+    device.data.share_host_memory();
+  device.state = Device::State::kReady;
+  device.usable.store(true, std::memory_order_release);
+  ompt::device_initialized(device.number, device.plugin.name().c_str(), &device);
+  return true;
+}
+
+bool Registry::prepare_now(Device& device) {
+  if (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) ||
+      settling_here_ || Preparing::here(device))
+    return device.usable.load(std::memory_order_acquire);
+  const Preparing here(device);
+  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  const bool started = start(device);
+  if (started)
+    for (const std::shared_ptr<Library>& library : libraries())
+      load(library, device);
+  const std::lock_guard lock(device.preparing);
+  if (started)
+    run_deferred(device);
+  if (device.prepared_for.load(std::memory_order_relaxed) < generation)
+    device.prepared_for.store(generation, std::memory_order_release);
+  return device.usable.load(std::memory_order_acquire);
+}
+
+std::string Registry::reason_of(Device& device) {
+  const std::lock_guard lock(device.preparing);
+  return device.failure;
+}
+
+bool Registry::is_over() {
+  const std::shared_lock lock(mutex_);
+  return any_removed_ && libraries_.empty() && pending_.empty() && !examined_;
+}
+
+std::string Registry::reason_for_none() {
+  if (settling_here_)
+    return "there is no device: a plugin that is asked for its devices cannot use them";
+  const std::lock_guard settling(settling_);
+  if (plugins_.empty())
+    return "there is no device: no plugin was found";
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    if (!plugin->refusal().empty())
+      return "there is no device: plugin " + plugin->name() + " was refused: " + plugin->refusal();
+  for (const std::shared_ptr<Library>& library : libraries())
+    for (const Library::Image& image : library->images)
+      if (image.plugin)
+        return "there is no device: plugin " + image.plugin->name() + " has none";
+  if (is_over())
+    return "there is no device: every library has unregistered its images";
+  std::string names;
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    names += (names.empty() ? "" : ", ") + plugin->name();
+  return "there is no device: no plugin (" + names + ") accepts an image of this program";
+}
+
+// ---- deferred work ----
+
+void Registry::defer(Deferred work) {
+  const std::lock_guard lock(mutex_);
+  deferred_.push_back(std::move(work));
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+// Caller holds device.preparing, so that no region runs before the constructors have.
+void Registry::run_deferred(Device& device) {
+  for (;;) {
+    Deferred next;
+    {
+      const std::shared_lock lock(mutex_);
+      if (device.deferred_done >= deferred_.size())
+        return;
+      next = deferred_[device.deferred_done++];
+    }
+    next.run(device);
+  }
+}
+
+} // namespace omptool

@@ -1,0 +1,344 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is registered and which devices there are. Registering only notes a descriptor; the first
+// call that needs to know asks the plugins who owns which image and numbers their devices, and the
+// first call that uses a device initialises it and loads its images. registry.cpp keeps the lists, and gets
+// devices ready; settle.cpp takes in what has registered, load.cpp loads it, kernels.cpp finds kernels in it.
+#pragma once
+
+#include "data/environment.h"
+#include "devices/kernel_index.h"
+#include "devices/library.h"
+#include "plugins/device_memory.h"
+#include "plugins/plugin.h"
+#include "threads/hazard_pointers.h"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace omptool {
+
+// One device of one plugin. Numbers are never reused, devices never removed.
+struct Device {
+  Device(int its_number, Plugin& its_plugin, std::int32_t its_rtl_id)
+      : number(its_number), plugin(its_plugin), rtl_id(its_rtl_id) {}
+  // The reason for the message of a region that cannot run here.
+  std::string describe() const { return "device " + std::to_string(number) + " (" + plugin.name() + ")"; }
+
+  const int number;
+  Plugin& plugin;
+  const std::int32_t rtl_id;
+  const std::string uid = plugin.name() + "-" + std::to_string(rtl_id); // no other device has it
+  DeviceMemory memory{plugin, rtl_id, number};
+  DataEnvironment data{memory};
+
+  enum class State { kUntouched, kReady, kFailed };
+  // Held while the device is initialised, takes in loaded images and runs deferred work. Recursive:
+  // constructors of device variables may call this library. No image is loaded under it: the dynamic
+  // linker may be locked by a thread that waits for this.
+  std::recursive_mutex preparing;
+  // Held while images are loaded, so that threads that come at once don't each load them; a thread that
+  // has waited for a while goes on without it (see Registry::load).
+  std::timed_mutex loading;
+  State state = State::kUntouched;            // under `preparing`
+  std::string failure;                        // under `preparing`; of kFailed
+  std::size_t deferred_done = 0;              // under `preparing`
+  std::atomic<bool> usable{false};            // kReady
+  std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
+};
+
+// An image on a device; unloaded when the library is gone and the last region in it has ended.
+struct LoadedImage {
+  LoadedImage(Device& its_device, const __tgt_device_image& its_image, std::shared_ptr<const EntryTable> its_entries)
+      : device(its_device), image(its_image), entries(std::move(its_entries)) {}
+  ~LoadedImage();
+  LoadedImage(const LoadedImage&) = delete;
+  LoadedImage& operator=(const LoadedImage&) = delete;
+
+  // Runs the functions of that kind, which take no arguments, in table order, destructors backwards. The name of the
+  // first that could not run, or "".
+  std::string run_all(EntryKind kind) const;
+
+  Device& device;
+  __tgt_device_image image; // the plugin knows the image by this address; its bytes may be gone
+  std::shared_ptr<const EntryTable> entries;
+  tgt_target_table* table = nullptr;
+  bool constructed = false;         // its constructors have run, so its destructors will
+  bool without_environment = false; // see ImageBytes
+};
+
+// What a library has on one device.
+struct LibraryOnDevice {
+  bool loaded = false; // what could be loaded is in `images`
+  std::vector<std::shared_ptr<LoadedImage>> images;
+  std::string failure;   // the first image that could not be loaded, or constructor that could not run
+  bool unusable = false; // regions run on the host although an image is loaded
+  bool used = false;     // a region of the library ran here
+};
+
+// One executable or shared library that has registered.
+struct Library {
+  struct Image {
+    __tgt_device_image raw;
+    Plugin* plugin; // null: none accepts it
+    bool without_environment;
+  };
+  const void* descriptor = nullptr;
+  bool permanent = false; // part of the executable: its memory outlives every use
+  HostRange object{};     // see Registration
+  std::shared_ptr<const EntryTable> entries;
+  std::vector<Image> images;
+  std::vector<HostRange> globals;
+  bool globals_required = false;
+  bool host_memory = false;
+  std::map<int, LibraryOnDevice> on_device; // by device number; under the registry's lock
+  bool removed = false;                     // under the registry's lock
+};
+
+// A kernel as the host knows it. Several libraries may list one host address: bundled objects of one
+// executable share its entry table, each with its own images.
+struct Kernel {
+  struct Owner {
+    std::shared_ptr<Library> library;
+    std::size_t index;
+  };
+  struct Loaded {
+    int device = -1;
+    void* function = nullptr;
+    std::shared_ptr<LoadedImage> image;
+    const Loaded* next = nullptr;
+  };
+  std::string name;
+  std::vector<Owner> owners;
+  // What has been found so far: written under the registry's lock, read without it.
+  mutable std::atomic<const Loaded*> loaded{nullptr};
+  mutable std::vector<std::unique_ptr<const Loaded>> kept; // all that `loaded` ever led to; under the registry's lock
+  const Loaded* on(int device) const {
+    const Loaded* one = loaded.load(std::memory_order_acquire);
+    while (one && one->device != device)
+      one = one->next;
+    return one;
+  }
+  std::vector<HostRange> globals() const;
+  // Why the address does not say which kernel is meant, or "".
+  std::string ambiguity() const;
+  bool in_several_objects() const;
+};
+
+// A kernel on a device, or why it is not there. Valid as long as the KernelUse that it comes from.
+struct Resolved {
+  void* function = nullptr;
+  const LoadedImage* image = nullptr;
+  std::string reason; // of a null function
+};
+
+// Work for every device, done when a device is first used (device number -2).
+struct Deferred {
+  std::function<void(Device&)> run;
+  const void* host_address = nullptr; // of a region; null for data
+  std::vector<HostRange> memory = {}; // that it uses: gone with the library that it is part of
+};
+
+class Registry {
+public:
+  // The registry of this process, or null before the first registration and after fork().
+  static Registry* current() noexcept { return the_registry.load(std::memory_order_acquire); }
+  // Makes one where there is none.
+  static Registry& obtain();
+  // The process is a child of fork() and nothing has registered anew.
+  static bool lost_by_fork() noexcept;
+  // And its parent had devices.
+  static bool lost_any_device() noexcept;
+
+  // `read` says what is at the address; called when a device is first needed, from any thread, until
+  // remove() has returned.
+  void add(const void* descriptor, LibraryReader read);
+  void remove(const void* descriptor);
+  // Nothing else is registered.
+  bool is_last(const void* descriptor);
+
+  int device_count() {
+    settle();
+    return device_count_.load(std::memory_order_acquire);
+  }
+  // Null when there is no such number.
+  Device* device(int number) {
+    if (number < 0 || number >= device_count_.load(std::memory_order_acquire))
+      return nullptr;
+    return devices_[static_cast<std::size_t>(number)].load(std::memory_order_acquire);
+  }
+  // Initialises the device. False: it cannot be used, see reason_of().
+  bool start(Device& device);
+  // Also loads the images of every library and runs deferred work.
+  bool prepare(Device& device) {
+    settle();
+    return is_prepared(device) || prepare_now(device);
+  }
+  // Nothing is left to do.
+  bool is_prepared(const Device& device) const {
+    return !any_pending_.load(std::memory_order_acquire) &&
+           device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) &&
+           device.usable.load(std::memory_order_acquire);
+  }
+  std::string reason_of(Device& device);
+  // Every library that registered is gone: the program is ending, or has unloaded all of them.
+  bool is_over();
+  // Why there is no device at all.
+  std::string reason_for_none();
+
+  Resolved resolve(const Kernel* kernel, Device& device) {
+    if (const Kernel::Loaded* known = kernel ? kernel->on(device.number) : nullptr)
+      return {known->function, known->image.get(), {}};
+    return find_on(kernel, device);
+  }
+  // An address that stands for the kernel of the caller's own executable or library, where several have a
+  // kernel of one name; to be asked for if there is any such kernel.
+  const void* meant_by(const void* host_address, const void* caller);
+  bool any_apart() const { return any_apart_.load(std::memory_order_acquire); }
+  // The kernel alone: its name and its library.
+  std::shared_ptr<Kernel> find_kernel(const void* host_address);
+  // The devices that the owners of the address have used; all that anybody used for null.
+  std::vector<Device*> used_devices(const void* host_address);
+
+  void defer(Deferred work);
+  // A constructor could not run: the regions of its library do not run on this device.
+  void mark_unusable(const Kernel& kernel, Device& device, const std::string& reason);
+
+private:
+  friend class KernelUse;
+  static std::atomic<Registry*> the_registry;
+  static void forget_after_fork();
+  static constexpr std::size_t kMostDevices = 4096;
+  // A thread that asks plugins: what they or their drivers ask in turn is answered from what is known.
+  class Settling;
+  static thread_local bool settling_here_;
+  struct Registration {
+    const void* descriptor;
+    LibraryReader read;
+    bool permanent;   // see Library
+    HostRange object; // what the executable or shared library occupies; empty: not known
+  };
+  using Images = std::vector<std::shared_ptr<LoadedImage>>;
+
+  Registry() = default;
+  // Takes in what has registered since the last call, in order.
+  void settle() {
+    if (any_pending_.load(std::memory_order_acquire)) [[unlikely]]
+      settle_now();
+  }
+  void settle_now();
+  void open_plugins();
+  Plugin* settle_known();
+  Plugin* uncounted(const Library& library) const;
+  std::shared_ptr<Library> examine(const Registration& registration);
+  bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
+  Plugin* owner_of(__tgt_device_image& image);
+  void number_devices(Plugin& plugin);
+  void enlist(const std::shared_ptr<Library>& library);
+  bool is_loaded(const Library& library, const Device& device);
+  void load(const std::shared_ptr<Library>& library, Device& device);
+  Images load_images(const Library& library, Device& device, std::string& failure);
+  void publish(Library& library, Device& device, Images& images, std::string failure);
+  static std::string second_copy(const Library& library, const LoadedImage& image, const Images& others);
+  std::string adopt(const Library& library, LoadedImage& image);
+  void map_globals(const Library& library, const LoadedImage& image);
+  void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);
+  void unmap_globals(const Library& gone, Device& device);
+  std::shared_ptr<Library> unlist(const void* descriptor);
+  void forget_deferred(const void* host_address);
+  void forget_deferred_within(HostRange gone);
+  void run_deferred(Device& device);
+  std::vector<std::shared_ptr<Library>> libraries();
+  Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
+  Resolved find_on(const Kernel* kernel, Device& device);
+  bool prepare_now(Device& device);
+  void publish_kernels();
+  void list_apart(const Kernel& kernel);
+
+  Registry* parents_ = nullptr; // of the process that forked this one; never looked into
+  // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
+  // is opened, no driver asked for its devices, no image loaded.
+  std::mutex settling_;
+  std::vector<std::unique_ptr<Plugin>> plugins_; // under the lock until plugins_found_
+  std::atomic<bool> plugins_found_{false};
+  std::array<std::atomic<Device*>, kMostDevices> devices_{};
+  std::atomic<int> device_count_{0};
+
+  // Held while a library's own memory is read, and taken by the call that unregisters it. Nothing that
+  // needs the dynamic linker happens under it: dlclose() unregisters libraries with the linker locked.
+  std::mutex reading_;
+
+  std::shared_mutex mutex_; // the members below; held briefly
+  bool any_removed_ = false;
+  std::vector<Registration> pending_;
+  const void* examined_ = nullptr; // neither pending nor enlisted
+  std::vector<std::shared_ptr<Library>> libraries_;
+  Kernels kernels_;
+  std::vector<Deferred> deferred_;
+  std::atomic<bool> any_pending_{false};
+  std::atomic<bool> any_apart_{false};
+  std::atomic<std::uint64_t> generation_{1};
+
+  std::shared_ptr<const KernelIndex> published_;   // under the lock: what index_ points to
+  std::atomic<const KernelIndex*> index_{nullptr}; // kernels_ for launches
+  Retired retired_;                                // indexes and kernels that launches may still use
+};
+
+// The kernel at a host address, kept from being freed, and its images from being unloaded, while this
+// lives: for the length of a launch.
+class KernelUse {
+public:
+  KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_announcement()) {
+    if (mine_.record.load(std::memory_order_relaxed)) [[unlikely]]
+      find_nested(host_address);
+    else
+      find(host_address);
+  }
+  ~KernelUse() {
+    if (nested_ || !kernel_) [[unlikely]]
+      return;
+    mine_.record.store(nullptr, std::memory_order_release);
+    light_barrier();
+    // The child of a kernel that forked does not know who holds what.
+    if (registry_.retired_.any() && Registry::current() == &registry_) [[unlikely]]
+      registry_.retired_.collect();
+  }
+  KernelUse(const KernelUse&) = delete;
+  KernelUse& operator=(const KernelUse&) = delete;
+  const Kernel* get() const { return kernel_; } // null: no registered library has the address
+
+private:
+  void find(const void* host_address) {
+    const KernelIndex* index = registry_.index_.load(std::memory_order_acquire);
+    for (;;) {
+      mine_.index.store(index, std::memory_order_relaxed);
+      light_barrier();
+      const KernelIndex* const now = registry_.index_.load(std::memory_order_acquire);
+      if (now == index) [[likely]]
+        break;
+      index = now;
+    }
+    if (index) [[likely]]
+      kernel_ = index->find(host_address);
+    mine_.record.store(kernel_, std::memory_order_release);
+    mine_.index.store(nullptr, std::memory_order_release);
+  }
+  void find_nested(const void* host_address);
+
+  Registry& registry_;
+  Announcement& mine_;
+  const Kernel* kernel_ = nullptr;
+  std::shared_ptr<Kernel> nested_; // of a launch from inside a kernel: the thread's announcement is in use
+};
+
+} // namespace omptool

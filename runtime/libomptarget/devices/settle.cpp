@@ -1,0 +1,164 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What has registered is taken in: descriptors are read, plugins asked, devices numbered.
+#include "devices/registry.h"
+
+#include "observe/ompt.h"
+#include "process/message.h"
+
+#include <algorithm>
+
+namespace omptool {
+
+thread_local constinit bool Registry::settling_here_ = false;
+
+class Registry::Settling {
+public:
+  Settling() { settling_here_ = true; }
+  ~Settling() { settling_here_ = false; }
+  Settling(const Settling&) = delete;
+  Settling& operator=(const Settling&) = delete;
+};
+
+void Registry::settle_now() {
+  if (settling_here_)
+    return;
+  const Settling here;
+  open_plugins();
+  while (Plugin* plugin = settle_known())
+    plugin->device_count();
+}
+
+// Threads may each open them; the first list stays.
+void Registry::open_plugins() {
+  if (plugins_found_.load(std::memory_order_acquire))
+    return;
+  std::vector<std::unique_ptr<Plugin>> found = find_plugins();
+  const std::lock_guard settling(settling_);
+  if (plugins_found_)
+    return;
+  plugins_ = std::move(found);
+  plugins_found_.store(true, std::memory_order_release);
+}
+
+// Takes in libraries up to one whose plugin has yet to count its devices: that plugin, or null at the end.
+Plugin* Registry::settle_known() {
+  const std::lock_guard settling(settling_);
+  for (;;) {
+    Registration next{};
+    {
+      const std::lock_guard lock(mutex_);
+      if (pending_.empty()) {
+        any_pending_ = false;
+        return nullptr;
+      }
+      next = pending_.front();
+      pending_.erase(pending_.begin());
+      examined_ = next.descriptor;
+    }
+    const std::shared_ptr<Library> library = examine(next);
+    if (!library)
+      continue;
+    if (Plugin* const plugin = uncounted(*library)) {
+      const std::lock_guard lock(mutex_);
+      if (examined_) // not unregistered in the meantime
+        pending_.insert(pending_.begin(), next);
+      examined_ = nullptr;
+      return plugin;
+    }
+    for (const Library::Image& image : library->images)
+      if (image.plugin)
+        number_devices(*image.plugin);
+    enlist(library);
+  }
+}
+
+// A plugin that accepts an image but may be refused for its count of devices.
+Plugin* Registry::uncounted(const Library& library) const {
+  for (const Library::Image& image : library.images)
+    if (image.plugin && !image.plugin->counted())
+      return image.plugin;
+  return nullptr;
+}
+
+// Null: malformed, or unregistered in the meantime.
+std::shared_ptr<Library> Registry::examine(const Registration& registration) {
+  const std::lock_guard reading(reading_);
+  {
+    const std::shared_lock lock(mutex_);
+    if (!examined_)
+      return nullptr;
+  }
+  LibraryContents contents;
+  if (const char* fault = registration.read(registration.descriptor, contents)) {
+    say("the descriptor at %p is ignored: %s", registration.descriptor, fault);
+    return nullptr;
+  }
+  auto library = std::make_shared<Library>();
+  library->descriptor = registration.descriptor;
+  library->permanent = registration.permanent;
+  library->object = registration.object;
+  library->globals_required = contents.globals_required;
+  library->host_memory = contents.host_memory;
+  auto entries = std::make_shared<EntryTable>(std::move(contents.table));
+  __tgt_offload_entry* const first = entries->records.data();
+  __tgt_offload_entry* const last = first + entries->records.size();
+  for (const HostEntry& entry : entries->entries)
+    if (is_variable(entry) && entry.kind != EntryKind::kIndirect)
+      library->globals.push_back(HostRange::of(entry.address, entry.size));
+    else if (is_variable(entry))
+      library->globals.push_back(HostRange::of(entry.address, entry.extent));
+  library->entries = std::move(entries);
+  for (const ImageBytes& bytes : contents.images) {
+    __tgt_device_image image{bytes.begin, bytes.end, first, last};
+    library->images.push_back({image, owner_of(image), bytes.without_environment});
+  }
+  return library;
+}
+
+Plugin* Registry::owner_of(__tgt_device_image& image) {
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    if (plugin->refusal().empty() && plugin->call().is_valid_binary(&image))
+      return plugin.get();
+  return nullptr;
+}
+
+void Registry::number_devices(Plugin& plugin) {
+  const int known = device_count_;
+  for (int i = 0; i < known; ++i)
+    if (&devices_[static_cast<std::size_t>(i)].load()->plugin == &plugin)
+      return;
+  const int room = static_cast<int>(kMostDevices) - known;
+  const int count = std::min(plugin.device_count(), room);
+  for (int i = 0; i < count; ++i)
+    devices_[static_cast<std::size_t>(known + i)].store(new Device(known + i, plugin, i), std::memory_order_release);
+  device_count_.store(known + count, std::memory_order_release);
+  ompt::count_devices(known + count);
+}
+
+void Registry::enlist(const std::shared_ptr<Library>& library) {
+  const std::lock_guard lock(mutex_);
+  if (!examined_)
+    return;
+  libraries_.push_back(library);
+  for (std::size_t i = 0; i < library->entries->entries.size(); ++i) {
+    const HostEntry& entry = library->entries->entries[i];
+    if (!entry.address || entry.kind != EntryKind::kKernel)
+      continue;
+    // A fresh record, so that a region that is running keeps what it was resolved to.
+    const std::shared_ptr<Kernel>& known = kernels_[entry.address];
+    auto kernel = std::make_shared<Kernel>();
+    if (known)
+      kernel->owners = known->owners;
+    kernel->name = name_of(entry);
+    kernel->owners.push_back({library, i});
+    kernels_[entry.address] = kernel;
+    if (kernel->in_several_objects())
+      list_apart(*kernel);
+  }
+  publish_kernels();
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+} // namespace omptool

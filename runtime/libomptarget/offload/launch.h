@@ -1,0 +1,15 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "offload/offload.h"
+
+#include <string>
+
+namespace omptool {
+
+// Maps, runs the resolved kernel, unmaps. Returns why the region has to run on the host, with nothing
+// left mapped by this call, or "". Ends the program when the device fails once the kernel is running.
+std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape);
+
+} // namespace omptool

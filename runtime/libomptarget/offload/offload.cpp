@@ -1,0 +1,361 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/offload.h"
+
+#include "observe/call_log.h"
+#include "offload/launch.h"
+#include "process/default_device.h"
+#include "process/environment.h"
+#include "process/message.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <climits>
+
+namespace omptool {
+namespace {
+
+constexpr std::int32_t kOnHost = -1; // what LLVM's runtime returns, too
+constexpr std::int64_t kDefaultDevice = -1;
+constexpr std::int64_t kEveryDevice = -2;
+constexpr std::int64_t kUsedDevices = -3;
+
+std::string name_of(const void* host_address, const Kernel* kernel) {
+  if (kernel)
+    return kernel->name;
+  char text[32];
+  std::snprintf(text, sizeof text, "at %p", host_address);
+  return text;
+}
+
+bool disabled() {
+  return environment().policy == OffloadPolicy::kDisabled;
+}
+bool mandatory() {
+  return environment().policy == OffloadPolicy::kMandatory;
+}
+
+// One line per region and process. Without a lock: a child of fork() would wait forever for one that
+// another thread of its parent held.
+bool first_time(const void* host_address) {
+  struct Told {
+    const void* host_address;
+    Told* next;
+  };
+  static constinit std::array<std::atomic<Told*>, 256> buckets{};
+  std::atomic<Told*>& bucket = buckets[(reinterpret_cast<std::uintptr_t>(host_address) >> 4) % buckets.size()];
+  const auto knows = [&](const Told* told) {
+    while (told && told->host_address != host_address)
+      told = told->next;
+    return told != nullptr;
+  };
+  Told* first = bucket.load(std::memory_order_acquire);
+  if (knows(first))
+    return false;
+  auto* const mine = new Told{host_address, first}; // never freed: other threads walk the list
+  while (!bucket.compare_exchange_weak(mine->next, mine, std::memory_order_acq_rel, std::memory_order_acquire))
+    if (knows(mine->next)) {
+      delete mine;
+      return false;
+    }
+  return true;
+}
+
+std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
+  // Tasks that nobody waited for run when libomp ends, after the exit handler that unregisters. There
+  // is no device left to insist on.
+  Registry* const registry = Registry::current();
+  if (mandatory() && !(registry && registry->is_over()))
+    die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
+        name_of(host_address, kernel).c_str(), reason.c_str());
+  if (!environment().quiet && first_time(host_address))
+    say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
+  return kOnHost;
+}
+
+// A device that a call can use, or why not. Neither: the program asked for the host.
+struct Selected {
+  Device* device = nullptr;
+  std::string reason;
+};
+
+Selected select(std::int64_t device_id) {
+  Registry* registry = Registry::current();
+  if (!registry)
+    return {nullptr, Registry::lost_by_fork() ? "the process has forked since it registered its images"
+                                              : "no library has registered images"};
+  const int count = registry->device_count();
+  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  if (count == 0)
+    return {nullptr, registry->reason_for_none()};
+  if (number == count)
+    return {};
+  if (number < 0 || number > count)
+    return {nullptr, "device number " + std::to_string(number) + " is out of range: there are " +
+                         std::to_string(count) + " devices"};
+  Device& device = *registry->device(static_cast<int>(number));
+  if (!registry->prepare(device))
+    return {nullptr, registry->reason_of(device)};
+  return {&device, {}};
+}
+
+// The device, if nothing is left to do before it can be used; null: select() knows.
+Device* ready_device(std::int64_t device_id) {
+  Registry* const registry = Registry::current();
+  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  Device* const device =
+      registry && number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
+  return device && registry->is_prepared(*device) ? device : nullptr;
+}
+
+std::vector<HostRange> globals_of(const Kernel* kernel) {
+  return kernel ? kernel->globals() : std::vector<HostRange>{};
+}
+
+// Why the region did not run on the device, or "".
+std::string try_on(Device& device, const Kernel* kernel, Rows rows, const LaunchShape& shape) {
+  Resolved there = Registry::current()->resolve(kernel, device);
+  return there.function ? launch(device, *kernel, there, rows, shape) : std::move(there.reason);
+}
+
+[[gnu::cold]] std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
+                                   const std::string& reason) {
+  device.data.make_host_current(rows, globals_of(kernel), name_of(host_address, kernel));
+  return fall_back(host_address, kernel, reason);
+}
+
+std::int32_t run_on(Device& device, const void* host_address, Rows rows, const LaunchShape& shape) {
+  const KernelUse kernel(*Registry::current(), host_address);
+  const std::string reason = try_on(device, kernel.get(), rows, shape);
+  return reason.empty() ? 0 : give_up(device, host_address, kernel.get(), rows, reason);
+}
+
+// A region for every used device. Once it has run on one of them the host version must not run on
+// top of that: the others' failures are only said (decision 3).
+std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_address, Rows rows) {
+  struct Failure {
+    Device* device;
+    std::string reason;
+  };
+  const KernelUse use(*Registry::current(), host_address);
+  const Kernel* const kernel = use.get();
+  std::vector<Failure> failures;
+  for (Device* device : devices)
+    if (std::string reason = try_on(*device, kernel, rows, {}); !reason.empty())
+      failures.push_back({device, std::move(reason)});
+  if (failures.empty())
+    return 0;
+  const Failure& first = failures.front();
+  if (failures.size() == devices.size()) {
+    for (const Failure& failure : failures)
+      failure.device->data.make_host_current(rows, globals_of(kernel), name_of(host_address, kernel));
+    return fall_back(host_address, kernel, first.reason);
+  }
+  const std::string name = name_of(host_address, kernel);
+  if (mandatory())
+    die("region %s ran on other devices but not on %s, and OMP_TARGET_OFFLOAD is MANDATORY: %s", name.c_str(),
+        first.device->describe().c_str(), first.reason.c_str());
+  for (const Failure& failure : failures)
+    say("region %s ran on other devices but not on %s: %s", name.c_str(), failure.device->describe().c_str(),
+        failure.reason.c_str());
+  return 0;
+}
+
+// The caller's arrays may be gone by the time a device is first used.
+std::vector<Row> kept(Rows rows) {
+  std::vector<Row> copy(rows.begin(), rows.end());
+  for (Row& row : copy)
+    row.flags &= ~static_cast<std::uint32_t>(kReturn);
+  return copy;
+}
+
+// What the call will touch, which may be unloaded before a device is first used.
+std::vector<HostRange> memory_of(Rows rows) {
+  std::vector<HostRange> memory;
+  for (const Row& row : rows) {
+    if (!row.has(kValue))
+      memory.push_back(HostRange::of(row.begin, std::max<std::int64_t>(row.size, 1)));
+    if (row.has(kPointer))
+      memory.push_back(HostRange::of(row.base, sizeof(void*)));
+  }
+  return memory;
+}
+
+// Without a constructor of device variables the library's other regions must not run here.
+void give_up_constructor(Device& device, const void* host_address, const std::string& reason) {
+  Registry& registry = *Registry::current();
+  if (const std::shared_ptr<Kernel> kernel = registry.find_kernel(host_address))
+    registry.mark_unusable(*kernel, device, "the constructor " + kernel->name + " could not run there: " + reason);
+}
+
+void run_constructor(Device& device, const void* host_address, Rows rows) {
+  const KernelUse kernel(*Registry::current(), host_address);
+  if (!kernel.get())
+    return;
+  const std::string reason = try_on(device, kernel.get(), rows, {});
+  if (!reason.empty())
+    give_up_constructor(device, host_address, reason);
+}
+
+void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
+  if (disabled())
+    return;
+  if (Device* const device = ready_device(device_id)) [[likely]] {
+    action(*device, rows);
+    return;
+  }
+  Registry* registry = Registry::current();
+  if (registry && device_id == kEveryDevice) {
+    registry->defer({[action, copy = kept(rows)](Device& device) { action(device, copy); }, nullptr, memory_of(rows)});
+    return;
+  }
+  if (registry && device_id == kUsedDevices) {
+    for (Device* device : registry->used_devices(nullptr))
+      action(*device, rows);
+    return;
+  }
+  const Selected selected = select(device_id);
+  if (selected.device)
+    action(*selected.device, rows);
+  else if (mandatory() && !selected.reason.empty())
+    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
+}
+
+// A call that is logged takes the long way, which is the one that tells.
+void begin_on(Device& device, Rows rows) {
+  KnownObjects known(rows.size());
+  if (!CallLog::current() && device.data.begin_known(rows, known)) {
+    device.data.let_go(known);
+    return;
+  }
+  Bindings bound(rows.size());
+  const std::string failure = device.data.begin(rows, bound, Purpose::kData);
+  device.data.end_known(rows, known, Release::kNormal, {});
+  if (!failure.empty() && mandatory())
+    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
+  if (!failure.empty())
+    say("regions that use it run on the host: %s", failure.c_str());
+}
+
+void end_on(Device& device, Rows rows) {
+  KnownObjects known(rows.size());
+  if (!CallLog::current() && device.data.pin_known(rows, known)) {
+    device.data.end_known(rows, known, Release::kNormal, {});
+    return;
+  }
+  device.data.let_go(known);
+  device.data.end(rows);
+}
+
+} // namespace
+
+std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape) {
+  if (Device* const device = disabled() ? nullptr : ready_device(device_id)) [[likely]]
+    return run_on(*device, host_address, rows, shape);
+  Registry* registry = Registry::current();
+  if (device_id == kEveryDevice) {
+    if (registry && !disabled())
+      registry->defer(
+          {[host_address, copy = kept(rows)](Device& device) { run_constructor(device, host_address, copy); },
+           host_address});
+    return 0;
+  }
+  if (disabled())
+    return device_id == kUsedDevices ? 0 : kOnHost;
+  if (device_id == kUsedDevices)
+    return registry ? run_on_used(registry->used_devices(host_address), host_address, rows) : 0;
+  const Selected selected = select(device_id);
+  if (selected.device)
+    return run_on(*selected.device, host_address, rows, shape);
+  if (selected.reason.empty())
+    return kOnHost;
+  const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
+  return fall_back(host_address, kernel.get(), selected.reason);
+}
+
+bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result) {
+  Registry* const registry = Registry::current();
+  if (!registry || registry->any_apart() || disabled())
+    return false;
+  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  Device* const device = number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
+  if (!device || !registry->is_prepared(*device))
+    return false;
+  const KernelUse use(*registry, host_address);
+  const Kernel* const kernel = use.get();
+  const Kernel::Loaded* const there = kernel ? kernel->on(device->number) : nullptr;
+  if (!there || !there->function)
+    return false;
+  const std::string reason = launch(*device, *kernel, {there->function, there->image.get(), {}}, rows, kOneTeam);
+  result = reason.empty() ? 0 : give_up(*device, host_address, kernel, rows, reason);
+  return true;
+}
+
+std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason) {
+  Registry* registry = Registry::current();
+  if (device_id == kEveryDevice) {
+    if (registry && !disabled())
+      registry->defer({[host_address, reason](Device& device) { give_up_constructor(device, host_address, reason); },
+                       host_address});
+    return 0;
+  }
+  if (disabled())
+    return device_id == kUsedDevices ? 0 : kOnHost;
+  const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
+  std::vector<Device*> devices;
+  if (device_id != kUsedDevices)
+    devices = {select(device_id).device};
+  else if (registry)
+    devices = registry->used_devices(host_address);
+  if (device_id == kUsedDevices && devices.empty())
+    return 0;
+  for (Device* device : devices)
+    if (device)
+      device->data.make_host_current(rows, globals_of(kernel.get()), name_of(host_address, kernel.get()));
+  if (mandatory())
+    return fall_back(host_address, kernel.get(), reason);
+  // Each call has a fault of its own.
+  say("region %s runs on the host: %s", name_of(host_address, kernel.get()).c_str(), reason.c_str());
+  return kOnHost;
+}
+
+void data_begin(std::int64_t device_id, Rows rows) {
+  on_data(device_id, rows, begin_on);
+}
+
+void data_end(std::int64_t device_id, Rows rows) {
+  on_data(device_id, rows, end_on);
+}
+
+void data_update(std::int64_t device_id, Rows rows) {
+  on_data(device_id, rows, [](Device& device, Rows wanted) {
+    if (CallLog::current() || !device.data.update_known(wanted))
+      device.data.update(wanted);
+  });
+}
+
+bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept {
+  Device* const device = disabled() ? nullptr : ready_device(device_id);
+  return device && device->data.update_few_bytes(host, size, to, from);
+}
+
+int number_of_devices() {
+  Registry* registry = Registry::current();
+  return registry && !disabled() ? registry->device_count() : 0;
+}
+
+Device* usable_device(int number) {
+  if (number < 0 || number >= number_of_devices())
+    return nullptr;
+  Registry& registry = *Registry::current();
+  Device* device = registry.device(number);
+  return registry.start(*device) ? device : nullptr;
+}
+
+Device* prepared_device(int number) {
+  Device* device = usable_device(number);
+  return device && Registry::current()->prepare(*device) ? device : nullptr;
+}
+
+} // namespace omptool

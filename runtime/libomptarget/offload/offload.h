@@ -1,0 +1,46 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What every ABI comes down to: run a region, begin, end or update data, on a device number as
+// programs write it (-1 the default device, -2 every device when first used, -3 every device used).
+#pragma once
+
+#include "data/row.h"
+#include "devices/registry.h"
+
+#include <cstdint>
+#include <string>
+
+namespace omptool {
+
+struct LaunchShape {
+  bool teams = false; // false: one team of one thread
+  std::int32_t num_teams = 0;
+  std::int32_t thread_limit = 0;
+};
+constexpr LaunchShape kOneTeam{};
+
+// 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
+std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
+// The same where nothing is left to find out: the device is in use, and the kernel has run on it before.
+// False: something is, and nothing has been done.
+bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result);
+// The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
+// its data as far as the caller's arrays make sense.
+std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
+void data_begin(std::int64_t device_id, Rows rows);
+void data_end(std::int64_t device_id, Rows rows);
+void data_update(std::int64_t device_id, Rows rows);
+// The same of a few bytes of an object that is there, on a device in use, where nobody watches. False: it is not,
+// and nothing has been done.
+bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept;
+
+// The devices a program sees: none under OMP_TARGET_OFFLOAD=DISABLED.
+int number_of_devices();
+// The device, initialised, for the routines that copy and allocate; null for the host and for
+// numbers that name no usable device.
+Device* usable_device(int number);
+// The same, with images loaded, so that global variables are present.
+Device* prepared_device(int number);
+
+} // namespace omptool

@@ -1,0 +1,42 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plugins/device_memory.h"
+
+#include "process/message.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace omptool {
+
+void DeviceMemory::release(void* device, const void* host, std::int64_t size, const std::string& region) const {
+  if (!free(device))
+    die("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
+        region.empty() ? "" : "region ", region.c_str(), region.empty() ? "" : ": ", plugin_.name().c_str(), host,
+        static_cast<long long>(size), plugin_.last_error().c_str());
+}
+
+bool DeviceMemory::is_addressable() const {
+  return inactive_ || (plugin_.call().memory_is_addressable && plugin_.call().memory_is_addressable(rtl_id_) != 0);
+}
+
+bool DeviceMemory::shares_host_memory() {
+  const auto moves_like_memmove = plugin_.call().moves_like_memmove;
+  moves_itself_ = moves_like_memmove && moves_like_memmove(rtl_id_) != 0;
+  const bool says_so = plugin_.call().shares_host_memory && plugin_.call().shares_host_memory(rtl_id_) != 0;
+  if (plugin_.call().shares_host_memory && !says_so)
+    return false;
+  constexpr char kSent[16] = "omptool's probe";
+  char received[sizeof kSent] = {};
+  std::byte* there = allocate(sizeof kSent);
+  if (!there)
+    return says_so;
+  const bool moved = submit(there, kSent, sizeof kSent) && retrieve(received, there, sizeof received);
+  const bool arrived = std::memcmp(kSent, received, sizeof kSent) == 0;
+  free(there);
+  inactive_ = moved && !arrived;
+  moves_itself_ = moves_itself_ || inactive_;
+  return says_so || inactive_;
+}
+
+} // namespace omptool

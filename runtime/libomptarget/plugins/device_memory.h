@@ -1,0 +1,92 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The memory of one device: the plugin's data functions, with the device's number in front. Where
+// those take no action, which a plugin for shared memory may choose, this does what is left to do:
+// variables of an image have addresses of their own even there.
+#pragma once
+
+#include "observe/ompt.h"
+#include "plugins/plugin.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace omptool {
+
+class DeviceMemory {
+public:
+  DeviceMemory(const Plugin& plugin, std::int32_t rtl_id, int number = 0)
+      : plugin_(plugin), rtl_id_(rtl_id), number_(number) {}
+
+  // Null when the device has no room, and for sizes below one byte.
+  // `host` is whose copy it is for, if anything's.
+  std::byte* allocate(std::int64_t size, const void* host = nullptr) const;
+  bool submit(void* device, const void* host, std::int64_t size) const;
+  bool retrieve(void* host, const void* device, std::int64_t size) const;
+  // A device that cannot even free memory cannot be trusted with more work: the program ends,
+  // naming the host object whose copy it was, and the region for which it was, if any.
+  void release(void* device, const void* host, std::int64_t size, const std::string& region = {}) const;
+  // False when the device could not free it.
+  bool free(void* device) const;
+  // Whether host addresses are device addresses: asks the plugin, and sends a few bytes there and
+  // back, which data functions that do nothing do not move (device-rtl-interface.tex, last
+  // paragraph). To be asked before the device is used.
+  bool shares_host_memory();
+  // Whether a copy is one that this thread makes, at once.
+  bool moves_itself() const { return moves_itself_; }
+  // Whether the host can use the addresses that allocate() returns.
+  bool is_addressable() const;
+  std::string last_error() const { return plugin_.last_error(); }
+
+private:
+  const Plugin& plugin_;
+  std::int32_t rtl_id_;
+  int number_;                            // as the program counts devices
+  std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
+  std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
+};
+
+// Inline: most objects are small, and a call costs as much as moving them.
+
+inline std::byte* DeviceMemory::allocate(std::int64_t size, const void* host) const {
+  if (size <= 0)
+    return nullptr;
+  ompt::DataOperation told(ompt::Operation::kAlloc, {host, ompt::kHost}, {nullptr, number_}, size);
+  auto* const memory = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
+                                                         : plugin_.call().data_alloc(rtl_id_, size));
+  told.found(memory);
+  return memory;
+}
+
+inline bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) const {
+  const ompt::DataOperation told(ompt::Operation::kTo, {host, ompt::kHost}, {device, number_}, size);
+  if (moves_itself_) {
+    std::memmove(device, host, static_cast<std::size_t>(size));
+    return true;
+  }
+  return plugin_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size) == 0;
+}
+
+inline bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
+  const ompt::DataOperation told(ompt::Operation::kFrom, {device, number_}, {host, ompt::kHost}, size);
+  if (moves_itself_) {
+    std::memmove(host, device, static_cast<std::size_t>(size));
+    return true;
+  }
+  return plugin_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size) == 0;
+}
+
+inline bool DeviceMemory::free(void* device) const {
+  const ompt::DataOperation told(ompt::Operation::kDelete, {device, number_}, {nullptr, ompt::kNowhere}, 0);
+  if (inactive_) {
+    std::free(device);
+    return true;
+  }
+  return plugin_.call().data_delete(rtl_id_, device) == 0;
+}
+
+} // namespace omptool

@@ -1,0 +1,128 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plugins/plugin.h"
+
+#include "plugins/plugin_symbols.h"
+#include "plugins/proposal_adapter.h"
+#include "process/environment.h"
+#include "process/message.h"
+
+#include <algorithm>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <map>
+#include <string_view>
+
+namespace omptool {
+namespace {
+
+constexpr int kMostDevices = 1024; // more is a broken plugin, not a machine
+constexpr std::string_view kPrefix = "libomptarget.rtl.";
+constexpr std::string_view kSuffix = ".so";
+
+// "libomptarget.rtl.host.so" -> "host"; empty for any other file.
+std::string plugin_name(const std::string& file) {
+  const std::string_view name = file;
+  if (name.size() <= kPrefix.size() + kSuffix.size() || !name.starts_with(kPrefix) || !name.ends_with(kSuffix))
+    return {};
+  return std::string(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size()));
+}
+
+std::string own_folder() {
+  Dl_info here{};
+  if (!::dladdr(reinterpret_cast<const void*>(&find_plugins), &here) || !here.dli_fname)
+    return ".";
+  const std::string path = here.dli_fname;
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+// A folder that is not there holds no plugins: OMPTOOL_PLUGIN_PATH may name folders of other machines.
+void add_from(const std::string& folder, std::map<std::string, std::string>& paths) {
+  DIR* const open = ::opendir(folder.c_str());
+  if (!open)
+    return;
+  while (const dirent* file = ::readdir(open)) {
+    const std::string name = plugin_name(file->d_name);
+    if (!name.empty())
+      paths.emplace(name, folder + "/" + file->d_name);
+  }
+  ::closedir(open);
+}
+
+} // namespace
+
+Plugin::Plugin(std::string name, std::string path) : name_(std::move(name)), path_(std::move(path)) {
+  // Never closed: a plugin may have threads, and devices outlive every library.
+  void* handle = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle)
+    bind(handle);
+  else
+    refusal_ = ::dlerror();
+}
+
+void Plugin::bind(void* handle) {
+  if (proposal::is_plugin(handle)) {
+    refusal_ = proposal::adapt(handle, functions_);
+    return;
+  }
+  PluginSymbols symbols(handle);
+  symbols.require_common(functions_);
+  symbols.require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
+  if (symbols.missing())
+    refusal_ = std::string("it lacks ") + symbols.missing();
+  symbols.find("__tgt_rtl_shares_host_memory", functions_.shares_host_memory);
+  symbols.find("__tgt_rtl_memory_is_addressable", functions_.memory_is_addressable);
+  symbols.find("__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
+  symbols.find("__tgt_rtl_unload_binary", functions_.unload_binary);
+  symbols.find("__tgt_rtl_last_error", functions_.last_error);
+}
+
+const std::string& Plugin::refusal() const {
+  return refusal_.empty() && counted() ? count_refusal_ : refusal_;
+}
+
+int Plugin::device_count() {
+  if (!refusal_.empty())
+    return 0;
+  if (counted())
+    return device_count_;
+  const int count = functions_.number_of_devices();
+  const std::lock_guard lock(counting_);
+  if (counted())
+    return device_count_;
+  if (count < 0 || count > kMostDevices)
+    count_refusal_ = "it counts " + std::to_string(count) + " devices" + last_error();
+  else
+    device_count_ = count;
+  counted_.store(true, std::memory_order_release);
+  return device_count_;
+}
+
+std::string Plugin::last_error() const {
+  const char* reason = functions_.last_error ? functions_.last_error() : nullptr;
+  return reason ? std::string(" (") + reason + ")" : std::string();
+}
+
+std::vector<std::unique_ptr<Plugin>> find_plugins() {
+  std::map<std::string, std::string> paths;
+  for (const std::string& folder : environment().plugin_path)
+    add_from(folder, paths);
+  add_from(own_folder(), paths);
+
+  const std::vector<std::string>& only = environment().plugins;
+  static std::atomic<bool> told{false}; // threads may look at once
+  const bool first = !told.exchange(true);
+  for (const std::string& name : only)
+    if (first && !paths.contains(name))
+      say("OMPTOOL_PLUGINS names %s, but no %s%s%s was found", name.c_str(), kPrefix.data(), name.c_str(),
+          kSuffix.data());
+
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  for (const auto& [name, path] : paths)
+    if (only.empty() || std::find(only.begin(), only.end(), name) != only.end())
+      plugins.push_back(std::make_unique<Plugin>(name, path));
+  return plugins;
+}
+
+} // namespace omptool

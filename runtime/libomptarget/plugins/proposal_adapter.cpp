@@ -1,0 +1,276 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plugins/proposal_adapter.h"
+
+#include "bytes.h"
+#include "plugins/plugin_symbols.h"
+#include "plugins/proposal_descriptor.h"
+#include "process/per_row.h"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace omptool::proposal {
+namespace {
+
+// What the document's tgt_target_table is; the later interface has another type of that name.
+struct Table {
+  const Entry* begin;
+  const Entry* end;
+};
+
+// The functions of section 5; libtarget_rtl.h says what it leaves open.
+struct Functions {
+  int (*device_type)(int) = nullptr;
+  int (*number_of_devices)() = nullptr;
+  void (*init_device)(int) = nullptr;
+  tgt_target_table* (*load_binary)(int, void*, int) = nullptr; // a Table
+  void* (*data_alloc)(int, int) = nullptr;
+  int (*data_submit)(int, void*, void*, int) = nullptr;
+  int (*data_retrieve)(int, void*, void*, int) = nullptr;
+  int (*data_delete)(int, void*) = nullptr;
+  int (*run_target_region)(int, void*, void*) = nullptr;
+  int (*run_target_team_region)(int, void*, void*) = nullptr;
+};
+
+// Why the last call on this thread failed; the plugin itself has no words for it. Without a destructor:
+// the thread that ends the process makes its last calls in exit handlers, when its variables are gone.
+class Reason {
+public:
+  Reason& operator=(std::string_view text) {
+    text_[text.copy(text_.data(), text_.size() - 1)] = '\0';
+    return *this;
+  }
+  void clear() { text_[0] = '\0'; }
+  bool empty() const { return text_[0] == '\0'; }
+  const char* c_str() const { return text_.data(); }
+
+private:
+  std::array<char, 256> text_{};
+};
+thread_local constinit Reason reason;
+
+std::int32_t result_of(const char* call, int result) {
+  reason = result == 0 ? std::string() : std::string(call) + " returned " + std::to_string(result);
+  return result;
+}
+
+bool fits_int(std::int64_t size) {
+  reason.clear();
+  if (size >= 0 && size <= INT_MAX)
+    return true;
+  reason = std::to_string(size) + " bytes are more than such a plugin can count";
+  return false;
+}
+
+std::int64_t size_of(const __tgt_device_image& image) {
+  return static_cast<const char*>(image.ImageEnd) - static_cast<const char*>(image.ImageStart);
+}
+
+// The machine that an ELF image is for, or nothing.
+std::optional<int> machine_of(const __tgt_device_image& image) {
+  const auto* const bytes = static_cast<const unsigned char*>(image.ImageStart);
+  constexpr std::size_t kMachineAt = offsetof(Elf64_Ehdr, e_machine); // in 32-bit files, too
+  if (size_of(image) < static_cast<std::int64_t>(sizeof(Elf32_Ehdr)) || std::memcmp(bytes, ELFMAG, SELFMAG) != 0)
+    return std::nullopt;
+  const bool is_big = bytes[EI_DATA] == ELFDATA2MSB;
+  return bytes[kMachineAt + is_big] | bytes[kMachineAt + !is_big] << 8;
+}
+
+bool has_names(const __tgt_device_image& image) {
+  return std::any_of(image.EntriesBegin, image.EntriesEnd,
+                     [](const __tgt_offload_entry& entry) { return entry.name != nullptr; });
+}
+
+// One plugin. Made once for each, never freed: devices outlive every library.
+class Adapter {
+public:
+  explicit Adapter(void* handle) : handle_(handle) {}
+  // Returns the first function that is missing, or null.
+  const char* bind();
+  void* handle() const { return handle_; }
+
+  std::int32_t number_of_devices() const { return call_.number_of_devices(); }
+  bool accepts(const __tgt_device_image& image) const;
+  std::int32_t init_device(std::int32_t device) const {
+    call_.init_device(device);
+    return 0;
+  }
+  tgt_target_table* load(std::int32_t device, const __tgt_device_image& image);
+  void* allocate(std::int32_t device, std::int64_t size) const {
+    return fits_int(size) ? call_.data_alloc(device, static_cast<int>(size)) : nullptr;
+  }
+  std::int32_t submit(std::int32_t device, void* target, void* host, std::int64_t size) const {
+    if (!fits_int(size))
+      return 1;
+    return result_of("__tgt_rtl_data_submit", call_.data_submit(device, target, host, static_cast<int>(size)));
+  }
+  std::int32_t retrieve(std::int32_t device, void* host, void* target, std::int64_t size) const {
+    if (!fits_int(size))
+      return 1;
+    return result_of("__tgt_rtl_data_retrieve", call_.data_retrieve(device, host, target, static_cast<int>(size)));
+  }
+  std::int32_t release(std::int32_t device, void* target) const {
+    return result_of("__tgt_rtl_data_delete", call_.data_delete(device, target));
+  }
+  std::int32_t run(std::int32_t device, void* entry, void** variables, std::int32_t count, bool teams) const;
+
+private:
+  // A plugin's table with the host's names, for as long as the image is loaded: for ever.
+  struct Loaded {
+    std::vector<__tgt_offload_entry> entries;
+    tgt_target_table table{};
+    Loaded* next = nullptr;
+  };
+
+  void* handle_;
+  Functions call_;
+  std::atomic<Loaded*> loaded_{nullptr};
+};
+
+const char* Adapter::bind() {
+  PluginSymbols symbols(handle_);
+  symbols.require("__tgt_rtl_device_type", call_.device_type);
+  symbols.require_common(call_);
+  return symbols.missing();
+}
+
+bool Adapter::accepts(const __tgt_device_image& image) const {
+  const std::optional<int> machine = machine_of(image);
+  const int type = machine ? call_.device_type(0) : 0;
+  if (!machine)
+    reason = "the image is not in ELF";
+  else if (has_names(image))
+    reason = "it is for programs of libtarget.h, whose entries have no names";
+  else if (type != *machine)
+    reason =
+        "the image is for machine " + std::to_string(*machine) + ", its devices are of type " + std::to_string(type);
+  else
+    reason.clear();
+  return reason.empty();
+}
+
+// Pairs by position. Where the plugin says how large an entry is, that must be what the host says: it
+// may show that the two tables do not belong together.
+tgt_target_table* Adapter::load(std::int32_t device, const __tgt_device_image& image) {
+  if (!fits_int(size_of(image)))
+    return nullptr;
+  const auto* const table =
+      reinterpret_cast<const Table*>(call_.load_binary(device, image.ImageStart, static_cast<int>(size_of(image))));
+  const std::size_t wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
+  if (!table) {
+    reason = "__tgt_rtl_load_binary returned no table";
+    return nullptr;
+  }
+  if (!is_range(table->begin, table->end) || static_cast<std::size_t>(table->end - table->begin) != wanted) {
+    reason = "the plugin's table is not one of " + std::to_string(wanted) +
+             " entries, as the host's is, and without names they pair by position";
+    return nullptr;
+  }
+  auto made = std::make_unique<Loaded>();
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const Entry& entry = table->begin[i];
+    const __tgt_offload_entry& host = image.EntriesBegin[i];
+    if (entry.address && entry.size != host.size) {
+      reason = "entry " + std::to_string(i) + " has " + std::to_string(host.size) + " bytes on the host and " +
+               std::to_string(entry.size) + " in the image";
+      return nullptr;
+    }
+    made->entries.push_back({entry.address, host.name, host.size});
+  }
+  made->table = {made->entries.data(), made->entries.data() + made->entries.size()};
+  Loaded* const kept = made.release();
+  kept->next = loaded_.load(std::memory_order_relaxed);
+  while (!loaded_.compare_exchange_weak(kept->next, kept, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return &kept->table;
+}
+
+// The plugin does not learn the count, so what it may read goes on behind the arguments.
+std::int32_t Adapter::run(std::int32_t device, void* entry, void** variables, std::int32_t count, bool teams) const {
+  constexpr std::size_t kReadable = 8;
+  const std::size_t used = static_cast<std::size_t>(count);
+  PerRow<void*> table(std::max(used + 1, kReadable));
+  std::copy_n(variables, used, table.begin());
+  return teams
+             ? result_of("__tgt_rtl_run_target_team_region", call_.run_target_team_region(device, entry, table.data()))
+             : result_of("__tgt_rtl_run_target_region", call_.run_target_region(device, entry, table.data()));
+}
+
+// The core calls plain functions, which must know their plugin by themselves: each place has its own.
+constexpr std::size_t kMostPlugins = 8;
+std::array<std::atomic<Adapter*>, kMostPlugins> adapters{};
+
+template <std::size_t kPlace> Adapter& self() {
+  return *adapters[kPlace].load(std::memory_order_acquire);
+}
+
+template <std::size_t kPlace> PluginFunctions functions_of() {
+  PluginFunctions all;
+  all.number_of_devices = [] { return self<kPlace>().number_of_devices(); };
+  all.is_valid_binary = [](__tgt_device_image* image) -> std::int32_t { return self<kPlace>().accepts(*image); };
+  all.init_device = [](std::int32_t device) { return self<kPlace>().init_device(device); };
+  all.load_binary = [](std::int32_t device, __tgt_device_image* image) { return self<kPlace>().load(device, *image); };
+  all.data_alloc = [](std::int32_t device, std::int64_t size) { return self<kPlace>().allocate(device, size); };
+  all.data_submit = [](std::int32_t device, void* target, void* host, std::int64_t size) {
+    return self<kPlace>().submit(device, target, host, size);
+  };
+  all.data_retrieve = [](std::int32_t device, void* host, void* target, std::int64_t size) {
+    return self<kPlace>().retrieve(device, host, target, size);
+  };
+  all.data_delete = [](std::int32_t device, void* target) { return self<kPlace>().release(device, target); };
+  all.run_target_region = [](std::int32_t device, void* entry, void** variables, std::int32_t count) {
+    return self<kPlace>().run(device, entry, variables, count, false);
+  };
+  all.run_target_team_region = [](std::int32_t device, void* entry, void** variables, std::int32_t count, std::int32_t,
+                                  std::int32_t) { return self<kPlace>().run(device, entry, variables, count, true); };
+  all.last_error = []() -> const char* { return reason.empty() ? nullptr : reason.c_str(); };
+  return all;
+}
+
+template <std::size_t... kPlaces> PluginFunctions functions_of(std::size_t place, std::index_sequence<kPlaces...>) {
+  constexpr PluginFunctions (*kMakers[])() = {functions_of<kPlaces>...};
+  return kMakers[place]();
+}
+
+// The plugin's place, or kMostPlugins: there is none left. Without a lock, which a child of fork()
+// might find held; threads that come at once with the same plugin get the same place.
+std::size_t place_of(std::unique_ptr<Adapter> mine) {
+  for (std::size_t place = 0; place < kMostPlugins; ++place) {
+    Adapter* known = nullptr;
+    if (adapters[place].compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel)) {
+      mine.release();
+      return place;
+    }
+    if (known->handle() == mine->handle())
+      return place;
+  }
+  return kMostPlugins;
+}
+
+} // namespace
+
+bool is_plugin(void* handle) {
+  return ::dlsym(handle, "__tgt_rtl_device_type") && !::dlsym(handle, "__tgt_rtl_is_valid_binary");
+}
+
+std::string adapt(void* handle, PluginFunctions& functions) {
+  auto adapter = std::make_unique<Adapter>(handle);
+  if (const char* missing = adapter->bind())
+    return std::string("it lacks ") + missing;
+  const std::size_t place = place_of(std::move(adapter));
+  if (place == kMostPlugins)
+    return "there are " + std::to_string(kMostPlugins) + " plugins of its interface (libtarget_rtl.h) before it";
+  functions = functions_of(place, std::make_index_sequence<kMostPlugins>());
+  return {};
+}
+
+} // namespace omptool::proposal

@@ -1,0 +1,22 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "process/host_range.h"
+
+#include <vector>
+
+namespace omptool {
+
+// The executable or shared library that a descriptor is part of.
+struct Home {
+  const void* descriptor;
+  HostRange object;                   // empty: none of them
+  bool permanent;                     // the executable, which is never unloaded
+  std::vector<HostRange> constants{}; // what of it nothing can write to
+};
+
+// Asks the dynamic linker.
+Home home_of(const void* descriptor);
+
+} // namespace omptool

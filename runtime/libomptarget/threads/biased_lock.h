@@ -1,0 +1,78 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A lock for a few instructions' worth of work that one thread nearly always takes: it then costs two
+// plain stores (biased locking: Kawachiya, Koseki and Onodera, 2002). The first thread has the bias. When
+// another one comes, it takes the bias away for good, and the lock is an ordinary spin lock from then on.
+#pragma once
+
+#include "threads/barriers.h"
+
+#include <atomic>
+#include <cstdint>
+#include <sched.h>
+
+namespace omptool {
+
+inline thread_local constinit std::uint64_t the_thread __attribute__((tls_model("initial-exec"))) = 0;
+inline std::atomic<std::uint64_t> threads_so_far{0};
+
+class ShardLock {
+public:
+  void lock() {
+    const std::uint64_t me = the_thread;
+    if (me != kNobody && bias_.load(std::memory_order_relaxed) == me) {
+      inside_.store(true, std::memory_order_relaxed);
+      light_barrier();
+      if (bias_.load(std::memory_order_relaxed) == me) [[likely]] {
+        by_bias_ = true;
+        return;
+      }
+      inside_.store(false, std::memory_order_release);
+    }
+    lock_slowly();
+  }
+  void unlock() {
+    if (by_bias_)
+      inside_.store(false, std::memory_order_release);
+    else
+      taken_.store(false, std::memory_order_release);
+  }
+
+private:
+  static constexpr std::uint64_t kNobody = 0, kEverybody = UINT64_MAX;
+
+  [[gnu::noinline]] void lock_slowly() {
+    while (taken_.exchange(true, std::memory_order_acquire))
+      wait_for(taken_);
+    const std::uint64_t owner = bias_.load(std::memory_order_relaxed);
+    if (owner == kNobody) {
+      if (the_thread == kNobody)
+        the_thread = threads_so_far.fetch_add(1, std::memory_order_relaxed) + 1;
+      bias_.store(the_thread, std::memory_order_relaxed);
+    } else if (owner != kEverybody && owner != the_thread) {
+      bias_.store(kEverybody, std::memory_order_relaxed);
+      heavy_barrier(); // the owner sees that, or is seen inside
+      while (inside_.load(std::memory_order_acquire))
+        wait_for(inside_);
+    }
+    by_bias_ = false;
+  }
+
+  // Whoever is inside may have lost its processor to another thread, perhaps to this one.
+  static void wait_for(const std::atomic<bool>& flag) {
+    constexpr int kSpins = 64;
+    for (int i = 0; flag.load(std::memory_order_relaxed); ++i)
+      if (i < kSpins)
+        __builtin_ia32_pause();
+      else
+        ::sched_yield();
+  }
+
+  std::atomic<std::uint64_t> bias_{kNobody};
+  std::atomic<bool> inside_{false}; // the thread with the bias
+  std::atomic<bool> taken_{false};  // by any thread, that one too
+  bool by_bias_ = false;            // how whoever holds it came in
+};
+
+} // namespace omptool

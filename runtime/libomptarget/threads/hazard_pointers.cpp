@@ -1,0 +1,75 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "threads/hazard_pointers.h"
+
+#include "threads/thread_records.h"
+
+#include <algorithm>
+
+namespace omptool {
+namespace {
+
+constinit ThreadRecords<Announcement> all_announcements;
+
+// Gives the thread's announcement to the next thread when this one ends.
+struct Leaver {
+  bool armed = false;
+  ~Leaver() {
+    if (!armed || !the_announcement)
+      return;
+    ThreadRecords<Announcement>::give_back(*the_announcement);
+    the_announcement = nullptr;
+  }
+};
+thread_local Leaver leaver;
+
+std::vector<const void*> announced() {
+  std::vector<const void*> all;
+  for (Announcement* one = all_announcements.first(); one; one = one->next)
+    // In this order: who finds a record by the index writes the record first and clears the index then.
+    for (std::atomic<const void*>* place : {&one->index, &one->record})
+      if (const void* address = place->load(std::memory_order_acquire))
+        all.push_back(address);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+} // namespace
+
+Announcement& make_announcement() {
+  leaver.armed = true;
+  return *(the_announcement = &all_announcements.take());
+}
+
+void Retired::add(const void* address, std::shared_ptr<const void> owner) {
+  const std::lock_guard lock(mutex_);
+  items_.push_back({address, std::move(owner)});
+  count_.store(items_.size(), std::memory_order_relaxed);
+}
+
+void Retired::collect() {
+  while (collect_once())
+    ;
+}
+
+// True: what went may have been the last to hold other items.
+bool Retired::collect_once() {
+  std::vector<Item> unused;
+  {
+    const std::lock_guard lock(mutex_);
+    if (items_.empty())
+      return false;
+    heavy_barrier();
+    const std::vector<const void*> used = announced();
+    // What an index holds may be found there and announced as long as the index is searched.
+    const auto first = std::partition(items_.begin(), items_.end(), [&](const Item& item) {
+      return item.owner.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.address);
+    });
+    unused.assign(std::make_move_iterator(first), std::make_move_iterator(items_.end()));
+    items_.erase(first, items_.end());
+    count_.store(items_.size(), std::memory_order_relaxed);
+  }
+  return !unused.empty();
+}
+
+} // namespace omptool
