@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Checks that the runtime's #include lines run downwards, from room to room.
+
+Usage: scripts/include_directions.py [RUNTIME]
+
+Prints a line for each that does not, and exits 1. docs/architecture.md draws the rooms.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# From the top. A file includes what is in its own room or in one of a line below.
+LEVELS = (
+    ("libomptarget/abi/interface", "libomptarget/abi/proposal", "libomptarget/abi/routines"),
+    ("libomptarget/abi/llvm",),
+    ("libomptarget/abi",),
+    ("libomptarget/offload",),
+    ("libomptarget/devices",),
+    ("libomptarget/data",),
+    ("libomptarget/data/table",),
+    ("libomptarget/plugins",),
+    ("libomptarget/observe",),
+    ("libomptarget/process",),
+    ("libomptarget/threads", "plugins/host"),
+    ("common",),
+    ("include",),
+)
+# Rooms whose files are included by their names alone.
+SEARCHED = ("libomptarget", "common", "include")
+# What is told while a call runs is worded for LLVM's users by the core itself, until the core
+# announces events and the wording is the ABI's.
+EXCEPTIONS = {
+    ("libomptarget/observe/call_log.h", "libomptarget/data/environment.h"),
+    ("libomptarget/observe/call_log.cpp", "libomptarget/abi/llvm/source.h"),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+
+
+def room_of(file: str) -> str:
+    """The folder of a file that is named from the runtime's folder."""
+    return file.rpartition("/")[0]
+
+
+def included(runtime: Path, file: str) -> Iterator[str]:
+    """The files of the runtime that `file` includes, both named from the runtime's folder."""
+    for name in INCLUDE.findall((runtime / file).read_text()):
+        for folder in (room_of(file), *SEARCHED):
+            if (runtime / folder / name).is_file():
+                yield f"{folder}/{name}"
+                break
+        else:
+            yield name
+
+
+def faults(runtime: Path) -> Iterator[str]:
+    """A line for each include that runs upwards or across, and for each room without a level."""
+    trees = ("libomptarget", "plugins", "common", "include")
+    files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
+    unused = set(EXCEPTIONS)
+    for path in sorted(files):
+        file = path.relative_to(runtime).as_posix()
+        here = LEVEL.get(room_of(file))
+        if here is None:
+            yield f"{file}: its room has no level"
+            continue
+        for target in included(runtime, file):
+            there = LEVEL.get(room_of(target))
+            if there is None:
+                yield f"{file}: {target} is in no room"
+            elif (file, target) in EXCEPTIONS:
+                unused.discard((file, target))
+            elif there < here or (there == here and room_of(target) != room_of(file)):
+                yield f"{file}: {target} is not below it"
+    for file, target in sorted(unused):
+        yield f"{file}: it no longer includes {target}; the exception can go"
+
+
+def main() -> None:
+    """Check, print, exit."""
+    default = Path(__file__).parents[1] / "runtime"
+    found = list(faults(Path(sys.argv[1]) if len(sys.argv) > 1 else default))
+    for line in found:
+        print(line)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
