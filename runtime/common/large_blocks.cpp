@@ -12,7 +12,7 @@
 #include <new>
 #include <sys/mman.h>
 
-namespace omptool::blocks {
+namespace omptool::large_blocks {
 namespace {
 
 constexpr std::size_t kPage = std::size_t{1} << 12;
@@ -120,4 +120,4 @@ void release(void* memory) {
     unmap(header);
 }
 
-} // namespace omptool::blocks
+} // namespace omptool::large_blocks

@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-namespace omptool::blocks {
+namespace omptool::large_blocks {
 
 constexpr std::size_t kAlignment = 64; // a cache line, and what vector instructions ask for
 
@@ -19,4 +19,4 @@ constexpr std::size_t kAlignment = 64; // a cache line, and what vector instruct
 void* allocate(std::size_t size);
 void release(void* memory);
 
-} // namespace omptool::blocks
+} // namespace omptool::large_blocks

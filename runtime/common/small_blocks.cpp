@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <utility>
 
-namespace omptool::pieces {
+namespace omptool::small_blocks {
 namespace {
 
 constexpr std::size_t kLargestPiece = 1024;
@@ -149,7 +149,7 @@ bool refill(std::size_t size) {
 void* allocate_piece(std::size_t bytes) {
   const std::size_t size = bytes ? (bytes - 1) / kAlignment : 0;
   if (!kept.first[size] && !refill(size))
-    return blocks::allocate(bytes);
+    return large_blocks::allocate(bytes);
   --kept.count[size];
   return std::exchange(kept.first[size], kept.first[size]->next);
 }
@@ -167,13 +167,13 @@ void release_piece(void* memory) {
 } // namespace
 
 void* allocate(std::size_t size) {
-  return !kMemoryIsChecked && size <= kLargestPiece ? allocate_piece(size) : blocks::allocate(size);
+  return !kMemoryIsChecked && size <= kLargestPiece ? allocate_piece(size) : large_blocks::allocate(size);
 }
 void release(void* memory) {
   if (common.owns(memory))
     release_piece(memory);
   else
-    blocks::release(memory);
+    large_blocks::release(memory);
 }
 
-} // namespace omptool::pieces
+} // namespace omptool::small_blocks

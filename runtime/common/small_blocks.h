@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <new>
 
-namespace omptool::pieces {
+namespace omptool::small_blocks {
 
-constexpr std::size_t kAlignment = blocks::kAlignment;
+constexpr std::size_t kAlignment = large_blocks::kAlignment;
 
 // Null when there is none. A size of 0 is one of 1.
 void* allocate(std::size_t size);
@@ -27,4 +27,4 @@ struct Allocated {
   static void operator delete(void* memory) { release(memory); }
 };
 
-} // namespace omptool::pieces
+} // namespace omptool::small_blocks

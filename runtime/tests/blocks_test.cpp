@@ -12,20 +12,20 @@
 #include <thread>
 #include <vector>
 
-namespace blocks = omptool::blocks;
+namespace large_blocks = omptool::large_blocks;
 
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 struct Release {
-  void operator()(char* memory) const { blocks::release(memory); }
+  void operator()(char* memory) const { large_blocks::release(memory); }
 };
 using Object = std::unique_ptr<char, Release>;
 
 // Written to from its first byte to its last.
 Object object(std::size_t size, char filler = 1) {
-  Object made(static_cast<char*>(blocks::allocate(size)));
+  Object made(static_cast<char*>(large_blocks::allocate(size)));
   REQUIRE(made);
   std::memset(made.get(), filler, size);
   return made;
@@ -44,22 +44,22 @@ TEST_CASE("blocks of every size are aligned, and lie apart") {
     made.emplace_back(object(size, static_cast<char>(made.size())), size);
   for (std::size_t i = 0; i < made.size(); ++i) {
     const auto& [memory, size] = made[i];
-    CHECK(address(memory) % blocks::kAlignment == 0);
+    CHECK(address(memory) % large_blocks::kAlignment == 0);
     CHECK(std::vector<char>(size, static_cast<char>(i)) == std::vector<char>(memory.get(), memory.get() + size));
   }
 }
 
 TEST_CASE("there is no block for a size that cannot be, and none of no block") {
   for (const std::size_t size : {SIZE_MAX, SIZE_MAX / 2 + 1, SIZE_MAX / 2, std::size_t{1} << 47})
-    CHECK(blocks::allocate(size) == nullptr);
-  blocks::release(nullptr);
+    CHECK(large_blocks::allocate(size) == nullptr);
+  large_blocks::release(nullptr);
 }
 
 TEST_CASE("neighbours begin in different lines of a page" * doctest::skip(omptool::kMemoryIsChecked)) {
   std::set<std::uintptr_t> lines;
   std::vector<Object> neighbours;
   for (int i = 0; i < 64; ++i) {
-    neighbours.emplace_back(static_cast<char*>(blocks::allocate(80 * kMiB))); // not touched
+    neighbours.emplace_back(static_cast<char*>(large_blocks::allocate(80 * kMiB))); // not touched
     lines.insert(address(neighbours.back()) % 4096);
   }
   CHECK(lines.size() == neighbours.size());
@@ -84,7 +84,7 @@ TEST_CASE("threads come and go with very large blocks") {
     threads.emplace_back([name] {
       for (int round = 0; round < 50; ++round) {
         const std::size_t size = (4 + static_cast<std::size_t>((round * name) % 5) * 8) * kMiB;
-        const Object one(static_cast<char*>(blocks::allocate(size)));
+        const Object one(static_cast<char*>(large_blocks::allocate(size)));
         one.get()[0] = one.get()[size / 2] = one.get()[size - 1] = name;
         CHECK(one.get()[0] + one.get()[size / 2] + one.get()[size - 1] == 3 * name);
       }

@@ -123,7 +123,7 @@ void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, 
 }
 
 std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {
-  HostVersion::end();
+  HostTurn::end();
   bool all_there = true; // as in most calls: nothing to create, to wait for or to complain about
   {
     Lock lock(*this);

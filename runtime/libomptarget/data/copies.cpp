@@ -43,7 +43,7 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
                            std::span<const HostRange> except) {
   if (!mapping.device || mapping.own_value)
     return true;
-  if (direction == Direction::kToHost && the_constants.hold(range.begin))
+  if (direction == Direction::kToHost && read_only_memory.hold(range.begin))
     return true;
   if (CallLog* const log = CallLog::current()) [[unlikely]] {
     if (direction == Direction::kToDevice)
@@ -96,7 +96,7 @@ bool DataEnvironment::copy_in_child(const Mapping& mapping, HostRange range) {
 }
 
 void DataEnvironment::update(Rows rows) {
-  HostVersion::end();
+  HostTurn::end();
   Bindings bound(rows.size());
   {
     Lock lock(*this);

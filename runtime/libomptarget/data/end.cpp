@@ -22,7 +22,7 @@ void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock
 }
 
 void DataEnvironment::end(Rows rows) {
-  HostVersion::end();
+  HostTurn::end();
   Bindings bound(rows.size());
   {
     Lock lock(*this);

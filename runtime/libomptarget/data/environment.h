@@ -219,7 +219,7 @@ private:
   bool note_before(Mapping& mapping, std::span<const HostRange> newer);
   bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);
   std::vector<HostRange> shared_pieces(const Mapping& mapping, HostRange within);
-  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostVersion& version);
+  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostTurn& turn);
   bool give_to_device(Mapping& mapping);
   bool fill_all(Mapping& mapping);
   bool send(Mapping& mapping, HostRange range);

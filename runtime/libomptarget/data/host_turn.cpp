@@ -94,7 +94,7 @@ DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows, Lo
 }
 
 std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
-  HostVersion::end();
+  HostTurn::end();
   Mappings stale;
   {
     Lock lock(*this);
@@ -113,7 +113,7 @@ std::string DataEnvironment::make_device_current(Rows rows, std::span<const Host
 }
 
 std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
-  HostVersion::end();
+  HostTurn::end();
   Mappings stale;
   if (any_host_current()) {
     Lock lock(*this);
@@ -167,10 +167,10 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
     Lock lock(*this);
     all = named(rows, globals, lock);
   }
-  const HostVersion version = HostVersion::begin();
+  const HostTurn turn = HostTurn::begin();
   for (const MappingPtr& mapping : all) {
     const std::lock_guard moving(moving_);
-    if (!give_to_host(*mapping, newer, version))
+    if (!give_to_host(*mapping, newer, turn))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
   }

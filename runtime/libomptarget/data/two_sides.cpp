@@ -49,7 +49,7 @@ std::vector<HostRange> DataEnvironment::shared_pieces(const Mapping& mapping, Ho
 }
 
 // The host gets what the device has, but for `newer`; from now on the host version changes it there.
-bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostVersion& version) {
+bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostTurn& turn) {
   if (mapping.parted && !mapping.parted->before.empty()) {
     if (!let_host_win(mapping, newer) || !bring_together(mapping, mapping.host, Toward::kHost))
       return false;
@@ -68,8 +68,8 @@ bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> 
       return false;
   }
   if (mapping.parted) {
-    std::erase_if(mapping.parted->running, [&](const HostVersion& one) { return one.is_of_same_thread(version); });
-    mapping.parted->running.push_back(version);
+    std::erase_if(mapping.parted->running, [&](const HostTurn& one) { return one.is_of_same_thread(turn); });
+    mapping.parted->running.push_back(turn);
   }
   const auto guard = index_.guard(mapping);
   set_host_current(mapping, true);
@@ -81,7 +81,7 @@ bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> 
 bool DataEnvironment::give_to_device(Mapping& mapping) {
   Parted* const parted = mapping.parted.get();
   if (parted) // asked before the copy: what has been written by then is copied
-    std::erase_if(parted->running, [](const HostVersion& version) { return version.is_over(); });
+    std::erase_if(parted->running, [](const HostTurn& turn) { return turn.is_over(); });
   const bool given = !parted                  ? copy_whole(Direction::kToDevice, mapping, {})
                      : parted->before.empty() ? fill_all(mapping)
                                               : bring_together(mapping, mapping.host, Toward::kBoth);

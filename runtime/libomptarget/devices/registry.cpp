@@ -78,15 +78,15 @@ Registry& Registry::obtain() {
 // ---- libraries ----
 
 void Registry::add(const void* descriptor, LibraryReader read) {
-  const Home home = home_of(descriptor);
-  the_constants.add(descriptor, home.constants);
+  const LoadedObject home = loaded_object_of(descriptor);
+  read_only_memory.add(descriptor, home.constants);
   const std::lock_guard lock(mutex_);
   pending_.push_back({descriptor, read, home.permanent, home.object});
   any_pending_ = true;
 }
 
 void Registry::remove(const void* descriptor) {
-  the_constants.remove(descriptor);
+  read_only_memory.remove(descriptor);
   const std::shared_ptr<Library> gone = unlist(descriptor);
   retired_.collect();
   // The memory may go when this returns: wait for whoever still reads it.

@@ -30,7 +30,7 @@ std::vector<HostRange> constants_of(const dl_phdr_info& info) {
 }
 
 int visit_object(dl_phdr_info* info, std::size_t, void* context) {
-  Home& home = *static_cast<Home*>(context);
+  LoadedObject& home = *static_cast<LoadedObject*>(context);
   HostRange object{UINTPTR_MAX, 0};
   for (const ElfW(Phdr) & segment : std::span(info->dlpi_phdr, info->dlpi_phnum))
     if (segment.p_type == PT_LOAD) {
@@ -48,8 +48,8 @@ int visit_object(dl_phdr_info* info, std::size_t, void* context) {
 
 } // namespace
 
-Home home_of(const void* descriptor) {
-  Home home{descriptor, {}, false, {}};
+LoadedObject loaded_object_of(const void* descriptor) {
+  LoadedObject home{descriptor, {}, false, {}};
   ::dl_iterate_phdr(visit_object, &home);
   return home;
 }

@@ -9,7 +9,7 @@
 namespace omptool {
 
 // The executable or shared library that a descriptor is part of.
-struct Home {
+struct LoadedObject {
   const void* descriptor;
   HostRange object;                   // empty: none of them
   bool permanent;                     // the executable, which is never unloaded
@@ -17,6 +17,6 @@ struct Home {
 };
 
 // Asks the dynamic linker.
-Home home_of(const void* descriptor);
+LoadedObject loaded_object_of(const void* descriptor);
 
 } // namespace omptool

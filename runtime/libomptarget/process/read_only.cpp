@@ -4,12 +4,12 @@
 
 namespace omptool {
 
-void Constants::add(const void* descriptor, const std::vector<HostRange>& ranges) {
+void ReadOnlyMemory::add(const void* descriptor, const std::vector<HostRange>& ranges) {
   for (const HostRange& range : ranges)
     add(descriptor, range);
 }
 
-void Constants::add(const void* descriptor, HostRange range) {
+void ReadOnlyMemory::add(const void* descriptor, HostRange range) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     const void* taken = nullptr;
@@ -24,7 +24,7 @@ void Constants::add(const void* descriptor, HostRange range) {
   }
 }
 
-void Constants::remove(const void* descriptor) {
+void ReadOnlyMemory::remove(const void* descriptor) {
   for (Slot& slot : slots_)
     if (slot.descriptor.load(std::memory_order_relaxed) == descriptor) {
       slot.end.store(0, std::memory_order_relaxed);

@@ -15,7 +15,7 @@
 namespace omptool {
 
 // Asked with every such object of every region: no lock. More libraries than there is room for are not known.
-class Constants {
+class ReadOnlyMemory {
 public:
   // Of the library that a descriptor is part of.
   void add(const void* descriptor, const std::vector<HostRange>& ranges);
@@ -43,6 +43,6 @@ private:
   std::atomic<std::size_t> used_ = 0;
 };
 
-inline constinit Constants the_constants;
+inline constinit ReadOnlyMemory read_only_memory;
 
 } // namespace omptool

@@ -17,7 +17,7 @@ namespace omptool {
 inline thread_local constinit std::uint64_t the_thread __attribute__((tls_model("initial-exec"))) = 0;
 inline std::atomic<std::uint64_t> threads_so_far{0};
 
-class ShardLock {
+class BiasedLock {
 public:
   void lock() {
     const std::uint64_t me = the_thread;

@@ -110,7 +110,7 @@ void* Device::allocate(std::int64_t size) {
     fail_for_size(size);
     return nullptr;
   }
-  void* const memory = pieces::allocate(static_cast<std::size_t>(size));
+  void* const memory = small_blocks::allocate(static_cast<std::size_t>(size));
   if (!memory)
     fail("no memory for " + std::to_string(size) + " bytes");
   return memory;
@@ -125,7 +125,7 @@ std::int32_t Device::copy(void* target, const void* source, std::int64_t size) {
 }
 
 std::int32_t Device::release(void* memory) {
-  pieces::release(memory);
+  small_blocks::release(memory);
   return 0;
 }
 

@@ -92,7 +92,7 @@ struct Component {
 // The flags of an object that is mapped because a region uses it. Nobody wrote that it is to be copied back,
 // and what the program cannot change is not.
 inline std::uint32_t implicit_flags(std::uint32_t flags, std::uintptr_t begin) {
-  const bool is_constant = (flags & kFrom) && the_constants.hold(begin);
+  const bool is_constant = (flags & kFrom) && read_only_memory.hold(begin);
   return (is_constant ? flags & ~static_cast<std::uint32_t>(kFrom) : flags) | kImplicit;
 }
 

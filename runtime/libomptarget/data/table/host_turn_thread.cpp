@@ -7,16 +7,16 @@
 namespace omptool {
 namespace {
 
-constinit ThreadRecords<HostVersion::Thread> all_threads;
-thread_local constinit HostVersion::Thread* this_thread = nullptr; // once one of its regions has fallen back
+constinit ThreadRecords<HostTurn::Thread> all_threads;
+thread_local constinit HostTurn::Thread* this_thread = nullptr; // once one of its regions has fallen back
 
 struct Leaver {
   bool armed = false;
   ~Leaver() {
     if (!armed || !this_thread)
       return;
-    HostVersion::end();
-    ThreadRecords<HostVersion::Thread>::give_back(*this_thread);
+    HostTurn::end();
+    ThreadRecords<HostTurn::Thread>::give_back(*this_thread);
     this_thread = nullptr;
   }
 };
@@ -24,7 +24,7 @@ thread_local Leaver leaver;
 
 } // namespace
 
-HostVersion HostVersion::begin() {
+HostTurn HostTurn::begin() {
   if (!this_thread) {
     this_thread = &all_threads.take();
     leaver.armed = true;
@@ -32,7 +32,7 @@ HostVersion HostVersion::begin() {
   return {*this_thread, ++this_thread->begun};
 }
 
-void HostVersion::end() {
+void HostTurn::end() {
   if (this_thread)
     this_thread->over.store(this_thread->begun, std::memory_order_release);
 }

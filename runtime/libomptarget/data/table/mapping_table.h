@@ -36,19 +36,19 @@ struct AttachedPointer {
 // region's host version, may still be writing, each on its own side; to tell what is new from what is
 // old takes a copy of what both had.
 struct Parted {
-  std::vector<std::byte> before;    // of both sides; empty: the device holds nothing yet
-  std::vector<HostVersion> running; // that may still be
+  std::vector<std::byte> before; // of both sides; empty: the device holds nothing yet
+  std::vector<HostTurn> running; // that may still be
 };
 
 // What a launch looks at fills one cache line; the next one is of those who map and unmap.
-struct alignas(64) Mapping : pieces::Allocated {
+struct alignas(64) Mapping : small_blocks::Allocated {
   // An object appears when its first reference does, is filled by the call that created it, and
   // goes when the call that drops the last reference has copied it back. A vacant one is not there for
   // anybody: its place is kept for the next call that maps the same memory, which many programs do.
   enum class State : std::uint8_t { kCreating, kReady, kLeaving, kVacant, kGone };
 
   // What most objects have nothing of.
-  struct Details : pieces::Allocated {
+  struct Details : small_blocks::Allocated {
     std::string name;                      // of a global variable; not changed once others see the object
     std::string released_by;               // the region that dropped the last reference, if a region did
     std::vector<AttachedPointer> pointers; // by cell

@@ -21,7 +21,7 @@
 namespace omptool {
 
 // Objects that begin in the same kilobyte: a chain for each of its granules.
-class ObjectGroup : public pieces::Allocated {
+class ObjectGroup : public small_blocks::Allocated {
 public:
   static constexpr int kBits = 10, kGranuleBits = 6;
   static std::uintptr_t key_of(std::uintptr_t begin) { return begin >> kBits; }
@@ -105,7 +105,7 @@ class ObjectIndex {
 public:
   static constexpr std::size_t kShards = 256;
   struct alignas(64) Shard {
-    ShardLock lock;
+    BiasedLock lock;
     unsigned vacant = 0; // of its objects
     ObjectGroups groups;
     std::uintptr_t last_begin = 0; // of the object that was sought last: many are sought again
@@ -118,7 +118,7 @@ public:
   }
   Shard& shard(std::size_t number) { return shards_[number]; }
   Shard& shard_of(std::uintptr_t begin) { return shards_[shard_number(begin)]; }
-  [[nodiscard]] std::unique_lock<ShardLock> guard(const Mapping& mapping) {
+  [[nodiscard]] std::unique_lock<BiasedLock> guard(const Mapping& mapping) {
     return std::unique_lock(shard_of(mapping.host.begin).lock);
   }
 
