@@ -3,7 +3,6 @@
 #include "threads/barriers.h"
 
 #include <linux/membarrier.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,22 +11,6 @@ namespace {
 
 bool membarrier(int command) {
   return ::syscall(SYS_membarrier, command, 0, 0) == 0;
-}
-
-// Interrupts every processor that runs a thread of this process, which is a barrier to it: no longer being
-// allowed to write to a page must not be remembered wrongly anywhere.
-void interrupt_threads() {
-  constexpr unsigned kLong = 10000; // microseconds: what has been stored is seen long before
-  const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) {
-    ::usleep(kLong);
-    return;
-  }
-  *static_cast<volatile char*>(page) = 1;
-  if (::mprotect(page, size, PROT_READ) != 0)
-    ::usleep(kLong);
-  ::munmap(page, size);
 }
 
 } // namespace
@@ -42,10 +25,12 @@ void heavy_barrier() {
   const Barriers now = barriers.load(std::memory_order_seq_cst);
   if (now == Barriers::kOrdinary || (now == Barriers::kOnRequest && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)))
     return;
-  // The program has forbidden it since (seccomp). Light barriers are ordinary ones from now on; those that
-  // threads have passed before they see that are made up for, by everyone who comes before that is done.
+  // The program has forbidden it since (seccomp). Light barriers are ordinary ones from now on. What threads
+  // have stored before one that was not yet has long been seen when the wait is over; everyone who comes
+  // until then waits, too.
+  constexpr unsigned kLong = 10000; // microseconds
   barriers.store(Barriers::kGivenUp, std::memory_order_seq_cst);
-  interrupt_threads();
+  ::usleep(kLong);
   barriers.store(Barriers::kOrdinary, std::memory_order_seq_cst);
 }
 
