@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from packager.elf import Section
+from packager.formats import (
+    bundle_section,
+    clang_bundle,
+    compressed_bundle,
+    cuda_fatbin,
+    hip_fatbin,
+    llvm_offloading,
+    offload_binary,
+    omptool_section,
+    text_bundle,
+)
 from packager.formats.payload import Payload
 from packager.reader import Reader
 
@@ -40,25 +49,28 @@ if TYPE_CHECKING:
             """The images in a section."""
 
 
-# Tried in order, and imported one after the other: most files are found by the first.
-FILES = ("offload_binary", "clang_bundle", "compressed_bundle", "cuda_fatbin", "text_bundle")
-SECTIONS = ("omptool_section", "llvm_offloading", "bundle_section", "hip_fatbin", "cuda_fatbin")
+# Tried in order.
+FILES: tuple[FileContainer, ...] = (
+    offload_binary,
+    clang_bundle,
+    compressed_bundle,
+    cuda_fatbin,
+    text_bundle,
+)
+SECTIONS: tuple[SectionContainer, ...] = (
+    omptool_section,
+    llvm_offloading,
+    bundle_section,
+    hip_fatbin,
+    cuda_fatbin,
+)
 
 
 def of_file(data: Reader) -> FileContainer | None:
     """The format of a file that is a container as a whole."""
-    for name in FILES:
-        container: FileContainer = import_module(f"packager.formats.{name}")
-        if container.probe(data):
-            return container
-    return None
+    return next((found for found in FILES if found.probe(data)), None)
 
 
 def of_section(section: Section) -> SectionContainer | None:
     """The format of a section that is a container."""
-    return next((found for found in _section_containers() if found.claims(section)), None)
-
-
-@cache
-def _section_containers() -> tuple[SectionContainer, ...]:
-    return tuple(import_module(f"packager.formats.{name}") for name in SECTIONS)
+    return next((found for found in SECTIONS if found.claims(section)), None)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from packager.errors import FormatError, UsageError
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
             """What they say about themselves."""
 
 
-# Modules of formats/, tried in order: PTX, which has no magic, last. Each is imported when those
-# before it have not recognised an image: most files hold ELF images only.
-FORMATS = ("device_elf", "bitcode", "fatbin_image", "spirv", "ptx")
 HASH_PIECE = 1 << 20
 
 
@@ -51,11 +47,30 @@ def is_image(data: Reader) -> bool:
 
 
 def _format_of(data: Reader) -> ImageFormat | None:
-    for name in FORMATS:
-        image_format: ImageFormat = import_module(f"packager.formats.{name}")
-        if image_format.probe(data):
-            return image_format
-    return None
+    return next((found for found in _formats() if found.probe(data)), None)
+
+
+def _formats() -> Iterator[ImageFormat]:
+    """Every format, in the order in which they are tried: PTX, which has no magic, last.
+
+    Each is imported when those before it have not recognised an image: most files hold ELF images
+    only.
+    """
+    from packager.formats import device_elf
+
+    yield device_elf
+    from packager.formats import bitcode
+
+    yield bitcode
+    from packager.formats import fatbin_image
+
+    yield fatbin_image
+    from packager.formats import spirv
+
+    yield spirv
+    from packager.formats import ptx
+
+    yield ptx
 
 
 def inspect_image(
