@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 from packager.elf import Section
 from packager.errors import FormatError
-from packager.formats import containers, images, nested, offload_binary, tgtimg
+from packager.formats import (
+    containers,
+    images,
+    llvm_offloading,
+    nested,
+    offload_binary,
+    tgtimg,
+)
 from packager.formats.descriptors import FoundDescriptor, ImageRange
 from packager.formats.payload import Damage, Payload
 from packager.memory import Space
@@ -60,7 +67,19 @@ def _payloads(
     except FormatError as error:
         yield Damage(str(error))
         return
+    if container is llvm_offloading and _is_bare(section, data):
+        return
     yield from nested.payloads(partial(container.parse_section, section), data)
+
+
+def _is_bare(section: Section, data: Reader) -> bool:
+    """Whether bare images are where OffloadBinaries are looked for.
+
+    So it is where `llvm-offload-wrapper` was given files that are no OffloadBinaries. Where they
+    begin and what they are for is known to the descriptors that point to them.
+    """
+    is_binary = data.starts_with(offload_binary.MAGIC)
+    return section.is_allocated and not is_binary and images.is_image(data)
 
 
 class _Origin(NamedTuple):

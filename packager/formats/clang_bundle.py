@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.errors import FormatError
-from packager.formats import ptx
 from packager.formats.payload import Payload
-from packager.model import Contents
 from packager.reader import Reader, text
 
 NAME = "clang-bundle"
@@ -141,15 +139,10 @@ def parse_text(data: Reader) -> Iterator[Payload]:
             kind, triple, processor = split_id(target)
             if kind != HOST:
                 image = data.slice(opened[1], before - opened[1], f"image of {target}")
-                yield Payload(image, triple, processor, contents=_text(image))
+                yield Payload(image, triple, processor, is_text=True)
             opened = None
     if opened:
         raise FormatError(f"part {opened[0]} of the text bundle does not end")
-
-
-def _text(image: Reader) -> Contents | None:
-    """PTX says what it is; of other texts nothing is known."""
-    return None if ptx.probe(image) else Contents("unknown", is_opaque=True)
 
 
 def _lines(data: Reader) -> Iterator[tuple[bytes, str, int, int]]:

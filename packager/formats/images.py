@@ -117,7 +117,7 @@ def from_payload(
         container=container,
         address=address,
         declared_kind=payload.declared_kind,
-        known=payload.contents,
+        known=payload.contents or _of_text(payload),
         hashed=hashed,
     )
     if payload.within:
@@ -130,6 +130,15 @@ def from_payload(
         stored_size=len(payload.stored),
         compression=payload.compression,
     )
+
+
+def _of_text(payload: Payload) -> Contents | None:
+    """PTX says what it is; of other texts nothing is known."""
+    if not payload.is_text:
+        return None
+    from packager.formats import ptx
+
+    return None if ptx.probe(payload.image) else Contents("unknown", is_opaque=True)
 
 
 def _normalised(triple: str) -> str:

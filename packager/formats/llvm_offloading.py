@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager.elf import Section
-from packager.formats import images
 from packager.formats.offload_binary import MAGIC, parse
 from packager.formats.payload import Payload
 from packager.reader import Reader
@@ -25,15 +24,8 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed.
-
-    None of a section with bare images, as `llvm-offload-wrapper` makes it of files that are no
-    OffloadBinaries: what they are is known to the descriptors that point to them.
-    """
-    is_ours = data.starts_with(MAGIC)
-    if not is_ours and section.is_allocated and images.is_image(data):
-        return
-    if is_ours or section.name in NAMES:
+    """The images of a section. Raises FormatError when it is malformed."""
+    if data.starts_with(MAGIC) or section.name in NAMES:
         yield from parse(data)
     elif section.size:
         triple, arch, *_ = (*section.name[len(OLD_PREFIX) :].split("."), "")

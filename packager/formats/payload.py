@@ -20,6 +20,7 @@ class Payload:
     compression: str | None = None  # "zlib", "zstd", "lz4"
     stored: Reader | None = None  # the compressed bytes, as they are in the file
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
+    is_text: bool = False  # of any language
 
 
 @dataclass(frozen=True)
