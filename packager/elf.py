@@ -79,6 +79,9 @@ class Section(NamedTuple):
     size: int
     link: int
     info: int
+    alignment: int = 0
+    entry_size: int = 0
+    name_at: int = 0  # in the table of their names
 
     @property
     def is_allocated(self) -> bool:
@@ -191,10 +194,12 @@ class Elf:
         self.segments = segments
         self.machine = MACHINES.get(header.machine, f"machine-{header.machine}")
         self.flags = header.flags
+        self.os_abi = header.ident[7]
         self.abi_version = header.ident[8]
         self.is_object = header.type == ET_REL
         self.is_executable = header.type == ET_EXEC
         self.is_dynamic = header.type == ET_DYN
+        self.names_at = _names_at(header, sections[0].link if sections else 0)
         self._rows = 0
 
     def named(self, name: str) -> list[Section]:
@@ -313,19 +318,23 @@ def _sections(data: Reader, header: _Header) -> list[Section]:
     _expect(header.section_size, SECTION_HEADER, "section headers")
     first = data.unpack(SECTION_HEADER, header.sections_at, "ELF section header 0")
     count = header.sections or first[5]  # beyond 0xff00 sections, kept in section 0 (gABI)
-    names_at = first[6] if header.names == SHN_INDICES.SHN_XINDEX else header.names
     if count > MAX_SECTIONS:
         raise FormatError(f"ELF header at {data.at:#x} claims {count} sections")
     table = data.slice(header.sections_at, count * SECTION_HEADER.size, "ELF section headers")
     rows = list(SECTION_HEADER.iter_unpack(table.bytes()))
+    names_at = _names_at(header, first[6])
     if not 0 < names_at < count:
         raise FormatError(f"ELF section names are in section {names_at} of {count}")
     place, size = rows[names_at][4:6]
     names = Strings(data.slice(place, size, "ELF section names"), "ELF section names")
     return [
-        Section(index, names[name], kind, flags, address, offset, size, link, info)
-        for index, (name, kind, flags, address, offset, size, link, info, _, _) in enumerate(rows)
+        Section._make((number, names[row[0]], *row[1:], row[0])) for number, row in enumerate(rows)
     ]
+
+
+def _names_at(header: _Header, link: int) -> int:
+    """The section with the names of sections; `link`: of section 0, where it may be kept (gABI)."""
+    return link if header.names == SHN_INDICES.SHN_XINDEX else header.names
 
 
 def _segments(data: Reader, header: _Header) -> list[Segment]:

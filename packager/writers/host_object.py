@@ -5,19 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.elf import (
-    ET_REL,
-    HEADER,
-    SECTION_HEADER,
-    SHT_NOBITS,
-    SHT_SYMTAB,
-    SHT_SYMTAB_SHNDX,
-    SYMBOL,
-)
+from packager import elf
+from packager.elf import SHT_SYMTAB, SHT_SYMTAB_SHNDX, SYMBOL, Elf, Section
 from packager.errors import FormatError, UsageError
 from packager.reader import Reader
 from packager.writers.elf_types import (
-    EM_X86_64,
     SHN_LORESERVE,
     SHT_CREL,
     SHT_STRTAB,
@@ -47,7 +39,6 @@ class HostSymbol:
 class HostObject:
     """A relocatable object to which sections are added."""
 
-    machine: int
     flags: int
     os_abi: int
     headers: tuple[Header, ...]
@@ -78,7 +69,7 @@ class HostObject:
         return table
 
 
-def blank_host(machine: int = EM_X86_64) -> HostObject:
+def blank_host() -> HostObject:
     """An object with nothing in it."""
     names = b"\0.symtab\0.strtab\0.shstrtab\0"
     headers = (
@@ -88,7 +79,7 @@ def blank_host(machine: int = EM_X86_64) -> HostObject:
         Header(17, SHT_STRTAB, 0, len(names), 0, 0, 1, 0, ()),
     )
     titles = ("", ".symtab", ".strtab", ".shstrtab")
-    return HostObject(machine, 0, 0, headers, titles, 1, 2, 3, bytes(SYMBOL.size), 1, b"\0", names)
+    return HostObject(0, 0, headers, titles, 1, 2, 3, bytes(SYMBOL.size), 1, b"\0", names)
 
 
 def read_host(path: Path, data: Reader) -> HostObject:
@@ -98,72 +89,65 @@ def read_host(path: Path, data: Reader) -> HostObject:
     """
     if data.starts_with(b"BC\xc0\xde") or data.starts_with(b"\xde\xc0\x17\x0b"):
         raise UsageError("is LLVM bitcode; compile the host without -flto")
-    if not data.starts_with(b"\x7fELF"):
+    if not elf.probe(data):
         raise FormatError("is not an ELF object" if len(data) else "is empty")
-    ident, kind, machine, _, _, _, section_at, flags, _, _, _, record, count, names_at = (
-        data.unpack(HEADER, 0, "ELF header")
-    )
-    if ident[4:6] != b"\x02\x01" or machine != EM_X86_64:
-        raise UsageError(f"is not an x86-64 object (ELF machine {machine})")
-    if kind != ET_REL:
+    file = elf.read(data)
+    if file.machine != "x86_64":
+        raise UsageError(f"is not an x86-64 object, but for {file.machine}")
+    if not file.is_object:
         raise UsageError("is a linked file; bundle takes the relocatable object, before the link")
-    if section_at and not count:
+    if not file.sections:
+        raise FormatError("has no section headers")
+    if len(file.sections) >= SHN_LORESERVE:
         raise UsageError(f"has more than {SHN_LORESERVE - 1} sections, which is not supported")
-    if record != SECTION_HEADER.size or not 0 < count < SHN_LORESERVE or names_at >= count:
-        raise FormatError(f"section header table at {section_at:#x} is malformed")
-    table = data.slice(section_at, count * record, "section header table").bytes()
-    raw = list(SECTION_HEADER.iter_unpack(table))
-    headers = tuple(_host_header(path, data, number, fields) for number, fields in enumerate(raw))
-    return _host_object(data, raw, headers, (machine, flags, ident[7], names_at))
-
-
-def _host_header(path: Path, data: Reader, number: int, fields: tuple[int, ...]) -> Header:
-    name, kind, flags, _, offset, size, link, info, alignment, entry_size = fields
-    what = f"section {number}"
-    if alignment > MAX_ALIGNMENT or alignment & (alignment - 1):
-        raise FormatError(f"{what} has alignment {alignment:#x}")
-    if kind in (SHT_SYMTAB_SHNDX, SHT_CREL):
-        held = "CREL relocations" if kind == SHT_CREL else "extended symbol indices"
-        raise UsageError(f"{what} holds {held}, which are not supported")
-    if kind in (0, SHT_NOBITS):
-        return Header(name, kind, flags, size, link, info, alignment, entry_size, ())
-    view = data.slice(offset, size, what)
-    content: Content = (FilePart(path, view.at, size),)
-    return Header(name, kind, flags, size, link, info, alignment, entry_size, content)
-
-
-def _host_object(
-    data: Reader,
-    raw: list[tuple[int, ...]],
-    headers: tuple[Header, ...],
-    ids: tuple[int, int, int, int],
-) -> HostObject:
-    machine, flags, os_abi, shstrtab = ids
-    tables = [number for number, header in enumerate(headers) if header.type == SHT_SYMTAB]
-    if len(tables) != 1:
-        raise FormatError(f"has {len(tables)} symbol tables")
-    symtab = tables[0]
-    strtab, local_count = headers[symtab].link, headers[symtab].info
-    for number, what in ((strtab, "string table"), (shstrtab, "section name table")):
-        if number >= len(headers) or headers[number].type != SHT_STRTAB:
-            raise FormatError(f"{what} is section {number}, which is no string table")
-
-    def content(number: int) -> bytes:
-        return data.bytes(raw[number][4], raw[number][5], f"section {number}")
-
-    symbols, name_strings = content(symtab), content(shstrtab)
-    if len(symbols) % SYMBOL.size or not 0 < local_count <= len(symbols) // SYMBOL.size:
-        raise FormatError(f"symbol table in section {symtab} is malformed")
-    names = tuple(_string(name_strings, header.name) for header in headers)
-    if any(name.startswith(LTO_SECTIONS) for name in names):
+    if any(section.name.startswith(LTO_SECTIONS) for section in file.sections):
         raise UsageError(
             "was compiled with -flto: a link would take that part and drop what bundle adds; "
             "compile the host without"
         )
-    return HostObject(
-        machine, flags, os_abi, headers, names, symtab, strtab, shstrtab,
-        symbols, local_count, content(strtab), name_strings,
+    return _host_object(file, tuple(_host_header(path, file, at) for at in file.sections))
+
+
+def _host_header(path: Path, file: Elf, at: Section) -> Header:
+    what = f"section {at.number}"
+    if at.alignment > MAX_ALIGNMENT or at.alignment & (at.alignment - 1):
+        raise FormatError(f"{what} has alignment {at.alignment:#x}")
+    if at.type in (SHT_SYMTAB_SHNDX, SHT_CREL):
+        held = "CREL relocations" if at.type == SHT_CREL else "extended symbol indices"
+        raise UsageError(f"{what} holds {held}, which are not supported")
+    content: Content = ()
+    if at.has_bytes:
+        content = (FilePart(path, file.content(at).at, at.size),)
+    return Header(
+        at.name_at, at.type, at.flags, at.size, at.link, at.info, at.alignment, at.entry_size,
+        content,
     )  # fmt: skip
+
+
+def _host_object(file: Elf, headers: tuple[Header, ...]) -> HostObject:
+    tables = file.of_type(SHT_SYMTAB)
+    if len(tables) != 1:
+        raise FormatError(f"has {len(tables)} symbol tables")
+    symtab = tables[0]
+    for number, what in ((symtab.link, "string table"), (file.names_at, "section name table")):
+        if number >= len(headers) or headers[number].type != SHT_STRTAB:
+            raise FormatError(f"{what} is section {number}, which is no string table")
+    symbols = file.content(symtab).bytes()
+    if len(symbols) % SYMBOL.size or not 0 < symtab.info <= len(symbols) // SYMBOL.size:
+        raise FormatError(f"symbol table in section {symtab.number} is malformed")
+    return HostObject(
+        flags=file.flags,
+        os_abi=file.os_abi,
+        headers=headers,
+        names=tuple(section.name for section in file.sections),
+        symtab=symtab.number,
+        strtab=symtab.link,
+        shstrtab=file.names_at,
+        symbols=symbols,
+        local_count=symtab.info,
+        strings=file.content(file.sections[symtab.link]).bytes(),
+        name_strings=file.content(file.sections[file.names_at]).bytes(),
+    )
 
 
 def _string(table: bytes, offset: int) -> str:
