@@ -8,7 +8,9 @@ pyelftools' parser takes longer than all of a `dump`.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain, repeat
 from struct import Struct
 from typing import NamedTuple
@@ -36,6 +38,11 @@ SHT_NOBITS, SHT_DYNSYM = 8, 11
 SHT_INIT_ARRAY, SHT_SYMTAB_SHNDX = 14, 18
 SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFFE, 0x6FFFFFFF
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
+DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
+DT_RELA, DT_RELASZ, DT_STRSZ, DT_SONAME, DT_RPATH = 7, 8, 10, 14, 15
+DT_JMPREL, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_RUNPATH, DT_RELR = 23, 25, 27, 29, 36
+DT_GNU_HASH, DT_VERSYM, DT_FLAGS_1 = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFB
+DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
 STT_OBJECT, STT_FUNC = 1, 2
 STB_LOCAL = 0
 
@@ -272,6 +279,31 @@ class Elf:
                     break
                 found.setdefault(tag, []).append(value)
         return found
+
+    def offset(self, address: int, size: int = 0) -> int | None:
+        """The file offset of `size` bytes at `address`; None where the file holds none."""
+        load = self._load(address)
+        if load is None:
+            return None
+        inside = address - load.address
+        return load.offset + inside if inside + size <= load.file_size else None
+
+    def held(self, address: int) -> int:
+        """How many bytes the file holds from `address` to the end of its segment."""
+        load = self._load(address)
+        return max(0, load.address + load.file_size - address) if load else 0
+
+    def _load(self, address: int) -> Segment | None:
+        """The loaded segment that `address` is in, if it is in any."""
+        starts, loads = self._loads
+        found = bisect_right(starts, address) - 1
+        return loads[found] if found >= 0 else None
+
+    @cached_property
+    def _loads(self) -> tuple[list[int], list[Segment]]:
+        loads = [s for s in self.segments if s.type == PT_LOAD]
+        loads.sort(key=lambda segment: (segment.address, segment))
+        return [segment.address for segment in loads], loads
 
     def end(self) -> int:
         """Where the file ends by its own headers: a truncated one is shorter."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.elf import (
+    DT_NEEDED,
     SHT_DYNSYM,
     SHT_GNU_VERNEED,
     SHT_GNU_VERSYM,
@@ -17,7 +18,6 @@ from packager.errors import FormatError
 
 PREFIX = "__tgt_"
 VERSION_HIDDEN = 0x8000
-DT_NEEDED = 1
 HALF = Struct("<H")
 VERNEED = Struct("<HHIII")  # version, count, file, aux, next
 VERNAUX = Struct("<IHHII")  # hash, flags, index, name, next

@@ -10,7 +10,18 @@ from functools import cached_property
 from itertools import chain, combinations
 from typing import NamedTuple
 
-from packager.elf import PT_LOAD, RELA, SHT_DYNSYM, SYMBOL, WORD, Elf, Section, Symbol
+from packager.elf import (
+    DT_RELA,
+    DT_RELASZ,
+    DT_RELR,
+    RELA,
+    SHT_DYNSYM,
+    SYMBOL,
+    WORD,
+    Elf,
+    Section,
+    Symbol,
+)
 from packager.errors import FormatError
 from packager.memory import (
     CODE_WINDOW,
@@ -24,7 +35,6 @@ from packager.reader import Reader
 from packager.symbols import Symbols, linked
 from packager.windows import Range, Window, WindowIndex
 
-DT_RELA, DT_RELASZ, DT_RELR = 7, 8, 36
 # lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
 X86_LEA = b"\x8d"
 X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
@@ -50,8 +60,6 @@ class LinkedSpace(Space):
 
     def __init__(self, elf: Elf) -> None:
         super().__init__(elf)
-        self._loads = sorted((s.address, s) for s in elf.segments if s.type == PT_LOAD)
-        self._starts = [address for address, _ in self._loads]
         self._dynamic = elf.dynamic()
         self._relative, self._absolute = POINTER_RELOCATIONS.get(elf.machine, NO_RELOCATIONS)
 
@@ -59,12 +67,7 @@ class LinkedSpace(Space):
         return section.address
 
     def offset(self, address: int, size: int = 0) -> int | None:
-        found = bisect_right(self._starts, address) - 1
-        if found < 0:
-            return None
-        start, load = self._loads[found]
-        inside = address - start
-        return load.offset + inside if inside + size <= load.file_size else None
+        return self.elf.offset(address, size)
 
     def windows(self, ranges: Sequence[Range]) -> list[Window]:
         windows = copies(self, ranges)

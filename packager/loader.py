@@ -16,13 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packager import elf
+from packager.dynamic import Dynamic
+from packager.elf import DT_NEEDED, DT_RELR, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_VERNEED
 from packager.errors import FormatError
-from packager.formats.device_elf import DT_NEEDED, DT_RPATH, DT_RUNPATH
-from packager.program import file_offset
 from packager.reader import open_reader
 
-DT_STRTAB, DT_STRSZ, DT_SONAME = 5, 10, 14
-DT_RELR, DT_VERNEED = 36, 0x6FFFFFFE
 # What a file with DT_RELR must ask of glibc: lld up to 14 and mold up to 1.10 do not.
 RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"
 RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC_ABI_DT_RELR"
@@ -92,13 +90,11 @@ def refusal(program: Path) -> str:
     Raises FormatError when the program cannot be read.
     """
     with open_reader(program) as data:
-        file = elf.read(data)
-        dynamic = file.dynamic()
-        if not {DT_RELR, DT_VERNEED, DT_STRTAB, DT_STRSZ} <= dynamic.keys():
+        dynamic = Dynamic(elf.read(data))
+        if DT_RELR not in dynamic or DT_VERNEED not in dynamic:
             return ""
-        at = file_offset(file, dynamic[DT_STRTAB][0])
-        strings = data.bytes(at, dynamic[DT_STRSZ][0], "dynamic strings")
-    return "" if RELR_VERSION in strings else RELR_REFUSED
+        strings = dynamic.strings()
+    return RELR_REFUSED if strings and RELR_VERSION not in strings else ""
 
 
 def _load(
@@ -187,19 +183,12 @@ def _read(path: Path) -> _File:
     """By the segments alone, as the loader does."""
     with open_reader(path) as data:
         file = elf.read(data)
-        dynamic = file.dynamic()
-        strings = dynamic.get(DT_STRTAB)
-
-        def texts(tag: int) -> tuple[str, ...]:
-            at = file_offset(file, strings[0]) if strings else 0
-            values = dynamic.get(tag, []) if strings else []
-            return tuple(data.string(at + value, "dynamic string") for value in values)
-
-        runpath = tuple(p for path_ in texts(DT_RUNPATH) for p in path_.split(":"))
-        rpath = tuple(p for path_ in texts(DT_RPATH) for p in path_.split(":"))
+        dynamic = Dynamic(file)
+        runpath = tuple(p for path_ in dynamic.texts(DT_RUNPATH) for p in path_.split(":"))
+        rpath = tuple(p for path_ in dynamic.texts(DT_RPATH) for p in path_.split(":"))
         own = () if runpath else rpath
-        soname = next(iter(texts(DT_SONAME)), None)
-        return _File(path, file.machine, texts(DT_NEEDED), own, runpath, soname, own)
+        soname = next(iter(dynamic.texts(DT_SONAME)), None)
+        return _File(path, file.machine, dynamic.texts(DT_NEEDED), own, runpath, soname, own)
 
 
 def _cache(machine: str) -> dict[str, Path]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager import elf
-from packager.errors import FormatError
+from packager.dynamic import Dynamic
+from packager.elf import DT_NEEDED
 from packager.reader import open_reader
 
-DT_NEEDED, DT_STRTAB, DT_STRSZ = 1, 5, 10
 LIBTARGET = "libtarget.so"
 # What a program has among its dynamic strings that uses the libtarget.so of the proposal of 2013.
 NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
@@ -54,25 +54,7 @@ def inspect_program(path: Path) -> Program | None:
 
 
 def _dynamic(file: elf.Elf) -> Program:
-    """By the segments alone, as the loader does: section headers may be gone."""
-    dynamic = file.dynamic()
-    strings = dynamic.get(DT_STRTAB, [])
-    offsets = dynamic.get(DT_NEEDED, [])
-    if not strings or not offsets:
-        return Program(False, ())
-    at = file_offset(file, strings[0])
-    needed = tuple(file.data.string(at + offset, "DT_NEEDED") for offset in offsets)
-    calls_2013 = False
-    if LIBTARGET in needed:
-        names = file.data.bytes(at, dynamic.get(DT_STRSZ, [0])[0], "dynamic strings")
-        calls_2013 = any(name in names for name in NAMES_2013)
-    return Program(False, needed, calls_2013)
-
-
-def file_offset(file: elf.Elf, address: int) -> int:
-    """Where in the file the byte at `address` is; FormatError if nowhere."""
-    for segment in file.segments:
-        inside = address - segment.address
-        if segment.type == elf.PT_LOAD and 0 <= inside < segment.file_size:
-            return segment.offset + inside
-    raise FormatError(f"dynamic string table at {address:#x} is in no segment")
+    dynamic = Dynamic(file)
+    needed = dynamic.texts(DT_NEEDED)
+    names = dynamic.strings() if LIBTARGET in needed else b""
+    return Program(False, needed, any(name in names for name in NAMES_2013))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager import elf
+from packager.dynamic import Dynamic
 from packager.formats.comment import clang_releases
-from packager.loader import DT_STRTAB, Library, find_library, libraries
-from packager.program import DT_STRSZ, file_offset
+from packager.loader import Library, find_library, libraries
 from packager.reader import open_reader
 
 NAME = "libomptarget.so"
@@ -81,9 +81,4 @@ def _release(library: Library) -> int:
 def _is_core(path: Path) -> bool:
     """Whether it is omptool's."""
     with open_reader(path) as data:
-        file = elf.read(data)
-        dynamic = file.dynamic()
-        if DT_STRTAB not in dynamic or DT_STRSZ not in dynamic:
-            return False
-        at = file_offset(file, dynamic[DT_STRTAB][0])
-        return OURS in data.bytes(at, dynamic[DT_STRSZ][0], "dynamic strings")
+        return OURS in Dynamic(elf.read(data)).strings()

@@ -11,6 +11,20 @@ from struct import Struct
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
 
 from packager.elf import (
+    DT_GNU_HASH,
+    DT_HASH,
+    DT_INIT_ARRAY,
+    DT_INIT_ARRAYSZ,
+    DT_JMPREL,
+    DT_PLTRELSZ,
+    DT_RELA,
+    DT_RELASZ,
+    DT_STRSZ,
+    DT_STRTAB,
+    DT_SYMTAB,
+    DT_VERNEED,
+    DT_VERNEEDNUM,
+    DT_VERSYM,
     PT_LOAD,
     RELA,
     SHT_DYNSYM,
@@ -28,10 +42,6 @@ from packager.elf import (
 )
 from packager.errors import FormatError
 
-DT_HASH, DT_STRTAB, DT_SYMTAB, DT_STRSZ = 4, 5, 6, 10
-DT_PLTRELSZ, DT_RELA, DT_RELASZ, DT_JMPREL = 2, 7, 8, 23
-DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_GNU_HASH = 25, 27, 0x6FFFFEF5
-DT_VERSYM, DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFF0, 0x6FFFFFFE, 0x6FFFFFFF
 HASH = Struct("<II")  # buckets, chains: one for each symbol
 GNU_HASH = Struct("<IIII")  # buckets, first symbol, words of the filter, shift
 CHAIN = Struct("<I")
@@ -94,7 +104,7 @@ class _Finder:
             if versions := self._value(DT_VERSYM):
                 yield self._section(3, ".gnu.version", SHT_GNU_VERSYM, versions, count * 2, link=2)
             if needs := self._value(DT_VERNEED):
-                size = self._rest(needs)
+                size = self._elf.held(needs)
                 number = self._value(DT_VERNEEDNUM)
                 yield self._section(4, ".gnu.version_r", SHT_GNU_VERNEED, needs, size, 1, number)
         if array := self._value(DT_INIT_ARRAY):
@@ -114,25 +124,16 @@ class _Finder:
         link: int = 0,
         info: int = 0,
     ) -> Section:
-        if size > self._rest(address):
+        at = self._at(address)
+        if size > self._elf.held(address):
             raise FormatError(f"{name} of {size} bytes at address {address:#x} is not in the file")
-        flags = SH_FLAGS.SHF_ALLOC
-        return Section(number, name, kind, flags, address, self._at(address), size, link, info)
-
-    def _load(self, address: int) -> Segment:
-        for segment in self._elf.segments:
-            if segment.type == PT_LOAD and 0 <= address - segment.address < segment.file_size:
-                return segment
-        raise FormatError(f"address {address:#x} of the dynamic segment is not in the file")
+        return Section(number, name, kind, SH_FLAGS.SHF_ALLOC, address, at, size, link, info)
 
     def _at(self, address: int) -> int:
-        load = self._load(address)
-        return load.offset + address - load.address
-
-    def _rest(self, address: int) -> int:
-        """Bytes from there to the end of its segment."""
-        load = self._load(address)
-        return load.file_size - (address - load.address)
+        at = self._elf.offset(address, 1)
+        if at is None:
+            raise FormatError(f"address {address:#x} of the dynamic segment is not in the file")
+        return at
 
     def _symbols(self) -> int:
         """How many dynamic symbols there are: only the hash tables say."""

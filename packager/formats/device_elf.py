@@ -11,7 +11,20 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from packager import elf as elf_file
-from packager.elf import GPUS, SHT_DYNSYM, SHT_SYMTAB, STB_LOCAL, STT_FUNC, STT_OBJECT, Elf, Symbol
+from packager.elf import (
+    DT_FLAGS_1,
+    DT_NEEDED,
+    DT_RPATH,
+    DT_RUNPATH,
+    GPUS,
+    SHT_DYNSYM,
+    SHT_SYMTAB,
+    STB_LOCAL,
+    STT_FUNC,
+    STT_OBJECT,
+    Elf,
+    Symbol,
+)
 from packager.errors import FormatError
 from packager.formats import amdgpu, comment, entries, kernel_resources
 from packager.formats.entries import FoundTable
@@ -24,9 +37,8 @@ KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
 # Variables of cubins that nvlink is to link (`ptxas -c`), in global or constant memory.
 STT_CUDA_OBJECT, STO_CUDA_MEMORY = 13, 0x20 | 0x80
-DT_NEEDED, DT_RPATH, DT_RUNPATH = 1, 15, 29
 STB_WEAK = 2
-DT_FLAGS_1, DF_1_PIE = 0x6FFFFFFB, 0x08000000
+DF_1_PIE = 0x08000000
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
 HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
