@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 from itertools import chain, repeat
 from struct import Struct
@@ -208,6 +209,12 @@ class Elf:
         self.is_dynamic = header.type == ET_DYN
         self.names_at = _names_at(header, sections[0].link if sections else 0)
         self._rows = 0
+
+    def with_stand_ins(self, sections: list[Section]) -> Elf:
+        """The same file with sections that were told from elsewhere than headers of theirs."""
+        other = copy(self)
+        other.sections = sections
+        return other
 
     def named(self, name: str) -> list[Section]:
         """The sections called `name`."""

@@ -67,25 +67,45 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
 
     None if the file is a device image itself. Raises FormatError when it is malformed.
     """
-    if not file.sections:
-        file.sections = segments.sections(file)
-    memory = space(file)
-    placed, faults = host_images.in_sections(memory, hashed=hashed)
-    tables = entries.find(memory)
-    calls = imports.offload_imports(file)
-    if tables and not placed and not faults and not calls and not _is_program(file):
+    # Its sections, or what stands in for them, and the addresses that its pointers mean.
+    memory = space(segments.completed(file))
+
+    # The images and the tables of entries in sections of their own, and what it asks a runtime for.
+    sectioned = host_images.in_sections(memory, hashed=hashed)
+    sectioned_tables = entries.find(memory)
+    calls = imports.offload_imports(memory.elf)
+    is_host = sectioned.images or sectioned.faults or calls or _is_program(file)
+    if sectioned_tables and not is_host:
         return None
-    places = [item.place for item in placed if item.place is not None]
-    if file.has_headers:
-        described = descriptors.find(memory, tables, places, calls)
-    else:
-        described = descriptors.search(memory, calls)
-    others, more = host_images.elsewhere(memory, described, placed, hashed=hashed)
-    placed, faults = placed + others, faults + more
-    placed = host_images.numbered(placed, described)
-    tables += entries.in_ranges(memory, _merged(described, tables, placed))
-    found = _Found(memory, tables, placed, described, calls, faults)
-    return _with_gcc(memory, _assembled(path, found), [item.data for item in placed], hashed)
+
+    # The descriptors, which lead to both.
+    described = _described(memory, sectioned_tables, sectioned.images, calls)
+
+    # The images that only addresses tell of: now all are known, and have their final numbers.
+    placed = host_images.elsewhere(memory, described, sectioned.images, hashed=hashed)
+    images = host_images.numbered([*sectioned.images, *placed.images], described)
+
+    # The tables that only descriptors tell of: now all are known.
+    others = entries.in_ranges(memory, _unsectioned(described, sectioned_tables, images))
+    tables = [*sectioned_tables, *others]
+
+    # What refers to what, in the terms of the model; then what GCC has put beside it.
+    faults = [*sectioned.faults, *placed.faults]
+    binary = _assembled(path, _Found(memory, tables, images, described, calls, faults))
+    return _with_gcc(memory, binary, [item.data for item in images], hashed)
+
+
+def _described(
+    memory: Space,
+    tables: Sequence[FoundTable],
+    images: Sequence[PlacedImage],
+    calls: tuple[str, ...],
+) -> list[FoundDescriptor]:
+    """The descriptors, by what they point to where that is known."""
+    if not memory.elf.has_headers:
+        return descriptors.search(memory, calls)
+    places = [item.place for item in images if item.place is not None]
+    return descriptors.find(memory, tables, places, calls)
 
 
 def _with_gcc(
@@ -115,7 +135,7 @@ def _with_gcc(
     return whole, [*data, *parts.data]
 
 
-def _merged(
+def _unsectioned(
     described: Sequence[FoundDescriptor],
     tables: Sequence[FoundTable],
     placed: Sequence[PlacedImage],

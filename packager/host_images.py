@@ -39,8 +39,15 @@ class PlacedImage(NamedTuple):
     data: Reader
 
 
-def in_sections(memory: Space, *, hashed: bool) -> tuple[list[PlacedImage], list[str]]:
-    """The images in sections that a container claims, in file order, and what is malformed."""
+class FoundImages(NamedTuple):
+    """Images, and what is malformed where they are."""
+
+    images: list[PlacedImage]
+    faults: list[str]
+
+
+def in_sections(memory: Space, *, hashed: bool) -> FoundImages:
+    """The images in sections that a container claims, in file order."""
     found: list[PlacedImage] = []
     faults: list[str] = []
     for section in memory.elf.sections:
@@ -56,7 +63,7 @@ def in_sections(memory: Space, *, hashed: bool) -> tuple[list[PlacedImage], list
                 start = memory.address(section) if section.is_allocated else None
                 origin = _Origin(container.NAME, start, section.offset)
                 found.append(_placed(memory, origin, item, len(found), hashed))
-    return found, faults
+    return FoundImages(found, faults)
 
 
 def _payloads(
@@ -107,11 +114,8 @@ def elsewhere(
     found: Sequence[PlacedImage],
     *,
     hashed: bool,
-) -> tuple[list[PlacedImage], list[str]]:
-    """The images that only addresses tell of: those of descriptors, and of Intel's compilers.
-
-    And what is malformed there.
-    """
+) -> FoundImages:
+    """The images that only addresses tell of: those of descriptors, and of Intel's compilers."""
     known = Places(found)
     starts: set[int] = set()
     added: list[PlacedImage] = []
@@ -141,7 +145,7 @@ def elsewhere(
             else:
                 index = len(found) + len(added)
                 added.append(_placed(memory, origin, item, index, hashed))
-    return added, faults
+    return FoundImages(added, faults)
 
 
 def numbered(

@@ -49,17 +49,19 @@ MAX_SYMBOLS = 1 << 24
 PIECE = 1 << 14
 
 
-def sections(elf: Elf) -> list[Section]:
-    """The sections that can be told from the program headers and the dynamic segment.
+def completed(elf: Elf) -> Elf:
+    """The same file with the sections that program headers and dynamic segment tell of, if it has
+    none of its own.
 
     Raises FormatError when there are none either, or a table that the dynamic segment names is not
     in the file.
     """
+    if elf.sections:
+        return elf
     if not elf.segments:
         raise FormatError("has neither section headers nor program headers")
     _expect_apart(elf.segments)
-    finder = _Finder(elf)
-    return [*finder.tables(), *_loads(elf.segments)]
+    return elf.with_stand_ins([*_Finder(elf).tables(), *_loads(elf.segments)])
 
 
 def _expect_apart(segments: list[Segment]) -> None:
