@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from omptool.console import echo, portable, shown
 from packager.errors import PackagerError
-from packager.load import Loaded, load_all
+from packager.load import load_all
 from packager.model import FatBinary
 
 
@@ -50,20 +50,13 @@ class Files:
         """What was read; what was not is one line on stderr each."""
         for path in self._paths:
             try:
-                for loaded in load_all(path, hashed=self._hashed):
+                for loaded in load_all(path, hashed=self._hashed, sourced=self._sourced):
                     self._tell(loaded.binary)
-                    yield self._with_sources(loaded)
+                    yield loaded.binary
             except PackagerError as error:
                 self._report(path, str(error))
             except OSError as error:
                 self._report(path, error.strerror or str(error))
-
-    def _with_sources(self, loaded: Loaded) -> FatBinary:
-        if not self._sourced:
-            return loaded.binary
-        from packager.sources import with_sources
-
-        return with_sources(loaded.binary, loaded.file, loaded.data)
 
     def _tell(self, binary: FatBinary) -> None:
         """What of it was not read."""

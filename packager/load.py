@@ -42,18 +42,27 @@ def load(path: Path, *, hashed: bool = False) -> FatBinary:
         return _load(str(path), data, hashed).binary
 
 
-def load_all(path: Path, *, hashed: bool = False) -> Iterator[Loaded]:
+def load_all(path: Path, *, hashed: bool = False, sourced: bool = False) -> Iterator[Loaded]:
     """The same of any file: of an archive, what each member with offload code says.
 
+    `sourced` adds the sources of kernels and entries, where debug information has them.
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
     in an archive in it "libk.a(inner.a(k.o))". What is malformed is a fault of what it is in; only
     where nothing can be read FormatError is raised.
     """
     with open_input(path) as data:
         if archive.probe(data):
-            yield from _archive(path, data, hashed)
+            found = _archive(path, data, hashed)
         else:
-            yield _load(str(path), data, hashed)
+            found = iter((_load(str(path), data, hashed),))
+        yield from map(_with_sources, found) if sourced else found
+
+
+def _with_sources(loaded: Loaded) -> Loaded:
+    """It is read only for who asks: debug information may be larger than all the rest of a file."""
+    from packager.sources import with_sources
+
+    return loaded._replace(binary=with_sources(loaded.binary, loaded.file, loaded.data))
 
 
 def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
