@@ -12,6 +12,8 @@ from omptool.installation import LIBRARY, libdir
 from packager.errors import MissingToolError
 from packager.fates import Cuda
 
+Plugins = list[dict[str, Any]]  # of each: name, path, state, reason, devices: [{number}]
+
 
 class ImageBytes(NamedTuple):
     """Where the bytes of an image are."""
@@ -24,7 +26,7 @@ class ImageBytes(NamedTuple):
 class Answers(NamedTuple):
     """What the plugins say, in the order in which the runtime asks them."""
 
-    plugins: list[dict[str, Any]]  # name, path, state, reason, devices: [{number}]
+    plugins: Plugins
     images: list[list[dict[str, Any]]]  # of each image: plugin, accepts, reason
 
 

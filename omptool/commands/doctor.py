@@ -41,7 +41,7 @@ def command(ctx: click.Context, program: Path, as_json: bool) -> None:
 
 def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     """What is said of the program, and whether all of it is used on a device."""
-    from omptool import diagnosed
+    from omptool import diagnosed, machine
     from packager.diagnosis import diagnose
     from packager.load import load_all
     from packager.temporary import temporary_folder
@@ -55,11 +55,11 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     with temporary_folder() as folder:
         file = Path(loaded.binary.file or program)
         images = [_placed(data, file, folder / str(n)) for n, data in enumerate(loaded.data)]
-        machine, plugins = diagnosed.machine(loaded.binary, program, images, dict(os.environ))
-    diagnosis = diagnose(loaded.binary, machine)
+        found, plugins = machine.probe(loaded.binary, program, images, dict(os.environ))
+    diagnosis = diagnose(loaded.binary, found)
     render = diagnosed.as_json if as_json else diagnosed.as_text
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
-    return render(loaded.binary, machine, plugins, diagnosis), diagnosis.offloads and not is_wanting
+    return render(loaded.binary, found, plugins, diagnosis), diagnosis.offloads and not is_wanting
 
 
 def _placed(data: Reader, file: Path, copy: Path) -> ImageBytes:

@@ -1,0 +1,94 @@
+"""What `omptool doctor` looks at: what this machine has for a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from omptool.installation import LIBRARY, libdir
+from omptool.kfd import processors
+from omptool.plugins import ImageBytes, Plugins, ask_cuda, ask_plugins
+from packager import libgomp
+from packager.fates import NODES, Answer, Machine, Tmp
+from packager.loader import Library, find_library, lack_of, libraries, refusal
+from packager.model import FatBinary
+from packager.program import LIBTARGET
+from packager.runtimes import compilers, picked
+
+TMP = Path("/tmp")  # LLVM's runtimes put images there, whatever TMPDIR says
+FOR_CUDA = ("ptx", "cubin")
+
+
+def probe(
+    binary: FatBinary, program: Path, images: Sequence[ImageBytes], environment: dict[str, str]
+) -> tuple[Machine, Plugins]:
+    """What there is for `program`, and its images; and the rows of the plugins.
+
+    Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
+    """
+    found = libraries(program, environment)
+    drivers = {driver: find_library(driver, environment) for _, driver in NODES.values()}
+    here = {node for node, _ in NODES.values() if Path(node).exists()}
+    here |= {driver for driver, path in drivers.items() if path}
+    has_cuda = any(image.kind in FOR_CUDA for image in binary.images)
+    general = Machine(
+        libraries=found,
+        under_run=found,
+        devices={},
+        answers=[],
+        environment=environment,
+        files=frozenset(here),
+        tmp=_tmp(),
+        refusal=refusal(program),
+        clangs=compilers(program),
+        cuda=ask_cuda(drivers[libgomp.NVPTX.driver], environment) if has_cuda else None,
+    )
+    if binary.abi == "gcc":
+        plugins_of_gcc = _libgomp_plugins(found, environment)
+        return replace(general, libgomp_plugins=plugins_of_gcc, amd=processors()), []
+    has_names = all(table.has_names for table in binary.tables)
+    plugins, said = ask_plugins(images, environment, has_names=has_names)
+    ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
+    under_run = libraries(program, environment, ours)
+    there = [*under_run, *(Library(path.name, "", path) for path in ours)]
+    return (
+        replace(
+            general,
+            under_run=under_run,
+            lacks=_lacks(binary, there, environment),
+            lacks_alone=_lacks(binary, found, environment),
+            devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
+            answers=[[Answer(*row.values()) for row in rows] for rows in said],
+            runtime=picked(found, environment),
+        ),
+        plugins,
+    )
+
+
+def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, str]) -> list[str]:
+    """What each image for the CPU needs that is not found; "" if nothing."""
+    wanted = [
+        (image.contents.links.needed, image.contents.links.search)
+        if image.kind == "elf" and image.contents.machine == binary.machine
+        else ((), ())
+        for image in binary.images
+    ]
+    found = {one: lack_of(*one, loaded, environment) for one in set(wanted)}
+    return [found[one] for one in wanted]
+
+
+def _tmp() -> Tmp:
+    left = sum(1 for _ in TMP.glob("tmpfile_*"))
+    if not os.access(TMP, os.W_OK | os.X_OK):
+        return Tmp("cannot be written to", left)
+    is_noexec = os.statvfs(TMP).f_flag & os.ST_NOEXEC
+    return Tmp("is mounted noexec" if is_noexec else "", left)
+
+
+def _libgomp_plugins(found: Sequence[Library], environment: dict[str, str]) -> dict[str, Path]:
+    """Where libgomp would find its plugins."""
+    caller = next((lib.path for lib in found if lib.name.startswith(libgomp.LIBRARY)), None)
+    places = ((kind, find_library(kind.plugin, environment, caller)) for kind in libgomp.KINDS)
+    return {kind.name: path for kind, path in places if path}
