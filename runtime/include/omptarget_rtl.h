@@ -47,8 +47,8 @@ int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_p
 int32_t __tgt_rtl_shares_host_memory(int32_t device_id);
 
 /* Non-zero when the host can use the addresses that data_alloc returns. Fallback: it cannot, and the
- * program gets no memory that is for both, and ends where a region that was given such an address has
- * to run on the host. */
+ * program gets no memory that is for both; of a region that has to run on the host and has an argument
+ * which may be such an address, the core says so. */
 int32_t __tgt_rtl_memory_is_addressable(int32_t device_id);
 
 /* Non-zero when data_submit and data_retrieve do no more than memmove() does on the calling thread, so

@@ -358,3 +358,84 @@ TEST_CASE("failures are named") {
   CHECK(outcome.signal == SIGABRT);
   CHECK(outcome.has("fatal error: region add_one: copying back the object at 0x"));
 }
+
+// ---- numbers that may be addresses ----
+
+namespace {
+
+const std::vector<std::string> kFakefail{"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail"};
+
+// Device memory that stays, for as long as the program runs.
+void* memory_of_device() {
+  static int object = 5;
+  Rows data{row(object, TO | REF), {&object, &object, sizeof object, TO | REF | RETURN}};
+  data.begin();
+  return data.base(1);
+}
+
+} // namespace
+
+SCENARIO_OF(number_in_device_memory) {
+  use_main();
+  int values[2] = {1, 2};
+  const auto number = reinterpret_cast<std::uintptr_t>(memory_of_device()) + 1;
+  for (int i = 0; i < 3; ++i)
+    EXPECT(Rows({row(values, TOFROM | REF), value(number)}).region(&host::absent) != 0);
+  EXPECT(Rows({row(values, PRIVATE), value(1), {reinterpret_cast<void*>(number), nullptr, 0, TO | REF}})
+             .region(&host::other_add_hundred) != 0);
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) == 0);
+  EXPECT(values[0] == 2);
+  return 0;
+}
+
+SCENARIO_OF(number_in_allocation) {
+  use_main();
+  void* const memory = omp_target_alloc(64, 0);
+  EXPECT(Rows({value(reinterpret_cast<std::uintptr_t>(memory) + 63)}).region(&host::absent) != 0);
+  EXPECT(Rows({value(reinterpret_cast<std::uintptr_t>(memory) + 64)}).region(&host::other_add_hundred) != 0);
+  omp_target_free(memory, 0);
+  return 0;
+}
+
+TEST_CASE("a number that lies in device memory is said once where its region falls back, and runs") {
+  std::vector<std::string> environment = kFakefail;
+  environment.emplace_back("OMPTOOL_QUIET=1");
+  Outcome outcome = run_scenario("number_in_device_memory", environment);
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  const std::string first = "omptarget: region absent: its argument 1 may be memory of the device (0x";
+  CHECK(outcome.output.find(first) == 0);
+  CHECK(outcome.output.find(first, 1) == std::string::npos);
+  CHECK(outcome.has("), which the host cannot use\nomptarget: region at 0x"));
+  CHECK(outcome.has(": its argument 2 may be memory of the device (0x"));
+  outcome = run_scenario("number_in_allocation", environment);
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("region absent: its argument 0 may be memory of the device (0x"));
+  CHECK(!outcome.has("region at 0x"));
+}
+
+// The host can use the device's memory, but what is newer on the host does not get there.
+SCENARIO_OF(number_in_stale_object) {
+  use_main();
+  int object[2] = {5, 6};
+  Rows data{row(object, TO | REF), {object, object, sizeof object, TO | REF | RETURN}};
+  data.begin();
+  EXPECT(Rows({row(object, TOFROM | REF)}).region(&host::absent) != 0);
+  object[0] = 7; // the host version
+  EXPECT(Rows({value(reinterpret_cast<std::uintptr_t>(data.base(1)))}).region(&host::other_add_hundred) != 0);
+  return 0;
+}
+
+TEST_CASE("nor does it end the program where the device does not take what is newer on the host") {
+  std::vector<std::string> environment = kFakefail;
+  for (const char* one : {"FAKEFAIL_ADDRESSABLE=1", "FAKEFAIL_IN=data_submit", "FAKEFAIL_ON=1", "FAKEFAIL_AT="})
+    environment.emplace_back(one);
+  bool said = false;
+  for (int at = 1; at < 20 && !said; ++at) {
+    environment.back() = "FAKEFAIL_AT=" + std::to_string(at);
+    const Outcome outcome = run_scenario("number_in_stale_object", environment);
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    said = outcome.has(": its argument 0 may be memory of the device (0x") &&
+           outcome.has("), but the device did not take a copy of the object at 0x");
+  }
+  CHECK(said);
+}

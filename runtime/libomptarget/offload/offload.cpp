@@ -36,9 +36,12 @@ bool mandatory() {
   return environment().policy == OffloadPolicy::kMandatory;
 }
 
-// One line per region and process. Without a lock: a child of fork() would wait forever for one that
+// What is said of a region.
+enum class Said { kFallsBack, kMayUseDevice };
+
+// One line of the kind per region and process. Without a lock: a child of fork() would wait forever for one that
 // another thread of its parent held.
-bool first_time(const void* host_address) {
+template <Said> bool first_time(const void* host_address) {
   struct Told {
     const void* host_address;
     Told* next;
@@ -62,6 +65,10 @@ bool first_time(const void* host_address) {
   return true;
 }
 
+std::vector<HostRange> globals_of(const Kernel* kernel) {
+  return kernel ? kernel->globals() : std::vector<HostRange>{};
+}
+
 std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
   // Tasks that nobody waited for run when libomp ends, after the exit handler that unregisters. There
   // is no device left to insist on.
@@ -69,9 +76,17 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
   if (mandatory() && !(registry && registry->is_over()))
     die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
         name_of(host_address, kernel).c_str(), reason.c_str());
-  if (!environment().quiet && first_time(host_address))
+  if (!environment().quiet && first_time<Said::kFallsBack>(host_address))
     say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
   return kOnHost;
+}
+
+// Not silenced: where the doubt is right, the host version ends the program without a word.
+void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
+  const std::string name = name_of(host_address, kernel);
+  const std::string doubts = device.data.make_host_current(rows, globals_of(kernel), name);
+  if (!doubts.empty() && first_time<Said::kMayUseDevice>(host_address))
+    tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
 }
 
 // A device that a call can use, or why not. Neither: the program asked for the host.
@@ -109,10 +124,6 @@ Device* ready_device(std::int64_t device_id) {
   return device && registry->is_prepared(*device) ? device : nullptr;
 }
 
-std::vector<HostRange> globals_of(const Kernel* kernel) {
-  return kernel ? kernel->globals() : std::vector<HostRange>{};
-}
-
 // Why the region did not run on the device, or "".
 std::string try_on(Device& device, const Kernel* kernel, Rows rows, const LaunchShape& shape) {
   Resolved there = Registry::current()->resolve(kernel, device);
@@ -121,7 +132,7 @@ std::string try_on(Device& device, const Kernel* kernel, Rows rows, const Launch
 
 [[gnu::cold]] std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
                                    const std::string& reason) {
-  device.data.make_host_current(rows, globals_of(kernel), name_of(host_address, kernel));
+  bring_to_host(device, host_address, kernel, rows);
   return fall_back(host_address, kernel, reason);
 }
 
@@ -149,7 +160,7 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
   const Failure& first = failures.front();
   if (failures.size() == devices.size()) {
     for (const Failure& failure : failures)
-      failure.device->data.make_host_current(rows, globals_of(kernel), name_of(host_address, kernel));
+      bring_to_host(*failure.device, host_address, kernel, rows);
     return fall_back(host_address, kernel, first.reason);
   }
   const std::string name = name_of(host_address, kernel);
@@ -312,7 +323,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
     return 0;
   for (Device* device : devices)
     if (device)
-      device->data.make_host_current(rows, globals_of(kernel.get()), name_of(host_address, kernel.get()));
+      bring_to_host(*device, host_address, kernel.get(), rows);
   if (mandatory())
     return fall_back(host_address, kernel.get(), reason);
   // Each call has a fault of its own.

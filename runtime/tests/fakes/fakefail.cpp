@@ -7,6 +7,7 @@
 //   FAKEFAIL_ON=1     and so does every call after it
 //   FAKEFAIL_EVERY=N  every N-th call fails, silently
 //   FAKEFAIL_IN=name  the calls of this function only
+//   FAKEFAIL_ADDRESSABLE=1  it says that the host can use its memory
 //
 // Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing
 // is copied. What is left of it when the program ends, or freed twice, is said on stderr.
@@ -157,6 +158,9 @@ FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry
                                                      int32_t teams, int32_t threads) {
   const Inside running;
   return fails("run") ? 1 : HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
+}
+FAKE_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
+  return number_in("FAKEFAIL_ADDRESSABLE") != 0;
 }
 FAKE_EXPORT const char* __tgt_rtl_last_error(void) {
   return "FAKE failure";

@@ -143,7 +143,7 @@ std::int32_t on_old_region(const Call& call, const void* region) {
 void add_environment(std::uint32_t version, RowList& rows) {
   void* const nobody = reinterpret_cast<void*>(~std::uintptr_t{0});
   if (version >= 2)
-    rows.add({nobody, nullptr, 0, kValue | kArgument | (version == 2 ? kIfEnvironment : 0U), nullptr});
+    rows.add({nobody, nullptr, 0, kValue | kArgument | kEnvironment | (version == 2 ? kIfEnvironment : 0U), nullptr});
 }
 
 bool is_known(const KernelArguments* arguments) {
