@@ -6,9 +6,9 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
+#include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
 #include "offload/offload.h"
-#include "process/per_row.h"
 
 #include <cstdio>
 #include <string>
@@ -41,79 +41,35 @@ std::uint32_t flags_of(std::int32_t type) {
 
 struct Arrays {
   std::int32_t count;
-  void** base;
-  void** begin;
-  std::int64_t* size;
-  std::int32_t* type;
+  void** bases;
+  void** begins;
+  std::int64_t* sizes;
+  std::int32_t* types;
+
+  static std::string fault() { return {}; }
+  static const char* how_many() { return "four"; }
+  bool complete() const { return bases && begins && sizes && types; }
+  void* base(std::size_t i) const { return bases[i]; }
+  Row row(std::size_t i) const { return {bases[i], begins[i], sizes[i], flags_of(types[i]), &bases[i]}; }
+  const char* fault_of(std::size_t i) const {
+    constexpr std::int32_t kKnown = 0x1ff;
+    if (types[i] & ~kKnown)
+      return "has an unknown bit in its map type";
+    if (types[i] & OMP_TGT_MAPTYPE_PRIVATE_VAL)
+      return nullptr; // the value alone counts
+    if (const char* const fault = fault_of_memory(begins[i], sizes[i]))
+      return fault;
+    if ((types[i] & OMP_TGT_MAPTYPE_MAP_PTR) && !bases[i])
+      return "has MAP_PTR and no pointer";
+    return nullptr;
+  }
+  std::string describe(std::size_t i) const {
+    char text[96];
+    std::snprintf(text, sizeof text, "address %p, size %lld, type 0x%x", begins[i], static_cast<long long>(sizes[i]),
+                  static_cast<unsigned>(types[i]));
+    return text;
+  }
 };
-
-// What is wrong with row `i`, or null.
-const char* fault_of(const Arrays& arrays, std::size_t i) {
-  constexpr std::int32_t kKnown = 0x1ff;
-  const std::int32_t type = arrays.type[i];
-  if (type & ~kKnown)
-    return "has an unknown bit in its map type";
-  if (type & OMP_TGT_MAPTYPE_PRIVATE_VAL)
-    return nullptr; // the value alone counts
-  if (arrays.size[i] < 0)
-    return "has a negative size";
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(arrays.begin[i]);
-  if (arrays.size[i] > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(arrays.size[i]) < begin))
-    return "names memory that cannot exist";
-  if ((type & OMP_TGT_MAPTYPE_MAP_PTR) && !arrays.base[i])
-    return "has MAP_PTR and no pointer";
-  return nullptr;
-}
-
-std::string describe_fault(const char* call, const Arrays& arrays, std::size_t i, const char* fault) {
-  char text[256];
-  std::snprintf(text, sizeof text, "%s: row %zu %s (address %p, size %lld, type 0x%x)", call, i, fault, arrays.begin[i],
-                static_cast<long long>(arrays.size[i]), static_cast<unsigned>(arrays.type[i]));
-  return text;
-}
-
-// Calls `body(rows, fault)`; `fault` says which row is the first malformed one, or is "". In place of
-// a malformed row stands one that names no more than the object around its base.
-template <typename Body> void with_rows(const char* call, const Arrays& arrays, const Body& body) {
-  if (arrays.count < 0 || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))) {
-    body(Rows(), std::string(call) + ": " + std::to_string(arrays.count) + " rows, but not all four arrays");
-    return;
-  }
-  std::string first_fault;
-  PerRow<Row> rows(static_cast<std::size_t>(arrays.count));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const char* const fault = fault_of(arrays, i);
-    if (fault && first_fault.empty())
-      first_fault = describe_fault(call, arrays, i, fault);
-    rows[i].base = arrays.base[i];
-    if (!fault)
-      rows[i] = {arrays.base[i], arrays.begin[i], arrays.size[i], flags_of(arrays.type[i]), &arrays.base[i]};
-  }
-  body(Rows(rows.data(), rows.size()), first_fault);
-}
-
-void on_data(const char* call, const Arrays& arrays, std::int64_t device_id, void (*action)(std::int64_t, Rows)) {
-  guarded(call, [&] {
-    with_rows(call, arrays, [&](Rows rows, const std::string& fault) {
-      if (fault.empty())
-        action(device_id, rows);
-      else
-        say("%s; the call is ignored", fault.c_str());
-    });
-  });
-}
-
-std::int32_t on_region(const char* call, const Arrays& arrays, std::int64_t device_id, const void* host_address,
-                       LaunchShape shape) {
-  return guarded(call, [&] {
-    std::int32_t result = -1;
-    with_rows(call, arrays, [&](Rows rows, const std::string& fault) {
-      result = fault.empty() ? run_region(device_id, host_address, rows, shape)
-                             : refuse_region(device_id, host_address, rows, fault);
-    });
-    return result;
-  });
-}
 
 // ---- registered libraries ----
 
@@ -169,28 +125,33 @@ OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5"
 
 OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                             int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(__func__, {num_args, args_base, args, args_size, args_maptype}, device_id, omptool::data_begin);
+  omptool::on_data(__func__, device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
+                   omptool::data_begin);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                           int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(__func__, {num_args, args_base, args, args_size, args_maptype}, device_id, omptool::data_end);
+  omptool::on_data(__func__, device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
+                   omptool::data_end);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                              int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(__func__, {num_args, args_base, args, args_size, args_maptype}, device_id, omptool::data_update);
+  omptool::on_data(__func__, device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
+                   omptool::data_update);
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
                                     int64_t* args_size, int32_t* args_maptype) {
-  return omptool::on_region(__func__, {num_args, args_base, args, args_size, args_maptype}, device_id, host_addr, {});
+  return omptool::on_region(__func__, device_id, host_addr,
+                            omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, {});
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base,
                                           void** args, int64_t* args_size, int32_t* args_maptype, int32_t num_teams,
                                           int32_t thread_limit) {
-  return omptool::on_region(__func__, {num_args, args_base, args, args_size, args_maptype}, device_id, host_addr,
+  return omptool::on_region(__func__, device_id, host_addr,
+                            omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
                             {true, num_teams, thread_limit});
 }
 }

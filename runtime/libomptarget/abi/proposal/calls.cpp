@@ -6,12 +6,13 @@
 // copied. Where it and OpenMP 4.0, for which it is made, differ on when that is, libtarget.h tells.
 #include "abi/proposal/calls.h"
 
+#include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
 #include "abi/proposal/library.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
-#include "process/per_row.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 
@@ -23,76 +24,41 @@ constexpr int kDefaultDevice = -1;
 constexpr std::uint32_t kCopies[] = {0, kTo, kFrom, kTo | kFrom};
 
 struct Arrays {
+  int device;
   int count;
   void** host;
-  const int* size;
-  const int* type;
+  const int* sizes;
+  const int* types;
+
+  // Numbers below -1 mean something to the core that they do not mean here.
+  std::int64_t known_device() const { return std::max(device, kDefaultDevice); }
+  std::string fault() const {
+    return device < kDefaultDevice ? "device number " + std::to_string(device) + " is out of range" : std::string();
+  }
+  static const char* how_many() { return "three"; }
+  bool complete() const { return host && sizes && types; }
+  void* base(std::size_t i) const { return host[i]; }
+  Row row(std::size_t i) const {
+    return {host[i], host[i], sizes[i], kCopies[types[i]] | kCounts | kArgument, nullptr};
+  }
+  const char* fault_of(std::size_t i) const {
+    if (types[i] < 0 || static_cast<std::size_t>(types[i]) >= std::size(kCopies))
+      return "has an unknown map type";
+    return fault_of_memory(host[i], sizes[i]);
+  }
+  std::string describe(std::size_t i) const {
+    char text[96];
+    std::snprintf(text, sizeof text, "address %p, size %d, type %d", host[i], sizes[i], types[i]);
+    return text;
+  }
 };
 
-// What is wrong with row `i`, or null.
-const char* fault_of(const Arrays& arrays, std::size_t i) {
-  if (arrays.type[i] < 0 || static_cast<std::size_t>(arrays.type[i]) >= std::size(kCopies))
-    return "has an unknown map type";
-  if (arrays.size[i] < 0)
-    return "has a negative size";
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(arrays.host[i]);
-  if (arrays.size[i] > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(arrays.size[i]) < begin))
-    return "names memory that cannot exist";
-  return nullptr;
+void on_data(const char* call, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
+  omptool::on_data(call, arrays.known_device(), arrays, action);
 }
 
-std::string describe_fault(const Arrays& arrays, std::size_t i, const char* fault) {
-  char text[160];
-  std::snprintf(text, sizeof text, "row %zu %s (address %p, size %d, type %d)", i, fault, arrays.host[i],
-                arrays.size[i], arrays.type[i]);
-  return text;
-}
-
-// Calls `body(rows, fault)`; `fault` says what is wrong with the call, or is "". In place of a malformed
-// row stands one that names no more than the object at its address.
-template <typename Body> void with_rows(int device, const Arrays& arrays, const Body& body) {
-  if (arrays.count < 0 || (arrays.count > 0 && !(arrays.host && arrays.size && arrays.type))) {
-    body(Rows(), std::to_string(arrays.count) + " rows, but not all three arrays");
-    return;
-  }
-  std::string first_fault;
-  if (device < kDefaultDevice)
-    first_fault = "device number " + std::to_string(device) + " is out of range";
-  PerRow<Row> rows(static_cast<std::size_t>(arrays.count));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const char* const fault = fault_of(arrays, i);
-    if (fault && first_fault.empty())
-      first_fault = describe_fault(arrays, i, fault);
-    void* const at = arrays.host[i];
-    rows[i].base = at;
-    if (!fault)
-      rows[i] = {at, at, arrays.size[i], kCopies[arrays.type[i]] | kCounts | kArgument, nullptr};
-  }
-  body(Rows(rows.data(), rows.size()), first_fault);
-}
-
-void on_data(const char* call, int device, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
-  guarded(call, [&] {
-    with_rows(device, arrays, [&](Rows rows, const std::string& fault) {
-      if (fault.empty())
-        action(device, rows);
-      else
-        say("%s: %s; the call is ignored", call, fault.c_str());
-    });
-  });
-}
-
-int on_region(const char* call, int device, const void* entry, const Arrays& arrays, LaunchShape shape) {
-  return guarded(call, [&] {
-    int result = -1;
-    with_rows(device, arrays, [&](Rows rows, const std::string& fault) {
-      // Numbers below -1 mean something to the core that they do not mean here.
-      const int known = device < kDefaultDevice ? kDefaultDevice : device;
-      result = fault.empty() ? run_region(device, entry, rows, shape)
-                             : refuse_region(known, entry, rows, std::string(call) + ": " + fault);
-    });
-    return result;
-  });
+int on_region(const char* call, const void* entry, const Arrays& arrays, const LaunchShape& shape) {
+  return omptool::on_region(call, arrays.known_device(), entry, arrays, shape);
 }
 
 } // namespace
@@ -115,29 +81,29 @@ OMPTOOL_EXPORT void omptool_2013_unregister_lib(void* descriptor) {
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data("__tgt_target_data_begin", device, {count, host, size, static_cast<const int*>(types)},
+  omptool::proposal::on_data("__tgt_target_data_begin", {device, count, host, size, static_cast<const int*>(types)},
                              omptool::data_begin);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_end(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data("__tgt_target_data_end", device, {count, host, size, static_cast<const int*>(types)},
+  omptool::proposal::on_data("__tgt_target_data_end", {device, count, host, size, static_cast<const int*>(types)},
                              omptool::data_end);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_update(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data("__tgt_target_data_update", device, {count, host, size, static_cast<const int*>(types)},
+  omptool::proposal::on_data("__tgt_target_data_update", {device, count, host, size, static_cast<const int*>(types)},
                              omptool::data_update);
 }
 
 OMPTOOL_EXPORT int omptool_2013_target(int device, void* entry, int count, void** host, int* size, const void* types) {
-  return omptool::proposal::on_region("__tgt_target", device, entry,
-                                      {count, host, size, static_cast<const int*>(types)}, {});
+  return omptool::proposal::on_region("__tgt_target", entry,
+                                      {device, count, host, size, static_cast<const int*>(types)}, {});
 }
 
 OMPTOOL_EXPORT int omptool_2013_target_teams(int device, void* entry, int count, void** host, int* size,
                                              const void* types, int num_teams, int thread_limit) {
-  return omptool::proposal::on_region("__tgt_target_teams", device, entry,
-                                      {count, host, size, static_cast<const int*>(types)},
+  return omptool::proposal::on_region("__tgt_target_teams", entry,
+                                      {device, count, host, size, static_cast<const int*>(types)},
                                       {true, num_teams, thread_limit});
 }
 

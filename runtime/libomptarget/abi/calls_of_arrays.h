@@ -1,0 +1,77 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The calls of the two documents: rows come in arrays that may be malformed, and a call with such a row
+// is said and ignored, or its region runs on the host.
+#pragma once
+
+#include "abi/exports.h"
+#include "data/row.h"
+#include "offload/offload.h"
+#include "process/per_row.h"
+
+#include <string>
+
+namespace omptool {
+
+// What is wrong with the memory that a row names, or null.
+inline const char* fault_of_memory(const void* address, std::int64_t size) {
+  if (size < 0)
+    return "has a negative size";
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address);
+  if (size > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(size) < begin))
+    return "names memory that cannot exist";
+  return nullptr;
+}
+
+// Calls `body(rows, fault)`; `fault` says what is wrong with the call, or is "". In place of a malformed
+// row stands one that names no more than the object around its base. Of Arrays is asked
+//   count, what the program says
+//   fault(): what is wrong with the call but for its rows, or ""
+//   complete(): whether all arrays are there, and how_many(): "four"
+//   fault_of(i) and describe(i): what is wrong with row `i`, or null, and what it holds
+//   row(i) and base(i): what a sound row is, and where a malformed one begins
+template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, const Body& body) {
+  if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete())) {
+    body(Rows(), std::to_string(arrays.count) + " rows, but not all " + arrays.how_many() + " arrays");
+    return;
+  }
+  std::string first_fault = arrays.fault();
+  PerRow<Row> rows(static_cast<std::size_t>(arrays.count));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const char* const fault = arrays.fault_of(i);
+    if (fault && first_fault.empty())
+      first_fault = "row " + std::to_string(i) + " " + fault + " (" + arrays.describe(i) + ")";
+    rows[i].base = arrays.base(i);
+    if (!fault)
+      rows[i] = arrays.row(i);
+  }
+  body(Rows(rows.data(), rows.size()), first_fault);
+}
+
+template <typename Arrays>
+void on_data(const char* call, std::int64_t device, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
+  guarded(call, [&] {
+    with_rows(arrays, [&](Rows rows, const std::string& fault) {
+      if (fault.empty())
+        action(device, rows);
+      else
+        say("%s: %s; the call is ignored", call, fault.c_str());
+    });
+  });
+}
+
+template <typename Arrays>
+std::int32_t on_region(const char* call, std::int64_t device, const void* host_address, const Arrays& arrays,
+                       const LaunchShape& shape) {
+  return guarded(call, [&] {
+    std::int32_t result = -1;
+    with_rows(arrays, [&](Rows rows, const std::string& fault) {
+      result = fault.empty() ? run_region(device, host_address, rows, shape)
+                             : refuse_region(device, host_address, rows, std::string(call) + ": " + fault);
+    });
+    return result;
+  });
+}
+
+} // namespace omptool
