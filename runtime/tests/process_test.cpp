@@ -53,7 +53,7 @@ SCENARIO_OF(fork_and_launch) {
 TEST_CASE("a forked child runs on the host until it registers anew") {
   const Outcome outcome = run_scenario("fork_and_launch");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  CHECK(outcome.has("runs on the host: the process has forked since it registered its images\n"));
+  CHECK(outcome.has("region add_one runs on the host: the process has forked since it registered its images\n"));
 }
 
 SCENARIO_OF(fork_and_free) {

@@ -58,6 +58,13 @@ bool Registry::lost_any_device() noexcept {
   return parents && parents->device_count_ > 0;
 }
 
+// Nobody but this process looks into what it got, and it has no other thread that would change it.
+const Kernel* Registry::lost_kernel(const void* host_address) noexcept {
+  const Registry* const parents = lost_by_fork() ? the_parents.load() : nullptr;
+  const KernelIndex* const index = parents ? parents->index_.load(std::memory_order_acquire) : nullptr;
+  return index ? index->find(host_address) : nullptr;
+}
+
 Registry& Registry::obtain() {
   static std::once_flag watching;
   std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });

@@ -105,6 +105,10 @@ struct Library {
   bool removed = false;                     // under the registry's lock
 };
 
+// What is said of a region, once.
+enum class Said : std::size_t { kFallsBack, kMayUseDevice };
+constexpr std::size_t kSayings = 2;
+
 // A kernel as the host knows it. Several libraries may list one host address: bundled objects of one
 // executable share its entry table, each with its own images.
 struct Kernel {
@@ -129,6 +133,7 @@ struct Kernel {
       one = one->next;
     return one;
   }
+  mutable std::array<std::atomic<bool>, kSayings> said{}; // by Said
   std::vector<HostRange> globals() const;
   // Why the address does not say which kernel is meant, or "".
   std::string ambiguity() const;
@@ -159,6 +164,8 @@ public:
   static bool lost_by_fork() noexcept;
   // And its parent had devices.
   static bool lost_any_device() noexcept;
+  // Its kernel at an address, if it had used one.
+  static const Kernel* lost_kernel(const void* host_address) noexcept;
 
   // `read` says what is at the address; called when a device is first needed, from any thread, until
   // remove() has returned.

@@ -36,32 +36,19 @@ bool mandatory() {
   return environment().policy == OffloadPolicy::kMandatory;
 }
 
-// What is said of a region.
-enum class Said { kFallsBack, kMayUseDevice };
-
-// One line of the kind per region and process. Without a lock: a child of fork() would wait forever for one that
-// another thread of its parent held.
-template <Said> bool first_time(const void* host_address) {
-  struct Told {
-    const void* host_address;
-    Told* next;
-  };
-  static constinit std::array<std::atomic<Told*>, 256> buckets{};
-  std::atomic<Told*>& bucket = buckets[(reinterpret_cast<std::uintptr_t>(host_address) >> 4) % buckets.size()];
-  const auto knows = [&](const Told* told) {
-    while (told && told->host_address != host_address)
-      told = told->next;
-    return told != nullptr;
-  };
-  Told* first = bucket.load(std::memory_order_acquire);
-  if (knows(first))
-    return false;
-  auto* const mine = new Told{host_address, first}; // never freed: other threads walk the list
-  while (!bucket.compare_exchange_weak(mine->next, mine, std::memory_order_acq_rel, std::memory_order_acquire))
-    if (knows(mine->next)) {
-      delete mine;
+// One line of the kind per region and process; of regions that no library has registered, for the first 64.
+bool first_time(const void* host_address, const Kernel* kernel, Said kind) {
+  const std::size_t number = static_cast<std::size_t>(kind);
+  if (kernel)
+    return !kernel->said[number].exchange(true, std::memory_order_relaxed);
+  static constinit std::array<std::array<std::atomic<const void*>, 64>, kSayings> said_of{};
+  for (std::atomic<const void*>& one : said_of[number]) {
+    const void* known = nullptr;
+    if (one.compare_exchange_strong(known, host_address))
+      return true;
+    if (known == host_address)
       return false;
-    }
+  }
   return true;
 }
 
@@ -76,7 +63,7 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
   if (mandatory() && !(registry && registry->is_over()))
     die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
         name_of(host_address, kernel).c_str(), reason.c_str());
-  if (!environment().quiet && first_time<Said::kFallsBack>(host_address))
+  if (!environment().quiet && first_time(host_address, kernel, Said::kFallsBack))
     say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
   return kOnHost;
 }
@@ -85,7 +72,7 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
 void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
   const std::string name = name_of(host_address, kernel);
   const std::string doubts = device.data.make_host_current(rows, globals_of(kernel), name);
-  if (!doubts.empty() && first_time<Said::kMayUseDevice>(host_address))
+  if (!doubts.empty() && first_time(host_address, kernel, Said::kMayUseDevice))
     tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
 }
 
@@ -281,8 +268,9 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
     return run_on(*selected.device, host_address, rows, shape);
   if (selected.reason.empty())
     return kOnHost;
-  const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
-  return fall_back(host_address, kernel.get(), selected.reason);
+  if (!registry)
+    return fall_back(host_address, Registry::lost_kernel(host_address), selected.reason);
+  return fall_back(host_address, registry->find_kernel(host_address).get(), selected.reason);
 }
 
 bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result) {
