@@ -22,7 +22,7 @@ from omptool.installation import libdir
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = ROOT / "tests" / "faults" / "constructs.cpp"
-FAKES = ROOT / "runtime" / "tests" / "fakes"
+FAKES = ROOT / "runtime" / "tests" / "support" / "fakes"
 AT_ONCE = 2
 PATIENCE = 60  # of a loaded machine
 MOST_CALLS = 2000

@@ -108,7 +108,7 @@ def test_every_variable_of_ours_is_read_where_setuid_programs_have_none() -> Non
         for function, name in read.findall(path.read_text())
     }
     assert {function for function, _ in found} == {"secure_getenv"}
-    tested = (ROOT / "runtime" / "tests" / "process_test.cpp").read_text()
+    tested = (ROOT / "runtime" / "tests" / "process" / "process_test.cpp").read_text()
     assert [name for _, name in sorted(found) if f'"{name}=' not in tested] == []
 
 

@@ -1,5 +1,5 @@
 /* A device image for the tests of libtarget.so: every argument is an object's address, and the table
- * has no names. It must agree with proposal_test.cpp on the order. */
+ * has no names. It must agree with abi/proposal/calls_test.cpp on the order. */
 #include "libtarget.h"
 
 int counter = 5;

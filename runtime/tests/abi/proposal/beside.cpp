@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The part of proposal_test.cpp that is written for omptarget.h.
+// The part of calls_test.cpp that is written for omptarget.h.
 #include "support.h"
 
 int map_beside(int* values, int count) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Programs of libtarget.h, beside ones of omptarget.h in the same process; on the CPU plugin and on a
-// plugin of libtarget_rtl.h (plugins/proposal_cpu.cpp), whole and failing.
+// plugin of libtarget_rtl.h (support/proposal_cpu.cpp), whole and failing.
 #include "libtarget.h"
 
 #include "scenario.h"
