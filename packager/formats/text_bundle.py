@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from packager.formats.clang_bundle import NAME
-from packager.formats.clang_bundle import parse_text as parse
-from packager.formats.clang_bundle import probe_text as probe
+from packager.formats import clang_bundle
 
-__all__ = ["NAME", "parse", "probe"]
+NAME = clang_bundle.NAME
+probe = clang_bundle.probe_text
+parse = clang_bundle.parse_text
