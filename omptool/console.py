@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from packager.reader import called, text
+from packager.files.reader import called, text
 
 # Characters that are printed at a time.
 PIECE = 1 << 16

@@ -10,10 +10,10 @@ from omptool.console import portable, shown
 from omptool.installation import LIBRARY
 from omptool.plugins import Plugins
 from omptool.tables import counted, table
-from packager.fates import Diagnosis, ImageFate, Machine
+from packager.machine.facts import Diagnosis, ImageFate, Machine
+from packager.machine.llvm_runtime import Outcome
+from packager.machine.program import LIBTARGET
 from packager.model import FatBinary
-from packager.program import LIBTARGET
-from packager.without_run import Outcome
 
 STARTED = {
     "device": "regions run on a device",

@@ -11,7 +11,7 @@ import click
 
 from omptool.console import echo
 from packager.errors import PackagerError
-from packager.reader import called, text
+from packager.files.reader import called, text
 
 
 def fail(message: str, exit_code: int) -> NoReturn:

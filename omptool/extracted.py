@@ -9,7 +9,7 @@ from pathlib import Path
 from omptool.console import portable
 from omptool.dumped import dumped_image, kernel_names
 from omptool.tables import table
-from packager.extract import Extracted
+from packager.writers.extract import Extracted
 
 
 def kernels_text(done: Sequence[Extracted]) -> str:

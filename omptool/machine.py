@@ -10,12 +10,12 @@ from pathlib import Path
 from omptool.installation import LIBRARY, libdir
 from omptool.kfd import processors
 from omptool.plugins import ImageBytes, Plugins, ask_cuda, ask_plugins
-from packager import libgomp
-from packager.fates import NODES, Answer, Machine, Tmp
-from packager.loader import Library, find_library, lack_of, libraries, refusal
+from packager.machine import gcc_runtime
+from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
+from packager.machine.facts import NODES, Answer, Machine, Tmp
+from packager.machine.program import LIBTARGET
+from packager.machine.runtimes import compilers, picked
 from packager.model import FatBinary
-from packager.program import LIBTARGET
-from packager.runtimes import compilers, picked
 
 TMP = Path("/tmp")  # LLVM's runtimes put images there, whatever TMPDIR says
 FOR_CUDA = ("ptx", "cubin")
@@ -43,7 +43,7 @@ def probe(
         tmp=_tmp(),
         refusal=refusal(program),
         clangs=compilers(program),
-        cuda=ask_cuda(drivers[libgomp.NVPTX.driver], environment) if has_cuda else None,
+        cuda=ask_cuda(drivers[gcc_runtime.NVPTX.driver], environment) if has_cuda else None,
     )
     if binary.abi == "gcc":
         plugins_of_gcc = _libgomp_plugins(found, environment)
@@ -89,6 +89,6 @@ def _tmp() -> Tmp:
 
 def _libgomp_plugins(found: Sequence[Library], environment: dict[str, str]) -> dict[str, Path]:
     """Where libgomp would find its plugins."""
-    caller = next((lib.path for lib in found if lib.name.startswith(libgomp.LIBRARY)), None)
-    places = ((kind, find_library(kind.plugin, environment, caller)) for kind in libgomp.KINDS)
+    caller = next((lib.path for lib in found if lib.name.startswith(gcc_runtime.LIBRARY)), None)
+    places = ((kind, find_library(kind.plugin, environment, caller)) for kind in gcc_runtime.KINDS)
     return {kind.name: path for kind, path in places if path}

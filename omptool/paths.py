@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from packager.errors import UsageError
-from packager.reader import STANDARD_INPUT
+from packager.files.reader import STANDARD_INPUT
 
 
 class FileName(click.Path):

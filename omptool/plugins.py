@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from omptool.apart import NoAnswerError, ask
 from omptool.installation import LIBRARY, libdir
 from packager.errors import MissingToolError
-from packager.fates import Cuda
+from packager.machine.facts import Cuda
 
 Plugins = list[dict[str, Any]]  # of each: name, path, state, reason, devices: [{number}]
 

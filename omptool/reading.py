@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from omptool.console import echo, portable, shown
 from packager.errors import PackagerError
-from packager.load import load_all
+from packager.hosts.load import load_all
 from packager.model import FatBinary
 
 

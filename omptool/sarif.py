@@ -17,8 +17,8 @@ from omptool.console import portable
 from omptool.documents import pieces
 from omptool.reading import Unread
 from packager import checks
+from packager.files.reader import STANDARD_INPUT
 from packager.model import FatBinary, Finding
-from packager.reader import STANDARD_INPUT
 
 Results = Sequence[tuple[FatBinary, Sequence[Finding]]]
 Json = dict[str, Any]

@@ -13,7 +13,7 @@ from documents import document
 from fixture_programs import OMPTOOL
 from toolchain import omptool
 
-from packager.load import load
+from packager.hosts.load import load
 
 SCHEMA = Path(__file__).parent.parent / "omptool" / "schemas" / "doctor.json"
 PROGRAM = """

@@ -68,7 +68,7 @@ def omptool(*arguments: object) -> Result:
 
 
 def table_of(out: Path) -> list[tuple[str, int]]:
-    from packager.load import load
+    from packager.hosts.load import load
 
     return [(entry.name, entry.size) for entry in load(out).entries]
 
@@ -123,7 +123,7 @@ def test_kernel_that_no_image_has_is_refused(work: Path, tmp_path: Path) -> None
 
 
 def test_two_triples_make_one_object_in_the_order_given(work: Path, tmp_path: Path) -> None:
-    from packager.load import load
+    from packager.hosts.load import load
 
     ptx = tmp_path / "image.ptx"
     ptx.write_text(PTX)

@@ -31,7 +31,7 @@ from test_openmp import SOUND as OPENMP
 from toolchain import compile_c, omptool
 
 from omptool import installation
-from packager.loader import libraries
+from packager.machine.dynamic_loader import libraries
 
 RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not book_table.is_error(path)]
 # Every fourth in `make test`, all in `make test-all`.

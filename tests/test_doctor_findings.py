@@ -23,9 +23,9 @@ from doctoring import (
 from toolchain import HOST, MAIN, NVPTX, PTX, bundled, compile_c, fake_runtime, linked, run
 
 from omptool.installation import libdir
-from packager.diagnosis import diagnose
-from packager.fates import NODES, Answer, Machine
-from packager.load import load
+from packager.hosts.load import load
+from packager.machine.diagnosis import diagnose
+from packager.machine.facts import NODES, Answer, Machine
 
 
 @pytest.mark.parametrize("second", [[], ["-Wl,--no-as-needed", "-l:libgomp.so.1"]])

@@ -14,10 +14,10 @@ from gccs import GCN, NVPTX, compiled, gcn_plugins
 from toolchain import compile_c, omptool
 
 from omptool import kfd
-from packager import libgomp
-from packager.fates import Cuda, Machine
-from packager.load import load
-from packager.loader import find_library
+from packager.hosts.load import load
+from packager.machine import gcc_runtime
+from packager.machine.dynamic_loader import find_library
+from packager.machine.facts import Cuda, Machine
 
 SOURCE = """
 #include <omp.h>
@@ -88,7 +88,7 @@ def test_it_is_right(program: Path, environment: dict[str, str]) -> None:
 def test_it_is_right_of_amds_gpus(of_gcn: dict[str, Path], path: str) -> None:
     """Without libgomp's plugin, and with the real one, which finds no driver here."""
     with_plugin = {"LD_LIBRARY_PATH": str(gcn_plugins())}
-    for environment, lack in (({}, libgomp.GCN.plugin), (with_plugin, libgomp.GCN.driver)):
+    for environment, lack in (({}, gcc_runtime.GCN.plugin), (with_plugin, gcc_runtime.GCN.driver)):
         assert foreseen(of_gcn[path], **environment) == ran_on(of_gcn[path], **environment)
         reasons = {e["reason"] for e in diagnosis(of_gcn[path], **environment)["entries"]}
         assert all(reason is None or lack in reason for reason in reasons)
@@ -119,12 +119,12 @@ def test_machines_that_are_not_here(
         {},
         [],
         {"OMP_DEFAULT_DEVICE": str(number)},
-        files=frozenset({libgomp.GCN.driver}),
-        libgomp_plugins={kind.name: Path(kind.plugin) for kind in libgomp.KINDS},
+        files=frozenset({gcc_runtime.GCN.driver}),
+        libgomp_plugins={kind.name: Path(kind.plugin) for kind in gcc_runtime.KINDS},
         cuda=Cuda("", (75,)),
         amd=processors,
     )
-    found = libgomp.diagnose(load(of_gcn[path]), machine)
+    found = gcc_runtime.diagnose(load(of_gcn[path]), machine)
     assert {fate.reason or fate.runs_on for fate in found.entries} == expected
     name = "main._omp_fn.0" if path == "amd" or number == 1 else "main$_omp_fn$0"
     assert {fate.entry.name for fate in found.entries} == {name}
@@ -146,7 +146,7 @@ def test_without_a_driver(program: Path) -> None:
     assert document["runtime"]["plugins"] == []
     assert document["runtime"]["picked"] is None
     said = [f["message"] for f in document["findings"] if f["code"] == "OMP209"]
-    is_absent = find_library(libgomp.NVPTX.driver, os.environ) is None
+    is_absent = find_library(gcc_runtime.NVPTX.driver, os.environ) is None
     assert any("libcuda.so.1 is not on this machine" in message for message in said) == is_absent
     mandatory = diagnosis(program, OMP_TARGET_OFFLOAD="MANDATORY")
     assert ("OMP206" in codes(mandatory)) == bool(said)
@@ -168,12 +168,12 @@ def test_what_must_offload(program: Path, tmp_path: Path, number: str) -> None:
 
 def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
     """A copy of libgomp finds no plugin in its folder, and none in a cache that has it not."""
-    plugin = find_library(libgomp.NVPTX.plugin, {})
+    plugin = find_library(gcc_runtime.NVPTX.plugin, {})
     assert plugin
-    plugins = {libgomp.NVPTX.name: plugin}
+    plugins = {gcc_runtime.NVPTX.name: plugin}
     binary, around = load(program), Machine([], [], {}, [], {}, cuda=Cuda("", (75,)))
-    assert libgomp.diagnose(binary, replace(around, libgomp_plugins=plugins)).offloads
-    without = libgomp.diagnose(binary, around)
+    assert gcc_runtime.diagnose(binary, replace(around, libgomp_plugins=plugins)).offloads
+    without = gcc_runtime.diagnose(binary, around)
     assert not without.offloads
     (finding,) = without.findings
     assert (finding.code, finding.severity) == ("OMP209", "warning")
@@ -181,9 +181,10 @@ def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
     failing = replace(
         around, libgomp_plugins=plugins, cuda=Cuda("cuInit of CUDA's driver says 999")
     )
-    there = replace(failing, files=frozenset({libgomp.NVPTX.node, libgomp.NVPTX.driver}))
+    there = replace(failing, files=frozenset({gcc_runtime.NVPTX.node, gcc_runtime.NVPTX.driver}))
     for machine, expected in ((failing, {"OMP209"}), (there, {"OMP208", "OMP209"})):
-        assert {finding.code for finding in libgomp.diagnose(binary, machine).findings} == expected
+        findings = gcc_runtime.diagnose(binary, machine).findings
+        assert {finding.code for finding in findings} == expected
     shutil.copy(plugin, tmp_path / plugin.name)
     assert find_library(plugin.name, {"LD_LIBRARY_PATH": str(tmp_path)}) != plugin
 

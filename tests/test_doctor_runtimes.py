@@ -25,7 +25,7 @@ from machine import moved, with_tmp
 from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, linked
 
 from omptool.installation import libdir
-from packager.program import inspect_program
+from packager.machine.program import inspect_program
 
 # What a program prints whose regions run on a device, and on the host.
 PRINTED = {"00\n": "device", "11\n": "host"}

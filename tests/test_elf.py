@@ -11,14 +11,14 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from toolchain import HOST, MAIN, compile_c, fake_runtime, linked, run
 
-from packager import elf as elf_file
-from packager.elf import MAX_SECTIONS, Elf
+from packager.elf import headers
+from packager.elf.address_space import read_window
+from packager.elf.headers import MAX_SECTIONS, Elf
+from packager.elf.imports import needed, offload_imports
+from packager.elf.relocated import Range
+from packager.elf.space_of import space
 from packager.errors import FormatError
-from packager.imports import needed, offload_imports
-from packager.memory import read_window
-from packager.reader import Reader
-from packager.spaces import space
-from packager.windows import Range
+from packager.files.reader import Reader
 
 SECTIONS_AT, SEGMENTS_AT = 40, 32  # of the file header
 PH_SIZE, PH_COUNT, SH_SIZE, SH_COUNT, SH_NAMES = 54, 56, 58, 60, 62
@@ -32,7 +32,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(path: Path) -> Elf:
-    return elf_file.read(Reader(path.read_bytes()))
+    return headers.read(Reader(path.read_bytes()))
 
 
 def test_headers_are_those_of_pyelftools(program: Path) -> None:
@@ -97,7 +97,7 @@ def test_one_wrong_field_is_named(
     data = bytearray(program.read_bytes())
     struct.pack_into(f"<{layout}", data, at, value)
     with pytest.raises(FormatError, match=re.escape(message)):
-        elf_file.read(Reader(data))
+        headers.read(Reader(data))
 
 
 def test_a_section_count_of_billions(program: Path) -> None:
@@ -106,13 +106,13 @@ def test_a_section_count_of_billions(program: Path) -> None:
     struct.pack_into("<H", data, SH_COUNT, 0)
     struct.pack_into("<Q", data, first + 32, MAX_SECTIONS + 1)
     with pytest.raises(FormatError, match=f"claims {MAX_SECTIONS + 1} sections"):
-        elf_file.read(Reader(data))
+        headers.read(Reader(data))
 
 
 @pytest.mark.parametrize("size", [15, 63, 64, 1000, -1])
 def test_truncated(program: Path, size: int) -> None:
     with pytest.raises(FormatError):
-        elf_file.read(Reader(program.read_bytes()[:size]))
+        headers.read(Reader(program.read_bytes()[:size]))
 
 
 def test_a_range_outside_the_file_is_named(program: Path) -> None:
@@ -127,7 +127,7 @@ def test_tables_of_too_many_rows_are_refused(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = read(program)
-    monkeypatch.setattr(elf_file, "MAX_ROWS", 3)
+    monkeypatch.setattr(headers, "MAX_ROWS", 3)
     (table,) = ours.named(".symtab")
     with pytest.raises(FormatError, match="tables of more than 3 rows"):
         list(ours.symbols(table))

@@ -8,8 +8,8 @@ import pytest
 from documents import document
 from toolchain import HOST, MAIN, NVPTX, PTX, X86_64, bundled, compile_c, device_image, omptool, run
 
-from packager.extract import file_name
 from packager.model import Contents, DeviceImage
+from packager.writers.extract import file_name
 
 DATA = Path(__file__).parent / "data"
 

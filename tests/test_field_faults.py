@@ -18,9 +18,9 @@ from fixture_programs import OMPTOOL
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 from verifying import findings
 
-from packager import elf
-from packager.load import load
-from packager.reader import open_reader
+from packager.elf import headers
+from packager.files.reader import open_reader
+from packager.hosts.load import load
 
 PART = OPENMP.replace("main", "part").replace("table", "other")
 MAIN = OPENMP.replace("return y", "extern int part(void); part(); return y")
@@ -239,7 +239,7 @@ def swapped(path: Path, out: Path) -> Path:
     places = [(table.address or 0) + (e.offset or 0) - table.offset + name_at for e in (one, other)]
     data = bytearray(path.read_bytes())
     with open_reader(path) as reader:
-        (section,) = elf.read(reader).named(".rela.dyn")
+        (section,) = headers.read(reader).named(".rela.dyn")
     rows = range(section.offset, section.offset + section.size, 24)
     at = {int.from_bytes(data[row : row + 8], "little"): row + 16 for row in rows}
     left, right = (slice(at[place], at[place] + 8) for place in places)

@@ -14,9 +14,9 @@ from toolchain import HOST, MAIN, NVPTX, OPENMP, X86_64, bundled, compile_c, omp
 from verifying import findings
 
 from packager.errors import FormatError
-from packager.formats import bitcode, bitstream
+from packager.files.reader import Reader
+from packager.formats.device_images import bitcode, bitstream
 from packager.model import Contents
-from packager.reader import Reader
 
 VERSIONS = sorted((*OTHERS, INSTALLED))
 SOURCE = """

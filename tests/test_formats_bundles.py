@@ -13,8 +13,8 @@ from documents import dumped, dumped_images
 from toolchain import compile_c, omptool, run
 
 from packager.errors import FormatError
-from packager.formats import archive, clang_bundle, compressed_bundle
-from packager.reader import Reader
+from packager.files.reader import Reader
+from packager.formats.containers import archive, clang_bundle, compressed_bundle
 
 AMD = "amdgcn-amd-amdhsa"
 KERNEL = f"""

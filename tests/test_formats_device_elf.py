@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from toolchain import HOST, OPENMP, clang_offload, compile_c, device_image, run
 
-from packager.formats import amdgpu, device_elf
-from packager.load import load
+from packager.files.reader import Reader
+from packager.formats.device_images import amdgpu, device_elf
+from packager.hosts.load import load
 from packager.model import Contents
-from packager.reader import Reader
 
 MACHINE_AT, FLAGS_AT, ABI_VERSION_AT = 18, 48, 8
 EM_CUDA, EM_AMDGPU = 190, 224

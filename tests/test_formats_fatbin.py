@@ -12,8 +12,8 @@ from documents import dumped_images
 from toolchain import compile_c, omptool
 
 from packager.errors import FormatError
-from packager.formats import cuda_fatbin
-from packager.reader import Reader
+from packager.files.reader import Reader
+from packager.formats.containers import cuda_fatbin
 
 DATA = Path(__file__).parent / "data"
 CUDA = "nvptx64-nvidia-cuda"

@@ -13,8 +13,8 @@ import zstandard
 from toolchain import NVPTX, PTX, X86_64, run
 
 from packager.errors import FormatError
-from packager.formats import offload_binary
-from packager.reader import Reader
+from packager.files.reader import Reader
+from packager.formats.containers import offload_binary
 
 Pack = Callable[[bytes], bytes]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from toolchain import PTX
 
-from packager.formats import ptx
+from packager.files.reader import Reader
+from packager.formats.device_images import ptx
 from packager.model import Contents
-from packager.reader import Reader
 
 HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n"
 

@@ -9,8 +9,9 @@ import pytest
 from toolchain import run
 
 from packager.errors import FormatError
-from packager.formats import images, spirv
-from packager.reader import Reader
+from packager.files.reader import Reader
+from packager.formats.device_images import known as images
+from packager.formats.device_images import spirv
 
 ASSEMBLY = """
 OpCapability Kernel

@@ -13,11 +13,11 @@ from gccs import GCN, NVPTX, compiled
 from toolchain import omptool, run, stripped
 from verifying import findings
 
-from packager import elf
-from packager.formats import gcc_offload
-from packager.load import load
-from packager.reader import Reader
-from packager.spaces import space
+from packager.elf import headers
+from packager.elf.space_of import space
+from packager.files.reader import Reader
+from packager.formats.host_records import gcc_offload
+from packager.hosts.load import load
 
 SOURCE = """
 int table[4];
@@ -213,8 +213,8 @@ def test_one_wrong_word_of_what_is_registered(
     """Without relocations, which would be seen in place of the words."""
     program = made("-no-pie", GCN)
     data = program.read_bytes()
-    file = elf.read(Reader(data))
-    (table,) = file.of_type(elf.SHT_SYMTAB)
+    file = headers.read(Reader(data))
+    (table,) = file.of_type(headers.SHT_SYMTAB)
     names = file.strings(table.link, "names")
     (symbol,) = (s for s in file.symbols(table) if s.name_at and names[s.name_at] == name)
     start = space(file).offset(symbol.value)
@@ -230,9 +230,9 @@ def test_one_wrong_word_of_what_is_registered(
 def damaged(program: Path, name: str, at: int, value: int, tmp_path: Path) -> Path:
     """The program with 8 bytes changed in the header of a section; 32 is its size's place."""
     data = bytearray(program.read_bytes())
-    file = elf.read(Reader(bytes(data)))
+    file = headers.read(Reader(bytes(data)))
     (section,) = file.named(name)
-    header = int.from_bytes(data[40:48], "little") + section.number * elf.SECTION_HEADER.size
+    header = int.from_bytes(data[40:48], "little") + section.number * headers.SECTION_HEADER.size
     data[header + at : header + at + 8] = value.to_bytes(8, "little")
     (tmp_path / "damaged").write_bytes(data)
     return tmp_path / "damaged"

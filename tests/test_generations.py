@@ -10,8 +10,8 @@ from documents import dumped
 from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
 from verifying import findings
 
-from packager import elf
-from packager.reader import open_reader
+from packager.elf import headers
+from packager.files.reader import open_reader
 
 EVERY = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
 KEPT = ("abi", "entries", "images", "descriptors")
@@ -139,9 +139,9 @@ def test_a_damaged_dynamic_segment(tmp_path: Path, tag: int, message: str) -> No
     path = without_headers(clang_offload(OPENMP, tmp_path / "program"))
     data = bytearray(path.read_bytes())
     with open_reader(path) as reader:
-        (table,) = (s for s in elf.read(reader).segments if s.type == elf.PT_DYNAMIC)
-    places = range(table.offset, table.offset + table.file_size, elf.DYNAMIC.size)
-    (at,) = (place for place in places if elf.DYNAMIC.unpack_from(data, place)[0] == tag)
+        (table,) = (s for s in headers.read(reader).segments if s.type == headers.PT_DYNAMIC)
+    places = range(table.offset, table.offset + table.file_size, headers.DYNAMIC.size)
+    (at,) = (place for place in places if headers.DYNAMIC.unpack_from(data, place)[0] == tag)
     data[at + 8 : at + 16] = (1 << 40).to_bytes(8, "little")
     path.write_bytes(data)
     result = omptool("dump", path)

@@ -10,10 +10,10 @@ import pytest
 from documents import document
 from toolchain import OPENMP, clang_offload, omptool, run
 
-from packager import elf
-from packager.load import load
+from packager.elf import headers
+from packager.files.reader import Reader
+from packager.hosts.load import load
 from packager.model import Descriptor
-from packager.reader import Reader
 
 PROGRAM_HEADER = 56
 ADDRESS, FILE_SIZE = 16, 32  # fields of a program header
@@ -31,8 +31,8 @@ def loads(data: bytes) -> list[int]:
     """The offsets of the program headers of what is loaded."""
     (start,) = struct.unpack_from("<Q", data, 32)
     (count,) = struct.unpack_from("<H", data, 56)
-    headers = range(start, start + count * PROGRAM_HEADER, PROGRAM_HEADER)
-    return [at for at in headers if struct.unpack_from("<I", data, at)[0] == elf.PT_LOAD]
+    places = range(start, start + count * PROGRAM_HEADER, PROGRAM_HEADER)
+    return [at for at in places if struct.unpack_from("<I", data, at)[0] == headers.PT_LOAD]
 
 
 def patched(program: Path, at: int, value: int) -> Path:
@@ -66,13 +66,13 @@ def test_segments_that_share_a_page_of_the_file_do_not_overlap(program: Path) ->
 
 def addends(data: bytes, value: int) -> list[int]:
     """Where the addends of relocations are that give an address."""
-    file = elf.read(Reader(data))
+    file = headers.read(Reader(data))
     dynamic = file.dynamic()
     start, size = dynamic[7][0], dynamic[8][0]  # DT_RELA, in the first segment, and DT_RELASZ
     return [
         at + 16
-        for at in range(start, start + size, elf.RELA.size)
-        if elf.RELA.unpack_from(data, at)[2] == value
+        for at in range(start, start + size, headers.RELA.size)
+        if headers.RELA.unpack_from(data, at)[2] == value
     ]
 
 

@@ -12,9 +12,9 @@ import pytest
 from target import check
 from toolchain import PTX, omptool
 
-from packager.elf import HEADER, SECTION_HEADER
-from packager.formats.offload_binary import ENTRY
-from packager.formats.offload_binary import HEADER as BLOB
+from packager.elf.headers import HEADER, SECTION_HEADER
+from packager.formats.containers.offload_binary import ENTRY
+from packager.formats.containers.offload_binary import HEADER as BLOB
 
 MIB = 1 << 20
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from toolchain import omptool
 
-from packager import elf
-from packager.load import load
-from packager.reader import Reader
+from packager.elf import headers
+from packager.files.reader import Reader
+from packager.hosts.load import load
 
 CORPUS = Path(__file__).parent / "fuzz" / "corpus"
 HUGE = (1 << 63) - 8
@@ -48,7 +48,7 @@ def changed(data: bytes, at: int, patch: bytes) -> bytes:
 )
 def test_hip_fat_binaries(tmp_path: Path, seed: str, at: int, patch: bytes, message: str) -> None:
     data = (CORPUS / f"seed-{seed}").read_bytes()
-    (section,) = elf.read(Reader(data)).named(".hip_fatbin")
+    (section,) = headers.read(Reader(data)).named(".hip_fatbin")
     expect(changed(data, section.offset + at, patch), message, tmp_path)
 
 
@@ -70,9 +70,9 @@ def test_long_names_in_archives(
 
 def value_of(data: bytes, tag: int) -> int:
     """Where in the file the value of a dynamic tag is."""
-    (dynamic,) = (s for s in elf.read(Reader(data)).segments if s.type == elf.PT_DYNAMIC)
-    for at in range(dynamic.offset, dynamic.offset + dynamic.file_size, elf.DYNAMIC.size):
-        if elf.DYNAMIC.unpack_from(data, at)[0] == tag:
+    (dynamic,) = (s for s in headers.read(Reader(data)).segments if s.type == headers.PT_DYNAMIC)
+    for at in range(dynamic.offset, dynamic.offset + dynamic.file_size, headers.DYNAMIC.size):
+        if headers.DYNAMIC.unpack_from(data, at)[0] == tag:
             return at + 8
     raise AssertionError(f"no tag {tag:#x}")
 
@@ -109,7 +109,7 @@ def gcc_fields(data: bytes) -> dict[str, int]:
     """Where in the seed of GCC the fields are of what its constructor registers."""
     (image,) = load(CORPUS / "seed-gcc-program").images
     module = data.index(struct.pack("<QQ", image.address or 0, image.size))
-    (section,) = (s for s in elf.read(Reader(data)).sections if s.name == ".data.rel.ro")
+    (section,) = (s for s in headers.read(Reader(data)).sections if s.name == ".data.rel.ro")
     address = section.address + module - section.offset
     start = data.index(struct.pack("<QQ", address, 1))
     names = (

@@ -29,8 +29,8 @@ from toolchain import (
 )
 from verifying import merging_script
 
-from packager.elf import read
-from packager.reader import open_reader
+from packager.elf.headers import read
+from packager.files.reader import open_reader
 
 NAMES = (
     "bundled.o",

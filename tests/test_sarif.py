@@ -19,7 +19,7 @@ from verifying import Bench
 
 from omptool import sarif
 from packager.checks import CHECKS
-from packager.load import load, load_all
+from packager.hosts.load import load, load_all
 from packager.model import FatBinary, Finding, Severity
 
 OMPTOOL = str(Path(sys.executable).parent / "omptool")

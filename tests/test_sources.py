@@ -14,11 +14,11 @@ from clangs import INSTALLED, OTHERS, compiler
 from documents import document
 from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, run
 
-from packager import elf
 from packager.dwarf.cursor import Cursor
 from packager.dwarf.declared import places
+from packager.elf import headers
 from packager.errors import FormatError
-from packager.reader import Reader
+from packager.files.reader import Reader
 
 VERSIONS = sorted((*OTHERS, INSTALLED))
 FORMS = {
@@ -182,8 +182,8 @@ def compile_image(folder: Path, *flags: str) -> bytes:
     return compile_c(HOST, folder / "image.so", *flags, compiler="clang-19").read_bytes()
 
 
-def section(data: bytes, name: str) -> elf.Section:
-    (found,) = elf.read(Reader(data)).named(name)
+def section(data: bytes, name: str) -> headers.Section:
+    (found,) = headers.read(Reader(data)).named(name)
     return found
 
 
@@ -218,7 +218,7 @@ def test_one_wrong_field(
 
 
 def functions(data: bytes) -> int:
-    return len(places(elf.read(Reader(data)), ["first", "second"]))
+    return len(places(headers.read(Reader(data)), ["first", "second"]))
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,8 @@ def test_an_object_of_gcc(tmp_path: Path) -> None:
     data = compile_c(HOST, tmp_path / "host.o", "-c", "-g").read_bytes()
     assert functions(data) == 2
     table = section(data, ".rela.debug_info")
-    at = elf.HEADER.unpack_from(data)[6] + table.number * elf.SECTION_HEADER.size + 40  # its link
+    start = headers.HEADER.unpack_from(data)[6]
+    at = start + table.number * headers.SECTION_HEADER.size + 40  # its link
     with pytest.raises(FormatError, match=r"rela\.debug_info: there is no section 255"):
         functions(data[:at] + b"\xff" + data[at + 1 :])
 

@@ -27,7 +27,7 @@ from toolchain import (
 from verifying import Bench, findings, found
 
 from packager.checks import CHECKS
-from packager.load import load
+from packager.hosts.load import load
 
 CODES = (
     *(f"OMP{number}" for number in range(101, 128)),

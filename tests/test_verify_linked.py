@@ -23,7 +23,7 @@ from toolchain import (
 from verifying import Bench, findings, found, merging_script
 
 from omptool.installation import libdir
-from packager.load import load
+from packager.hosts.load import load
 
 FAULTS = {
     "dropped": ({"device": HOST.replace("first", "frist")}, "OMP105", "kernel first is missing"),

@@ -35,7 +35,7 @@ from toolchain import (
 from verifying import findings
 
 from packager.checks import CHECKS
-from packager.load import load
+from packager.hosts.load import load
 from packager.model import DeviceImage, FatBinary, Links
 
 REGION = "int f(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx = 1; return x; }\n"

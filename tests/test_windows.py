@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from packager.elf.relocated import Range, Window, WindowIndex
 from packager.errors import FormatError
-from packager.reader import BLOCK, MAX_STRING, Reader, open_reader
-from packager.windows import Range, Window, WindowIndex
+from packager.files.reader import BLOCK, MAX_STRING, Reader, open_reader
 
 RECORD = 24
 

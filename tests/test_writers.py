@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from linking import LINKERS, link
 
+from packager.files.reader import open_reader
 from packager.layouts import ENTRIES_SECTION, WRITTEN
-from packager.reader import open_reader
 from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
 from packager.writers.wrapper import EntryInput, ImageInput, build

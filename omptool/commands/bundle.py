@@ -61,7 +61,7 @@ def _rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None
     if path is None:
         yield
         return
-    from packager.atomic import replacing
+    from packager.files.replacing import replacing
 
     with replacing(path) as temporary:
         temporary.write_text(f"{_escaped(out)}: {' '.join(_escaped(name) for name in inputs)}\n")

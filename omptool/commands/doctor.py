@@ -12,7 +12,7 @@ from omptool.errors import reported
 from omptool.paths import FILE
 from omptool.plugins import ImageBytes
 from packager.errors import FormatError
-from packager.reader import Reader
+from packager.files.reader import Reader
 
 # What code that reads images may expect of their address, as of a program's own.
 ALIGNMENT = 8
@@ -42,9 +42,9 @@ def command(ctx: click.Context, program: Path, as_json: bool) -> None:
 def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     """What is said of the program, and whether all of it is used on a device."""
     from omptool import diagnosed, machine
-    from packager.diagnosis import diagnose
-    from packager.load import load_all
-    from packager.temporary import temporary_folder
+    from packager.files.temporary import temporary_folder
+    from packager.hosts.load import load_all
+    from packager.machine.diagnosis import diagnose
 
     members = load_all(program)  # what is open as long as it is not at its end
     loaded = next(members)
@@ -64,7 +64,7 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
 
 def _placed(data: Reader, file: Path, copy: Path) -> ImageBytes:
     """Where plugins can look at an image: in the file itself, or inflated in a copy."""
-    from packager.temporary import store
+    from packager.files.temporary import store
 
     if data.is_stored and data.at % ALIGNMENT == 0:
         return ImageBytes(file, data.at, len(data))

@@ -61,8 +61,8 @@ def command(
     read is written all the same.
     """
     from omptool import extracted
-    from packager.extract import Wanted, extract
     from packager.triples import normalise
+    from packager.writers.extract import Wanted, extract
 
     if everything and (indices or triples or archs or kinds):
         raise click.UsageError("--all is every image: without --image, --triple, --arch, --kind.")

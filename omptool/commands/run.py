@@ -16,7 +16,7 @@ import click
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
 from packager.errors import PackagerError
-from packager.program import Program, inspect_program
+from packager.machine.program import Program, inspect_program
 
 # As in a shell, and 125 for what omptool itself could not do (DECISIONS 18).
 CANNOT_START, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packager.errors import FormatError
+from packager.files.reader import open_input
 from packager.model import FatBinary, Finding
-from packager.reader import open_input
 
 HINT = "rename one: clang's names hold the source file, not the flags that it was compiled with"
 MAX_CODE = 1 << 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager.abi import release_of
-from packager.formats.device_elf import CUDA_V2_ABI
+from packager.formats.device_images.device_elf import CUDA_V2_ABI
 from packager.model import DeviceImage, FatBinary, Finding, Severity
 
 RUNTIME = "libomptarget.so"

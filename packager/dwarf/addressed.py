@@ -7,8 +7,8 @@ from collections.abc import Collection
 from packager.dwarf import lines, rows, units
 from packager.dwarf.place import Place, offsets
 from packager.dwarf.units import Sections
-from packager.elf import STT_FUNC, SYMBOL, Elf, Symbol
-from packager.reader import text
+from packager.elf.headers import STT_FUNC, SYMBOL, Elf, Symbol
+from packager.files.reader import text
 
 # Of one table of strings.
 MAX_NAMES = 1 << 28

@@ -8,10 +8,10 @@ from struct import Struct
 from packager.dwarf import addressed, lines, units
 from packager.dwarf.place import Place, offsets
 from packager.dwarf.relocated import relocated
-from packager.elf import Elf, Section
+from packager.elf.headers import Elf, Section
 from packager.errors import FormatError, LimitError
-from packager.formats.inflate import inflate
-from packager.reader import Reader, text
+from packager.files.inflate import inflate
+from packager.files.reader import Reader, text
 
 # Of one section; what is larger takes longer than anyone waits for the name of a file.
 MAX_SECTION = 1 << 26

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from packager.dwarf.place import Place
 from packager.errors import LimitError
-from packager.reader import Reader, text
+from packager.files.reader import Reader, text
 
 MAX_TEXT = 1 << 26
 _LINE = re.compile(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packager.elf import RELA, SHT_RELA, Elf, Section
+from packager.elf.headers import RELA, SHT_RELA, Elf, Section
 from packager.errors import FormatError
 
 # Relocations that hold the value of a symbol: their types by machine, and the bytes they have.

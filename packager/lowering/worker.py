@@ -14,6 +14,7 @@ from pathlib import Path
 from llvmlite import binding as llvm
 
 from packager.errors import PackagerError, UsageError
+from packager.files.temporary import store
 from packager.lowering import ir_text
 from packager.lowering.device_library import SIGNATURE
 from packager.lowering.entry_choice import choose_entries, internalise
@@ -21,7 +22,6 @@ from packager.lowering.entry_table import Entry, table_text
 from packager.lowering.families import family_of
 from packager.lowering.family import Family
 from packager.lowering.request import Answer, Request
-from packager.temporary import store
 from packager.triples import normalise
 
 _BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")

@@ -8,14 +8,14 @@ from pathlib import Path
 from struct import Struct
 from typing import Literal
 
-from packager.atomic import replacing
 from packager.checks import verify
 from packager.errors import FindingError, FormatError, PackagerError, UsageError
-from packager.formats.images import inspect_image
+from packager.files.reader import open_reader
+from packager.files.replacing import replacing
+from packager.formats.device_images.known import inspect_image
+from packager.hosts.load import load
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
-from packager.load import load
 from packager.model import DeviceImage, Finding
-from packager.reader import open_reader
 from packager.triples import normalise
 from packager.writers.entries import listed_entries, shared_entries
 from packager.writers.host_object import HostObject, blank_host, read_host

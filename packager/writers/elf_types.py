@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.elf import STB_LOCAL
+from packager.elf.headers import STB_LOCAL
 
 EM_X86_64 = 62
 ELFOSABI_GNU = 3

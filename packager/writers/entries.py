@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from packager.elf import STT_FUNC, STT_OBJECT
+from packager.elf.headers import STT_FUNC, STT_OBJECT
 from packager.errors import FormatError, UsageError
+from packager.files.reader import open_reader
 from packager.model import DeviceImage, DeviceSymbol
-from packager.reader import open_reader
 from packager.writers.host_object import HostSymbol
 from packager.writers.wrapper import EntryInput
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager import elf
-from packager.elf import SHT_SYMTAB, SHT_SYMTAB_SHNDX, SYMBOL, Elf, Section
+from packager.elf.headers import SHT_SYMTAB, SHT_SYMTAB_SHNDX, SYMBOL, Elf, Section, probe, read
 from packager.errors import FormatError, UsageError
-from packager.reader import Reader
+from packager.files.reader import Reader
 from packager.writers.elf_types import (
     SHN_LORESERVE,
     SHT_CREL,
@@ -89,9 +88,9 @@ def read_host(path: Path, data: Reader) -> HostObject:
     """
     if data.starts_with(b"BC\xc0\xde") or data.starts_with(b"\xde\xc0\x17\x0b"):
         raise UsageError("is LLVM bitcode; compile the host without -flto")
-    if not elf.probe(data):
+    if not probe(data):
         raise FormatError("is not an ELF object" if len(data) else "is empty")
-    file = elf.read(data)
+    file = read(data)
     if file.machine != "x86_64":
         raise UsageError(f"is not an x86-64 object, but for {file.machine}")
     if not file.is_object:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from packager.elf import (
+from packager.elf.headers import (
     ET_REL,
     HEADER,
     RELA,

@@ -11,13 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from packager.elf import (
-    SHT_INIT_ARRAY,
-    SHT_PROGBITS,
-    STT_FUNC,
-    STT_OBJECT,
-)
-from packager.formats import offload_binary
+from packager.elf.headers import SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC, STT_OBJECT
+from packager.formats.containers import offload_binary
 from packager.layouts import (
     BIN_DESC,
     DEVICE_IMAGE,

@@ -1,0 +1,118 @@
+"""The source files of kernels and entries, from the debug information of images and hosts.
+
+It is read only for who asks: it may be larger than all the rest of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from packager.dwarf import declared, ptx_lines
+from packager.elf import headers
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.device_images import ptx
+from packager.kernel_names import decode
+from packager.model import (
+    DeviceImage,
+    DeviceSymbol,
+    EntryTable,
+    FatBinary,
+    OffloadEntry,
+    SourcePlace,
+)
+
+Places = dict[str, SourcePlace]
+
+
+def with_sources(binary: FatBinary, host: Reader, data: Sequence[Reader]) -> FatBinary:
+    """The same with the sources of kernels and entries, where debug information has them.
+
+    `host` is the file, `data` the bytes of its images. What can't be read is in `unsourced`.
+    """
+    faults: list[str] = []
+    images: list[DeviceImage] = []
+    known: Places = {}
+    for image, bytes_of in zip(binary.images, data, strict=True):
+        found = _places(bytes_of, _kernels(image), f"image {image.index}", faults)
+        images.append(_image_with(image, found))
+        known = found | known
+    asked = {name for entry in binary.entries if (name := _host_name(entry)) not in known}
+    if binary.machine is not None:
+        known |= _places(host, asked, "the host", faults)
+    if not known:
+        return replace(binary, unsourced=tuple(faults)) if faults else binary
+    tables = tuple(_table_with(table, known) for table in binary.tables)
+    hosts = {e.name: e.source for table in tables for e in table.entries if e.source}
+    images = [_image_with(image, hosts) for image in images]
+    return replace(binary, images=tuple(images), tables=tables, unsourced=tuple(faults))
+
+
+def _kernels(image: DeviceImage) -> set[str]:
+    return {symbol.name for symbol in image.symbols if symbol.kind == "kernel"}
+
+
+def _host_name(entry: OffloadEntry) -> str:
+    """What debug information calls an entry: GCC's have other names on the device."""
+    if entry.kind in ("kernel", "ctor", "dtor"):
+        return (entry.symbol if "$" in entry.name else entry.name) or ""
+    return ""
+
+
+def _places(data: Reader, names: Collection[str], what: str, faults: list[str]) -> Places:
+    names = {name for name in names if name}
+    if not names:
+        return {}
+    try:
+        if headers.probe(data):
+            found = declared.places(headers.read(data), names)
+        elif ptx.probe(data):
+            found = ptx_lines.places(data, names)
+        else:
+            return {}
+    except FormatError as error:
+        faults.append(f"debug information of {what}: {error}")
+        return {}
+    return {
+        name: SourcePlace(at.file, _line(name) or at.line or None) for name, at in found.items()
+    }
+
+
+def _line(name: str) -> int | None:
+    """The line in a name of clang's, where debug information may know that of the first code."""
+    decoded = decode(name)
+    return decoded.line if decoded else None
+
+
+def _image_with(image: DeviceImage, found: Places) -> DeviceImage:
+    if not found:
+        return image
+    contents = image.contents
+    table = contents.table
+    return replace(
+        image,
+        contents=replace(
+            contents,
+            symbols=_symbols_with(contents.symbols, found),
+            table=None if table is None else _symbols_with(table, found),
+        ),
+    )
+
+
+def _symbols_with(symbols: Iterable[DeviceSymbol], found: Places) -> tuple[DeviceSymbol, ...]:
+    """With what is found for those that have none: the host's may be of another file."""
+    return tuple(
+        symbol._replace(source=found[symbol.name])
+        if symbol.source is None and symbol.kind == "kernel" and symbol.name in found
+        else symbol
+        for symbol in symbols
+    )
+
+
+def _table_with(table: EntryTable, found: Places) -> EntryTable:
+    entries = tuple(
+        entry._replace(source=found[name]) if (name := _host_name(entry)) in found else entry
+        for entry in table.entries
+    )
+    return replace(table, entries=entries)

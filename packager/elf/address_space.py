@@ -1,0 +1,129 @@
+"""An ELF file as the loader would leave it in memory: addresses, and pointers after relocation.
+
+A linked file is seen at load address 0. In a relocatable object nothing has an address yet, so each
+section gets a range of its own, far from the others: what reads pointers need not know which kind
+of file it reads. Addresses of objects must not reach the user.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from itertools import islice
+
+from packager.elf.headers import Elf, Section, Symbol
+from packager.elf.relocated import Range, Window
+from packager.errors import FormatError
+
+# Relocations that hold a pointer: relative to the load address, and to a symbol.
+POINTER_RELOCATIONS = {
+    "x86_64": (8, 1),
+    "amdgcn": (13, 3),
+    "aarch64": (1027, 257),
+    "riscv64": (3, 2),
+    "ppc64le": (22, 38),
+}
+NO_RELOCATIONS = (-1, -1)
+# Enough code of a constructor to see what it hands to __tgt_register_lib.
+CODE_WINDOW = 256
+# Tables that are held in memory whole: a million entries of the largest record.
+MAX_WINDOW = 1 << 26
+# Pointers to one address: the start of a table may be the end of a popular object.
+MAX_PLACES = 1 << 20
+UNNAMED = (3, 4)  # STT_SECTION, STT_FILE
+# Which of several names of one address to show: global, weak, local.
+PREFERENCE = {1: 3, 2: 2, 0: 1}
+
+
+class Space(ABC):
+    """What formats ask of a file in memory."""
+
+    def __init__(self, elf: Elf) -> None:
+        self.elf = elf
+
+    @abstractmethod
+    def address(self, section: Section) -> int:
+        """Where a section begins."""
+
+    @abstractmethod
+    def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
+        """The symbols of a table that are at these addresses, and where."""
+
+    @abstractmethod
+    def symbol_name(self, number: int) -> str | None:
+        """The name of the symbol that relocations call `number`."""
+
+    @abstractmethod
+    def offset(self, address: int, size: int = 0) -> int | None:
+        """The file offset of `size` bytes at `address`; None where the file holds none."""
+
+    @abstractmethod
+    def windows(self, ranges: Sequence[Range]) -> list[Window]:
+        """Copies of the ranges, relocated."""
+
+    @abstractmethod
+    def places(self, values: Collection[int]) -> list[tuple[int, int]]:
+        """Where in writable data a pointer to one of `values` is: (place, value), sorted.
+
+        Raises FormatError when there are more than any table of entries can have.
+        """
+
+    @abstractmethod
+    def references(
+        self, functions: Collection[int], wanted: Collection[int]
+    ) -> Iterator[tuple[int, int]]:
+        """(function, address) where the beginning of a function refers to a `wanted` address."""
+
+    @abstractmethod
+    def targets(self, function: int, end: int) -> set[int]:
+        """The addresses that the beginning of a function refers to, in code that is understood.
+
+        `end` is where another function begins.
+        """
+
+    def symbol_names(self, addresses: set[int]) -> dict[int, str]:
+        """The symbols at these addresses, where the file still has any."""
+        for table in self.elf.symbol_tables() if addresses else ():
+            names = self.elf.strings(table.link, f"names of {table.name}")
+            if best := self._best(table, addresses):
+                # What .symtab knows, .dynsym does not know better.
+                return {address: names[symbol.name_at] for address, symbol in best.items()}
+        return {}
+
+    def _best(self, table: Section, addresses: set[int]) -> dict[int, Symbol]:
+        """The symbol to show for each address that `table` has one for."""
+        best: dict[int, Symbol] = {}
+        for address, symbol in self.symbols_at(table, addresses):
+            if not symbol.is_defined or not symbol.name_at:
+                continue
+            known = PREFERENCE.get(best[address].binding, 0) if address in best else 0
+            if PREFERENCE.get(symbol.binding, 0) > known and symbol.type not in UNNAMED:
+                best[address] = symbol
+        return best
+
+
+def read_window(space: Space, at: Range) -> Window:
+    """A single range, relocated."""
+    return space.windows([at])[0]
+
+
+def copies(space: Space, ranges: Sequence[Range]) -> list[Window]:
+    """The ranges as the file has them, not relocated yet."""
+    windows = []
+    for at in ranges:
+        if at.size > MAX_WINDOW:
+            raise FormatError(f"{at.what} of {at.size} bytes is too large to be real")
+        offset = space.offset(at.address, at.size)
+        if offset is None:
+            raise FormatError(f"{at.what} is not in the file")
+        data = space.elf.data.bytes(offset, at.size, at.what)
+        windows.append(Window(at, data, space.symbol_name))
+    return windows
+
+
+def limited(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What `Space.places` returns: the places sorted, unless they are absurdly many."""
+    found = set(islice(places, MAX_PLACES + 1))
+    if len(found) > MAX_PLACES:
+        raise FormatError(f"more than {MAX_PLACES} pointers to offload entries or images")
+    return sorted(found)

@@ -1,0 +1,402 @@
+"""ELF64 little-endian files: headers when the file is opened, tables when they are asked for.
+
+The numbers are pyelftools'. The bytes are read by Reader and Struct.iter_unpack, in pieces: tables
+have a row for every function of a large program, files are hostile, and importing and running
+pyelftools' parser takes longer than all of a `dump`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from copy import copy
+from functools import cached_property
+from itertools import chain, repeat
+from struct import Struct
+from typing import NamedTuple
+
+from elftools.elf.constants import SH_FLAGS, SHN_INDICES
+
+from packager.errors import FormatError, LimitError
+from packager.files.reader import MAX_STRING, Reader
+
+MAGIC = b"\x7fELF"
+CLASS64, LITTLE_ENDIAN = 2, 1
+
+HEADER = Struct("<16sHHIQQQIHHHHHH")
+SECTION_HEADER = Struct("<IIQQQQIIQQ")
+PROGRAM_HEADER = Struct("<IIQQQQQQ")
+SYMBOL = Struct("<IBBHQQ")
+RELA = Struct("<QQq")
+DYNAMIC = Struct("<qQ")
+WORD = Struct("<Q")
+WIDE_INDEX = Struct("<I")
+
+ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
+SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 0, 1, 2, 3, 4
+SHT_NOBITS, SHT_DYNSYM = 8, 11
+SHT_INIT_ARRAY, SHT_SYMTAB_SHNDX = 14, 18
+SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFFE, 0x6FFFFFFF
+PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
+DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
+DT_RELA, DT_RELASZ, DT_STRSZ, DT_SONAME, DT_RPATH = 7, 8, 10, 14, 15
+DT_JMPREL, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_RUNPATH, DT_RELR = 23, 25, 27, 29, 36
+DT_GNU_HASH, DT_VERSYM, DT_FLAGS_1 = 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFB
+DT_VERNEED, DT_VERNEEDNUM = 0x6FFFFFFE, 0x6FFFFFFF
+STT_OBJECT, STT_FUNC = 1, 2
+STB_LOCAL = 0
+
+# -ffunction-sections gives a large object some hundred thousand sections; files claim up to 2**32.
+MAX_SECTIONS = 1 << 18
+MAX_SEGMENTS = 4096
+# e_machine, named as the first part of a triple.
+MACHINES = {
+    3: "i386",
+    22: "s390x",
+    62: "x86_64",
+    183: "aarch64",
+    190: "nvptx64",  # EM_CUDA
+    205: "intelgt",
+    21: "ppc64le",
+    224: "amdgcn",
+    243: "riscv64",
+    258: "loongarch64",
+}
+GPUS = ("nvptx64", "amdgcn", "intelgt")
+
+# The largest tables of real programs (relocations of a browser with all its libraries) have a few
+# million rows, and are walked a few times; more would keep a user waiting for minutes on a file
+# made to do so. All rows read from one file count.
+MAX_ROWS = 1 << 25
+# Rows of a table that are in memory at one time.
+PIECE = 1 << 12
+# A string table up to this size is read once, beyond it string by string.
+SMALL_STRINGS = 1 << 22
+
+
+class Section(NamedTuple):
+    """A section header, with its name."""
+
+    number: int
+    name: str
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int = 0
+    entry_size: int = 0
+    name_at: int = 0  # in the table of their names
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether it is part of the program in memory."""
+        return bool(self.flags & SH_FLAGS.SHF_ALLOC)
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it holds bytes that the program may write to: where descriptors can be."""
+        wanted = SH_FLAGS.SHF_ALLOC | SH_FLAGS.SHF_WRITE
+        return self.type == SHT_PROGBITS and self.flags & wanted == wanted
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it holds instructions."""
+        return self.type == SHT_PROGBITS and bool(self.flags & SH_FLAGS.SHF_EXECINSTR)
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether the file holds its bytes."""
+        return self.type not in (SHT_NULL, SHT_NOBITS)
+
+
+class Segment(NamedTuple):
+    """A program header."""
+
+    type: int
+    flags: int
+    offset: int
+    address: int
+    file_size: int
+
+
+class Symbol(NamedTuple):
+    """A symbol as its table has it, but `section` is resolved."""
+
+    name_at: int
+    info: int
+    other: int
+    section: int
+    value: int
+    size: int
+
+    @property
+    def binding(self) -> int:
+        """STB_LOCAL and the like."""
+        return self.info >> 4
+
+    @property
+    def type(self) -> int:
+        """STT_FUNC and the like."""
+        return self.info & 15
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether it is defined in this file."""
+        return self.section != SHN_INDICES.SHN_UNDEF
+
+
+class Strings:
+    """A string table; a small one is read once, since each name asks for it."""
+
+    def __init__(self, data: Reader, what: str) -> None:
+        self._data = data
+        self._what = what
+        self._spent = data.spent
+        self._bytes: bytes | None = None
+
+    def __getitem__(self, offset: int) -> str:
+        if self._bytes is None:
+            if len(self._data) > SMALL_STRINGS:
+                return self._data.string(offset, self._what)
+            self._bytes = self._data.bytes(what=self._what)
+        end = self._bytes.find(b"\0", offset, offset + MAX_STRING)
+        if end < 0:
+            raise FormatError(
+                f"{self._what}: offset {offset:#x} is outside {len(self._bytes)} bytes"
+                if offset + MAX_STRING > len(self._bytes)
+                else f"{self._what}: the name at {offset:#x} is longer than {MAX_STRING} bytes"
+            )
+        return self._spent.string(self._bytes[offset:end])
+
+
+class _Header(NamedTuple):
+    ident: bytes
+    type: int
+    machine: int
+    version: int
+    entry: int
+    segments_at: int
+    sections_at: int
+    flags: int
+    size: int
+    segment_size: int
+    segments: int
+    section_size: int
+    sections: int
+    names: int
+
+
+class Elf:
+    """An ELF file whose headers have been read; its tables are read when they are asked for."""
+
+    def __init__(
+        self, data: Reader, header: _Header, sections: list[Section], segments: list[Segment]
+    ) -> None:
+        self.data = data
+        self.sections = sections
+        self.has_headers = bool(sections)  # False: the sections are stand-ins, if there are any
+        self.segments = segments
+        self.machine = MACHINES.get(header.machine, f"machine-{header.machine}")
+        self.flags = header.flags
+        self.os_abi = header.ident[7]
+        self.abi_version = header.ident[8]
+        self.is_object = header.type == ET_REL
+        self.is_executable = header.type == ET_EXEC
+        self.is_dynamic = header.type == ET_DYN
+        self.names_at = _names_at(header, sections[0].link if sections else 0)
+        self._rows = 0
+
+    def with_stand_ins(self, sections: list[Section]) -> Elf:
+        """The same file with sections that were told from elsewhere than headers of theirs."""
+        other = copy(self)
+        other.sections = sections
+        return other
+
+    def named(self, name: str) -> list[Section]:
+        """The sections called `name`."""
+        return [section for section in self.sections if section.name == name]
+
+    def of_type(self, kind: int) -> list[Section]:
+        """The sections of a type."""
+        return [section for section in self.sections if section.type == kind]
+
+    def content(self, section: Section) -> Reader:
+        """The bytes of a section."""
+        if not section.has_bytes:
+            raise FormatError(f"section {section.name} holds no bytes")
+        return self.data.slice(section.offset, section.size, f"section {section.name}")
+
+    def rows(self, layout: Struct, table: Reader, what: str) -> Iterator[tuple[int, ...]]:
+        """The records of a table, a piece at a time. Raises FormatError for an absurd number."""
+        count = len(table) // layout.size
+        self._count(count, what)
+        for first in range(0, count, PIECE):
+            size = min(PIECE, count - first) * layout.size
+            yield from layout.iter_unpack(table.bytes(first * layout.size, size, what))
+
+    def words(self, record: int, table: Reader, what: str) -> Iterator[array[int]]:
+        """The same of records of `record` bytes, as the 64-bit words that they are made of."""
+        count = len(table) // record
+        self._count(count, what)
+        for first in range(0, count, PIECE):
+            size = min(PIECE, count - first) * record
+            yield array("Q", table.bytes(first * record, size, what))
+
+    def _count(self, rows: int, what: str) -> None:
+        self._rows += rows
+        if self._rows > MAX_ROWS:
+            raise LimitError(f"tables of more than {MAX_ROWS} rows (at {what}) are not read")
+
+    def strings(self, section: int, what: str) -> Strings:
+        """The string table that is section number `section`."""
+        return Strings(self.string_table(section, what), what)
+
+    def string_table(self, section: int, what: str) -> Reader:
+        """Its bytes."""
+        if not 0 < section < len(self.sections):
+            raise FormatError(f"{what}: there is no section {section} for its strings")
+        return self.content(self.sections[section])
+
+    def symbol_tables(self) -> list[Section]:
+        """The symbol tables, the full one first."""
+        return self.of_type(SHT_SYMTAB) + self.of_type(SHT_DYNSYM)
+
+    def symbols(self, table: Section) -> Iterator[Symbol]:
+        """The symbols of a table, in its order (the first is the null symbol)."""
+        symbols = map(Symbol._make, self.rows(SYMBOL, self.content(table), table.name))
+        for section in self.of_type(SHT_SYMTAB_SHNDX):
+            if section.link == table.number:
+                wide = self.rows(WIDE_INDEX, self.content(section), section.name)
+                return map(_widened, symbols, chain(wide, repeat((0,))))
+        return symbols
+
+    def dynamic(self) -> dict[int, list[int]]:
+        """The dynamic section: tag to values, in order."""
+        found: dict[int, list[int]] = {}
+        for segment in self.segments:
+            if segment.type != PT_DYNAMIC:
+                continue
+            table = self.data.slice(segment.offset, segment.file_size, "dynamic segment")
+            for tag, value in self.rows(DYNAMIC, table, "dynamic segment"):
+                if tag == 0:
+                    break
+                found.setdefault(tag, []).append(value)
+        return found
+
+    def offset(self, address: int, size: int = 0) -> int | None:
+        """The file offset of `size` bytes at `address`; None where the file holds none."""
+        load = self._load(address)
+        if load is None:
+            return None
+        inside = address - load.address
+        return load.offset + inside if inside + size <= load.file_size else None
+
+    def held(self, address: int) -> int:
+        """How many bytes the file holds from `address` to the end of its segment."""
+        load = self._load(address)
+        return max(0, load.address + load.file_size - address) if load else 0
+
+    def _load(self, address: int) -> Segment | None:
+        """The loaded segment that `address` is in, if it is in any."""
+        starts, loads = self._loads
+        found = bisect_right(starts, address) - 1
+        return loads[found] if found >= 0 else None
+
+    @cached_property
+    def _loads(self) -> tuple[list[int], list[Segment]]:
+        loads = [s for s in self.segments if s.type == PT_LOAD]
+        loads.sort(key=lambda segment: (segment.address, segment))
+        return [segment.address for segment in loads], loads
+
+    def end(self) -> int:
+        """Where the file ends by its own headers: a truncated one is shorter."""
+        ends = [s.offset + s.size for s in self.sections if s.has_bytes]
+        return max([s.offset + s.file_size for s in self.segments] + ends, default=HEADER.size)
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins like an ELF file."""
+    return data.starts_with(MAGIC)
+
+
+def _widened(symbol: Symbol, wide: tuple[int, ...]) -> Symbol:
+    """A symbol whose section's number may be in a table of its own."""
+    if symbol.section != SHN_INDICES.SHN_XINDEX:
+        return symbol
+    return symbol._replace(section=wide[0])
+
+
+def is_foreign(elf: Elf) -> bool:
+    """Whether it is for a GPU: a device image whatever it looks like."""
+    return elf.machine in GPUS
+
+
+def read(data: Reader) -> Elf:
+    """The headers of the ELF file in `data`.
+
+    Raises FormatError naming the place for what is malformed, 32-bit or big-endian.
+    """
+    ident = data.bytes(0, min(16, len(data)), "ELF identification")
+    if len(ident) < 16 or ident[4] != CLASS64 or ident[5] != LITTLE_ENDIAN:
+        raise FormatError(f"ELF file at {data.at:#x} is not 64-bit little-endian")
+    header = _Header(*data.unpack(HEADER, 0, "ELF header"))
+    sections = _sections(data, header) if header.sections_at else []
+    segments = _segments(data, header)
+    spans = [(s.offset, s.size) for s in sections if s.has_bytes]
+    _expect_apart(data, spans, "sections")
+    loads = [(s.offset, s.file_size) for s in segments if s.type == PT_LOAD]
+    _expect_apart(data, loads, "segments")
+    return Elf(data, header, sections, segments)
+
+
+def _sections(data: Reader, header: _Header) -> list[Section]:
+    _expect(header.section_size, SECTION_HEADER, "section headers")
+    first = data.unpack(SECTION_HEADER, header.sections_at, "ELF section header 0")
+    count = header.sections or first[5]  # beyond 0xff00 sections, kept in section 0 (gABI)
+    if count > MAX_SECTIONS:
+        raise FormatError(f"ELF header at {data.at:#x} claims {count} sections")
+    table = data.slice(header.sections_at, count * SECTION_HEADER.size, "ELF section headers")
+    rows = list(SECTION_HEADER.iter_unpack(table.bytes()))
+    names_at = _names_at(header, first[6])
+    if not 0 < names_at < count:
+        raise FormatError(f"ELF section names are in section {names_at} of {count}")
+    place, size = rows[names_at][4:6]
+    names = Strings(data.slice(place, size, "ELF section names"), "ELF section names")
+    return [
+        Section._make((number, names[row[0]], *row[1:], row[0])) for number, row in enumerate(rows)
+    ]
+
+
+def _names_at(header: _Header, link: int) -> int:
+    """The section with the names of sections; `link`: of section 0, where it may be kept (gABI)."""
+    return link if header.names == SHN_INDICES.SHN_XINDEX else header.names
+
+
+def _segments(data: Reader, header: _Header) -> list[Segment]:
+    if header.segments > MAX_SEGMENTS:
+        raise FormatError(f"ELF header at {data.at:#x} claims {header.segments} program headers")
+    if header.segments:
+        _expect(header.segment_size, PROGRAM_HEADER, "program headers")
+    size = header.segments * PROGRAM_HEADER.size
+    table = data.slice(header.segments_at, size, "ELF program headers")
+    rows = PROGRAM_HEADER.iter_unpack(table.bytes())
+    return [Segment(row[0], row[1], row[2], row[3], row[5]) for row in rows]
+
+
+def _expect_apart(data: Reader, spans: list[tuple[int, int]], what: str) -> None:
+    """Segments may share a page; a file where everything is everywhere is made to waste time.
+
+    Those beyond the end are named by what reads them.
+    """
+    total = sum(size for offset, size in spans if offset + size <= len(data))
+    if total > 2 * len(data):
+        raise FormatError(f"ELF {what} overlap: {total} bytes in {len(data)} of the file")
+
+
+def _expect(size: int, layout: Struct, what: str) -> None:
+    if size != layout.size:
+        raise FormatError(f"ELF {what} of {size} bytes each are not of {layout.size}")

@@ -1,0 +1,97 @@
+"""What an ELF file asks other files for: libraries, and versioned symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from packager.elf.headers import (
+    DT_NEEDED,
+    SHT_DYNSYM,
+    SHT_GNU_VERNEED,
+    SHT_GNU_VERSYM,
+    SHT_SYMTAB,
+    Elf,
+    Section,
+)
+from packager.errors import FormatError
+
+PREFIX = "__tgt_"
+VERSION_HIDDEN = 0x8000
+HALF = Struct("<H")
+VERNEED = Struct("<HHIII")  # version, count, file, aux, next
+VERNAUX = Struct("<IHHII")  # hash, flags, index, name, next
+MAX_VERSIONS = 1 << 14
+
+
+def needed(elf: Elf) -> tuple[str, ...]:
+    """DT_NEEDED, in order."""
+    tables = elf.of_type(SHT_DYNSYM)
+    wanted = elf.dynamic().get(DT_NEEDED, []) if tables else []
+    if not wanted:
+        return ()
+    names = elf.strings(tables[0].link, "dynamic strings")
+    return tuple(names[offset] for offset in wanted)
+
+
+def offload_imports(elf: Elf) -> tuple[str, ...]:
+    """The undefined __tgt_* symbols, with their versions, e.g. "__tgt_register_lib@VERS1.0"."""
+    tables = elf.of_type(SHT_SYMTAB if elf.is_object else SHT_DYNSYM)
+    found: dict[str, None] = {}
+    for table in tables[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        versions = _Versions(elf)
+        for index, symbol in enumerate(elf.symbols(table)):
+            if symbol.is_defined or not symbol.name_at:
+                continue
+            name = names[symbol.name_at]
+            if name.startswith(PREFIX):
+                found[name + versions.suffix(index)] = None
+    return tuple(found)
+
+
+def defines(elf: Elf, name: str) -> bool:
+    """Whether the file itself defines a function: a program linked with a static runtime."""
+    for table in elf.symbol_tables():
+        names = elf.strings(table.link, f"names of {table.name}")
+        if any(s.is_defined and names[s.name_at] == name for s in elf.symbols(table) if s.name_at):
+            return True
+    return False
+
+
+class _Versions:
+    """The version that each dynamic symbol asks for; objects have it in the name."""
+
+    def __init__(self, elf: Elf) -> None:
+        self._numbers = [elf.content(section) for section in elf.of_type(SHT_GNU_VERSYM)]
+        self._names = {
+            number: name
+            for section in elf.of_type(SHT_GNU_VERNEED)
+            for number, name in _needed_versions(elf, section)
+        }
+
+    def suffix(self, index: int) -> str:
+        """ "@VERSION" of dynamic symbol `index`, or nothing."""
+        if not self._numbers:
+            return ""
+        (number,) = self._numbers[0].unpack(HALF, index * HALF.size, "symbol version")
+        name = self._names.get(number & ~VERSION_HIDDEN)
+        return f"@{name}" if name else ""
+
+
+def _needed_versions(elf: Elf, section: Section) -> Iterator[tuple[int, str]]:
+    data = elf.content(section)
+    names = elf.strings(section.link, "version names")
+    at = total = 0
+    while total < MAX_VERSIONS:
+        _, count, _, first, following = data.unpack(VERNEED, at, "needed versions")
+        aux = at + first
+        for _ in range(min(count, MAX_VERSIONS - total)):
+            _, _, number, name, step = data.unpack(VERNAUX, aux, "needed version")
+            yield number, names[name]
+            aux += step
+        total += count + 1
+        if not following:
+            return
+        at += following
+    raise FormatError(f"more than {MAX_VERSIONS} needed versions")

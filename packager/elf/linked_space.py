@@ -1,0 +1,219 @@
+"""An executable or shared library in memory, loaded at 0."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from functools import cached_property
+from itertools import chain, combinations
+from typing import NamedTuple
+
+from packager.elf.address_space import (
+    CODE_WINDOW,
+    NO_RELOCATIONS,
+    POINTER_RELOCATIONS,
+    Space,
+    copies,
+    limited,
+)
+from packager.elf.headers import (
+    DT_RELA,
+    DT_RELASZ,
+    DT_RELR,
+    RELA,
+    SHT_DYNSYM,
+    SYMBOL,
+    WORD,
+    Elf,
+    Section,
+    Symbol,
+)
+from packager.elf.relocated import Range, Window, WindowIndex
+from packager.elf.relocation_symbols import Symbols, linked
+from packager.errors import FormatError
+from packager.files.reader import Reader
+
+# lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
+X86_LEA = b"\x8d"
+X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
+# mov reg,imm32, as position-dependent code loads addresses.
+X86_IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
+# movabs reg,imm64: in the medium and large code models, distances from the GOT, and to it.
+X86_MOVABS = re.compile(rb"(?=[\x48\x49][\xb8-\xbf](.{8}))", re.S)
+# Data that is searched for raw pointers, at a time.
+PIECE = 1 << 20
+MAX_NEEDLES = 64  # that are searched for one after the other
+
+
+class _Relocations(NamedTuple):
+    """A piece of a table of relocations, by column."""
+
+    places: array[int]
+    kinds: array[int]  # r_info: type and symbol
+    addends: array[int]
+
+
+class LinkedSpace(Space):
+    """An executable or shared library, loaded at 0."""
+
+    def __init__(self, elf: Elf) -> None:
+        super().__init__(elf)
+        self._dynamic = elf.dynamic()
+        self._relative, self._absolute = POINTER_RELOCATIONS.get(elf.machine, NO_RELOCATIONS)
+
+    def address(self, section: Section) -> int:
+        return section.address
+
+    def offset(self, address: int, size: int = 0) -> int | None:
+        return self.elf.offset(address, size)
+
+    def windows(self, ranges: Sequence[Range]) -> list[Window]:
+        windows = copies(self, ranges)
+        index = WindowIndex(windows)
+        for relocations in self._relocations():
+            places, kinds, addends = relocations
+            if max(places) < index.low or min(places) >= index.high:
+                continue  # so it is with nearly all of a large program
+            if index.is_single and kinds.count(self._relative) == len(kinds):
+                windows[0].rebase(places, addends)
+                continue
+            for place, info, addend in zip(*relocations, strict=True):
+                if index.low <= place < index.high:
+                    found = windows if index.is_single else index.at(place)
+                    self._apply(found, place, info, addend)
+        return windows  # RELR and position-dependent pointers are in place already
+
+    def _apply(self, windows: Iterable[Window], place: int, info: int, addend: int) -> None:
+        kind, symbol = info & 0xFFFFFFFF, info >> 32
+        if kind == self._absolute:
+            base = self._symbols.value(symbol)
+        elif kind == self._relative:
+            base = symbol = 0
+        else:
+            return
+        for window in windows:
+            window.relocate(place, base, addend, symbol)
+
+    def places(self, values: Collection[int]) -> list[tuple[int, int]]:
+        wanted = frozenset(values)
+        found = (
+            (place, addend)
+            for relocations in self._relocations()
+            if not wanted.isdisjoint(relocations.addends)
+            for place, info, addend in zip(*relocations, strict=True)
+            if addend in wanted and info & 0xFFFFFFFF == self._relative
+        )
+        has_raw = self.elf.is_executable or DT_RELR in self._dynamic
+        return limited(chain(found, self._raw_places(values) if has_raw else ()))
+
+    def _raw_places(self, values: Collection[int]) -> Iterator[tuple[int, int]]:
+        if len(values) > MAX_NEEDLES:
+            yield from self._raw_words(set(values))
+            return
+        needles = [(value, WORD.pack(value)) for value in values if 0 <= value < 1 << 64]
+        for section in self.elf.sections:
+            if not section.is_data:
+                continue
+            data = self.elf.content(section)
+            for start in range(0, len(data), PIECE):
+                # Pointers are aligned to 4 at least, so one may straddle two pieces.
+                piece = data.bytes(start, min(PIECE + WORD.size - 1, len(data) - start))
+                for value, needle in needles:
+                    at = piece.find(needle)
+                    while at >= 0:
+                        yield section.address + start + at, value
+                        at = piece.find(needle, at + 1)
+
+    def _raw_words(self, values: set[int]) -> Iterator[tuple[int, int]]:
+        """The same for many values, of pointers that are aligned to 4."""
+        for section in self.elf.sections:
+            data = self.elf.content(section) if section.is_data else Reader(b"")
+            for start in range(-section.address % 4, len(data) - WORD.size + 1, PIECE):
+                piece = data.bytes(start, min(PIECE + WORD.size - 4, len(data) - start))
+                for first in (0, 4):
+                    words = array("Q", piece[first : first + (len(piece) - first) // 8 * 8])
+                    for number, value in enumerate(words) if not values.isdisjoint(words) else ():
+                        if value in values:
+                            yield section.address + start + first + number * WORD.size, value
+
+    def references(
+        self, functions: Collection[int], wanted: Collection[int]
+    ) -> Iterator[tuple[int, int]]:
+        for function in functions:
+            code = self._code(function)
+            if self.elf.is_executable:  # immediates of position-dependent code
+                for address in wanted:
+                    if address < 1 << 32 and address.to_bytes(4, "little") in code:
+                        yield function, address
+            for target in _relative(code, function):
+                if target in wanted:
+                    yield function, target
+
+    def targets(self, function: int, end: int) -> set[int]:
+        code = self._code(function)[: end - function]
+        found = set(_relative(code, function))
+        if self.elf.is_executable:
+            found |= {int.from_bytes(m[1], "little") for m in X86_IMMEDIATE.finditer(code)}
+        return found
+
+    def _code(self, function: int) -> bytes:
+        number = bisect_right(self._code_sections, (function, len(self.elf.sections))) - 1
+        if number < 0:
+            return b""
+        start, at = self._code_sections[number]
+        section, inside = self.elf.sections[at], function - start
+        size = min(CODE_WINDOW, section.size - inside)
+        if size <= 0:
+            return b""
+        return self.elf.content(section).bytes(inside, size, "constructor")
+
+    @cached_property
+    def _code_sections(self) -> list[tuple[int, int]]:
+        """Where each section of code is in memory, and its place in the list of sections."""
+        sections = enumerate(self.elf.sections)
+        return sorted((section.address, at) for at, section in sections if section.is_code)
+
+    def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
+        rows = self.elf.rows(SYMBOL, self.elf.content(table), table.name)
+        return ((row[4], Symbol._make(row)) for row in rows if row[4] in addresses)
+
+    def _relocations(self) -> Iterator[_Relocations]:
+        """Every dynamic relocation with an addend, some thousand at a time."""
+        start, size = self._dynamic.get(DT_RELA, [0])[0], self._dynamic.get(DT_RELASZ, [0])[0]
+        if not size:
+            return
+        offset = self.offset(start, size)
+        if offset is None:
+            raise FormatError(f"dynamic relocations at address {start:#x} are not in the file")
+        table = self.elf.data.slice(offset, size, "dynamic relocations")
+        for words in self.elf.words(RELA.size, table, "dynamic relocations"):
+            yield _Relocations(words[::3], words[1::3], words[2::3])
+
+    @cached_property
+    def _symbols(self) -> Symbols:
+        return linked(self.elf, SHT_DYNSYM)
+
+    def symbol_name(self, number: int) -> str | None:
+        return self._symbols.name(number)
+
+
+def _relative(code: bytes, start: int) -> Iterator[int]:
+    """The addresses that code at `start` can mean, wherever it is loaded."""
+    near = list(_rip_relative(code, start))
+    yield from near
+    far = [int.from_bytes(m[1], "little", signed=True) for m in X86_MOVABS.finditer(code)]
+    for at in near if far else ():
+        yield from (at + distance for distance in far)
+        yield from (at + sum(distances) for distances in combinations(far, 2))
+
+
+def _rip_relative(code: bytes, start: int) -> Iterator[int]:
+    """The targets of `lea reg,[rip+disp32]` in x86-64 code at address `start`."""
+    at = code.find(X86_LEA)
+    while 0 <= at < len(code) - 5:
+        if code[at + 1] & X86_MODRM_MASK == X86_RIP_RELATIVE:
+            distance = int.from_bytes(code[at + 2 : at + 6], "little", signed=True)
+            yield start + at + 6 + distance  # from the end of the instruction
+        at = code.find(X86_LEA, at + 1)

@@ -1,0 +1,117 @@
+"""Static archives (ar, GNU and BSD names), and thin ones, whose members are files beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from packager.errors import FormatError
+from packager.files.reader import Reader, text
+
+NAME = "archive"
+MAGIC = b"!<arch>\n"
+THIN_MAGIC = b"!<thin>\n"
+HEADER = Struct("<16s12s6s6s8s10s2s")  # name, date, owner, group, mode, size, end
+END = b"`\n"
+SYMBOLS = (b"/", b"/SYM64/", b"__.SYMDEF", b"__.SYMDEF SORTED")
+LONG_NAMES = b"//"
+BSD_NAME = b"#1/"
+MAX_MEMBERS = 1 << 20
+MAX_NAME = 4096
+
+
+class Member(NamedTuple):
+    """A member of an archive."""
+
+    name: str
+    data: Reader | None  # None in a thin archive: the name is that of a file
+    size: int
+    inside: int | None = None  # that file is an archive: the offset of the member's header there
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins like an archive."""
+    return data.starts_with(MAGIC) or data.starts_with(THIN_MAGIC)
+
+
+def members(data: Reader) -> Iterator[Member]:
+    """The members but for tables. Raises FormatError at the first malformed one."""
+    is_thin = data.starts_with(THIN_MAGIC)
+    long_names = Reader(b"")
+    at, count = len(MAGIC), 0
+    while at < len(data):
+        count += 1
+        if count > MAX_MEMBERS:
+            raise FormatError(f"archive at {data.at:#x} has more than {MAX_MEMBERS} members")
+        field, size = _header(data, at)
+        at += HEADER.size
+        is_table = field in SYMBOLS or field == LONG_NAMES
+        has_bytes = is_table or not is_thin
+        body = data.slice(at, size, "archive member") if has_bytes else None
+        if field == LONG_NAMES and body is not None:
+            long_names = body
+        elif not is_table:
+            yield _member(field, size, body, long_names, data.at + at)
+        if has_bytes:
+            at += size + size % 2
+
+
+def member_at(data: Reader, at: int) -> Member:
+    """The member whose header is at `at`, which a thin archive of another's members names."""
+    if not data.starts_with(MAGIC):
+        raise FormatError("is not the archive that it should be")
+    field, size = _header(data, at)
+    body = data.slice(at + HEADER.size, size, "archive member")
+    return _member(field, size, body, _long_names(data), data.at + at + HEADER.size)
+
+
+def _long_names(data: Reader) -> Reader:
+    """The table of long names, which is in front of the members."""
+    at = len(MAGIC)
+    while at < len(data):
+        field, size = _header(data, at)
+        at += HEADER.size
+        if field == LONG_NAMES:
+            return data.slice(at, size, "archive member")
+        if field not in SYMBOLS:
+            break
+        at += size + size % 2
+    return Reader(b"")
+
+
+def _header(data: Reader, at: int) -> tuple[bytes, int]:
+    name, _, _, _, _, size, end = data.unpack(HEADER, at, "archive member header")
+    where = f"archive member header at {data.at + at:#x}"
+    if end != END:
+        raise FormatError(f"{where} does not end as it must")
+    digits = size.rstrip(b" ")
+    if not digits.isdigit():
+        raise FormatError(f"{where}: its size {text(digits)!r} is not a number")
+    return name.rstrip(b" "), int(digits)
+
+
+def _member(field: bytes, size: int, body: Reader | None, names: Reader, at: int) -> Member:
+    where = f"name of the archive member at {at:#x}"
+    if field.startswith(BSD_NAME) and body is not None:
+        length = _number(field[len(BSD_NAME) :], where)
+        if length > min(MAX_NAME, size):
+            raise FormatError(f"{where} claims {length} bytes")
+        name = body.bytes(0, length, where).rstrip(b"\0")
+        return Member(text(name), body.slice(length, size - length, "archive member"), size)
+    if field.startswith(b"/"):
+        # "/12", in an archive of another's members "/12:640"
+        offset, _, inside = field[1:].partition(b":")
+        start = _number(offset, where)
+        header = _number(inside, where) if inside else None
+        rest = names.slice(start, 0, where).at - names.at
+        room = names.bytes(rest, min(MAX_NAME, len(names) - rest), where)
+        name = room.replace(b"\0", b"\n").split(b"\n", 1)[0]  # NUL: in archives of lib.exe's form
+        return Member(text(name.removesuffix(b"/")), body, size, header)
+    return Member(text(field.removesuffix(b"/")), body, size)
+
+
+def _number(digits: bytes, where: str) -> int:
+    if not digits.isdigit():
+        raise FormatError(f"{where} is {text(digits)!r}, not a number")
+    return int(digits)

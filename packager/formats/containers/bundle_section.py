@@ -1,0 +1,26 @@
+"""`__CLANG_OFFLOAD_BUNDLE__<id>`: a section for each target, in objects by clang 14 and by
+`clang-offload-bundler -type=o`; the host's is a placeholder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.elf.headers import Section
+from packager.files.reader import Reader
+from packager.formats.containers.clang_bundle import HOST, NAME, SECTION_PREFIX, split_id
+from packager.formats.containers.payload import Payload
+
+__all__ = ["NAME", "claims", "parse_section"]
+
+
+def claims(section: Section) -> bool:
+    """Whether a section is of this format."""
+    return section.name.startswith(SECTION_PREFIX)
+
+
+def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
+    """The image in a section, if it is a device's."""
+    kind, triple, processor = split_id(section.name.removeprefix(SECTION_PREFIX))
+    if kind != HOST:
+        yield Payload(data, triple, processor)

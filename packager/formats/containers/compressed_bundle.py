@@ -1,0 +1,99 @@
+"""CCOB: a clang-offload-bundler bundle, compressed (LLVM 18 on).
+
+"CCOB", u16 version, u16 method, then by version: 1: u32 inflated size; 2: u32 file size, u32
+inflated size; 3: the same as u64; then the first 8 bytes of the MD5 of the inflated bundle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from struct import Struct
+from typing import NamedTuple
+
+from packager.errors import FormatError
+from packager.files.inflate import inflate
+from packager.files.reader import Reader
+from packager.formats.containers import clang_bundle
+from packager.formats.containers.payload import Payload
+
+NAME = "compressed-bundle"
+MAGIC = b"CCOB"
+HEAD = Struct("<4sHH")
+# By version: what follows HEAD. A version 1 file has no size of its own, so nothing follows it.
+SIZES = {1: Struct("<I8s"), 2: Struct("<II8s"), 3: Struct("<QQ8s")}
+METHODS = {0: "zlib", 1: "zstd"}
+PIECE = 1 << 20
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins with a compressed bundle."""
+    return data.starts_with(MAGIC)
+
+
+def parse(data: Reader) -> Iterator[Payload]:
+    """The device images of the compressed bundles in `data`.
+
+    Raises FormatError at the first malformed one, or one that does not have its checksum.
+    """
+    start = count = 0
+    while start < len(data):
+        count += 1
+        if count > clang_bundle.MAX_BUNDLES:
+            raise FormatError(f"more than {count - 1} compressed bundles in a row at {data.at:#x}")
+        rest = data.slice(start, len(data) - start, "compressed bundle")
+        size, method, packed = _head(rest)
+        stored = rest.slice(0, size, "compressed bundle")
+        start += size
+        start += clang_bundle.zeros(data, start)
+        try:
+            for payload in clang_bundle.parse(_inflated(rest, packed, method)):
+                yield replace(payload, compression=method, stored=stored)
+        except FormatError as error:
+            error.resume = data.at + start
+            raise
+
+
+class _Packed(NamedTuple):
+    """The compressed part of a bundle, and what it must inflate to."""
+
+    data: Reader
+    size: int
+    checksum: bytes
+
+
+def _head(data: Reader) -> tuple[int, str, _Packed]:
+    """The size of the first compressed bundle in the file, its method and what is in it."""
+    what = "compressed bundle"
+    magic, version, number = data.unpack(HEAD, 0, f"{what} header")
+    where = f"{what} at {data.at:#x}"
+    if magic != MAGIC:
+        raise FormatError(f"{where} has no magic")
+    if version not in SIZES:
+        raise FormatError(f"{where} has version {version}; versions 1 to 3 are read")
+    if number not in METHODS:
+        raise FormatError(f"{where} has compression method {number}, which is not known")
+    *size, inflated, checksum = data.unpack(SIZES[version], HEAD.size, f"{what} header")
+    header = HEAD.size + SIZES[version].size
+    total = size[0] if size else len(data)
+    if total < header:
+        raise FormatError(f"{where}: size {total} is smaller than its header")
+    packed = data.slice(0, total, what).slice(header, total - header, what)
+    return total, METHODS[number], _Packed(packed, inflated, checksum)
+
+
+def _inflated(data: Reader, packed: _Packed, method: str) -> Reader:
+    bundle = inflate(packed.data, method, packed.size, "compressed bundle")
+    if _md5(bundle) != packed.checksum:
+        where = f"compressed bundle at {data.at:#x}"
+        raise FormatError(f"{where} does not have the checksum that its header gives")
+    return bundle
+
+
+def _md5(data: Reader) -> bytes:
+    import hashlib
+
+    digest = hashlib.md5(usedforsecurity=False)
+    for start in range(0, len(data), PIECE):
+        digest.update(data.bytes(start, min(PIECE, len(data) - start), "bundle"))
+    return digest.digest()[:8]

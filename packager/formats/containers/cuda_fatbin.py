@@ -1,0 +1,127 @@
+"""CUDA fat binaries: fatbins end to end, each a header and entries of PTX, cubins or NVVM code.
+
+The layout is not documented; it was read off nvcc's, fatbinary's and clang's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from packager.elf.headers import Section
+from packager.errors import FormatError, LimitError
+from packager.files.inflate import inflate
+from packager.files.reader import Reader
+from packager.formats.containers.clang_bundle import zeros
+from packager.formats.containers.payload import Payload
+from packager.model import Contents, ImageKind
+
+NAME = "cuda-fatbin"
+MAGIC = b"\x50\xed\x55\xba"
+SECTIONS = (".nv_fatbin", "__nv_relfatbin")
+HEADER = Struct("<4sHHQ")  # magic, version, header size, size of the entries
+# kind, version, header size, stored size, compressed size, options, minor, major, arch
+ENTRY = Struct("<HHIQIIHHI")
+TAIL = Struct("<QQQ")  # flags, hash, inflated size
+TAIL_AT = 40
+PTX, CUBIN, LTO = 1, 2, 8
+KINDS: dict[int, ImageKind] = {PTX: "ptx", CUBIN: "cubin", LTO: "bitcode"}
+LZ4, ZSTD = 0x2000, 0x8000
+ARCH_SPECIFIC = 0x100000  # sm_90a and the like
+MAX_IMAGES = 4096
+MAX_FATBINS = 1 << 16
+PADDING = 8
+TRIPLE = "nvptx64-nvidia-cuda"
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins with a fatbin."""
+    return data.starts_with(MAGIC)
+
+
+def parse(data: Reader) -> Iterator[Payload]:
+    """The images of the fatbins in `data`. Raises FormatError at the first malformed one."""
+    start = count = fatbins = 0
+    while start < len(data):
+        fatbins += 1
+        if fatbins > MAX_FATBINS:
+            raise FormatError(f"more than {MAX_FATBINS} CUDA fatbins in a row at {data.at:#x}")
+        magic, version, header, size = data.unpack(HEADER, start, "CUDA fatbin header")
+        where = f"CUDA fatbin at {data.at + start:#x}"
+        if magic != MAGIC:
+            raise FormatError(f"{where} has no magic")
+        if version != 1:
+            raise FormatError(f"{where} has version {version}; only version 1 is read")
+        if header < HEADER.size:
+            raise FormatError(f"{where}: header size {header} is too small")
+        body = data.slice(start + header, size, "CUDA fatbin")
+        start += header + size
+        start += zeros(data, start)
+        try:
+            for payload in _entries(body):
+                count += 1
+                if count > MAX_IMAGES:
+                    raise FormatError(f"{where}: more than {MAX_IMAGES} images")
+                yield payload
+        except FormatError as error:
+            error.resume = data.at + start
+            raise
+
+
+def _entries(body: Reader) -> Iterator[Payload]:
+    """The images of one fatbin; a malformed one is raised when those behind it have been read."""
+    at, fault = 0, None
+    while at < len(body):
+        kind, _, header, size, packed, _, _, _, arch = body.unpack(ENTRY, at, "fatbin entry")
+        where = f"fatbin entry at {body.at + at:#x}"
+        if header < TAIL_AT + TAIL.size:
+            raise FormatError(f"{where}: header size {header} is too small")
+        flags, _, inflated = body.unpack(TAIL, at + TAIL_AT, "fatbin entry")
+        stored = body.slice(at + header, size, f"image of the {where}")
+        at += header + size
+        try:
+            if kind not in KINDS:
+                raise FormatError(f"{where} is of kind {kind}, which is not known")
+            yield _payload(stored, packed, flags, inflated, KINDS[kind], _arch(arch, flags))
+        except LimitError:
+            raise
+        except FormatError as error:
+            fault = fault or error
+    if fault:
+        raise fault
+
+
+def _arch(arch: int, flags: int) -> str:
+    return f"sm_{arch}{'a' if flags & ARCH_SPECIFIC else ''}"
+
+
+def _payload(
+    stored: Reader, packed: int, flags: int, inflated: int, kind: ImageKind, arch: str
+) -> Payload:
+    method = "lz4" if flags & LZ4 else "zstd" if flags & ZSTD else None
+    if kind == "bitcode":  # NVIDIA's own container of it; compressed ones are scrambled, too
+        contents = Contents("bitcode", "nvptx64", arch, is_opaque=True)
+        return Payload(stored, TRIPLE, arch, kind, contents)
+    if method is None:
+        return Payload(_unpadded(stored) if kind == "ptx" else stored, TRIPLE, arch, kind)
+    what = "compressed CUDA image"
+    image = inflate(stored.slice(0, packed or len(stored), what), method, inflated, what)
+    image = _unpadded(image) if kind == "ptx" else image
+    return Payload(image, TRIPLE, arch, kind, None, method, stored)
+
+
+def _unpadded(text: Reader) -> Reader:
+    """PTX without the zero bytes at its end, which compilers do not take."""
+    tail = min(PADDING, len(text))
+    end = text.bytes(len(text) - tail, tail, "PTX")
+    return text.slice(0, len(text) - tail + len(end.rstrip(b"\0")), "PTX")
+
+
+def claims(section: Section) -> bool:
+    """Whether a section holds fat binaries."""
+    return section.name in SECTIONS
+
+
+def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
+    """The images of a section. Raises FormatError when it is malformed."""
+    return parse(data)

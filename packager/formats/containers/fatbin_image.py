@@ -1,0 +1,14 @@
+"""CUDA fat binaries as an image, where they can't be opened as the container that they are."""
+
+from __future__ import annotations
+
+from packager.files.reader import Reader
+from packager.formats.containers.cuda_fatbin import probe
+from packager.model import Contents
+
+__all__ = ["inspect", "probe"]
+
+
+def inspect(_: Reader) -> Contents:
+    """The kind: nothing else is known."""
+    return Contents("fatbin", "nvptx64", is_opaque=True)

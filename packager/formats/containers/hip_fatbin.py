@@ -1,0 +1,29 @@
+"""`.hip_fatbin`: the bundles of HIP programs, compressed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.elf.headers import Section
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.containers import clang_bundle, compressed_bundle
+from packager.formats.containers.payload import Payload
+
+NAME = "hip-fatbin"
+
+
+def claims(section: Section) -> bool:
+    """Whether a section is of this format; relocatable links add to the name."""
+    return section.name == ".hip_fatbin" or section.name.startswith(".hip_fatbin_")
+
+
+def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
+    """The images of a section. Raises FormatError when it is malformed."""
+    if clang_bundle.probe(data):
+        return clang_bundle.parse(data)
+    if compressed_bundle.probe(data):
+        return compressed_bundle.parse(data)
+    if len(data):
+        raise FormatError(f"HIP fat binary at {data.at:#x} is no bundle")
+    return iter(())

@@ -1,0 +1,76 @@
+"""The containers of device images: a new one is a module and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from packager.elf.headers import Section
+from packager.files.reader import Reader
+from packager.formats.containers import (
+    bundle_section,
+    clang_bundle,
+    compressed_bundle,
+    cuda_fatbin,
+    hip_fatbin,
+    llvm_offloading,
+    offload_binary,
+    omptool_section,
+    text_bundle,
+)
+from packager.formats.containers.payload import Payload
+
+if TYPE_CHECKING:
+
+    class FileContainer(Protocol):
+        """A module of formats/ whose images are in files of their own."""
+
+        NAME: str
+
+        @property
+        def probe(self) -> Callable[[Reader], bool]:
+            """Whether a file begins like this format."""
+
+        @property
+        def parse(self) -> Callable[[Reader], Iterator[Payload]]:
+            """The images in a file."""
+
+    class SectionContainer(Protocol):
+        """A module of formats/ whose images are in sections of host files."""
+
+        NAME: str
+
+        @property
+        def claims(self) -> Callable[[Section], bool]:
+            """Whether a section is of this format."""
+
+        @property
+        def parse_section(self) -> Callable[[Section, Reader], Iterator[Payload]]:
+            """The images in a section."""
+
+
+# Tried in order.
+FILES: tuple[FileContainer, ...] = (
+    offload_binary,
+    clang_bundle,
+    compressed_bundle,
+    cuda_fatbin,
+    text_bundle,
+)
+SECTIONS: tuple[SectionContainer, ...] = (
+    omptool_section,
+    llvm_offloading,
+    bundle_section,
+    hip_fatbin,
+    cuda_fatbin,
+)
+
+
+def of_file(data: Reader) -> FileContainer | None:
+    """The format of a file that is a container as a whole."""
+    return next((found for found in FILES if found.probe(data)), None)
+
+
+def of_section(section: Section) -> SectionContainer | None:
+    """The format of a section that is a container."""
+    return next((found for found in SECTIONS if found.claims(section)), None)

@@ -1,0 +1,101 @@
+"""Containers in containers, down to the images, and past what is malformed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from packager.elf import headers
+from packager.errors import FormatError, LimitError
+from packager.files.reader import Reader
+from packager.formats.containers import archive
+from packager.formats.containers import known as containers
+from packager.formats.containers.payload import Damage, Payload
+
+Parse = Callable[[Reader], Iterator[Payload]]
+
+# Deeper than any tool nests them: a compressed bundle of archives of OffloadBinaries is three.
+MAX_DEPTH = 4
+# Of one container; what is wrong everywhere is no container any more.
+MAX_DAMAGE = 64
+
+
+def payloads(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
+    """The images in a container, those in containers in it too, and what could not be read."""
+    for item in _past_damage(parse, data):
+        if isinstance(item, Damage):
+            yield item
+        else:
+            yield from opened(item)
+
+
+def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
+    """Reading goes on behind each malformed part whose end is known."""
+    rest = data
+    for _ in range(MAX_DAMAGE):
+        try:
+            yield from parse(rest)
+            return
+        except LimitError:
+            raise
+        except FormatError as error:
+            yield Damage(str(error))
+            if error.resume is None or not rest.at < error.resume < data.at + len(data):
+                return
+            start = error.resume - data.at
+            rest = data.slice(start, len(data) - start, "container")
+    yield Damage(f"container at {data.at:#x} has more than {MAX_DAMAGE} malformed parts")
+
+
+def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
+    """What is in an image that is a container itself; the image, if it is none."""
+    found = None if outer.contents or outer.is_text else _container(outer.image)
+    if found is None:
+        yield outer
+        return
+    name, parse = found
+    if depth == MAX_DEPTH:
+        where = f"{name} at {outer.image.at:#x}"
+        yield Damage(f"{where}: containers are nested more than {MAX_DEPTH} deep")
+        return
+    outer.image.spent.opened(len(outer.image), outer.image.whole * MAX_DEPTH)
+    is_empty = True
+    for item in _past_damage(parse, outer.image):
+        if isinstance(item, Damage):
+            yield Damage(f"{name} in a container: {item.message}")
+            continue
+        is_empty = False
+        yield from opened(_inherited(outer, item, name), depth + 1)
+    if is_empty:  # its place counts: descriptors may point to it
+        yield outer
+
+
+def _container(data: Reader) -> tuple[str, Parse] | None:
+    if headers.probe(data) or not len(data):
+        return None
+    if archive.probe(data):
+        return archive.NAME, _members
+    found = containers.of_file(data)
+    return (found.NAME, found.parse) if found else None
+
+
+def _members(data: Reader) -> Iterator[Payload]:
+    """The members of an archive; a thin one has none here, as it names files."""
+    for member in archive.members(data):
+        if member.data is not None:
+            yield Payload(member.data, within=(f"{archive.NAME}({member.name})",))
+
+
+def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
+    """What is in a container is for the container's target unless it says more.
+
+    Of compressed bytes the outermost are those that are in the file.
+    """
+    return replace(
+        inner,
+        triple=inner.triple or outer.triple,
+        arch=inner.arch or outer.arch,
+        compression=outer.compression or inner.compression,
+        stored=outer.stored or inner.stored,
+        within=outer.within + (inner.within or (name,)),
+    )

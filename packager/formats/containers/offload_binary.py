@@ -1,0 +1,218 @@
+"""LLVM's OffloadBinary: blobs end to end, each a header, entries, their strings and images.
+
+Version 1 (LLVM 15 to 22) has one entry. Version 2 has several, and strings with a size. Version 3
+may compress all that follows its header; an entry without image is possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from struct import Struct
+
+from packager.errors import FormatError, LimitError
+from packager.files.inflate import inflate
+from packager.files.reader import Reader, text
+from packager.formats.containers.payload import Payload
+from packager.model import ImageKind
+
+NAME = "offload-binary"
+MAGIC = b"\x10\xff\x10\xad"
+ALIGNMENT = 8
+# magic, version, size, offset of the entries, in version 1 the entry's size and later their count
+HEADER = Struct("<4sIQQQ")
+INFLATED = Struct("<Q")  # follows it in version 3; 0: nothing is compressed
+ENTRY = Struct("<HHIQQQQ")  # image kind, offload kind, flags, strings at, count, image at, size
+STRING = Struct("<QQ")  # key and value, both from the start of the blob
+SIZED_STRING = Struct("<QQQ")  # and the value's size
+NEWEST = 3
+METADATA_ONLY = 0x1  # a flag of entries since version 3
+MAX_STRINGS = 1024
+MAX_ENTRIES = 4096
+MAX_VALUE = 1 << 16
+MAX_HEADER = 1 << 12  # with the strings, in front of an image
+MAX_MAGICS = 16  # there; only one is real
+KIND_OPENMP = 1
+IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
+# What an entry declares; "none" declares nothing.
+DECLARED: dict[int, ImageKind] = {
+    1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
+}  # fmt: skip
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True)
+class Blob:
+    """One entry of an OffloadBinary: what it says of its image, and where the image is."""
+
+    image_kind: int
+    offload_kind: int
+    strings: dict[str, str]
+    image: Reader
+    has_image: bool = True
+    stored: Reader | None = None  # of a compressed blob: its bytes in the file
+    compression: str | None = None
+
+    def payload(self) -> Payload:
+        """It as any container's."""
+        return Payload(
+            self.image,
+            self.strings.get("triple", ""),
+            self.strings.get("arch", ""),
+            DECLARED.get(self.image_kind),
+            compression=self.compression,
+            stored=self.stored,
+        )
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins with an OffloadBinary."""
+    return data.starts_with(MAGIC)
+
+
+def parse(data: Reader) -> Iterator[Payload]:
+    """The images of every blob of a section or file.
+
+    Raises FormatError at the first malformed one.
+    """
+    return (blob.payload() for blob in blobs(data))
+
+
+def blobs(data: Reader) -> Iterator[Blob]:
+    """Every entry of every blob. Raises FormatError at the first malformed one."""
+    offset = 0
+    while offset < len(data):
+        magic, version, size, entries, count = data.unpack(HEADER, offset, "OffloadBinary header")
+        where = f"OffloadBinary at {data.at + offset:#x}"
+        if magic != MAGIC:
+            raise FormatError(f"{where} has no magic")
+        if not 1 <= version <= NEWEST:
+            message = f"{where} has version {version}; versions 1 to {NEWEST} are read"
+            raise FormatError(message, _next(data, offset, size))
+        if size < HEADER.size:  # a size of 0 would never end this loop
+            raise FormatError(f"{where}: size {size} is smaller than its header")
+        blob = data.slice(offset, size, "OffloadBinary")
+        offset += -(-size // ALIGNMENT) * ALIGNMENT
+        try:
+            if version == 1:
+                yield _entry(blob, entries, STRING)
+            else:
+                yield from _entries(blob, version, entries, count)
+        except FormatError as error:
+            error.resume = data.at + offset
+            raise
+
+
+def around(file: Reader, start: int, size: int) -> Payload | None:
+    """What an OffloadBinary of version 1 says whose image, or which itself, is at file offset
+    `start`; None if there is none: clang has registered the one or the other.
+    """
+    whole = file.slice(start, size, "device image")
+    if probe(whole):
+        return _first(whole)
+    before = file.bytes(max(0, start - MAX_HEADER), min(start, MAX_HEADER), "OffloadBinary")
+    at = before.rfind(MAGIC)
+    for _ in range(MAX_MAGICS):
+        if at < 0:
+            break
+        place = start - len(before) + at
+        try:
+            blob = next(blobs(file.slice(place, start - place + size, "OffloadBinary")), None)
+            if blob and blob.image.at == whole.at and len(blob.image) == size:
+                return blob.payload()
+        except FormatError:
+            pass  # bytes that look like the magic
+        at = before.rfind(MAGIC, 0, at)
+    return None
+
+
+def _first(data: Reader) -> Payload | None:
+    try:
+        blob = next(blobs(data), None)
+    except FormatError:
+        return None  # whoever opens the container says what is wrong with it
+    return blob.payload() if blob else None
+
+
+def _next(data: Reader, offset: int, size: int) -> int | None:
+    """Where the blob behind one of an unknown version begins, if its size is where it was."""
+    following = offset + -(-size // ALIGNMENT) * ALIGNMENT
+    if size < HEADER.size or following >= len(data):
+        return None
+    is_next = probe(data.slice(following, len(data) - following, "OffloadBinary"))
+    return data.at + following if is_next else None
+
+
+def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
+    """The entries of a blob of version 2 or 3."""
+    if count > MAX_ENTRIES:
+        raise FormatError(f"OffloadBinary at {blob.at:#x} claims {count} entries")
+    inflated = blob.unpack(INFLATED, HEADER.size, "OffloadBinary header")[0] if version > 2 else 0
+    stored, method = None, None
+    if inflated:
+        stored, (blob, method) = blob, _inflated(blob, at, inflated)
+    fault = None
+    for number in range(count):
+        try:
+            entry = _entry(blob, at + number * ENTRY.size, SIZED_STRING)
+        except LimitError:
+            raise
+        except FormatError as error:  # the other entries are no worse
+            fault = fault or error
+            continue
+        if entry.has_image:
+            yield replace(entry, stored=stored, compression=method)
+    if fault:
+        raise fault
+
+
+def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
+    """A compressed blob as it was before, its header included, and how it was compressed."""
+    if size < at or at < HEADER.size + INFLATED.size:
+        raise FormatError(f"OffloadBinary at {blob.at:#x} claims to inflate to {size} bytes")
+    packed = blob.slice(at, len(blob) - at, "compressed OffloadBinary")
+    method = "zstd" if packed.starts_with(ZSTD_MAGIC) else "zlib"
+    head = blob.bytes(0, at, "OffloadBinary header")
+    return inflate(packed, method, size, "compressed OffloadBinary", head=head), method
+
+
+def _entry(blob: Reader, at: int, layout: Struct) -> Blob:
+    kind, offload, flags, strings_at, count, image_at, image_size = blob.unpack(
+        ENTRY, at, "OffloadBinary entry"
+    )
+    if count > MAX_STRINGS:
+        raise FormatError(f"OffloadBinary at {blob.at:#x} claims {count} strings")
+    table = blob.slice(strings_at, count * layout.size, "OffloadBinary string table")
+    strings = {}
+    for key, value, *size in layout.iter_unpack(table.bytes()):
+        name = blob.string(key, "OffloadBinary key")
+        strings[name] = (
+            text(blob.bytes(value, min(size[0], MAX_VALUE), "OffloadBinary value"))
+            if size
+            else blob.string(value, "OffloadBinary value")
+        )
+    has_image = not (layout is SIZED_STRING and flags & METADATA_ONLY)
+    image = blob.slice(image_at, image_size if has_image else 0, "device image")
+    return Blob(kind, offload, strings, image, has_image)
+
+
+def header(image_kind: int, triple: str, arch: str, image_size: int) -> tuple[bytes, int]:
+    """The bytes that precede an image of `image_size` bytes, and how many zero bytes follow it.
+
+    The caller writes header, image, padding: the image itself is never held in memory.
+    """
+    pool = b"\0"
+    offsets = []
+    strings_at = HEADER.size + ENTRY.size
+    strings = {"triple": triple, "arch": arch}
+    pool_at = strings_at + len(strings) * STRING.size
+    for word in (word for pair in strings.items() for word in pair):
+        offsets.append(pool_at + len(pool) if word else pool_at)  # "" is the pool's first NUL
+        pool += word.encode() + b"\0" if word else b""
+    image_at = -(-(pool_at + len(pool)) // ALIGNMENT) * ALIGNMENT
+    end = image_at + image_size
+    padding = -end % ALIGNMENT
+    head = HEADER.pack(MAGIC, 1, end + padding, HEADER.size, ENTRY.size)
+    head += ENTRY.pack(image_kind, KIND_OPENMP, 0, strings_at, len(strings), image_at, image_size)
+    head += STRING.pack(*offsets[:2]) + STRING.pack(*offsets[2:]) + pool
+    return head.ljust(image_at, b"\0"), padding

@@ -1,0 +1,23 @@
+"""`.omptool.image.<triple>[.<arch>]`: what this project writes, one OffloadBinary in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.elf.headers import Section
+from packager.files.reader import Reader
+from packager.formats.containers.offload_binary import parse
+from packager.formats.containers.payload import Payload
+from packager.layouts import IMAGE_SECTION_PREFIX
+
+NAME = "omptool"
+
+
+def claims(section: Section) -> bool:
+    """Whether a section is of this format."""
+    return section.name.startswith(IMAGE_SECTION_PREFIX)
+
+
+def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
+    """The images of a section. Raises FormatError when it is malformed."""
+    return parse(data)

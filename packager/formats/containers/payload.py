@@ -1,0 +1,30 @@
+"""What every container yields: a device image, and what the container says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from packager.files.reader import Reader
+from packager.model import Contents, ImageKind
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A device image in a container."""
+
+    image: Reader  # its bytes, inflated
+    triple: str = ""  # as the container spells it
+    arch: str = ""
+    declared_kind: ImageKind | None = None
+    contents: Contents | None = None  # where the bytes cannot say
+    compression: str | None = None  # "zlib", "zstd", "lz4"
+    stored: Reader | None = None  # the compressed bytes, as they are in the file
+    within: tuple[str, ...] = ()  # containers in the outermost one that it is in
+    is_text: bool = False  # of any language
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A part of a container that could not be read: its place and the fault."""
+
+    message: str

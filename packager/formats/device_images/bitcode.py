@@ -1,0 +1,202 @@
+"""LLVM bitcode (the LLVM Bitcode File Format): target, kernels, variables, undefined names.
+
+Names are in the string table since LLVM 5; of older modules nothing but the kind is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+
+from packager.errors import FormatError
+from packager.files.reader import Reader, text
+from packager.formats.device_images import bitcode_types
+from packager.formats.device_images.bitcode_metadata import annotated_kernels
+from packager.formats.device_images.bitstream import TOP_WIDTH, WORD, Block, Record, Stream, items
+from packager.model import Contents, DeviceSymbol, Links
+
+MAGIC = b"BC\xc0\xde"
+WRAPPER_MAGIC = b"\xde\xc0\x17\x0b"
+WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode
+MODULE, METADATA, TYPES, STRTAB = 8, 15, 17, 23
+VERSION, TRIPLE, GLOBAL, FUNCTION, ALIAS = 1, 2, 7, 8, 14
+STRTAB_BLOB = 1
+WITH_STRING_TABLE = 2  # the first version of a module whose names are there
+# How functions are called that a host launches: ptx_kernel, spir_kernel, amdgpu_kernel.
+KERNEL_CALLS = (71, 76, 91)
+LOCAL = (3, 9, 13, 14)  # linkage: internal and private
+ELSEWHERE = 12  # linkage available_externally
+WEAK = 7  # linkage extern_weak
+HIDDEN = 1  # visibility
+CLANG_KERNEL = "__omp_offloading_"
+INTRINSIC = "llvm."
+GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spir64")
+MACHINES = {"powerpc64le": "ppc64le"}
+MAX_SYMBOLS = 1 << 18
+
+
+@dataclass
+class _Global:
+    """A function or variable of a module."""
+
+    name_at: int
+    name_size: int
+    is_function: bool
+    is_defined: bool
+    linkage: int
+    visibility: int
+    size: int = 0  # of a variable, where the type says
+    is_kernel: bool = False
+    name: str = ""
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether a host can find it by name."""
+        is_own = self.is_defined and self.linkage not in (*LOCAL, ELSEWHERE)
+        return is_own and self.visibility != HIDDEN
+
+
+@dataclass
+class _Module:
+    """What the records of a module say."""
+
+    version: int = 0
+    triple: str = ""
+    values: list[_Global] = field(default_factory=list)  # in the order of their numbers
+    types: bitcode_types.Types = field(default_factory=bitcode_types.Types)
+    metadata: Block | None = None
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins with bitcode or its wrapper."""
+    return data.starts_with(MAGIC) or data.starts_with(WRAPPER_MAGIC)
+
+
+def inspect(data: Reader) -> Contents:
+    """Target and symbols of a module; a damaged one has a `problem`."""
+    try:
+        return _inspect(data)
+    except FormatError as error:
+        return Contents("bitcode", is_opaque=True, problem=str(error))
+
+
+def _inspect(data: Reader) -> Contents:
+    if data.starts_with(WRAPPER_MAGIC):
+        _, _, offset, size = data.unpack(WRAPPER, 0, "bitcode wrapper")
+        data = data.slice(offset, size, "bitcode in its wrapper")
+        if not data.starts_with(MAGIC):
+            raise FormatError(f"bitcode wrapper holds no bitcode at {data.at:#x}")
+    stream = Stream(data)
+    whole = Block(-1, TOP_WIDTH, len(MAGIC) * 8, len(data) // 4 * WORD)
+    modules: list[_Module] = []
+    names = Reader(b"")
+    for block in items(stream, whole):
+        if not isinstance(block, Block):
+            raise FormatError(f"bitcode at {data.at:#x} has a record outside of all blocks")
+        if block.number == MODULE:
+            modules.append(_module(stream, block))
+        elif block.number == STRTAB:
+            names = _string_table(stream, block) or names
+    if not modules or any(module.version < WITH_STRING_TABLE for module in modules):
+        return Contents("bitcode", _machine(modules), is_opaque=True)
+    return _contents(stream, modules, names)
+
+
+def _machine(modules: list[_Module]) -> str | None:
+    first = modules[0].triple.split("-")[0] if modules else ""
+    return MACHINES.get(first, first) or None
+
+
+def _string_table(stream: Stream, block: Block) -> Reader | None:
+    for record in items(stream, block):
+        if isinstance(record, Record) and record.code == STRTAB_BLOB:
+            return record.blob
+    return None
+
+
+def _module(stream: Stream, block: Block) -> _Module:
+    found = _Module()
+    for item in items(stream, block):
+        if isinstance(item, Block):
+            if item.number == TYPES:
+                found.types = bitcode_types.read(stream, item)
+            elif item.number == METADATA and found.metadata is None:
+                found.metadata = item
+        elif item.code == VERSION and item.operands:
+            found.version = item.operands[0]
+        elif item.code == TRIPLE:
+            found.triple = text(item.text().encode("latin-1"))
+        elif item.code in (GLOBAL, FUNCTION, ALIAS):
+            found.values.append(_value(stream, item, found.types))
+            if len(found.values) > MAX_SYMBOLS:
+                raise FormatError(f"bitcode has more than {MAX_SYMBOLS} symbols")
+    return found
+
+
+def _value(stream: Stream, record: Record, types: bitcode_types.Types) -> _Global:
+    """A record of version 2, which begins with the place of the name."""
+    fields = record.operands
+    if len(fields) < 6:
+        raise FormatError(f"bitcode at {stream.data.at:#x} has a symbol of {len(fields)} fields")
+    at, size, kind = fields[:3]
+    if record.code == GLOBAL:
+        has_value_type = bool(fields[3] & 2)
+        bytes_of = types.size(kind) if has_value_type else 0
+        return _Global(at, size, False, fields[4] != 0, fields[5], _field(fields, 8), bytes_of)
+    if record.code == FUNCTION:
+        value = _Global(at, size, True, not fields[4], fields[5], _field(fields, 9))
+        value.is_kernel = fields[3] in KERNEL_CALLS
+        return value
+    return _Global(at, size, types.is_function(kind), True, fields[5], _field(fields, 6))
+
+
+def _field(fields: list[int], number: int) -> int:
+    """Fields at the end are left out of records when they are 0."""
+    return fields[number] if number < len(fields) else 0
+
+
+def _contents(stream: Stream, modules: list[_Module], names: Reader) -> Contents:
+    machine = _machine(modules)
+    for module in modules:
+        for value in module.values:
+            raw = names.slice(value.name_at, value.name_size, "name of a symbol in bitcode")
+            value.name = names.spent.string(raw.bytes())
+        if machine in GPUS:
+            _mark_kernels(stream, module)
+        else:
+            for value in module.values:
+                value.is_kernel = value.is_function
+    values = [value for module in modules for value in module.values]
+    symbols = tuple(symbol for value in values if (symbol := _symbol(value)))
+    defined = {value.name for value in values if value.is_defined}
+    return Contents("bitcode", machine, symbols=symbols, links=Links(_undefined(values, defined)))
+
+
+def _mark_kernels(stream: Stream, module: _Module) -> None:
+    """Until LLVM 20 kernels of NVIDIA's GPUs are told by metadata alone."""
+    candidates = [v for v in module.values if v.is_function and v.is_visible and not v.is_kernel]
+    for value in candidates:
+        value.is_kernel = value.name.startswith(CLANG_KERNEL)
+    if module.metadata is None or not module.triple.startswith("nvptx"):
+        return
+    if any(not value.is_kernel for value in candidates):
+        for number in annotated_kernels(stream, module.metadata):
+            if number < len(module.values):
+                module.values[number].is_kernel = True
+
+
+def _symbol(value: _Global) -> DeviceSymbol | None:
+    if not value.is_visible or value.name.startswith(INTRINSIC):
+        return None
+    if value.is_function:
+        return DeviceSymbol(value.name, "kernel", 0, "kernel") if value.is_kernel else None
+    return DeviceSymbol(value.name, "global", value.size, "global", value.size)
+
+
+def _undefined(values: list[_Global], defined: set[str]) -> tuple[str, ...]:
+    names = (
+        value.name
+        for value in values
+        if not value.is_defined and value.linkage != WEAK and value.name not in defined
+    )
+    return tuple(dict.fromkeys(name for name in names if not name.startswith(INTRINSIC)))

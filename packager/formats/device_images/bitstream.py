@@ -1,0 +1,251 @@
+"""LLVM's bitstreams (the LLVM Bitcode File Format): blocks of records, packed to the bit.
+
+A block is gone past by the size in its header, so that what a module computes is never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from packager.errors import FormatError
+from packager.files.reader import Reader
+
+WORD = 32
+# What the first bits of everything in a block mean.
+END_BLOCK, ENTER_BLOCK, DEFINE_ABBREVIATION, UNABBREVIATED = 0, 1, 2, 3
+FIRST_ABBREVIATION = 4
+FIXED, VBR, ARRAY, CHAR6, BLOB = 1, 2, 3, 4, 5
+LITERAL = 0
+CHAR6_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._"
+BLOCK_INFO, SET_BLOCK = 0, 1
+TOP_WIDTH = 2  # of what begins everything outside of all blocks
+MAX_WIDTH = 32
+MAX_BITS = 64
+MAX_OPERANDS = 1 << 20  # of a record; an index of metadata has one for each node
+MAX_ABBREVIATIONS = 1 << 12
+MAX_ITEMS = 1 << 20  # of a stream
+WINDOW = 1 << 16  # bytes that are in memory at one time
+
+
+class Operand(NamedTuple):
+    """A part of an abbreviation: how the next operands of a record are written."""
+
+    kind: int
+    value: int = 0  # of a literal; the bits of a number
+
+
+Abbreviation = tuple[Operand, ...]
+
+
+class Block(NamedTuple):
+    """A block that begins here."""
+
+    number: int
+    width: int
+    start: int  # bit
+    end: int
+
+
+class Record(NamedTuple):
+    """A record; `blob` is where its bytes are, if it ends with some."""
+
+    code: int
+    operands: list[int]
+    blob: Reader | None = None
+
+    def text(self, start: int = 0) -> str:
+        """The operands from `start` on, as characters."""
+        return "".join(map(chr, (value & 0xFF for value in self.operands[start:])))
+
+
+@dataclass
+class Stream:
+    """A bitstream, and what all its blocks share."""
+
+    data: Reader
+    inherited: dict[int, list[Abbreviation]] = field(default_factory=dict)
+    items: int = 0
+    _window: bytes = b""
+    _window_at: int = 0
+
+    def fixed(self, at: int, width: int) -> int:
+        """The number of `width` bits at bit `at`, which are there."""
+        start = at >> 3
+        inside = start - self._window_at
+        is_short = inside + MAX_BITS // 8 + 1 > len(self._window)
+        if inside < 0 or (is_short and self._window_at + len(self._window) < len(self.data)):
+            size = min(WINDOW, len(self.data) - start)
+            self._window, self._window_at = self.data.bytes(start, size, "bitcode"), start
+            inside = 0
+        bits = int.from_bytes(self._window[inside : inside + MAX_BITS // 8 + 1], "little")
+        return bits >> (at & 7) & ((1 << width) - 1)
+
+
+class Cursor:
+    """A place in a stream."""
+
+    def __init__(self, stream: Stream, at: int, end: int) -> None:
+        self.stream = stream
+        self.at = at
+        self.end = end
+
+    def fixed(self, width: int) -> int:
+        """The next `width` bits."""
+        if width > self.end - self.at:
+            raise FormatError(f"bitcode at {self.stream.data.at:#x}: a block ends too early")
+        value = self.stream.fixed(self.at, width)
+        self.at += width
+        return value
+
+    def variable(self, width: int) -> int:
+        """A number in groups of `width` bits, of which the highest says that more follow."""
+        high = 1 << (width - 1)
+        value = shift = 0
+        while True:
+            bits = self.fixed(width)
+            value |= (bits & (high - 1)) << shift
+            if not bits & high:
+                return value
+            shift += width - 1
+            if shift > MAX_BITS:
+                raise FormatError(f"bitcode at {self.stream.data.at:#x} has a number without end")
+
+    def align(self) -> None:
+        """To the next word."""
+        self.at = -(-self.at // WORD) * WORD
+
+
+def items(stream: Stream, block: Block) -> Iterator[Block | Record]:
+    """What is in a block, blocks in it unread.
+
+    Raises FormatError for what is malformed, and for more than any module has.
+    """
+    cursor = Cursor(stream, block.start, block.end)
+    known = list(stream.inherited.get(block.number, ()))
+    while cursor.at + block.width <= block.end:
+        stream.items += 1
+        if stream.items > MAX_ITEMS:
+            raise FormatError(f"bitcode at {stream.data.at:#x} has more than {MAX_ITEMS} records")
+        code = cursor.fixed(block.width)
+        if code == END_BLOCK:
+            return
+        if code == ENTER_BLOCK:
+            inner = _block(cursor)
+            if inner.number == BLOCK_INFO:
+                _read_info(stream, inner)
+            else:
+                yield inner
+            cursor.at = inner.end
+        elif code == DEFINE_ABBREVIATION:
+            known.append(_abbreviation(cursor))
+            if len(known) > MAX_ABBREVIATIONS:
+                raise FormatError(f"bitcode at {stream.data.at:#x} has too many abbreviations")
+        elif code == UNABBREVIATED:
+            yield _unabbreviated(cursor)
+        elif code - FIRST_ABBREVIATION < len(known):
+            yield _abbreviated(cursor, known[code - FIRST_ABBREVIATION])
+        else:
+            raise FormatError(f"bitcode at {stream.data.at:#x} has no abbreviation {code}")
+
+
+def _block(cursor: Cursor) -> Block:
+    number, width = cursor.variable(8), cursor.variable(4)
+    cursor.align()
+    size = cursor.fixed(WORD) * WORD
+    if not 2 <= width <= MAX_WIDTH or size > cursor.end - cursor.at:
+        where = f"bitcode at {cursor.stream.data.at:#x}"
+        raise FormatError(f"{where}: block {number} of {size // 8} bytes runs past the end")
+    return Block(number, width, cursor.at, cursor.at + size)
+
+
+def _read_info(stream: Stream, block: Block) -> None:
+    """Abbreviations that all blocks of a kind begin with."""
+    cursor = Cursor(stream, block.start, block.end)
+    current: list[Abbreviation] = []
+    while (code := cursor.fixed(block.width)) != END_BLOCK:
+        if code == DEFINE_ABBREVIATION:
+            current.append(_abbreviation(cursor))
+        elif code == UNABBREVIATED:
+            record = _unabbreviated(cursor)
+            if record.code == SET_BLOCK and record.operands:
+                current = stream.inherited.setdefault(record.operands[0], [])
+        else:
+            raise FormatError(f"bitcode at {stream.data.at:#x}: its block info is malformed")
+        if len(current) > MAX_ABBREVIATIONS or len(stream.inherited) > MAX_ABBREVIATIONS:
+            raise FormatError(f"bitcode at {stream.data.at:#x} has too many abbreviations")
+
+
+def _abbreviation(cursor: Cursor) -> Abbreviation:
+    count = cursor.variable(5)
+    if count > MAX_OPERANDS:
+        raise FormatError(f"bitcode has an abbreviation of {count} operands")
+    found: list[Operand] = []
+    for _ in range(count):
+        if cursor.fixed(1):
+            found.append(Operand(LITERAL, cursor.variable(8)))
+            continue
+        kind = cursor.fixed(3)
+        width = cursor.variable(5) if kind in (FIXED, VBR) else 0
+        if not FIXED <= kind <= BLOB or width > MAX_BITS or (kind == VBR and width == 1):
+            raise FormatError(f"bitcode has operands of kind {kind} and {width} bits")
+        found.append(Operand(kind, width))
+    for number, operand in enumerate(found):
+        is_last = number == len(found) - (2 if operand.kind == ARRAY else 1)
+        if operand.kind in (ARRAY, BLOB) and not is_last:
+            raise FormatError("bitcode has an abbreviation whose end is not at its end")
+    if len(found) > 1 and found[-2].kind == ARRAY and found[-1].kind == BLOB:
+        raise FormatError("bitcode has an abbreviation of arrays of bytes")
+    if not found or found[0].kind in (ARRAY, BLOB) or found[-1].kind == ARRAY:
+        raise FormatError("bitcode has an abbreviation without a code")
+    return tuple(found)
+
+
+def _unabbreviated(cursor: Cursor) -> Record:
+    code, count = cursor.variable(6), cursor.variable(6)
+    _expect_few(count)
+    return Record(code, [cursor.variable(6) for _ in range(count)])
+
+
+def _abbreviated(cursor: Cursor, abbreviation: Abbreviation) -> Record:
+    values: list[int] = []
+    blob = None
+    for number, operand in enumerate(abbreviation):
+        if operand.kind == ARRAY:
+            count = cursor.variable(6)
+            _expect_few(count)
+            element = abbreviation[number + 1]
+            values += [_scalar(cursor, element) for _ in range(count)]
+            break
+        if operand.kind == BLOB:
+            blob = _blob(cursor)
+        else:
+            values.append(_scalar(cursor, operand))
+    return Record(values[0], values[1:], blob)
+
+
+def _expect_few(count: int) -> None:
+    if count > MAX_OPERANDS:
+        raise FormatError(f"bitcode has a record of {count} operands")
+
+
+def _scalar(cursor: Cursor, operand: Operand) -> int:
+    if operand.kind == LITERAL:
+        return operand.value
+    if operand.kind == CHAR6:
+        return CHAR6_LETTERS[cursor.fixed(6)]
+    if not operand.value:
+        return 0
+    return cursor.fixed(operand.value) if operand.kind == FIXED else cursor.variable(operand.value)
+
+
+def _blob(cursor: Cursor) -> Reader:
+    size = cursor.variable(6)
+    cursor.align()
+    if size * 8 > cursor.end - cursor.at:
+        raise FormatError(f"bitcode at {cursor.stream.data.at:#x}: {size} bytes run past the end")
+    found = cursor.stream.data.slice(cursor.at // 8, size, "bitcode")
+    cursor.at += size * 8
+    cursor.align()
+    return found

@@ -1,0 +1,20 @@
+"""`.comment`: what each compiler that had a part in an ELF file says of itself, as strings."""
+
+from __future__ import annotations
+
+import re
+
+from packager.elf.headers import Elf
+
+_CLANG = re.compile(rb"clang version (\d{1,4})\.")
+MAX_SIZE = 1 << 16  # linkers keep each string once
+
+
+def clang_releases(elf: Elf) -> tuple[int, ...]:
+    """The releases of clang among them, in order; of a longer section, of its beginning."""
+    found: set[int] = set()
+    for section in elf.named(".comment"):
+        size = min(section.size, MAX_SIZE) if section.has_bytes else 0
+        text = elf.data.bytes(section.offset, size, "section .comment")
+        found.update(int(match[1]) for match in _CLANG.finditer(text))
+    return tuple(sorted(found))

@@ -1,0 +1,275 @@
+"""Device images in ELF: shared objects and objects for CPUs, CUDA cubins, AMD code objects.
+
+Only headers, symbols, the table of entries and its relocations are read, never code or data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from packager.elf import headers
+from packager.elf.address_space import Space
+from packager.elf.headers import (
+    DT_FLAGS_1,
+    DT_NEEDED,
+    DT_RPATH,
+    DT_RUNPATH,
+    GPUS,
+    SHT_DYNSYM,
+    SHT_SYMTAB,
+    STB_LOCAL,
+    STT_FUNC,
+    STT_OBJECT,
+    Elf,
+    Symbol,
+)
+from packager.elf.space_of import space
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.device_images import amdgpu, comment, kernel_resources
+from packager.formats.host_records import entries
+from packager.formats.host_records.entries import FoundTable
+from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind, Links
+
+KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
+STO_CUDA_ENTRY = 0x10
+# Variables of cubins that nvlink is to link (`ptxas -c`), in global or constant memory.
+STT_CUDA_OBJECT, STO_CUDA_MEMORY = 13, 0x20 | 0x80
+STB_WEAK = 2
+DF_1_PIE = 0x08000000
+CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
+AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
+HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
+# What every linked shared object defines beside the user's functions.
+LINKER_SYMBOLS = frozenset(
+    ("_init", "_fini", "_edata", "_end", "__bss_start", "_start", "__data_start")
+)
+MAX_SYMBOLS = 1 << 20
+
+
+def probe(data: Reader) -> bool:
+    """Whether it begins like an ELF file."""
+    return headers.probe(data)
+
+
+def inspect(data: Reader) -> Contents:
+    """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
+    try:
+        elf = headers.read(data)
+    except FormatError as error:
+        return Contents("elf", is_opaque=True, problem=str(error))
+    known = Contents(
+        KINDS.get(elf.machine, "elf"), elf.machine, _arch(elf), abi_version=elf.abi_version
+    )
+    try:
+        if elf.machine not in GPUS:
+            known = replace(known, form=_form(elf), clangs=comment.clang_releases(elf))
+        if elf.end() > len(data):
+            raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
+        if not elf.symbol_tables():
+            return replace(known, is_opaque=True)
+        symbols, table, places = _symbols(elf)
+        symbols = _with_resources(elf, known.arch or "", symbols)
+        return replace(known, symbols=symbols, table=table, places=places, links=_links(elf))
+    except FormatError as error:
+        return replace(known, is_opaque=True, problem=str(error))
+
+
+def _with_resources(
+    elf: Elf, arch: str, symbols: tuple[DeviceSymbol, ...]
+) -> tuple[DeviceSymbol, ...]:
+    """The kernels of a GPU's image with what they need."""
+    if elf.machine == "nvptx64":
+        found = kernel_resources.of_cubin(elf)
+    elif elf.machine == "amdgcn" and not elf.is_object:
+        found = kernel_resources.of_amdgcn(space(elf), arch, dict(_amd_descriptors(elf)))
+    else:
+        return symbols
+    return tuple(
+        s._replace(resources=found.get(s.name)) if s.kind == "kernel" else s for s in symbols
+    )
+
+
+def _amd_descriptors(elf: Elf) -> Iterator[tuple[str, int]]:
+    for table in elf.of_type(_symbol_table(elf))[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
+            name = names[symbol.name_at] if symbol.is_defined and symbol.name_at else ""
+            if name.endswith(AMD_DESCRIPTOR):
+                yield name.removesuffix(AMD_DESCRIPTOR), symbol.value
+
+
+def _links(elf: Elf) -> Links:
+    if elf.is_object:
+        return Links()  # to be linked yet
+    undefined: list[str] = []
+    for table in elf.of_type(_symbol_table(elf))[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        rows = islice(elf.rows(headers.SYMBOL, elf.content(table), table.name), MAX_SYMBOLS)
+        absent = (Symbol._make(row) for row in rows if not row[3] and row[0])
+        undefined += (names[symbol.name_at] for symbol in absent if symbol.binding != STB_WEAK)
+    dynamic = elf.dynamic()
+    tables = elf.of_type(SHT_DYNSYM)
+    if not tables:
+        return Links(tuple(undefined))
+    strings = elf.strings(tables[0].link, "dynamic strings")
+    needed = tuple(strings[at] for at in dynamic.get(DT_NEEDED, []))
+    paths = [strings[at] for tag in (DT_RPATH, DT_RUNPATH) for at in dynamic.get(tag, [])]
+    return Links(tuple(undefined), needed, tuple(p for path in paths for p in path.split(":")))
+
+
+def _symbol_table(elf: Elf) -> int:
+    """What a plugin looks symbols up in: .dynsym, in a cubin or an object .symtab."""
+    return SHT_SYMTAB if elf.machine == "nvptx64" or elf.is_object else SHT_DYNSYM
+
+
+def _form(elf: Elf) -> ElfForm:
+    """What dlopen goes by: it refuses programs, position-independent ones by their flag."""
+    if elf.is_object:
+        return "relocatable object"
+    flags = elf.dynamic().get(DT_FLAGS_1, [0])
+    if elf.is_executable or flags[0] & DF_1_PIE:
+        return "executable"
+    return "shared object" if elf.is_dynamic else "ELF file of another type"
+
+
+def _arch(elf: Elf) -> str | None:
+    if elf.machine == "nvptx64":
+        wide = elf.abi_version >= CUDA_V2_ABI
+        return f"sm_{(elf.flags >> 8 if wide else elf.flags) & 0xFF}"
+    return amdgpu.arch(elf.flags, elf.abi_version) if elf.machine == "amdgcn" else None
+
+
+_Symbols = tuple[DeviceSymbol, ...]
+_Places = tuple[DeviceSymbol | None, ...]
+
+
+def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
+    """What a host can find, the table of entries, and the same record by record."""
+    exports = {symbol.name: symbol for symbol in _exports(elf)}
+    if elf.machine == "amdgcn":
+        exports = _with_amd_kernels(elf, exports)
+    memory = space(elf)
+    tables = entries.find(memory) if elf.sections else []
+    if not tables:
+        return tuple(exports.values()), None, None
+    places = tuple(symbol for table in tables for symbol in _listed(memory, table, exports))
+    listed = tuple(symbol for symbol in places if symbol and symbol.name)
+    # The documents' table is the whole truth; clang's runtimes look names up in the symbol table
+    # whether they are listed or not.
+    is_whole = all(table.layout.flags is None for table in tables)
+    names = {symbol.name for symbol in listed}
+    others = [s._replace(listed=not is_whole) for s in exports.values() if s.name not in names]
+    return (*listed, *others), listed, places
+
+
+def _listed(
+    memory: Space, table: FoundTable, exports: dict[str, DeviceSymbol]
+) -> Iterator[DeviceSymbol | None]:
+    """What a table lists; without an address the image lacks the entry."""
+    records = list(entries.records(memory, table))
+    names: dict[int, str] = {}
+    if table.layout.name is None:  # what stands at the address has one, as a rule
+        names = memory.symbol_names({record.address for record in records if record.address})
+    for record in records:
+        if not record.address:
+            yield None
+            continue
+        name = record.name or names.get(record.address, "")
+        kind: Literal["kernel", "global"] = "global" if record.size else "kernel"
+        address = None if memory.elf.is_object else record.address
+        listed = DeviceSymbol(name, kind, record.size, address=address)
+        if export := exports.get(name):
+            listed = _agreed(listed, export)
+        yield listed
+
+
+def _agreed(listed: DeviceSymbol, export: DeviceSymbol) -> DeviceSymbol:
+    """What a table lists, with what the symbol table says of it."""
+    if listed[:3] == export[:3] and listed.address == export.address:
+        return export  # which need not be there twice
+    return listed._replace(symbol_kind=export.kind, symbol_size=export.size, code=export.code)
+
+
+def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
+    """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
+    is_cuda = elf.machine == "nvptx64"
+    is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
+    places = dict(_code_places(elf))
+    for table in elf.of_type(_symbol_table(elf))[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        for count, symbol in enumerate(elf.symbols(table)):
+            if count > MAX_SYMBOLS:
+                raise FormatError(f"more than {MAX_SYMBOLS} symbols in {table.name}")
+            kind = _kind(symbol, is_cuda)
+            name = names[symbol.name_at] if kind else ""
+            if kind is None or name in LINKER_SYMBOLS or _is_table_part(name, elf):
+                continue
+            size = symbol.size if kind == "global" else 0
+            address = symbol.value if is_placed else None
+            code = _code(symbol, places.get(symbol.section)) if kind == "kernel" else None
+            yield DeviceSymbol(name, kind, size, kind, size, True, address, None, code)
+
+
+def _with_amd_kernels(elf: Elf, exports: dict[str, DeviceSymbol]) -> dict[str, DeviceSymbol]:
+    """A function of a code object is a kernel if it has a descriptor, exported itself or not."""
+    kernels = dict(_amd_descriptors(elf))
+    kept = {n: symbol for n, symbol in exports.items() if symbol.kind != "kernel" or n in kernels}
+    missing = [name for name in kernels if name not in kept]
+    functions = dict(_local_functions(elf, frozenset(missing))) if missing else {}
+    return kept | {n: functions.get(n, DeviceSymbol(n, "kernel", 0, "kernel")) for n in missing}
+
+
+def _local_functions(elf: Elf, wanted: frozenset[str]) -> Iterator[tuple[str, DeviceSymbol]]:
+    """The functions of these names that are not exported: GCC's kernels."""
+    places = dict(_code_places(elf))
+    for table in elf.of_type(SHT_SYMTAB)[:1]:
+        names = elf.strings(table.link, f"names of {table.name}")
+        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
+            name = names[symbol.name_at] if symbol.type == STT_FUNC and symbol.name_at else ""
+            if name in wanted:
+                address = None if elf.is_object else symbol.value
+                code = _code(symbol, places.get(symbol.section))
+                yield name, DeviceSymbol(name, "kernel", 0, "kernel", 0, True, address, None, code)
+
+
+class _CodePlace(NamedTuple):
+    """Where a section is: the value of a symbol at its start, in the file, and its size."""
+
+    start: int
+    offset: int
+    size: int
+
+
+def _code_places(elf: Elf) -> Iterator[tuple[int, _CodePlace]]:
+    for number, section in enumerate(elf.sections):
+        if number and section.has_bytes:
+            start = 0 if elf.is_object else section.address
+            yield number, _CodePlace(start, elf.data.at + section.offset, section.size)
+
+
+def _code(symbol: Symbol, place: _CodePlace | None) -> tuple[int, int] | None:
+    """Where in the file the instructions of a function are."""
+    if place is None or not 0 <= symbol.value - place.start <= place.size - symbol.size:
+        return None
+    return place.offset + symbol.value - place.start, symbol.size
+
+
+def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
+    if not symbol.section or symbol.binding == STB_LOCAL or symbol.other & 3 in HIDDEN:
+        return None
+    if symbol.type == STT_FUNC:
+        return None if is_cuda and not symbol.other & STO_CUDA_ENTRY else "kernel"
+    if is_cuda and symbol.type == STT_CUDA_OBJECT:
+        return "global" if symbol.other & STO_CUDA_MEMORY else None
+    return "global" if symbol.type == STT_OBJECT else None
+
+
+def _is_table_part(name: str, elf: Elf) -> bool:
+    """Whether it is a part of an entry table or an AMD kernel's descriptor, not a variable."""
+    if elf.machine == "amdgcn" and name.endswith(AMD_DESCRIPTOR):
+        return True
+    return name.startswith((".offloading.entry.", ".omp_offloading.entry"))

@@ -1,0 +1,107 @@
+"""PTX text: its target, kernels and global variables, found without holding the text in memory.
+
+PTX ISA: directives `.version`, `.target`, `.entry`, `.global`, `.const`; `//` and `/* */` comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import prod
+
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.model import Contents, DeviceSymbol
+
+# The text is read in pieces that end where a line ends.
+PIECE = 1 << 20
+# An initialised array is one line of any length; its beginning says all that is asked.
+LONG_LINE = 1 << 12
+# Comments before the first directive.
+HEAD = 1 << 16
+MAX_SYMBOLS = 1 << 20
+
+_BLANK = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
+_DIRECTIVE = re.compile(
+    rb"^[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n]{0,512}", re.M
+)
+_TARGET = re.compile(rb"\s*\.target\s+(\w+)")
+_NARROW = re.compile(rb"\s*\.address_size\s+32\b")
+_KERNEL = re.compile(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
+_VARIABLE = re.compile(
+    rb"\s*\.(?:visible|weak|common)\s+\.(?:global|const)\s+"
+    rb"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+\d+\s+)?(?:\.v([248])\s+)?\.[bsuf](\d{1,3})\s+"
+    rb"([\w$%]+)((?:\[\d{0,12}\])*)"
+)
+
+
+def probe(data: Reader) -> bool:
+    """Whether the first thing that is neither blank nor comment is `.version`."""
+    head = data.bytes(0, min(HEAD, len(data)), "PTX")
+    blank = _BLANK.match(head)
+    return head.startswith(b".version", blank.end() if blank else 0)
+
+
+def inspect(data: Reader) -> Contents:
+    """Target and symbols; the table is the order of the `.entry` directives."""
+    target, machine = None, "nvptx64"
+    symbols: list[DeviceSymbol] = []
+    for directive in _directives(data):
+        if target is None and (found := _TARGET.match(directive)):
+            target = found[1].decode()
+        elif _NARROW.match(directive):
+            machine = "nvptx"
+        elif symbol := _symbol(directive):
+            symbols.append(symbol)
+            if len(symbols) > MAX_SYMBOLS:
+                raise FormatError(f"PTX at {data.at:#x} has more than {MAX_SYMBOLS} symbols")
+    kernels = tuple(symbol for symbol in symbols if symbol.kind == "kernel")
+    problem = None if target else f"PTX at {data.at:#x} has no .target directive"
+    return Contents("ptx", machine, target, tuple(symbols), kernels, problem=problem)
+
+
+def _symbol(directive: bytes) -> DeviceSymbol | None:
+    kernel = _KERNEL.match(directive)
+    if kernel:
+        return DeviceSymbol(kernel[1].decode(), "kernel", 0, "kernel")
+    variable = _VARIABLE.match(directive)
+    if not variable:
+        return None
+    vector, bits, name, dimensions = variable.groups()
+    extents = [int(extent or 0) for extent in dimensions.strip(b"[]").split(b"][") if dimensions]
+    size = int(bits) // 8 * int(vector or 1) * prod(extents)  # of "x[]", unknown: 0
+    return DeviceSymbol(name.decode(), "global", size, "global", size)
+
+
+def _directives(data: Reader) -> Iterator[bytes]:
+    """The beginnings of the lines with a directive of interest."""
+    inside = False
+    rest = b""
+    for start in range(0, len(data), PIECE):
+        text = rest + data.bytes(start, min(PIECE, len(data) - start), "PTX")
+        end = len(text) if start + PIECE >= len(data) else text.rfind(b"\n") + 1
+        rest = text[end:][:LONG_LINE]
+        whole, inside = _without_comments(text[:end], inside)
+        yield from _DIRECTIVE.findall(whole)
+
+
+def _without_comments(text: bytes, inside: bool) -> tuple[bytes, bool]:
+    """`text` without its block comments, and whether it ends inside one.
+
+    Comments to the end of a line stay: no directive begins there.
+    """
+    kept: list[bytes] = []
+    at = 0
+    while True:
+        if inside:
+            at = text.find(b"*/", at) + 2
+            if at < 2:
+                return b"".join(kept), True
+        start = text.find(b"/*", at)
+        line = max(at, text.rfind(b"\n", at, start) + 1)
+        inside = start >= 0 and text.find(b"//", line, start) < 0
+        end = start if inside else text.find(b"\n", start) if start >= 0 else -1
+        kept.append(text[at:] if end < 0 else text[at:end])
+        if end < 0:
+            return b"".join(kept), False
+        at = end + 2 if inside else end

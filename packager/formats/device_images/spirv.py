@@ -1,0 +1,81 @@
+"""SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points.
+
+Words of 32 bits in either byte order: magic, version, generator, bound, 0; then instructions, each
+beginning with its number of words and its opcode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import unpack
+from typing import NamedTuple
+
+from packager.errors import FormatError
+from packager.files.reader import Reader, text
+from packager.model import Contents, DeviceSymbol
+
+MAGICS = {b"\x03\x02\x23\x07": "<", b"\x07\x23\x02\x03": ">"}
+WORD = 4
+HEADER = 5 * WORD
+MEMORY_MODEL, ENTRY_POINT, FUNCTION = 14, 15, 54
+KERNEL = 6  # the execution model of OpenCL's kernels
+ADDRESSING = {0: "spirv", 1: "spirv32", 2: "spirv64"}
+# Entry points come before functions; a module with more in front of them is made to waste time.
+MAX_INSTRUCTIONS = 1 << 16
+
+
+class Instruction(NamedTuple):
+    """An opcode, and the words that follow it."""
+
+    opcode: int
+    operands: bytes
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins with SPIR-V's magic, in either byte order."""
+    return len(data) >= WORD and data.bytes(0, WORD) in MAGICS
+
+
+def inspect(data: Reader) -> Contents:
+    """Version (as the arch), addressing and kernels. Raises FormatError for a malformed module."""
+    order = MAGICS[data.bytes(0, WORD)]
+    (version,) = unpack(f"{order}I", data.bytes(WORD, WORD, "SPIR-V header"))
+    machine, kernels = "spirv", []
+    for instruction in _instructions(data, order):
+        if instruction.opcode == MEMORY_MODEL:
+            (model,) = unpack(f"{order}I", instruction.operands[:WORD].ljust(WORD, b"\0"))
+            machine = ADDRESSING.get(model, machine)
+        elif instruction.opcode == ENTRY_POINT:
+            name = _entry_point(instruction.operands, order)
+            if name:
+                kernels.append(DeviceSymbol(name, "kernel", 0, "kernel"))
+    arch = f"SPIR-V {version >> 16 & 0xFF}.{version >> 8 & 0xFF}"
+    return Contents("spirv", machine, arch, tuple(kernels), tuple(kernels))
+
+
+def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
+    """Those in front of the first function."""
+    at = HEADER
+    for _ in range(MAX_INSTRUCTIONS):
+        if at >= len(data):
+            return
+        (word,) = unpack(f"{order}I", data.bytes(at, WORD, "SPIR-V instruction"))
+        size, opcode = (word >> 16) * WORD, word & 0xFFFF
+        if not size:
+            raise FormatError(f"SPIR-V instruction at {data.at + at:#x} has no words")
+        if opcode == FUNCTION:
+            return
+        yield Instruction(opcode, data.bytes(at + WORD, size - WORD, "SPIR-V instruction"))
+        at += size
+    raise FormatError(f"SPIR-V module at {data.at:#x} has no function for too long")
+
+
+def _entry_point(operands: bytes, order: str) -> str | None:
+    """The name of a kernel: execution model, id, and a literal string of whole words."""
+    if len(operands) < 2 * WORD:
+        return None
+    (model,) = unpack(f"{order}I", operands[:WORD])
+    words = operands[2 * WORD :]
+    if order == ">":  # strings are little endian within words
+        words = b"".join(words[at : at + WORD][::-1] for at in range(0, len(words), WORD))
+    return text(words.split(b"\0", 1)[0]) if model == KERNEL else None

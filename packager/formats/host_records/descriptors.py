@@ -1,0 +1,277 @@
+"""`__tgt_bin_desc` and `__tgt_device_image[]`, and the constructors that register them.
+
+The proposal of 2013 has images without the bounds of the entries.
+
+Symbols are no help in a stripped file, so a descriptor is found from what must point to it: it and
+its images hold the bounds of the entries, its images the addresses of the device images. Reading
+follows those pointers backwards, then checks the structure forwards. In a file without section
+headers nothing is known to follow: every word that may be a number of images is looked at. Where
+neither finds one, what constructors hand over is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import NamedTuple
+
+from packager.elf.address_space import CODE_WINDOW, Space
+from packager.elf.headers import SHT_INIT_ARRAY, WORD, Section
+from packager.elf.relocated import Range, Window
+from packager.errors import FormatError
+from packager.formats.host_records.entries import FoundTable
+from packager.formats.host_records.record_forms import RecordForms, is_nameless
+from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
+
+# Descriptors have an image per triple and arch; candidates come of pointers, which are many.
+MAX_IMAGES = 1024
+MAX_CANDIDATES = 1 << 16
+MAX_FOUND = 1 << 12  # in a file without section headers
+MAX_RECORDS = 1 << 14  # of images, in all descriptors of a file
+MAX_CONSTRUCTORS = 1 << 16
+# Data that is searched at a time.
+PIECE = 1 << 16
+# A number of images, as a word of 64 bits.
+_COUNT = re.compile(rb"(?=[\x01-\x40]\x00{7})", re.S)
+
+# Machines whose code is understood as far as Space.references asks.
+DECODED = ("x86_64",)
+
+# Offsets of pointers in the records.
+IMAGE_END, IMAGE_ENTRIES = 8, 16
+DESCRIPTOR_IMAGES, DESCRIPTOR_BEGIN, DESCRIPTOR_END = 8, 16, 24
+
+
+class ImageRange(NamedTuple):
+    """A __tgt_device_image: where the bytes of an image are."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class FoundDescriptor:
+    """A __tgt_bin_desc, in addresses of its Space."""
+
+    address: int
+    images: tuple[ImageRange, ...]
+    begin: int | None  # of the host's entries; None: a symbol that the linker will define
+    end: int | None
+    bounds: tuple[str | None, str | None]  # symbols of begin and end, in an object
+    layout: EntryLayout | None = None  # of the entries, where anything tells
+
+
+def find(
+    space: Space, tables: Sequence[FoundTable], images: Collection[int], imports: Sequence[str]
+) -> list[FoundDescriptor]:
+    """The descriptors of a file, in address order.
+
+    `tables` are its sections of entries, `images` the addresses of device images.
+    """
+    if not tables and not images:
+        return []  # nothing that could lead to one
+    begins, ends = {table.bounds[0] for table in tables}, {table.bounds[1] for table in tables}
+    candidates, by_end, records = set(), set(), set()
+    for place, value in space.places(begins | ends | set(images)):
+        if value in begins:
+            candidates.add(place - DESCRIPTOR_BEGIN)
+        if value in ends:
+            by_end.add(place - DESCRIPTOR_END)
+        if value in images:
+            records.add(place)
+    for place, _ in space.places(records) if records else ():
+        candidates.add(place - DESCRIPTOR_IMAGES)
+    if len(by_end) <= MAX_CANDIDATES:  # else something popular lies right behind the entries
+        candidates |= by_end
+    if len(candidates) > MAX_CANDIDATES:
+        raise FormatError(f"{len(candidates)} places look like an offload descriptor")
+    forms = RecordForms(space, tables, imports)
+    found = _checked(space, sorted(candidates), forms)
+    return found or [at for at in _registered(space, forms) if at.begin in begins]
+
+
+def _registered(space: Space, forms: RecordForms) -> list[FoundDescriptor]:
+    """What constructors of position-dependent code refer to and is a descriptor.
+
+    Clang 14 leaves it among the constants there, behind images that are too large to be searched.
+    """
+    if not space.elf.is_executable or space.elf.machine not in DECODED:
+        return []
+    targets = {
+        target
+        for function in constructors(space)
+        for target in space.targets(function, function + CODE_WINDOW)
+    }
+    if len(targets) > MAX_CANDIDATES:
+        return []
+    return list(_agreeing(space, _checked(space, sorted(targets), forms)))
+
+
+class _Head(NamedTuple):
+    """A __tgt_bin_desc and the records that it stands for."""
+
+    window: Window
+    layout: EntryLayout | None
+
+    @property
+    def image_size(self) -> int:
+        return (PROPOSAL_IMAGE if self.layout is PROPOSAL_ENTRY else DEVICE_IMAGE).size
+
+
+def search(space: Space, imports: Sequence[str]) -> list[FoundDescriptor]:
+    """The descriptors of a file of which no section of entries or images is known."""
+    found: list[FoundDescriptor] = []
+    forms = RecordForms(space, (), imports, by_contents=False)
+    words = chain.from_iterable(_counts(space, s) for s in space.elf.sections if s.is_data)
+    while candidates := list(islice(words, MAX_CANDIDATES)):  # each batch reads all relocations
+        checked = [at for at in _checked(space, candidates, forms) if at.begin]
+        found += _agreeing(space, checked)
+        if len(found) > MAX_FOUND:
+            raise FormatError(f"more than {MAX_FOUND} places look like an offload descriptor")
+    return found or [at for at in _registered(space, forms) if at.begin]
+
+
+def _counts(space: Space, section: Section) -> Iterator[int]:
+    """The addresses in writable data of words that may be a number of images."""
+    data, start = space.elf.content(section), space.address(section)
+    for first in range(0, len(data), PIECE):
+        piece = data.bytes(first, min(PIECE + WORD.size, len(data) - first), section.name)
+        at = (found.start() for found in _COUNT.finditer(piece, 0, PIECE + WORD.size - 1))
+        places = (start + first + offset for offset in at)
+        yield from (place for place in places if place % WORD.size == 0)
+
+
+def _agreeing(space: Space, found: Sequence[FoundDescriptor]) -> Iterator[FoundDescriptor]:
+    """Those whose images all have the entries of the descriptor, as all compilers write it.
+
+    The images of 2013 do not say: there the entries have to look like it.
+    """
+    with_images = [at for at in found if at.images]
+    ranges = [Range(at.address, BIN_DESC.size, "offload descriptor") for at in with_images]
+    heads = zip(space.windows(ranges), with_images, strict=True)
+    arrays = space.windows([_array(_Head(head, at.layout)) for head, at in heads])
+    for descriptor, array in zip(with_images, arrays, strict=True):
+        if descriptor.layout is PROPOSAL_ENTRY:
+            agrees = is_nameless(space, descriptor.begin, descriptor.end)
+        else:
+            agrees = _agrees(descriptor, array)
+        if agrees:
+            yield descriptor
+
+
+def _agrees(descriptor: FoundDescriptor, array: Window) -> bool:
+    count = len(descriptor.images)
+    return all(
+        array.pointer(at + IMAGE_ENTRIES) == descriptor.begin
+        and array.pointer(at + IMAGE_ENTRIES + WORD.size) == descriptor.end
+        for at in range(0, count * DEVICE_IMAGE.size, DEVICE_IMAGE.size)
+    )
+
+
+def _checked(space: Space, candidates: Sequence[int], forms: RecordForms) -> list[FoundDescriptor]:
+    """The candidates that hold together."""
+    mapped = [at for at in candidates if space.offset(at, BIN_DESC.size) is not None]
+    ranges = [Range(at, BIN_DESC.size, "offload descriptor") for at in mapped]
+    heads = [_head(window, forms) for window in space.windows(ranges) if _is_head(window)]
+    heads = [head for head in heads if _has_array(space, head)]
+    if sum(head.window.word(0) for head in heads) > MAX_RECORDS:
+        raise FormatError(f"offload descriptors with more than {MAX_RECORDS} images")
+    arrays = [_array(head) for head in heads if head.window.word(0)]
+    windows = iter(space.windows(arrays))
+    found = []
+    for head in heads:
+        has_images = head.window.word(0) > 0
+        images = _images(space, next(windows), head.image_size) if has_images else ()
+        if images is not None:
+            found.append(_descriptor(head, images))
+    return found
+
+
+def _head(window: Window, forms: RecordForms) -> _Head:
+    begin, end = window.pointer(DESCRIPTOR_BEGIN), window.pointer(DESCRIPTOR_END)
+    return _Head(window, forms.entries(begin, end, window.symbol(DESCRIPTOR_BEGIN)))
+
+
+def _is_head(window: Window) -> bool:
+    count, images = window.word(0), window.pointer(DESCRIPTOR_IMAGES)
+    begin, end = window.pointer(DESCRIPTOR_BEGIN), window.pointer(DESCRIPTOR_END)
+    if count > MAX_IMAGES or window.pointer(0) is None or images is None:
+        return False
+    if begin is not None and end is not None and begin > end:
+        return False
+    if count == 0 and begin == 0 and end and window.symbol(DESCRIPTOR_BEGIN) is None:
+        return False  # zeros in front of a word that happens to be the end of the entries
+    return (count == 0) == (images == 0)
+
+
+def _has_array(space: Space, head: _Head) -> bool:
+    at = _array(head)
+    return at.size == 0 or space.offset(at.address, at.size) is not None
+
+
+def _array(head: _Head) -> Range:
+    images = head.window.pointer(DESCRIPTOR_IMAGES) or 0
+    return Range(images, head.window.word(0) * head.image_size, "device image records")
+
+
+def _images(space: Space, array: Window, record: int) -> tuple[ImageRange, ...] | None:
+    images = []
+    for at in range(0, len(array.data), record):
+        start, end = array.pointer(at), array.pointer(at + IMAGE_END)
+        if start is None or end is None or start > end:
+            return None
+        if space.offset(start, end - start) is None:
+            return None
+        images.append(ImageRange(start, end))
+    return tuple(images)
+
+
+def _descriptor(head: _Head, images: tuple[ImageRange, ...]) -> FoundDescriptor:
+    window = head.window
+    return FoundDescriptor(
+        window.address,
+        images,
+        window.pointer(DESCRIPTOR_BEGIN),
+        window.pointer(DESCRIPTOR_END),
+        (window.symbol(DESCRIPTOR_BEGIN), window.symbol(DESCRIPTOR_END)),
+        head.layout,
+    )
+
+
+def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[int, str]:
+    """Who registers: descriptor address to the name of a constructor that refers to it.
+
+    A stripped file has no name for it: then its place, ".init_array[2]". Empty for a machine whose
+    code is not understood.
+    """
+    if not descriptors or space.elf.machine not in DECODED:
+        return {}
+    slots = constructors(space)
+    wanted = {descriptor.address for descriptor in descriptors}
+    found: dict[int, int] = {}
+    for function, address in space.references(slots, wanted):
+        # The beginning of a short function is followed by that of the next: the last one refers.
+        found[address] = max(function, found.get(address, 0))
+    names = space.symbol_names(set(found.values()))
+    return {
+        address: names.get(function, f".init_array[{slots[function]}]")
+        for address, function in found.items()
+    }
+
+
+def constructors(space: Space) -> dict[int, int]:
+    """The functions that run before main, and where .init_array lists them."""
+    ranges = [
+        Range(space.address(section), section.size // WORD.size * WORD.size, section.name)
+        for section in space.elf.of_type(SHT_INIT_ARRAY)
+        if section.size >= WORD.size
+    ]
+    functions: dict[int, int] = {}
+    for window in space.windows(ranges):
+        for at in range(0, len(window.data), WORD.size):
+            address = window.pointer(at)
+            if address and len(functions) < MAX_CONSTRUCTORS:
+                functions.setdefault(address, at // WORD.size)
+    return functions

@@ -1,0 +1,296 @@
+"""A host ELF file to a FatBinary: its images, entries and descriptors, and how they relate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from packager import abi
+from packager.elf import imports, without_headers
+from packager.elf.address_space import Space
+from packager.elf.headers import PT_INTERP, Elf
+from packager.elf.space_of import space
+from packager.errors import FormatError, LimitError
+from packager.files.reader import Reader
+from packager.formats.containers import cuda_fatbin, hip_fatbin, llvm_offloading, omptool_section
+from packager.formats.host_records import descriptors, entries, gcc_offload, region_names
+from packager.formats.host_records.descriptors import FoundDescriptor
+from packager.formats.host_records.entries import FoundTable, Record
+from packager.hosts import images as host_images
+from packager.hosts import unread
+from packager.hosts.images import PlacedImage, Places
+from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
+from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
+
+# Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
+FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
+    (0x10, "requires"),
+    (0x1, "link"),
+    (0x2, "ctor"),
+    (0x4, "dtor"),
+    (0x8, "indirect"),
+)
+REGISTER = "__tgt_register_lib"
+# Containers of images that HIP's and CUDA's runtimes load; OpenMP's entries are not for them.
+OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What was found in a host file, in addresses of `memory`."""
+
+    memory: Space
+    tables: Sequence[FoundTable]
+    images: Sequence[PlacedImage]
+    descriptors: Sequence[FoundDescriptor]
+    imports: tuple[str, ...]
+    faults: Sequence[str]
+
+    @property
+    def is_object(self) -> bool:
+        return self.memory.elf.is_object
+
+    @property
+    def at(self) -> int:
+        """Where the host is in its file, which may be an archive."""
+        return self.memory.elf.data.at
+
+
+def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Reader]] | None:
+    """What a host file says about offloading, and the bytes of its images in their order.
+
+    None if the file is a device image itself. Raises FormatError when it is malformed.
+    """
+    # Its sections, or what stands in for them, and the addresses that its pointers mean.
+    memory = space(without_headers.completed(file))
+
+    # The images and the tables of entries in sections of their own, and what it asks a runtime for.
+    sectioned = host_images.in_sections(memory, hashed=hashed)
+    sectioned_tables = entries.find(memory)
+    calls = imports.offload_imports(memory.elf)
+    is_host = sectioned.images or sectioned.faults or calls or _is_program(file)
+    if sectioned_tables and not is_host:
+        return None
+
+    # The descriptors, which lead to both.
+    described = _described(memory, sectioned_tables, sectioned.images, calls)
+
+    # The images that only addresses tell of: now all are known, and have their final numbers.
+    placed = host_images.elsewhere(memory, described, sectioned.images, hashed=hashed)
+    images = host_images.numbered([*sectioned.images, *placed.images], described)
+
+    # The tables that only descriptors tell of: now all are known.
+    others = entries.in_ranges(memory, _unsectioned(described, sectioned_tables, images))
+    tables = [*sectioned_tables, *others]
+
+    # What refers to what, in the terms of the model; then what GCC has put beside it.
+    faults = [*sectioned.faults, *placed.faults]
+    binary = _assembled(path, _Found(memory, tables, images, described, calls, faults))
+    return _with_gcc(memory, binary, [item.data for item in images], hashed)
+
+
+def _described(
+    memory: Space,
+    tables: Sequence[FoundTable],
+    images: Sequence[PlacedImage],
+    calls: tuple[str, ...],
+) -> list[FoundDescriptor]:
+    """The descriptors, by what they point to where that is known."""
+    if not memory.elf.has_headers:
+        return descriptors.search(memory, calls)
+    places = [item.place for item in images if item.place is not None]
+    return descriptors.find(memory, tables, places, calls)
+
+
+def _with_gcc(
+    memory: Space, binary: FatBinary, data: list[Reader], hashed: bool
+) -> tuple[FatBinary, list[Reader]]:
+    """With what GCC has put there, too: its ABI has nothing in common with the others."""
+    if not gcc_offload.claims(memory.elf):
+        return binary, data
+    from packager.hosts import gcc
+
+    first, entry = len(binary.images), len(binary.entries)
+    try:
+        parts = gcc.read(memory, first, entry, hashed=hashed)
+    except LimitError:
+        raise
+    except FormatError as error:
+        return replace(binary, faults=(*binary.faults, str(error))), data
+    whole = replace(
+        binary,
+        abi=binary.abi or "gcc",
+        images=binary.images + parts.images,
+        tables=binary.tables + parts.tables,
+        descriptors=binary.descriptors + parts.descriptors,
+        faults=binary.faults + parts.faults,
+        unread=binary.unread + parts.unread,
+    )
+    return whole, [*data, *parts.data]
+
+
+def _unsectioned(
+    described: Sequence[FoundDescriptor],
+    tables: Sequence[FoundTable],
+    placed: Sequence[PlacedImage],
+) -> Iterator[tuple[int, int, EntryLayout]]:
+    """The ranges of descriptors whose records are in no section of entries (begin, end, layout)."""
+    sectioned = {abi.DOCUMENTS.get(table.layout) for table in tables}
+    places = Places(placed)
+    for descriptor in described:
+        layout = descriptor.layout
+        if layout is None:
+            images = (placed[index].image for index in _indices(descriptor, places))
+            is_ours = any(image.container == omptool_section.NAME for image in images)
+            layout = INTERFACE_ENTRY if is_ours else CLASSIC_ENTRY
+        if abi.DOCUMENTS.get(layout) not in sectioned and descriptor.begin and descriptor.end:
+            yield descriptor.begin, descriptor.end, layout
+
+
+def _assembled(path: str, found: _Found) -> FatBinary:
+    file = found.memory.elf
+    needed = imports.needed(file)
+    places = Places(found.images)
+    used = [_indices(descriptor, places) for descriptor in found.descriptors]
+    tables = _tables(found, used, needed)
+    return FatBinary(
+        path=path,
+        machine=file.machine,
+        type=_type(file),
+        abi=tables[0].abi if tables else abi.of_imports(found.imports),
+        images=host_images.marked(found.images, found.descriptors),
+        tables=tables,
+        descriptors=_descriptors(found, used),
+        imports=found.imports,
+        needed=needed,
+        has_headers=file.has_headers,
+        unlisted=_unlisted(file, tables),
+        data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
+        unread=tuple(unread.traces(file)),
+        faults=tuple(found.faults),
+    )
+
+
+def _unlisted(file: Elf, tables: Sequence[EntryTable]) -> tuple[str, ...]:
+    is_old = any(table.abi == "llvm-14" for table in tables)
+    return region_names.unlisted(file) if is_old else ()
+
+
+def _is_program(file: Elf) -> bool:
+    """Whether it cannot be a device image for a CPU, which is a shared object."""
+    has_interpreter = any(segment.type == PT_INTERP for segment in file.segments)
+    return file.is_object or file.is_executable or has_interpreter
+
+
+def _type(file: Elf) -> str:
+    if file.is_object:
+        return "object"
+    return "executable" if _is_program(file) else "shared"
+
+
+def _indices(descriptor: FoundDescriptor, places: Places) -> tuple[int, ...]:
+    """The images of a descriptor, in its order; `elsewhere` has added those that were unknown."""
+    indices = (places.index(at) for at in descriptor.images)
+    return tuple(index for index in indices if index is not None)
+
+
+def _tables(
+    found: _Found, used: Sequence[tuple[int, ...]], needed: Iterable[str]
+) -> tuple[EntryTable, ...]:
+    is_wrapped = any(item.image.container == llvm_offloading.NAME for item in found.images)
+    result: list[EntryTable] = []
+    for table in found.tables:
+        first = sum(len(earlier.entries) for earlier in result)
+        result.append(
+            EntryTable(
+                section=table.section,
+                abi=abi.of_table(table.layout, needed, found.imports, wrapped=is_wrapped),
+                record_size=table.layout.record,
+                offset=found.at + table.offset,
+                size=table.size,
+                address=None if found.is_object else table.bounds[0],
+                entries=_entries(found, table, first),
+                images=_paired(found, table, used),
+            )
+        )
+    return tuple(result)
+
+
+def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The images that a table is for: registered with it, or unregistered and of its ABI."""
+    mine: set[int] = set()
+    taken: set[int] = set()
+    for descriptor, indices in zip(found.descriptors, used, strict=True):
+        taken.update(indices)
+        if _spans(descriptor, table):
+            mine.update(indices)
+    is_ours = table.layout in abi.DOCUMENTS
+    return tuple(
+        image.index
+        for image in (item.image for item in found.images)
+        if image.index in mine
+        or (
+            image.index not in taken
+            and image.container not in OTHER_MODELS
+            and is_ours == (image.container == omptool_section.NAME)
+        )
+    )
+
+
+def _spans(descriptor: FoundDescriptor, table: FoundTable) -> bool:
+    begin, end = table.bounds
+    if descriptor.begin is None or descriptor.end is None:
+        return False
+    return max(begin, descriptor.begin) < min(end, descriptor.end)
+
+
+def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry, ...]:
+    records = list(entries.records(found.memory, table))
+    names = found.memory.symbol_names({record.address for record in records if record.address})
+    return tuple(
+        OffloadEntry(
+            number=first + number,
+            kind=_entry_kind(record),
+            name=record.name,
+            address=None if found.is_object else record.address,
+            symbol=names.get(record.address or 0) or table.symbol(record),
+            size=record.size,
+            flags=record.flags,
+            offset=found.at + table.offset + record.offset,
+            place=number,
+            target=record.target,
+            data=record.data,
+            model=record.model,
+        )
+        for number, record in enumerate(records)
+    )
+
+
+def _entry_kind(record: Record) -> EntryKind:
+    for bit, kind in FLAG_KINDS if record.model == "openmp" else ():
+        if (record.flags or 0) & bit:
+            return kind
+    return "global" if record.size else "kernel"
+
+
+def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descriptor, ...]:
+    by = descriptors.registrations(found.memory, found.descriptors) if _can_register(found) else {}
+    return tuple(
+        Descriptor(
+            address=None if found.is_object else at.address,
+            offset=found.at + (found.memory.offset(at.address) or 0),
+            images=indices,
+            entries_begin=None if found.is_object else at.begin,
+            entries_end=None if found.is_object else at.end,
+            registered_by=by.get(at.address),
+            is_traced=found.memory.elf.machine in descriptors.DECODED,
+        )
+        for at, indices in zip(found.descriptors, used, strict=True)
+    )
+
+
+def _can_register(found: _Found) -> bool:
+    """Whether a constructor that knows a descriptor has a runtime to tell it to."""
+    if any(name.startswith(REGISTER) for name in found.imports):
+        return True
+    return bool(found.descriptors) and imports.defines(found.memory.elf, REGISTER)

@@ -1,0 +1,198 @@
+"""The device images in a host file: in sections of their own, or where a descriptor points."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+from packager.elf.address_space import Space
+from packager.elf.headers import Section
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.containers import known as containers
+from packager.formats.containers import llvm_offloading, nested, offload_binary
+from packager.formats.containers.payload import Damage, Payload
+from packager.formats.device_images import known as images
+from packager.formats.host_records.descriptors import FoundDescriptor, ImageRange
+from packager.hosts import tgtimg
+from packager.model import DeviceImage
+
+# What holds an image that only its address tells of.
+RAW = "raw"
+# More than any real file has: its images are of a few triples and some dozen archs.
+MAX_IMAGES = 4096
+
+
+class PlacedImage(NamedTuple):
+    """An image, and the address at which pointers of its file find it."""
+
+    image: DeviceImage
+    place: int | None  # None in a section that is not loaded
+    data: Reader
+
+
+class FoundImages(NamedTuple):
+    """Images, and what is malformed where they are."""
+
+    images: list[PlacedImage]
+    faults: list[str]
+
+
+def in_sections(memory: Space, *, hashed: bool) -> FoundImages:
+    """The images in sections that a container claims, in file order."""
+    found: list[PlacedImage] = []
+    faults: list[str] = []
+    for section in memory.elf.sections:
+        container = containers.of_section(section)
+        if container is None:
+            continue
+        for item in _payloads(memory, section, container):
+            if isinstance(item, Damage):
+                faults.append(f"section {section.name}: {item.message}")
+            elif len(found) == MAX_IMAGES:
+                raise FormatError(f"more than {MAX_IMAGES} device images")
+            else:
+                start = memory.address(section) if section.is_allocated else None
+                origin = _Origin(container.NAME, start, section.offset)
+                found.append(_placed(memory, origin, item, len(found), hashed))
+    return FoundImages(found, faults)
+
+
+def _payloads(
+    memory: Space, section: Section, container: containers.SectionContainer
+) -> Iterator[Payload | Damage]:
+    try:
+        data = memory.elf.content(section)
+    except FormatError as error:
+        yield Damage(str(error))
+        return
+    if container is llvm_offloading and _is_bare(section, data):
+        return
+    yield from nested.payloads(partial(container.parse_section, section), data)
+
+
+def _is_bare(section: Section, data: Reader) -> bool:
+    """Whether bare images are where OffloadBinaries are looked for.
+
+    So it is where `llvm-offload-wrapper` was given files that are no OffloadBinaries. Where they
+    begin and what they are for is known to the descriptors that point to them.
+    """
+    is_binary = data.starts_with(offload_binary.MAGIC)
+    return section.is_allocated and not is_binary and images.is_image(data)
+
+
+class _Origin(NamedTuple):
+    """What images are in, where that is in memory, and where in the file."""
+
+    container: str
+    start: int | None  # None if it is not loaded
+    offset: int
+
+
+def _placed(
+    memory: Space, origin: _Origin, payload: Payload, index: int, hashed: bool
+) -> PlacedImage:
+    stored = payload.stored or payload.image
+    inside = stored.at - memory.elf.data.at - origin.offset
+    place = None if origin.start is None else origin.start + inside
+    address = None if memory.elf.is_object else place
+    image = images.from_payload(payload, index, origin.container, address, hashed)
+    return PlacedImage(image, place, payload.image)
+
+
+def elsewhere(
+    memory: Space,
+    described: Sequence[FoundDescriptor],
+    found: Sequence[PlacedImage],
+    *,
+    hashed: bool,
+) -> FoundImages:
+    """The images that only addresses tell of: those of descriptors, and of Intel's compilers."""
+    known = Places(found)
+    starts: set[int] = set()
+    added: list[PlacedImage] = []
+    faults: list[str] = []
+    registered = ((RAW, image) for descriptor in described for image in descriptor.images)
+    listed = ((tgtimg.NAME, image) for image in tgtimg.ranges(memory))
+    for told_by, at in chain(registered, listed):
+        if isinstance(at, Damage):
+            faults.append(at.message)
+            continue
+        if at.start in starts or known.index(at) is not None:
+            continue
+        starts.add(at.start)
+        offset = memory.offset(at.start, at.end - at.start)
+        if offset is None:
+            raise FormatError(f"device image at address {at.start:#x} is not in the file")
+        payload = offload_binary.around(memory.elf.data, offset, at.end - at.start)
+        origin = _Origin(offload_binary.NAME if payload else told_by, at.start, offset)
+        payload = payload or Payload(
+            memory.elf.data.slice(offset, at.end - at.start, "device image")
+        )
+        for item in nested.opened(payload):
+            if isinstance(item, Damage):
+                faults.append(f"device image at {at.start:#x}: {item.message}")
+            elif len(added) == MAX_IMAGES:
+                raise FormatError(f"more than {MAX_IMAGES} device images")
+            else:
+                index = len(found) + len(added)
+                added.append(_placed(memory, origin, item, index, hashed))
+    return FoundImages(added, faults)
+
+
+def numbered(
+    found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
+) -> list[PlacedImage]:
+    """The images in the order of the descriptors, which is that of devices; others after them.
+
+    Linkers sort sections as they like: mold by alignment and size.
+    """
+    places = Places(found)
+    order: dict[int, None] = {}
+    for at in (image for descriptor in described for image in descriptor.images):
+        index = places.index(at)
+        if index is not None:
+            order[index] = None
+    order |= dict.fromkeys(range(len(found)))
+    return [
+        found[old]._replace(image=replace(found[old].image, index=new))
+        for new, old in enumerate(order)
+    ]
+
+
+def marked(
+    found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
+) -> tuple[DeviceImage, ...]:
+    """The images, with those marked that are registered with the container around them."""
+    places = Places(found)
+    starts = {item.place for item in found}
+    wrapped = {
+        places.index(at)
+        for descriptor in described
+        for at in descriptor.images
+        if at.start not in starts
+    }
+    return tuple(replace(i.image, is_wrapped=i.image.index in wrapped) for i in found)
+
+
+class Places:
+    """Finds the image that a descriptor means."""
+
+    def __init__(self, found: Sequence[PlacedImage]) -> None:
+        self._at = {item.place: item.image.index for item in found if item.place is not None}
+        self._sorted = sorted(self._at)
+
+    def index(self, wanted: ImageRange) -> int | None:
+        """The index of the image at `wanted`.
+
+        Clang 15 to 17 register the OffloadBinary that the image is in, all others the image.
+        """
+        at = bisect_left(self._sorted, wanted.start)
+        if at == len(self._sorted):
+            return None
+        place = self._sorted[at]
+        return self._at[place] if place == wanted.start or place < wanted.end else None

@@ -1,0 +1,146 @@
+"""A file to FatBinaries: what kind of file it is, and who reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.elf import headers
+from packager.errors import FormatError, LimitError
+from packager.files.reader import Reader, open_input, open_reader
+from packager.formats.containers import archive, nested
+from packager.formats.containers import known as containers
+from packager.formats.containers.payload import Damage
+from packager.formats.device_images import known as images
+from packager.hosts.host import read_host
+from packager.hosts.images import MAX_IMAGES
+from packager.hosts.members import Member, members
+from packager.model import DeviceImage, FatBinary
+
+
+class Loaded(NamedTuple):
+    """What a file or a member of an archive says, its bytes and those of its images, in order.
+
+    The bytes can be read until the next one is asked for.
+    """
+
+    binary: FatBinary
+    data: Sequence[Reader]
+    file: Reader
+
+
+def load(path: Path, *, hashed: bool = False) -> FatBinary:
+    """What the file at `path`, which is no archive, says about offloading.
+
+    Image bytes are not read but for their headers, symbols and tables, and for `hashed`, which adds
+    the SHA-256 of each image. Raises FormatError, without the file's name, when the file cannot be
+    read or is malformed.
+    """
+    with open_reader(path) as data:
+        if archive.probe(data):
+            raise FormatError("is an archive")
+        return _load(str(path), data, hashed).binary
+
+
+def load_all(path: Path, *, hashed: bool = False, sourced: bool = False) -> Iterator[Loaded]:
+    """The same of any file: of an archive, what each member with offload code says.
+
+    `sourced` adds the sources of kernels and entries, where debug information has them.
+    An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
+    in an archive in it "libk.a(inner.a(k.o))". What is malformed is a fault of what it is in; only
+    where nothing can be read FormatError is raised.
+    """
+    with open_input(path) as data:
+        if archive.probe(data):
+            found = _archive(path, data, hashed)
+        else:
+            found = iter((_load(str(path), data, hashed),))
+        yield from map(_with_sources, found) if sourced else found
+
+
+def _with_sources(loaded: Loaded) -> Loaded:
+    """It is read only for who asks: debug information may be larger than all the rest of a file."""
+    from packager.dwarf.sources import with_sources
+
+    return loaded._replace(binary=with_sources(loaded.binary, loaded.file, loaded.data))
+
+
+def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
+    faults: list[FatBinary] = []
+    found = False
+    for member in members(path, data):
+        name = f"{path}({member.name})" if member.name else str(path)
+        try:
+            if isinstance(member.data, Damage):
+                raise FormatError(member.data.message)
+            for loaded in _load_member(name, member, member.data, hashed):
+                found = True
+                yield loaded
+        except LimitError:
+            raise
+        except FormatError as error:
+            fault = replace(_bare(name, (), data).binary, faults=(str(error),))
+            faults.append(replace(fault, file=str(member.file)))
+    if faults and not found:
+        raise FormatError(faults[0].faults[0])
+    yield from (Loaded(fault, (), data) for fault in faults)
+    if not found:
+        yield _bare(str(path), (), data)
+
+
+def _load_member(name: str, member: Member, data: Reader, hashed: bool) -> Iterator[Loaded]:
+    """Nothing for a member of another kind: archives hold what they like."""
+    if not headers.probe(data) and not containers.of_file(data):
+        return
+    loaded = _load(name, data, hashed)
+    if not loaded.binary.is_empty:
+        named = (replace(image, member=member.name) for image in loaded.binary.images)
+        binary = replace(loaded.binary, images=tuple(named), file=str(member.file))
+        yield loaded._replace(binary=binary)
+
+
+def _load(path: str, data: Reader, hashed: bool) -> Loaded:
+    if not len(data):
+        raise FormatError("is empty")
+    if not headers.probe(data):
+        return _container(path, data, hashed)
+    file = headers.read(data)
+    if not headers.is_foreign(file) and (host := read_host(path, file, hashed=hashed)):
+        return _expect_parts(Loaded(*host, data))
+    return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)], data)
+
+
+def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]], file: Reader) -> Loaded:
+    pairs = list(found)
+    of_no_host = FatBinary(path, None, None, None, tuple(image for image, _ in pairs), (), ())
+    return Loaded(of_no_host, [data for _, data in pairs], file)
+
+
+def _expect_parts(loaded: Loaded) -> Loaded:
+    """Faults are faults of something: a file of which nothing was read is malformed."""
+    if loaded.binary.faults and not loaded.binary.has_parts:
+        raise FormatError(loaded.binary.faults[0])
+    return loaded
+
+
+def _container(path: str, data: Reader, hashed: bool) -> Loaded:
+    """A file that is not ELF: a container, or one device image."""
+    container = containers.of_file(data)
+    if container is None:
+        if not images.is_image(data):
+            raise FormatError("is neither an ELF file nor a device image of a known format")
+        return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)], data)
+    pairs: list[tuple[DeviceImage, Reader]] = []
+    faults: list[str] = []
+    for item in nested.payloads(container.parse, data):
+        if isinstance(item, Damage):
+            faults.append(item.message)
+        elif len(pairs) == MAX_IMAGES:
+            raise FormatError(f"more than {MAX_IMAGES} device images")
+        else:
+            image = images.from_payload(item, len(pairs), container.NAME, None, hashed)
+            pairs.append((image, item.image))
+    loaded = _bare(path, pairs, data)
+    return _expect_parts(loaded._replace(binary=replace(loaded.binary, faults=tuple(faults))))

@@ -1,0 +1,114 @@
+"""The members of static archives, those of archives in them too, and of thin ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.errors import FormatError, LimitError
+from packager.files.reader import Reader, open_reader
+from packager.formats.containers import archive
+from packager.formats.containers.payload import Damage
+
+# Linkers look into no archive in an archive; whoever makes one may have made two.
+MAX_DEPTH = 4
+# Of one archive.
+MAX_DAMAGE = 64
+
+
+class Member(NamedTuple):
+    """A member that is no archive itself, or why one could not be read."""
+
+    name: str  # "k.o", "inner.a(k.o)"; "" for the archive itself
+    data: Reader | Damage
+    file: Path  # that it is in: of a thin archive another one
+
+
+class _Place(NamedTuple):
+    """Where the archive is that is being read."""
+
+    file: Path  # that it is in; a thin one's members are beside it
+    parents: tuple[str, ...]  # names of the archives around it, without the outermost
+    open_files: tuple[tuple[int, int], ...]  # device and inode
+
+    def name(self, *member: str) -> str:
+        """The whole name of a member; without one, the archive's."""
+        names = (*self.parents, *member)
+        return "(".join(names) + ")" * (len(names) - 1)
+
+    def inside(self, name: str) -> _Place:
+        """A member that is an archive."""
+        return self._replace(parents=(*self.parents, name))
+
+
+def members(path: Path, data: Reader) -> Iterator[Member]:
+    """The members of the archive in `data`, which was read from `path`."""
+    damaged = 0
+    for member in _members(_Place(path, (), (_identity(path),)), data):
+        damaged += isinstance(member.data, Damage)
+        if damaged > MAX_DAMAGE:
+            message = f"archive has more than {MAX_DAMAGE} members that are damaged"
+            yield Member("", Damage(message), path)
+            return
+        yield member
+
+
+def _members(place: _Place, data: Reader) -> Iterator[Member]:
+    try:
+        for member in archive.members(data):
+            yield from _member(place, member)
+    except LimitError:
+        raise
+    except FormatError as error:
+        yield Member(place.name(), Damage(str(error)), place.file)
+
+
+def _member(place: _Place, member: archive.Member) -> Iterator[Member]:
+    if member.data is not None:
+        yield from _leaf(place.inside(member.name), member.data)
+        return
+    try:
+        with _opened(place, member.name) as (inside, data):
+            if member.inside is None:
+                yield from _leaf(inside, data)
+            else:
+                one = archive.member_at(data, member.inside)
+                yield from _leaf(inside.inside(one.name), one.data or Reader(b""))
+    except LimitError:
+        raise
+    except FormatError as error:
+        damage = Damage(f"member {member.name}: {error}")
+        yield Member(place.name(member.name), damage, place.file)
+
+
+@contextmanager
+def _opened(place: _Place, name: str) -> Iterator[tuple[_Place, Reader]]:
+    """A file that a thin archive names."""
+    path = place.file.parent / name
+    with open_reader(path) as data:
+        identity = _identity(path)
+        if identity in place.open_files:
+            raise FormatError("is an archive that is a member of itself")
+        parents, open_files = (*place.parents, name), (*place.open_files, identity)
+        yield _Place(path, parents, open_files), data
+
+
+def _leaf(place: _Place, data: Reader) -> Iterator[Member]:
+    """The member at `place`, or if it is an archive, its members."""
+    if not archive.probe(data):
+        yield Member(place.name(), data, place.file)
+    elif len(place.parents) == MAX_DEPTH:
+        damage = Damage(f"archives are nested more than {MAX_DEPTH} deep")
+        yield Member(place.name(), damage, place.file)
+    else:
+        yield from _members(place, data)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        info = path.stat()
+    except OSError:
+        return (0, 0)  # standard input, or it has gone
+    return info.st_dev, info.st_ino

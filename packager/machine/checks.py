@@ -1,0 +1,197 @@
+"""Checks OMP201 to OMP208: what a machine lacks for a program, or has in its way. No I/O.
+
+D01 to D08 in the docstrings are the checks that the field notes propose; D09 is libgomp's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from packager.machine.facts import NODES, EntryFate, ImageFate, Machine
+from packager.machine.llvm_runtime import default_device, generation, policy
+from packager.machine.runtimes import UNNAMED
+from packager.model import FatBinary, Finding, Severity
+
+OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
+LLVM = re.compile(r"libLLVM[-.].*")
+RUN = "start it with `omptool run`"
+POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
+# LLVM's runtimes read many variables of this prefix, omptool's this one.
+PREFIX = "LIBOMPTARGET_"
+READ = "LIBOMPTARGET_INFO"
+XNACK = {"0": "-", "1": "+"}  # HSA_XNACK, and how it stands in a target id
+
+
+def findings(
+    program: FatBinary,
+    machine: Machine,
+    images: Sequence[ImageFate],
+    entries: Sequence[EntryFate],
+    count: int,
+) -> Iterator[Finding]:
+    """What there is to say of a program of clang's; `count`: of its devices."""
+    yield from _unresolved(machine)
+    yield from _generation(program, machine)
+    yield from _two_of_a_kind(machine)
+    yield from _another_release(program, machine)
+    yield from _without_device(machine, images)
+    yield from _environment(machine, count)
+    yield from _variables_of_runtimes(program, machine)
+    yield from _tmp(program, machine)
+    yield from _fatal(machine, entries)
+
+
+def general_findings(machine: Machine) -> Iterator[Finding]:
+    """What there is to say whatever runs it."""
+    yield from _unresolved(machine)
+    yield from _two_of_a_kind(machine)
+    yield from _environment(machine, None)
+
+
+def _unresolved(machine: Machine) -> Iterator[Finding]:
+    """D01."""
+    helped = {library.name for library in machine.under_run if library.path is None}
+    for library in machine.libraries:
+        if library.path is not None:
+            continue
+        places = ", ".join((*library.searched, "the cache of ldconfig", "the default folders"))
+        message = f"{library.lack} in {places}"
+        hint = "install it, or name its folder in LD_LIBRARY_PATH"
+        is_ours = library.name not in helped
+        yield Finding(
+            "OMP201", "warning" if is_ours else "error", message, RUN if is_ours else hint
+        )
+    if machine.runtime and machine.runtime.lack:
+        message = (
+            f"{machine.runtime.path} has no use for images for the CPU: {machine.runtime.lack}"
+        )
+        yield Finding("OMP201", "warning", message, RUN)
+
+
+def _generation(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D02: what a runtime of LLVM's makes of a program of another release."""
+    runtime = machine.runtime
+    if runtime is None or runtime.release is None or program.abi in (None, "proposal"):
+        return
+    reason = generation(program, runtime.release)
+    if reason:
+        said = f"the loader picks LLVM {runtime.release}'s runtime, {runtime.path}: {reason}"
+        yield Finding("OMP202", "warning", said, RUN)
+
+
+def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
+    """D03."""
+    found = [library for library in machine.under_run if library.path]
+    openmp = {
+        str(lib.path and lib.path.resolve()): lib for lib in found if lib.name.startswith(OPENMP)
+    }
+    if len(openmp) > 1:
+        message = f"two OpenMP runtimes are loaded: {', '.join(sorted(openmp))}"
+        yield Finding("OMP203", "warning", message, "link with one of them")
+    llvm = sorted({str(lib.path) for lib in found if LLVM.fullmatch(lib.name)})
+    if len(llvm) > 1:
+        message = f"two LLVMs are loaded: {', '.join(llvm)}"
+        hint = 'they may end with "registered more than once": link with one of them'
+        yield Finding("OMP203", "warning", message, hint)
+
+
+def _another_release(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D03: what can be read, but was made for another release."""
+    release = machine.runtime.release if machine.runtime else None
+    if release is None or not machine.clangs or generation(program, release):
+        return
+    if release not in machine.clangs and max(release, *machine.clangs) > UNNAMED:
+        clangs = " and ".join(map(str, machine.clangs))
+        message = f"the loader picks LLVM {release}'s runtime for what clang {clangs} compiled"
+        hint = f"name the folder of LLVM {max(machine.clangs)}'s libraries in LD_LIBRARY_PATH"
+        yield Finding("OMP203", "warning", message, hint)
+
+
+def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[Finding]:
+    """D04, D05 and D08."""
+    for fate in images:
+        if fate.devices:
+            continue
+        image = fate.image
+        what = f"image {image.index} ({image.target}) has no device"
+        node, driver = NODES.get((image.contents.machine or image.triple).split("-")[0], ("", ""))
+        others = bool(machine.devices) and any(other.devices for other in images)
+        severity: Severity = "info" if others else "warning"
+        if fate.plugin:
+            yield Finding("OMP205", severity, f"{what}: plugin {fate.plugin} has none", RUN)
+            continue
+        if node and driver not in machine.files:
+            message = f"{what}: the driver's library {driver} is not on this machine"
+            hint = "install the driver, or run where there is one"
+            yield Finding("OMP204", severity, message, hint, None, image.index)
+            if node in machine.files:
+                message = f"{node} is there, but the driver's library {driver} is not"
+                yield Finding("OMP208", "info", message, "install the driver's libraries")
+            continue
+        message = f"{what}: {fate.rule}"
+        hint = "give the program an image for what this machine has"
+        yield Finding("OMP205", severity, message, hint, None, image.index)
+
+
+def _fatal(machine: Machine, entries: Sequence[EntryFate]) -> Iterator[Finding]:
+    """D06: what the environment makes of an entry that is not on a device."""
+    reason = next((fate.reason for fate in entries if fate.reason), "")
+    if reason and policy(machine.environment) == "MANDATORY":
+        message = f"OMP_TARGET_OFFLOAD=MANDATORY: the first region ends the program, as {reason}"
+        yield Finding("OMP206", "error", message, "take it out, or see to the reason")
+
+
+def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
+    """D06; without a count, what has nothing to do with the number of devices."""
+    env = machine.environment
+    said = env.get("OMP_TARGET_OFFLOAD", "")
+    if said and policy(env) not in POLICIES:
+        message = f"OMP_TARGET_OFFLOAD={said} is none of {', '.join(POLICIES)}"
+        yield Finding("OMP206", "warning", message, "correct it or take it out")
+    elif policy(env) == "DISABLED":
+        message = "OMP_TARGET_OFFLOAD=DISABLED keeps every region on the host"
+        yield Finding("OMP206", "warning", message, "take it out of the environment")
+    default = env.get("OMP_DEFAULT_DEVICE", "")
+    if default and not default.isdecimal():
+        message = f"OMP_DEFAULT_DEVICE={default} is no number of a device"
+        yield Finding("OMP206", "warning", message, "correct it or take it out")
+    elif default and count and default_device(env) >= count:
+        message = f"OMP_DEFAULT_DEVICE={default}: there are {count} devices, from 0 on"
+        yield Finding("OMP206", "error", message, "correct it or take it out")
+    for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
+        if env.get(name) in ("", "-1"):
+            message = f"{name} hides every GPU"
+            yield Finding("OMP206", "warning", message, "take it out of the environment")
+    for name in ("OMPTOOL_PLUGINS", "OMPTOOL_PLUGIN_PATH"):
+        if env.get(name):
+            message = f"{name}={env[name]} decides which plugins there are"
+            yield Finding("OMP206", "info", message, "take it out to use all that are installed")
+
+
+def _variables_of_runtimes(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D06: what only other libraries read, or a driver makes other devices of."""
+    for name in sorted(machine.environment):
+        if name.startswith(PREFIX) and name != READ:
+            message = f"{name} is for LLVM's runtimes: omptool's does not read it"
+            yield Finding("OMP206", "info", message, f"{READ}=-1 shows what the runtime does")
+    wanted = XNACK.get(machine.environment.get("HSA_XNACK", ""))
+    for image in program.images:
+        compiled = re.search(r":xnack([+-])", image.processor)
+        if wanted and image.kind == "amdgcn" and compiled and compiled[1] != wanted:
+            value = machine.environment["HSA_XNACK"]
+            message = f"HSA_XNACK={value}, and image {image.index} is for {image.processor}"
+            yield Finding("OMP206", "warning", message, "change one of them", None, image.index)
+
+
+def _tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
+    """D07: LLVM's runtimes write images for the CPU to /tmp, whatever TMPDIR says."""
+    is_llvm = machine.runtime is not None and machine.runtime.release is not None
+    if not is_llvm or not any(image.kind == "elf" for image in program.images):
+        return
+    if machine.tmp.problem:
+        message = f"/tmp {machine.tmp.problem}, where LLVM's runtime puts images for the CPU"
+        yield Finding("OMP207", "warning", message, RUN)
+    if machine.tmp.left:
+        message = f"images that LLVM's runtimes left in /tmp: {machine.tmp.left}"
+        yield Finding("OMP207", "info", message, "delete /tmp/tmpfile_*; omptool's leaves none")

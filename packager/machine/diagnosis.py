@@ -1,0 +1,173 @@
+"""What a runtime will do with a program on this machine, from what is known of both. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from packager.machine import gcc_runtime
+from packager.machine.checks import findings, general_findings
+from packager.machine.dynamic_loader import Library
+from packager.machine.facts import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
+from packager.machine.llvm_runtime import Outcome, Surroundings, default_device, outcome, policy
+from packager.machine.runtimes import NAME as RUNTIME
+from packager.model import EntryTable, FatBinary, OffloadEntry
+from packager.pairing import entry_states, needs_device
+
+
+def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
+    """The fates of images and entries, and findings OMP201 to OMP209."""
+    obstacle = machine.refusal or _obstacle(machine.under_run)
+    if program.abi == "gcc":
+        found = gcc_runtime.diagnose(program, machine)
+        general = general_findings(machine)
+        return replace(found, findings=(*general, *found.findings), obstacle=obstacle)
+    images = _images(program, machine)
+    count = 1 + max((number for fate in images for number in fate.devices), default=-1)
+    entries = tuple(_entries(program, machine, images, count))
+    said = tuple(findings(program, machine, images, entries, count))
+    found = Diagnosis(images, entries, count, said, obstacle=obstacle)
+    return replace(found, without_run=_without_run(program, machine, found))
+
+
+def _obstacle(libraries: Sequence[Library]) -> str:
+    """Why the loader does not start a program that needs these; "" if it does."""
+    return next((library.lack for library in libraries if library.lack), "")
+
+
+def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outcome | None:
+    """What the runtime makes of it that the loader picks; None if the program asks for none."""
+    asks = any(library.name.startswith(RUNTIME) for library in machine.libraries)
+    if not asks or program.abi == "proposal" or not found.entries:
+        return None
+    obstacle = machine.refusal or _obstacle(machine.libraries)
+    if obstacle or machine.runtime is None:
+        return Outcome("fails", obstacle)
+    if machine.runtime.release is None:
+        reason = next((fate.reason for fate in found.entries if fate.reason), "")
+        if reason and policy(machine.environment) == "MANDATORY":
+            return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {reason}")
+        return Outcome("host" if reason else "device", reason or "it is omptool's runtime")
+    drivers = {NODES[name][1] for name in _gpus(program) if name in NODES}
+    lack = next(filter(None, machine.lacks_alone), "")
+    has_gpu = bool(drivers & machine.files)
+    around = Surroundings(machine.environment, has_gpu, machine.tmp.problem, lack)
+    return outcome(program, machine.runtime, around)
+
+
+def _gpus(program: FatBinary) -> set[str]:
+    """The processors that its images are for, by their bytes where they say it."""
+    return {(image.contents.machine or image.triple).split("-")[0] for image in program.images}
+
+
+def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
+    """Numbers are given in the order of images; a second image for a plugin adds none."""
+    numbered: dict[str, tuple[int, ...]] = {}
+    total = 0
+    fates = []
+    for image, answers in zip(program.images, machine.answers, strict=True):
+        plugin = next((answer.plugin for answer in answers if answer.accepts), None)
+        registered = any(image.index in d.images for d in program.descriptors)
+        if plugin and registered and plugin not in numbered:
+            numbered[plugin] = tuple(range(total, total + machine.devices.get(plugin, 0)))
+            total += machine.devices.get(plugin, 0)
+        rule = _rule(plugin, answers) if registered else "nothing registers it"
+        devices = numbered.get(plugin or "", ()) if registered else ()
+        fates.append(ImageFate(image, plugin if registered else None, devices, rule))
+    return tuple(fates)
+
+
+def _rule(plugin: str | None, answers: Sequence[Answer]) -> str:
+    if plugin:
+        return f"plugin {plugin} accepts it"
+    if not answers:
+        return "there is no plugin"
+    said = (f"{a.plugin}: {a.reason or 'it does not accept it'}" for a in answers)
+    return "; ".join(said)
+
+
+def _entries(
+    program: FatBinary, machine: Machine, images: Sequence[ImageFate], count: int
+) -> Iterator[EntryFate]:
+    states = iter(entry_states(program))
+    for table in program.tables:
+        rows = [(entry, next(states)) for entry in table.entries]
+        broken = _broken(table, rows, images)
+        for entry, row in rows:
+            if not needs_device(entry):
+                continue
+            reason = _policy(machine, count) or broken
+            device = _device(machine)
+            fitting = [
+                fate
+                for fate in images
+                if device in fate.devices and fate.image.index in table.images
+            ]
+            if not reason:
+                reason = _absence(entry, row, fitting, images, device) or _unloadable(
+                    fitting, machine
+                )
+            where = f"device {device} ({fitting[0].plugin})" if fitting and not reason else "host"
+            yield EntryFate(entry, where, reason)
+
+
+def _unloadable(fitting: Sequence[ImageFate], machine: Machine) -> str:
+    """Why dlopen refuses the images for a device; "" if it takes one."""
+    lacks = [machine.lacks[f.image.index] for f in fitting if f.image.index < len(machine.lacks)]
+    return f"its image cannot be loaded: {lacks[0]}" if lacks and all(lacks) else ""
+
+
+def _policy(machine: Machine, count: int) -> str:
+    """What the environment decides for all entries."""
+    if policy(machine.environment) == "DISABLED":
+        return "OMP_TARGET_OFFLOAD is DISABLED"
+    if count and _device(machine) >= count:
+        return f"OMP_DEFAULT_DEVICE is {_device(machine)}, and there are {count} devices"
+    return ""
+
+
+def _device(machine: Machine) -> int:
+    return default_device(machine.environment)
+
+
+def _broken(
+    table: EntryTable,
+    rows: Sequence[tuple[OffloadEntry, Sequence[str]]],
+    images: Sequence[ImageFate],
+) -> str:
+    """A variable that an image lacks keeps all regions of its library off the device.
+
+    So does an image that has other entries where they pair by place.
+    """
+    for fate in images if not table.has_names else ():
+        places = fate.image.contents.places
+        is_used = fate.devices and fate.image.index in table.images
+        if is_used and fate.image.kind == "elf" and len(places or ()) != len(rows):
+            what = f"the host lists {len(rows)} entries, image {fate.image.index} "
+            return f"{what}{len(places or ())}, and without names they pair by place"
+    for entry, states in rows:
+        for fate in images:
+            state = states[fate.image.index]
+            is_used = fate.devices and fate.image.index in table.images
+            if is_used and entry.kind in ("global", "link") and state == "missing":
+                return f"image {fate.image.index} lacks the variable {entry.label}"
+            if is_used and not table.has_names and state in ("size", "kind"):
+                return f"image {fate.image.index} has another size for entry {entry.label}"
+    return ""
+
+
+def _absence(
+    entry: OffloadEntry,
+    states: Sequence[str],
+    fitting: Sequence[ImageFate],
+    images: Sequence[ImageFate],
+    device: int,
+) -> str:
+    if not any(fate.devices for fate in images):
+        rules = [f"image {fate.image.index}: {fate.rule}" for fate in images]
+        return f"there is no device: {'; '.join(rules) or 'the program has no image'}"
+    if not fitting:
+        return f"there is no image for device {device}"
+    if all(states[fate.image.index] == "missing" for fate in fitting):
+        return f"image {fitting[0].image.index} lacks it"
+    return ""

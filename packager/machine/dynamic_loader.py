@@ -1,0 +1,232 @@
+"""Which libraries the dynamic loader would pick for a program, and from where (ld.so(8)).
+
+LD_PRELOAD first. For what is needed: DT_RPATH of the file and of what loaded it, unless the file
+has DT_RUNPATH; LD_LIBRARY_PATH; DT_RUNPATH; the cache that ldconfig makes; the default folders. A
+library whose name is loaded already is not looked for again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packager.elf import headers
+from packager.elf.dynamic import Dynamic
+from packager.elf.headers import DT_NEEDED, DT_RELR, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_VERNEED
+from packager.errors import FormatError
+from packager.files.reader import open_reader
+
+# What a file with DT_RELR must ask of glibc: lld up to 14 and mold up to 1.10 do not.
+RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"
+RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC_ABI_DT_RELR"
+DEFAULT_FOLDERS = ("/lib", "/usr/lib")
+MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
+MAX_LIBRARIES = 4096
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library that a program needs, directly or through others."""
+
+    name: str  # as it is asked for
+    wanted_by: str  # the path of the file that asks first
+    path: Path | None  # None: not found
+    searched: tuple[str, ...] = ()  # the folders of search paths, if it was not found
+    soname: str | None = None  # its own DT_SONAME, if it was found and has one
+    needed: tuple[str, ...] = ()  # its DT_NEEDED
+
+    @property
+    def lack(self) -> str:
+        """What to say of it if it was not found; else ""."""
+        return "" if self.path else f"{self.name}, which {self.wanted_by} needs, is not found"
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    machine: str
+    needed: tuple[str, ...]
+    rpath: tuple[str, ...]
+    runpath: tuple[str, ...]
+    soname: str | None
+    inherited: tuple[str, ...] = ()  # DT_RPATH of what loaded it
+    is_program: bool = False
+
+
+def libraries(
+    program: Path, environment: Mapping[str, str], preloaded: Sequence[Path] = ()
+) -> list[Library]:
+    """All that `program` needs, in the order in which they are loaded.
+
+    Raises FormatError when the program itself cannot be read.
+    """
+    return list(_load(replace(_read(program), is_program=True), environment, preloaded))
+
+
+def lack_of(
+    needed: Sequence[str],
+    search: Sequence[str],
+    loaded: Sequence[Library],
+    environment: Mapping[str, str],
+) -> str:
+    """What dlopen lacks of code that needs these libraries, and looks in these folders for them.
+
+    `loaded` is what the process has already. "" if nothing is lacking.
+    """
+    machine = os.uname().machine
+    code = _File(Path("it"), machine, tuple(needed), (), tuple(search), None)
+    known = {name for lib in loaded if lib.path for name in (lib.name, lib.soname or lib.name)}
+    return next((lib.lack for lib in _load(code, environment, (), known) if lib.lack), "")
+
+
+def refusal(program: Path) -> str:
+    """Why glibc (2.36 and later) does not start a program whose libraries are there; "" if it does.
+
+    Raises FormatError when the program cannot be read.
+    """
+    with open_reader(program) as data:
+        dynamic = Dynamic(headers.read(data))
+        if DT_RELR not in dynamic or DT_VERNEED not in dynamic:
+            return ""
+        strings = dynamic.strings()
+    return RELR_REFUSED if strings and RELR_VERSION not in strings else ""
+
+
+def _load(
+    program: _File,
+    environment: Mapping[str, str],
+    preloaded: Sequence[Path],
+    loaded: Collection[str] = (),
+) -> Iterator[Library]:
+    folders = _folders(environment)
+    cache = _cache(program.machine)
+    known = set(loaded)
+    for path in preloaded:
+        known |= {path.name, _read(path).soname or path.name}
+    waiting = deque([program])
+    for name in re.split(r"[ :]", environment.get("LD_PRELOAD", "")):
+        first = _find(name, folders, cache, program.machine) if name else None
+        own = (first.soname or first.path.name) if first else ""
+        if first and own not in known:  # of what is not there the loader says so, and goes on
+            known.add(own)
+            yield _found(own, "LD_PRELOAD", first)
+            waiting.append(first)
+    while waiting:
+        file = waiting.popleft()
+        for name in file.needed:
+            if name in known or len(known) >= MAX_LIBRARIES:
+                continue
+            known.add(name)
+            searched = (*_expanded(file, file.inherited), *folders, *_expanded(file, file.runpath))
+            found = _find(name, searched, cache, program.machine)
+            wanted_by = str(file.path)
+            yield (
+                _found(name, wanted_by, found)
+                if found
+                else Library(name, wanted_by, None, searched)
+            )
+            if found:
+                known.add(found.soname or name)
+                passed_on = () if found.runpath else (*found.rpath, *file.inherited)
+                waiting.append(replace(found, inherited=passed_on))
+
+
+def _found(name: str, wanted_by: str, file: _File) -> Library:
+    return Library(name, wanted_by, file.path, (), file.soname, file.needed)
+
+
+def _folders(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of LD_LIBRARY_PATH: one without a name is where the program is started."""
+    path = environment.get("LD_LIBRARY_PATH", "")
+    return tuple(folder or "." for folder in re.split("[:;]", path)) if path else ()
+
+
+def _expanded(file: _File, paths: Sequence[str]) -> tuple[str, ...]:
+    """Paths with $ORIGIN, the folder of the file, filled in.
+
+    The kernel tells where a program is, without links; libraries are where they were found.
+    """
+    path = file.path.resolve() if file.is_program else file.path.absolute()
+    origin = str(path.parent)
+    return tuple(p.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for p in paths if p)
+
+
+def _find(
+    name: str, folders: Sequence[str], cache: Mapping[str, Path], machine: str
+) -> _File | None:
+    if "/" in name:
+        return _fitting(Path(name), machine)
+    defaults = [f"{folder}/{MULTIARCH.get(machine, '')}" for folder in DEFAULT_FOLDERS]
+    places = [Path(folder) / name for folder in folders]
+    places += [cache[name]] if name in cache else []
+    places += [Path(folder) / name for folder in (*defaults, *DEFAULT_FOLDERS)]
+    return next((file for place in places if (file := _fitting(place, machine))), None)
+
+
+def _fitting(path: Path, machine: str) -> _File | None:
+    """The file, if the loader would take it: others are passed over."""
+    try:
+        file = _read(path) if path.is_file() else None
+    except (FormatError, OSError):  # OSError: a name too long for any file
+        return None
+    if file is None:
+        return None
+    return file if file.machine == machine else None
+
+
+def _read(path: Path) -> _File:
+    """By the segments alone, as the loader does."""
+    with open_reader(path) as data:
+        file = headers.read(data)
+        dynamic = Dynamic(file)
+        runpath = tuple(p for path_ in dynamic.texts(DT_RUNPATH) for p in path_.split(":"))
+        rpath = tuple(p for path_ in dynamic.texts(DT_RPATH) for p in path_.split(":"))
+        own = () if runpath else rpath
+        soname = next(iter(dynamic.texts(DT_SONAME)), None)
+        return _File(path, file.machine, dynamic.texts(DT_NEEDED), own, runpath, soname, own)
+
+
+def _cache(machine: str) -> dict[str, Path]:
+    """The cache of ldconfig; empty where there is none."""
+    found: dict[str, Path] = {}
+    for line in _ldconfig().splitlines():
+        name, arrow, path = line.strip().partition(" => ")
+        if arrow and "libc6" in name and (machine != "x86_64" or "x86-64" in name):
+            found.setdefault(name.split(" ", 1)[0], Path(path))
+    return found
+
+
+def _ldconfig() -> str:
+    for command in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
+        try:
+            done = subprocess.run(
+                [command, "-p"],
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**os.environ, "LC_ALL": "C"},
+            )
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return done.stdout
+    return ""
+
+
+def find_library(
+    name: str, environment: Mapping[str, str], caller: Path | None = None
+) -> Path | None:
+    """Where dlopen would find a library for this machine; None if nowhere.
+
+    `caller` is the library that opens it. Raises FormatError when that one cannot be read.
+    """
+    machine = os.uname().machine
+    opener = _read(caller) if caller else None
+    own = _expanded(opener, opener.runpath) if opener else ()
+    found = _find(name, (*_folders(environment), *own), _cache(machine), machine)
+    return found.path if found else None

@@ -1,0 +1,102 @@
+"""What `doctor` knows of a machine, and what it says of a program there, as data. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.machine.dynamic_loader import Library
+from packager.machine.llvm_runtime import Outcome
+from packager.machine.runtimes import Runtime
+from packager.model import DeviceImage, Finding, OffloadEntry
+
+# What gives access to a kind of GPU, besides the driver's library.
+NODES = {
+    "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
+    "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
+}
+
+
+class Answer(NamedTuple):
+    """What a plugin says of an image."""
+
+    plugin: str
+    accepts: bool
+    reason: str
+
+
+class Cuda(NamedTuple):
+    """What CUDA's driver says of this machine."""
+
+    problem: str  # why it cannot be used; "" if it can
+    devices: tuple[int, ...] = ()  # what each can run, as in sm_90
+
+
+class Tmp(NamedTuple):
+    """The folder where LLVM's runtimes put images for the CPU: /tmp."""
+
+    problem: str = ""  # why they cannot; "" if they can
+    left: int = 0  # how many such images are in it
+
+
+NOTHING_WRONG = Tmp()
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What this machine has for the program."""
+
+    libraries: Sequence[Library]  # as the loader picks them
+    under_run: Sequence[Library]  # the same under `omptool run`
+    devices: Mapping[str, int]  # of each plugin that is ready, in the order they are asked
+    answers: Sequence[Sequence[Answer]]  # for each image of the program
+    environment: Mapping[str, str]
+    files: frozenset[str] = frozenset()  # of NODES, those that are there
+    tmp: Tmp = NOTHING_WRONG
+    clangs: tuple[int, ...] = ()  # the releases that compiled the program, where it says so
+    runtime: Runtime | None = None  # the libomptarget among the libraries
+    # Of GCC's library, those that it finds, by its names for kinds of device.
+    libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
+    amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
+    lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
+    lacks_alone: Sequence[str] = ()  # the same when the program is started by itself
+    refusal: str = ""  # why the loader does not start the program, libraries aside
+    cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
+
+
+@dataclass(frozen=True)
+class ImageFate:
+    """Where an image goes."""
+
+    image: DeviceImage
+    plugin: str | None  # the first that accepts it
+    devices: tuple[int, ...]
+    rule: str  # why it is accepted, or refused by each
+
+
+@dataclass(frozen=True)
+class EntryFate:
+    """Where an entry is used."""
+
+    entry: OffloadEntry
+    runs_on: str  # "device 0 (host)" or "host"
+    reason: str  # why on the host; "" on a device
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What will happen under `omptool run`, and what else is to be said."""
+
+    images: tuple[ImageFate, ...]
+    entries: tuple[EntryFate, ...]
+    devices: int
+    findings: tuple[Finding, ...] = field(default=())
+    without_run: Outcome | None = None  # on the runtime that the loader picks
+    obstacle: str = ""  # why it does not start at all; "" if it does
+
+    @property
+    def offloads(self) -> bool:
+        """Whether every entry is used on a device."""
+        return not self.obstacle and all(not fate.reason for fate in self.entries)

@@ -1,0 +1,185 @@
+"""What GCC's runtime will do with a program of GCC's on this machine. No I/O.
+
+libgomp asks a plugin for each kind of device how many there are, and numbers them in the order of
+the kinds. Where a plugin or the driver that it needs is missing there are none, and every region
+runs on the host without a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from packager.machine.facts import NODES, Diagnosis, EntryFate, ImageFate, Machine
+from packager.machine.llvm_runtime import default_device, policy
+from packager.model import DeviceImage, FatBinary, Finding, ImageKind, OffloadEntry, Severity
+from packager.pairing import needs_device
+
+LIBRARY = "libgomp.so"
+_SM = re.compile(r"sm_(\d+)")
+
+
+class Kind(NamedTuple):
+    """A kind of device that libgomp has a plugin for."""
+
+    name: str  # libgomp's
+    plugin: str
+    package: str  # Debian's
+    image: ImageKind
+    node: str
+    driver: str
+
+
+NVPTX = Kind(
+    "nvptx", "libgomp-plugin-nvptx.so.1", "libgomp-plugin-nvptx1", "ptx", *NODES["nvptx64"]
+)
+GCN = Kind("gcn", "libgomp-plugin-gcn.so.1", "libgomp-plugin-amdgcn1", "amdgcn", *NODES["amdgcn"])
+KINDS = (NVPTX, GCN)  # in the order in which libgomp asks them
+
+
+class _Devices(NamedTuple):
+    """The devices of a kind."""
+
+    kind: Kind
+    absence: str  # why there is none; "" if there is one
+    processors: tuple[str, ...]  # what each is, as in "sm_75"
+    first: int  # its number
+
+    @property
+    def numbers(self) -> range:
+        return range(self.first, self.first + len(self.processors))
+
+
+def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
+    """The fates of images and entries, and finding OMP209."""
+    devices = _devices(program, machine)
+    images = tuple(_image(program, image, devices) for image in program.images)
+    count = sum(len(one.processors) for one in devices)
+    number = default_device(machine.environment)
+    used = next((one for one in devices if number in one.numbers), None)
+    reason = _reason(program, machine, devices, used)
+    where = "host" if reason or not used else f"device {number} ({used.kind.name})"
+    asked = _entries(program, (used or devices[0]).kind)
+    entries = tuple(EntryFate(entry, where, reason) for entry in asked)
+    findings = (*_findings(program, machine, devices, used), *_mandatory(machine, count))
+    return Diagnosis(images, entries, count, findings)
+
+
+def _devices(program: FatBinary, machine: Machine) -> list[_Devices]:
+    """Those of each kind that the program has images for."""
+    kinds = [kind for kind in KINDS if any(i.kind == kind.image for i in program.images)]
+    found: list[_Devices] = []
+    for kind in kinds or [NVPTX]:
+        absence = _absence(machine, kind)
+        processors = () if absence else _processors(machine, kind)
+        first = sum(len(one.processors) for one in found)
+        found.append(_Devices(kind, absence, processors, first))
+    return found
+
+
+def _absence(machine: Machine, kind: Kind) -> str:
+    """Why there is no device."""
+    if kind.name not in machine.libgomp_plugins:
+        return f"libgomp's plugin {kind.plugin} is not found"
+    is_asked = machine.cuda is not None if kind is NVPTX else kind.driver in machine.files
+    if not is_asked:
+        return f"the driver's library {kind.driver} is not on this machine"
+    problem = machine.cuda.problem if machine.cuda and kind is NVPTX else ""
+    return problem or ("" if _processors(machine, kind) else "the driver has no device")
+
+
+def _processors(machine: Machine, kind: Kind) -> tuple[str, ...]:
+    if kind is NVPTX:
+        return tuple(f"sm_{number}" for number in machine.cuda.devices) if machine.cuda else ()
+    return machine.amd
+
+
+def _image(program: FatBinary, image: DeviceImage, devices: Sequence[_Devices]) -> ImageFate:
+    mine = next((one for one in devices if one.kind.image == image.kind), None)
+    registered = any(image.index in d.images for d in program.descriptors)
+    if not registered or mine is None:
+        return ImageFate(image, None, (), "nothing registers it")
+    if mine.absence:
+        return ImageFate(image, None, (), mine.absence)
+    rule = f"libgomp's plugin {mine.kind.name} accepts it"
+    return ImageFate(image, mine.kind.name, tuple(mine.numbers), rule)
+
+
+def _entries(program: FatBinary, kind: Kind) -> Iterator[OffloadEntry]:
+    """Those of the tables for a kind of device: there is one of each for each kind."""
+    for table in program.tables:
+        kinds = {program.images[index].kind for index in table.images}
+        if not kinds or kind.image in kinds:
+            yield from (entry for entry in table.entries if needs_device(entry))
+
+
+def _reason(
+    program: FatBinary, machine: Machine, devices: Sequence[_Devices], used: _Devices | None
+) -> str:
+    """Why the regions run on the host; "" if they run on a device."""
+    number = default_device(machine.environment)
+    count = sum(len(one.processors) for one in devices)
+    if policy(machine.environment) == "DISABLED":
+        return "OMP_TARGET_OFFLOAD is DISABLED"
+    if not program.descriptors:
+        return "nothing registers the entries"
+    if not count:
+        return f"there is no device: {'; '.join(one.absence for one in devices)}"
+    if used is None:
+        return f"OMP_DEFAULT_DEVICE is {number}, and there are {count} devices"
+    return _unfit(program, used, number)
+
+
+def _unfit(program: FatBinary, used: _Devices, number: int) -> str:
+    """A device that is older than what PTX is for, or not the one that a code object is for."""
+    has = used.processors[number - used.first]
+    for image in program.images:
+        wanted = (image.contents.arch or "").split(":")[0]
+        if image.kind == used.kind.image and wanted and not _runs(used.kind, has, wanted):
+            return f"image {image.index} is for {wanted}, and device {number} is {has}"
+    return ""
+
+
+def _runs(kind: Kind, has: str, wanted: str) -> bool:
+    """Whether a processor runs code for another: drivers compile PTX for what came later."""
+    if kind is not NVPTX:
+        return has == wanted
+    there, asked = _SM.match(has), _SM.match(wanted)
+    return not there or not asked or int(asked[1]) <= int(there[1])
+
+
+def _findings(
+    program: FatBinary, machine: Machine, devices: Sequence[_Devices], used: _Devices | None
+) -> Iterator[Finding]:
+    """D09."""
+    is_none = not any(one.processors for one in devices)
+    for kind, absence, *_ in (one for one in devices if one.absence):
+        is_there = kind.name in machine.libgomp_plugins
+        hint = "install the driver, or run where there is a device"
+        if not is_there:
+            hint = f"install libgomp's plugin for {kind.name} (Debian: {kind.package})"
+        what = "every region runs on the host without a word" if is_none else "others are used"
+        severity: Severity = "warning" if is_none else "info"
+        yield Finding("OMP209", severity, f"{absence}: {what}", hint)
+        if kind.node in machine.files and is_there:
+            message = f"{kind.node} is there, but {absence}"
+            yield Finding("OMP208", "info", message, "install the driver's libraries anew")
+    unfit = _unfit(program, used, default_device(machine.environment)) if used else ""
+    if unfit:
+        hint = "compile with -foffload-options=… for what this machine has"
+        yield Finding("OMP209", "error", f"{unfit}: libgomp ends the program", hint)
+
+
+def _mandatory(machine: Machine, count: int) -> Iterator[Finding]:
+    """D06: the number that stands for the host, which follows the devices', is let pass by some."""
+    number = default_device(machine.environment)
+    if policy(machine.environment) != "MANDATORY" or number < count:
+        return
+    what = f"OMP_TARGET_OFFLOAD=MANDATORY, and there are {count} devices"
+    if number > count:
+        message = f"{what}: libgomp ends the program at device {number}"
+        yield Finding("OMP206", "error", message, "correct OMP_DEFAULT_DEVICE, or take both out")
+    else:
+        message = f"{what}: libgomp runs regions on the host up to GCC 12, and ends the program "
+        yield Finding("OMP206", "warning", f"{message}since GCC 13", "do not rely on it")

@@ -1,0 +1,168 @@
+"""What becomes of a program that is started without `omptool run`, on a libomptarget of LLVM's.
+
+Found out by running programs of clang 14, 16, 19 and 22 on the runtimes of LLVM 14, 16, 19 and 22;
+releases between are like the next one that was tried, unless their sources say otherwise. No I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from packager.machine.runtimes import Runtime
+from packager.model import FatBinary
+from packager.pairing import entry_states, needs_device
+
+Where = Literal["device", "host", "fails", "unknown"]
+# LLVM's runtimes show this many devices for the CPU.
+CPU_DEVICES = 4
+MAX_DIGITS = 18  # of a number in the environment
+FIRST_WITH_KERNEL_CALL = 15
+FIRST_WITH_LONG_ENTRIES = 20
+FIRST_BLIND_TO_WRAPPED = 21
+# From here on libraries are read when they register, not when a device is used first.
+FIRST_EAGER = 17
+FIRST_WITH_LAUNCH_ENVIRONMENT = 18
+# From here on a variable that is missing on the device is no more than a line on stderr, ...
+FIRST_WITHOUT_VARIABLES = 19
+# ... for programs of these.
+WITHOUT_VARIABLES = ("llvm-19", "llvm-22")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of the program's regions. `fails`: it ends, or regions run other kernels."""
+
+    where: Where
+    reason: str
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What else there is."""
+
+    environment: Mapping[str, str]
+    has_gpu: bool  # whether a driver is here for an image of the program
+    tmp_problem: str  # why images for the CPU cannot be put in /tmp; "" if they can
+    image_lack: str = ""  # what an image for the CPU needs that is not found; "" if nothing
+
+
+def default_device(environment: Mapping[str, str]) -> int:
+    """The number that the environment gives; 0 without one."""
+    value = environment.get("OMP_DEFAULT_DEVICE", "")
+    return int(value[:MAX_DIGITS]) if value.isdecimal() else 0
+
+
+def policy(environment: Mapping[str, str]) -> str:
+    """OMP_TARGET_OFFLOAD, as it is compared."""
+    return environment.get("OMP_TARGET_OFFLOAD", "").upper()
+
+
+def outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outcome:
+    """Where the regions of `program` run on that runtime, which is LLVM's."""
+    found = _outcome(program, runtime, around)
+    if found.where == "host" and policy(around.environment) == "MANDATORY":
+        return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {found.reason}")
+    return found
+
+
+def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outcome:
+    release = runtime.release or 0
+    at_start = _at_start(program, release)
+    if at_start:
+        return Outcome("fails", at_start)
+    if policy(around.environment) == "DISABLED":
+        return Outcome("host", "OMP_TARGET_OFFLOAD is DISABLED")
+    if not any(descriptor.images for descriptor in program.descriptors):
+        return _unregistered(release)
+    if is_blind(program, release):
+        return Outcome("host", "it sees no image in the containers that clang 15 to 17 register")
+    if not _has_image_for_cpu(program):
+        reason = "no image is for this machine's processor"
+        return Outcome("unknown", GPU) if around.has_gpu else Outcome("host", reason)
+    if runtime.lack:
+        return Outcome("host", runtime.lack)
+    if around.has_gpu:
+        return Outcome("unknown", GPU)
+    number = default_device(around.environment)
+    if number >= CPU_DEVICES:
+        return Outcome("fails", f"OMP_DEFAULT_DEVICE is {number}, and it has {CPU_DEVICES} devices")
+    if around.tmp_problem:
+        return Outcome("fails", f"/tmp {around.tmp_problem}, where it puts images for the CPU")
+    if around.image_lack:
+        return Outcome("fails", f"the image cannot be loaded: {around.image_lack}")
+    when_used = _when_used(program, release)
+    if when_used:
+        return Outcome("fails", when_used)
+    return _entries(program, release)
+
+
+GPU = "there is a driver for GPUs, and LLVM's runtime alone knows what it makes of them"
+
+
+def _at_start(program: FatBinary, release: int) -> str:
+    """Why the program ends before any region, whatever the environment says."""
+    if program.abi == "interface":
+        return "it has not the calls of the interface documents"
+    if release < FIRST_WITH_KERNEL_CALL and program.abi != "llvm-14":
+        return "it lacks __tgt_target_kernel"
+    if program.abi == "llvm-22" and FIRST_EAGER <= release < FIRST_WITH_LONG_ENTRIES:
+        return "it reads 56-byte entries as records of 32"
+    return ""
+
+
+def _when_used(program: FatBinary, release: int) -> str:
+    """Why it ends when a device is used."""
+    if program.abi == "llvm-22" and release < FIRST_WITH_LONG_ENTRIES:
+        return "it reads 56-byte entries as records of 32"
+    newest = max((n for image in program.images for n in image.contents.clangs), default=0)
+    is_new = program.abi == "llvm-19" or newest >= FIRST_WITH_LAUNCH_ENVIRONMENT
+    if is_new and release < FIRST_WITH_LAUNCH_ENVIRONMENT:
+        return "it does not pass the first argument that kernels since clang 18 have"
+    return ""
+
+
+def is_blind(program: FatBinary, release: int) -> bool:
+    """Whether it looks for an image where the container around it is."""
+    return any(i.is_wrapped for i in program.images) and release >= FIRST_BLIND_TO_WRAPPED
+
+
+def generation(program: FatBinary, release: int) -> str:
+    """Why that release cannot read what this generation of clang writes; "" if it can."""
+    if is_blind(program, release):
+        return "it does not see the images, and runs the program on the host without a word"
+    return _at_start(program, release) or _when_used(program, release)
+
+
+def _unregistered(release: int) -> Outcome:
+    if release < FIRST_WITH_KERNEL_CALL:
+        return Outcome("host", "nothing registers the entries")
+    if release < FIRST_WITHOUT_VARIABLES:
+        return Outcome("unknown", "nothing registers the entries: some programs of that age end")
+    return Outcome("fails", "nothing registers the entries, and a region that is unknown ends it")
+
+
+def _has_image_for_cpu(program: FatBinary) -> bool:
+    registered = {index for d in program.descriptors for index in d.images}
+    mine = (program.images[index] for index in registered)
+    return any(i.kind == "elf" and i.contents.machine == program.machine for i in mine)
+
+
+def _entries(program: FatBinary, release: int) -> Outcome:
+    """By the host's entries and what the images have for them."""
+    if program.unlisted:
+        return Outcome("fails", f"a second region {program.unlisted[0]} has no entry")
+    for entry, states in zip(program.entries, entry_states(program), strict=True):
+        if not needs_device(entry) or not states or "present" in states:
+            continue
+        if "misordered" in states:
+            if release < FIRST_WITH_KERNEL_CALL:
+                return Outcome("fails", f"it pairs by place: {entry.label} is another kernel there")
+            continue
+        is_variable = entry.kind in ("global", "link")
+        if is_variable and release >= FIRST_WITHOUT_VARIABLES and program.abi in WITHOUT_VARIABLES:
+            continue  # it says so, and goes on
+        if "missing" in states:
+            return Outcome("fails", f"{entry.label} is missing in its images")
+    return Outcome("device", "it reads the program")

@@ -1,0 +1,84 @@
+"""Which runtime a libomptarget is: a release of LLVM's, or omptool's under one of its names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.elf import headers
+from packager.elf.dynamic import Dynamic
+from packager.files.reader import open_reader
+from packager.formats.device_images.comment import clang_releases
+from packager.machine.dynamic_loader import Library, find_library, libraries
+
+NAME = "libomptarget.so"
+# The version of the interface documents' calls, which LLVM's libraries do not have.
+OURS = b"\0OMPTARGET_4.5\0"
+# The last LLVM whose library has no release in its name.
+UNNAMED = 14
+# Up to this LLVM the code for each kind of device is a library of its own.
+LAST_WITH_PLUGINS = 18
+CPU_PLUGIN = "libomptarget.rtl.x86_64.so"
+_RELEASE = re.compile(re.escape(NAME) + r"\.(\d{1,4})(?:\..*)?")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The libomptarget that the loader picks."""
+
+    path: Path
+    release: int | None  # of LLVM; None: omptool's
+    lack: str = ""  # why it cannot use images for the CPU; "" if it can
+
+
+def picked(loaded: Sequence[Library], environment: Mapping[str, str]) -> Runtime | None:
+    """The first of the libraries, in the order in which they are loaded; None if none is found.
+
+    Raises FormatError when it is malformed.
+    """
+    found = [lib for lib in loaded if lib.path and lib.name.startswith(NAME)]
+    library = next(iter(found), None)
+    if library and NAME in library.needed:  # a stub of omptool's, for the core under this name
+        library = next((lib for lib in found if lib.name == NAME), None)
+    if library is None or library.path is None:
+        return None
+    if _is_core(library.path):
+        return Runtime(library.path, None)
+    release = _release(library)
+    has_plugins = release <= LAST_WITH_PLUGINS
+    lack = _lack_of_plugin(library.path, loaded, environment) if has_plugins else ""
+    return Runtime(library.path, release, lack)
+
+
+def _lack_of_plugin(
+    runtime: Path, loaded: Sequence[Library], environment: Mapping[str, str]
+) -> str:
+    """What is not found: its plugin for the CPU, or what the plugin needs; "" if nothing."""
+    plugin = find_library(CPU_PLUGIN, environment, runtime)
+    if plugin is None:
+        return f"its plugin {CPU_PLUGIN} is not found"
+    there = {library.name for library in loaded if library.path}
+    wanted = libraries(plugin, environment)
+    return next((lib.lack for lib in wanted if lib.lack and lib.name not in there), "")
+
+
+def compilers(program: Path) -> tuple[int, ...]:
+    """The releases of clang that compiled parts of `program`, as far as it says so.
+
+    Raises FormatError when it is malformed.
+    """
+    with open_reader(program) as data:
+        return clang_releases(headers.read(data))
+
+
+def _release(library: Library) -> int:
+    named = _RELEASE.fullmatch(library.soname or library.name)
+    return int(named[1]) if named else UNNAMED
+
+
+def _is_core(path: Path) -> bool:
+    """Whether it is omptool's."""
+    with open_reader(path) as data:
+        return OURS in Dynamic(headers.read(data)).strings()

@@ -1,0 +1,132 @@
+"""Device images to files of their own: which ones, and under what names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.errors import FindingError, UsageError
+from packager.files.reader import Reader
+from packager.files.replacing import replacing
+from packager.hosts.load import load_all
+from packager.model import DeviceImage, FatBinary, ImageKind
+
+ENDINGS: dict[ImageKind, str] = {
+    "ptx": "ptx", "cubin": "cubin", "fatbin": "fatbin", "bitcode": "bc", "spirv": "spv",
+    "amdgcn": "co",
+}  # fmt: skip
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")
+LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which images: those that meet every condition; a condition that is empty is none."""
+
+    indices: Sequence[int] = ()
+    triples: Sequence[str] = ()  # normalised
+    archs: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    all: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing says which ones."""
+        return not (self.indices or self.triples or self.archs or self.kinds or self.all)
+
+    def __call__(self, index: int, image: DeviceImage) -> bool:
+        return (
+            (not self.indices or index in self.indices)
+            and (not self.triples or image.triple in self.triples)
+            and (not self.archs or image.processor in self.archs or image.arch in self.archs)
+            and (not self.kinds or image.kind in self.kinds)
+        )
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """An image that was chosen, and where it was written; None: it was only looked at."""
+
+    index: int  # through all members of an archive
+    binary: FatBinary  # that it is in
+    image: DeviceImage
+    path: Path | None
+
+
+class Outcome(NamedTuple):
+    """What was extracted, and what of the source could not be read."""
+
+    done: list[Extracted]
+    faults: list[tuple[str, str]]  # the file or member, and the fault
+
+
+def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
+    """Write the images of `source` that are `wanted` into `folder`; with None, only choose.
+
+    Each file appears whole or not at all. Raises FormatError for a source that cannot be read,
+    UsageError when nothing says which of several images is meant or a file cannot be written,
+    FindingError when no image is as wanted.
+    """
+    faults: dict[tuple[str, str], None] = {}
+    if wanted.is_open and (count := sum(1 for _ in _images(source, faults))) > 1:
+        raise UsageError(f"holds {count} images: say which with --image, --triple, … or --all")
+    done = []
+    names: set[str] = set()
+    for index, binary, image, data in _images(source, faults):
+        if not wanted(index, image):
+            continue
+        path = folder / _distinct(file_name(source, index, image), names) if folder else None
+        if path:
+            _write(data, path)
+        done.append(Extracted(index, binary, image, path))
+    if not done:
+        raise FindingError("no device image in it is as asked for")
+    return Outcome(done, list(faults))
+
+
+def _images(
+    source: Path, faults: dict[tuple[str, str], None]
+) -> Iterator[tuple[int, FatBinary, DeviceImage, Reader]]:
+    """The images in order; what could not be read is added to `faults`."""
+    index = 0
+    for loaded in load_all(source):
+        faults |= {(loaded.binary.path, fault): None for fault in loaded.binary.faults}
+        for image, data in zip(loaded.binary.images, loaded.data, strict=True):
+            yield index, loaded.binary, image, data
+            index += 1
+
+
+def file_name(source: Path, index: int, image: DeviceImage) -> str:
+    """The name of an image's file: it cannot leave a folder, whatever its container says."""
+    ending = ENDINGS.get(image.kind)
+    if image.kind == "elf":
+        ending = "o" if image.contents.form == "relocatable object" else "so"
+    member = Path(image.member).name if image.member else ""
+    parts = [source.name, member, str(index), image.triple, image.processor]
+    name = "-".join(_UNSAFE.sub("_", part) for part in parts if part)
+    return f"{name[:LONGEST].lstrip('.-') or 'image'}.{ending or 'img'}"
+
+
+def _distinct(name: str, names: set[str]) -> str:
+    """Two long names may have been cut to one."""
+    stem, dot, ending = name.rpartition(".")
+    number = 1
+    while name in names:
+        number += 1
+        name = f"{stem}-{number}{dot}{ending}"
+    names.add(name)
+    return name
+
+
+def _write(data: Reader, path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise UsageError(f"cannot write to {path.parent}: it is no folder") from error
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {path.parent}: {error.strerror}") from error
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.writelines(data.pieces())
