@@ -72,7 +72,7 @@ def test_images_that_others_left(
     diagnosed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """LLVM's runtimes leave them since 16, in /tmp."""
-    monkeypatch.setattr("omptool.machine.TMP", tmp_path)
+    monkeypatch.setattr("omptool.probes.machine.TMP", tmp_path)
     path = program("19", diagnosed)
     assert "OMP207" not in codes(diagnosis(path, LD_LIBRARY_PATH=libraries("19")))
     (tmp_path / "tmpfile_a1b2c3").touch()

@@ -13,7 +13,7 @@ from doctoring import codes, diagnosis
 from gccs import GCN, NVPTX, compiled, gcn_plugins
 from toolchain import compile_c, omptool
 
-from omptool import kfd
+from omptool.probes import amd_kfd
 from packager.hosts.load import load
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import find_library
@@ -131,14 +131,14 @@ def test_machines_that_are_not_here(
 
 
 def test_amds_gpus_of_a_fake_topology(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kfd, "NODES", tmp_path)
-    assert kfd.processors() == ()
+    monkeypatch.setattr(amd_kfd, "NODES", tmp_path)
+    assert amd_kfd.processors() == ()
     for number, (simds, version) in enumerate(((0, 0), (432, 90010), (64, 100300), (256, 110001))):
         (tmp_path / str(number)).mkdir()
         text = f"cpu_cores_count 0\nsimd_count {simds}\ngfx_target_version {version}\n"
         (tmp_path / str(number) / "properties").write_text(text)
     (tmp_path / "9").mkdir()
-    assert kfd.processors() == ("gfx90a", "gfx1030", "gfx1101")
+    assert amd_kfd.processors() == ("gfx90a", "gfx1030", "gfx1101")
 
 
 def test_without_a_driver(program: Path) -> None:

@@ -133,9 +133,9 @@ def test_a_folder_that_takes_no_images(
     done = subprocess.run([*with_tmp(option), moved(path)], check=False, env=environment)
     assert done.returncode == -signal.SIGABRT
     if option == "ro":
-        monkeypatch.setattr("omptool.machine.os.access", lambda *_: False)
+        monkeypatch.setattr("omptool.probes.machine.os.access", lambda *_: False)
     else:
-        monkeypatch.setattr("omptool.machine.os.statvfs", lambda _: NOEXEC)
+        monkeypatch.setattr("omptool.probes.machine.os.statvfs", lambda _: NOEXEC)
     document = diagnosis(path, LD_LIBRARY_PATH=":".join(folders))
     assert document["runtime"]["picked"]["outcome"] == "fails"
     assert "OMP207" in codes(document)

@@ -236,7 +236,8 @@ def test_what_a_plugin_does_when_it_is_loaded(
     source = f"{headers}__attribute__((constructor)) static void f(void) {{ {does} }}\n"
     (tmp_path / "plugin.c").write_text(source)
     link(tmp_path / "libomptarget.rtl.odd.so", tmp_path / "plugin.c", flags=("-shared", "-fPIC"))
-    start = "from omptool import apart, cli; apart.SECONDS = 1; cli.main()"
+    imports = "from omptool import cli; from omptool.probes import in_own_process"
+    start = f"{imports}; in_own_process.SECONDS = 1; cli.main()"
     command = [sys.executable, "-c", start, "devices", "--json"]
     done = subprocess.run(
         command if "pause" in does else [OMPTOOL, "devices", "--json"],

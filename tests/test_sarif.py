@@ -17,7 +17,7 @@ from sarif_schema import run_of
 from toolchain import HOST, omptool, run
 from verifying import Bench
 
-from omptool import sarif
+from omptool.render import sarif
 from packager.checks import CHECKS
 from packager.hosts.load import load, load_all
 from packager.model import FatBinary, Finding, Severity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from omptool import tables
-from omptool.documents import document
+from omptool.render import tables
+from omptool.render.json_stream import document
 
 
 def test_a_long_table_cuts_long_cells() -> None:

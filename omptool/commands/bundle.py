@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from omptool.errors import reported
-from omptool.paths import FILE, check_distinct
-from omptool.wrapping import entry_list, entry_source, progress, report, wrapping_options
+from omptool.options.paths import FILE, check_distinct
+from omptool.options.wrapper import entry_list, entry_source, progress, report, wrapping_options
 
 
 @click.command()

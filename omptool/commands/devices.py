@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from omptool.errors import reported
-from omptool.plugins import ask_plugins
+from omptool.probes.ask import ask_plugins
 
 
 @click.command()

@@ -9,8 +9,8 @@ import click
 
 from omptool.console import echo
 from omptool.errors import reported
-from omptool.paths import FILE
-from omptool.plugins import ImageBytes
+from omptool.options.paths import FILE
+from omptool.probes.ask import ImageBytes
 from packager.errors import FormatError
 from packager.files.reader import Reader
 
@@ -41,7 +41,8 @@ def command(ctx: click.Context, program: Path, as_json: bool) -> None:
 
 def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     """What is said of the program, and whether all of it is used on a device."""
-    from omptool import diagnosed, machine
+    from omptool.probes import machine
+    from omptool.render import doctor
     from packager.files.temporary import temporary_folder
     from packager.hosts.load import load_all
     from packager.machine.diagnosis import diagnose
@@ -57,7 +58,7 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
         images = [_placed(data, file, folder / str(n)) for n, data in enumerate(loaded.data)]
         found, plugins = machine.probe(loaded.binary, program, images, dict(os.environ))
     diagnosis = diagnose(loaded.binary, found)
-    render = diagnosed.as_json if as_json else diagnosed.as_text
+    render = doctor.as_json if as_json else doctor.as_text
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
     return render(loaded.binary, found, plugins, diagnosis), diagnosis.offloads and not is_wanting
 

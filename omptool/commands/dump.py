@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from omptool.console import echo, echo_pieces, shown
-from omptool.paths import INPUT
+from omptool.options.paths import INPUT
 from omptool.reading import Files
 from packager.model import FatBinary
 
@@ -76,7 +76,7 @@ def command(
     Exits 0 also for a file without offload code, 1 when nothing is at an --address or something
     changed since --against, 2 when a file cannot be read or is malformed.
     """
-    from omptool import dumped
+    from omptool.render import dump
 
     chosen = images or entries or descriptors or kernels
     if addresses or against:
@@ -88,13 +88,13 @@ def command(
     if against:
         ctx.exit(_compared(found, against))
     if as_json:
-        echo_pieces(dumped.dump_json(found, found.errors))
+        echo_pieces(dump.dump_json(found, found.errors))
     else:
-        parts = dumped.Parts(images, entries, descriptors, kernels, wide)
+        parts = dump.Parts(images, entries, descriptors, kernels, wide)
         if not chosen:
             parts = parts._replace(images=True, entries=True, descriptors=True)
         for number, binary in enumerate(found):
-            echo(("\n" if number else "") + dumped.dump_text(binary, parts))
+            echo(("\n" if number else "") + dump.dump_text(binary, parts))
     ctx.exit(2 if found.failed else 0)
 
 

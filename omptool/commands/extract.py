@@ -9,7 +9,7 @@ import click
 
 from omptool.console import echo, shown
 from omptool.errors import reported
-from omptool.paths import FOLDER, INPUT
+from omptool.options.paths import FOLDER, INPUT
 from packager.model import ImageKind
 
 
@@ -60,7 +60,7 @@ def command(
     Exits 1 when no image is as asked for, 2 when FILE cannot be read or is malformed; what can be
     read is written all the same.
     """
-    from omptool import extracted
+    from omptool.render.extract import extract_json, kernels_text
     from packager.triples import normalise
     from packager.writers.extract import Wanted, extract
 
@@ -71,9 +71,9 @@ def command(
         wanted = Wanted(indices, named, archs, kinds, everything or kernels)
         done, faults = extract(file, wanted, None if kernels else folder)
     if as_json:
-        echo(extracted.extract_json(file, done))
+        echo(extract_json(file, done))
     elif kernels:
-        echo(extracted.kernels_text(done))
+        echo(kernels_text(done))
     else:
         echo("\n".join(shown(one.path) for one in done if one.path))
     for path, fault in faults:

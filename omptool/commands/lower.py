@@ -9,7 +9,7 @@ import click
 
 from omptool.console import echo, shown
 from omptool.errors import fail, reported
-from omptool.paths import FILE, INPUT, check_distinct
+from omptool.options.paths import FILE, INPUT, check_distinct
 from packager.files.replacing import replacing
 from packager.lowering.lower import Target, lower
 from packager.lowering.request import EMITS, Emit, SourceError

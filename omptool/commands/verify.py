@@ -8,7 +8,7 @@ import click
 
 from omptool.console import echo, echo_pieces
 from omptool.errors import reported
-from omptool.paths import INPUT
+from omptool.options.paths import INPUT
 from omptool.reading import Files
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
@@ -39,7 +39,7 @@ def command(
 
     Exits 0 when no finding is an error, 1 when one is, 2 when nothing of a file can be read.
     """
-    from omptool import verified
+    from omptool.render import verify
     from packager import checks
 
     with reported("verify"):
@@ -60,13 +60,13 @@ def command(
         findings += checks.against([earlier for earlier, _ in results], binary, codes)
         results.append((binary, findings))
         if not (as_json or as_sarif):
-            echo(verified.verify_text(binary, findings, codes))
+            echo(verify.verify_text(binary, findings, codes))
     is_wanting = any(finding.severity in fatal for _, all_ in results for finding in all_)
     exit_code = 2 if found.failed else 1 if is_wanting else 0
     if as_json:
-        echo_pieces(verified.verify_json(results, codes, found.errors))
+        echo_pieces(verify.verify_json(results, codes, found.errors))
     elif as_sarif:
-        from omptool import sarif
+        from omptool.render import sarif
 
         echo_pieces(sarif.log(results, codes, found.errors, exit_code))
     ctx.exit(exit_code)

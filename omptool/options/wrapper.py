@@ -12,7 +12,7 @@ import click
 
 from omptool.console import echo, shown
 from omptool.errors import reported
-from omptool.paths import FILE
+from omptool.options.paths import FILE
 from packager.model import Finding
 
 # Bytes that take a second or more to copy to a slow disk.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from omptool.console import portable
-from omptool.dumped import dumped_image, kernel_names
-from omptool.tables import table
+from omptool.render.dump import dumped_image, kernel_names
+from omptool.render.tables import table
 from packager.writers.extract import Extracted
 
 

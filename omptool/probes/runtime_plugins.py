@@ -3,7 +3,7 @@
 Run as a process of its own: a plugin is somebody's native code, and one that crashes must not take
 the command line with it.
 
-    python -m omptool.plugin_rows LIBRARY named|nameless [FILE OFFSET SIZE]...
+    python -m omptool.probes.runtime_plugins LIBRARY named|nameless [FILE OFFSET SIZE]...
 
 The word is about the program's entries; the rest says where the images are.
 """
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from omptool.apart import answer
+from omptool.probes.in_own_process import answer
 
 _ROW = ctypes.CFUNCTYPE(
     None,

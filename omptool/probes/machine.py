@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from omptool.installation import LIBRARY, libdir
-from omptool.kfd import processors
-from omptool.plugins import ImageBytes, Plugins, ask_cuda, ask_plugins
+from omptool.probes.amd_kfd import processors
+from omptool.probes.ask import ImageBytes, Plugins, ask_cuda, ask_plugins
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
 from packager.machine.facts import NODES, Answer, Machine, Tmp

@@ -1,7 +1,9 @@
 """Asks CUDA's driver for its devices; prints JSON: {problem, devices: [90, ...]}.
 
-Run as a process of its own (`python -m omptool.cuda_row LIBRARY`): a driver is somebody's native
-code, and one that crashes must not take the command line with it.
+Run as a process of its own: a driver is somebody's native code, and one that crashes must not take
+the command line with it.
+
+    python -m omptool.probes.cuda_driver LIBRARY
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 
-from omptool.apart import answer
+from omptool.probes.in_own_process import answer
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 MAX_DEVICES = 1024

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from omptool.console import portable, shown
-from omptool.documents import document
 from omptool.reading import Unread
-from omptool.tables import counted
+from omptool.render.json_stream import document
+from omptool.render.tables import counted
 from packager.model import FatBinary, Finding
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omptool.apart import NoAnswerError, ask
 from omptool.installation import LIBRARY, libdir
+from omptool.probes.in_own_process import NoAnswerError, ask
 from packager.errors import MissingToolError
 from packager.machine.facts import Cuda
 
@@ -47,7 +47,7 @@ def ask_plugins(
     environment = dict(os.environ) if environment is None else environment
     try:
         words = (library, how, *(str(word) for image in images for word in image))
-        said = ask("omptool.plugin_rows", *words, environment=environment)
+        said = ask("omptool.probes.runtime_plugins", *words, environment=environment)
     except NoAnswerError as error:
         raise MissingToolError(f"asking the plugins {error}") from error
     number = 0
@@ -63,7 +63,7 @@ def ask_cuda(library: Path | None, environment: dict[str, str]) -> Cuda | None:
     if library is None:
         return None
     try:
-        said = ask("omptool.cuda_row", str(library), environment=environment)
+        said = ask("omptool.probes.cuda_driver", str(library), environment=environment)
     except NoAnswerError as error:
         return Cuda(f"asking CUDA's driver {error}")
     return Cuda(said["problem"], tuple(said["devices"]))

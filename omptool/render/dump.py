@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from omptool.console import portable, shown
-from omptool.documents import document
 from omptool.reading import Unread
-from omptool.tables import Columns, Row, column_table, hexadecimal, table
+from omptool.render.json_stream import document
+from omptool.render.tables import Columns, Row, column_table, hexadecimal, table
 from packager.kernel_names import decode, gcc_function
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
 from packager.pairing import entry_states

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from omptool import __version__
 from omptool.console import portable
-from omptool.documents import pieces
 from omptool.reading import Unread
+from omptool.render.json_stream import pieces
 from packager import checks
 from packager.files.reader import STANDARD_INPUT
 from packager.model import FatBinary, Finding
