@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 from omptool.installation import LIBRARY, libdir
 from omptool.probes.in_own_process import NoAnswerError, ask
 from packager.errors import MissingToolError
-from packager.machine.facts import Cuda
-
-Plugins = list[dict[str, Any]]  # of each: name, path, state, reason, devices: [{number}]
+from packager.machine.facts import Cuda, Plugins
 
 
 class ImageBytes(NamedTuple):

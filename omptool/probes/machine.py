@@ -9,10 +9,10 @@ from pathlib import Path
 
 from omptool.installation import LIBRARY, libdir
 from omptool.probes.amd_kfd import processors
-from omptool.probes.ask import ImageBytes, Plugins, ask_cuda, ask_plugins
+from omptool.probes.ask import ImageBytes, ask_cuda, ask_plugins
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
-from packager.machine.facts import NODES, Answer, Machine, Tmp
+from packager.machine.facts import NODES, Answer, Machine, Plugins, Tmp
 from packager.machine.program import LIBTARGET
 from packager.machine.runtimes import compilers, picked
 from packager.model import FatBinary

@@ -8,9 +8,8 @@ from typing import Any
 
 from omptool.console import portable, shown
 from omptool.installation import LIBRARY
-from omptool.probes.ask import Plugins
 from omptool.render.tables import counted, table
-from packager.machine.facts import Diagnosis, ImageFate, Machine
+from packager.machine.facts import Diagnosis, ImageFate, Machine, Plugins
 from packager.machine.llvm_runtime import Outcome
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary

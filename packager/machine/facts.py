@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from packager.machine.dynamic_loader import Library
 from packager.machine.llvm_runtime import Outcome
@@ -17,6 +17,10 @@ NODES = {
     "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
 }
+
+
+# Of each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
+Plugins = list[dict[str, Any]]
 
 
 class Answer(NamedTuple):
