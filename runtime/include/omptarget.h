@@ -63,7 +63,8 @@ typedef struct __tgt_bin_desc {
   __tgt_offload_entry* EntriesEnd;
 } __tgt_bin_desc;
 
-/* Reserved device numbers. */
+/* Reserved device numbers. With -2 and -3, __tgt_target runs one team of one thread; the arrays of a call with -2 and
+ * the bytes of its PRIVATE_PTR|TO rows are copied, what it maps must live until it is done. */
 enum {
   OMPTARGET_DEVICE_DEFAULT = -1, /* the default device */
   OMPTARGET_DEVICE_ALL = -2,     /* every device, deferred until each is first used (constructors) */

@@ -39,7 +39,7 @@ std::string LoadedImage::run_all(EntryKind kind) const {
     if (entries->entries[i].kind != kind)
       continue;
     void* const function = table->EntriesBegin[i].addr;
-    if (!function || device.plugin.call().run_target_region(device.rtl_id, function, nullptr, 0) != 0)
+    if (!function || device.plugin.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) != 0)
       return name_of(entries->entries[i]);
   }
   return {};

@@ -3,6 +3,7 @@
 #include "offload/offload.h"
 
 #include "observe/call_log.h"
+#include "offload/kept_rows.h"
 #include "offload/launch.h"
 #include "process/default_device.h"
 #include "process/environment.h"
@@ -129,9 +130,16 @@ std::int32_t run_on(Device& device, const void* host_address, Rows rows, const L
   return reason.empty() ? 0 : give_up(device, host_address, kernel.get(), rows, reason);
 }
 
+// Callers of constructors and destructors "are always launched with a single thread and team"
+// (libomptarget-interface.tex). A plugin that is told nothing may choose.
+LaunchShape for_every_device(const LaunchShape& shape) {
+  return shape.teams ? shape : LaunchShape{true, 1, 1};
+}
+
 // A region for every used device. Once it has run on one of them the host version must not run on
 // top of that: the others' failures are only said (decision 3).
-std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_address, Rows rows) {
+std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_address, Rows rows,
+                         const LaunchShape& shape) {
   struct Failure {
     Device* device;
     std::string reason;
@@ -140,7 +148,7 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
   const Kernel* const kernel = use.get();
   std::vector<Failure> failures;
   for (Device* device : devices)
-    if (std::string reason = try_on(*device, kernel, rows, {}); !reason.empty())
+    if (std::string reason = try_on(*device, kernel, rows, shape); !reason.empty())
       failures.push_back({device, std::move(reason)});
   if (failures.empty())
     return 0;
@@ -158,14 +166,6 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
     say("region %s ran on other devices but not on %s: %s", name.c_str(), failure.device->describe().c_str(),
         failure.reason.c_str());
   return 0;
-}
-
-// The caller's arrays may be gone by the time a device is first used.
-std::vector<Row> kept(Rows rows) {
-  std::vector<Row> copy(rows.begin(), rows.end());
-  for (Row& row : copy)
-    row.flags &= ~static_cast<std::uint32_t>(kReturn);
-  return copy;
 }
 
 // What the call will touch, which may be unloaded before a device is first used.
@@ -187,11 +187,11 @@ void give_up_constructor(Device& device, const void* host_address, const std::st
     registry.mark_unusable(*kernel, device, "the constructor " + kernel->name + " could not run there: " + reason);
 }
 
-void run_constructor(Device& device, const void* host_address, Rows rows) {
+void run_constructor(Device& device, const void* host_address, Rows rows, const LaunchShape& shape) {
   const KernelUse kernel(*Registry::current(), host_address);
   if (!kernel.get())
     return;
-  const std::string reason = try_on(device, kernel.get(), rows, {});
+  const std::string reason = try_on(device, kernel.get(), rows, shape);
   if (!reason.empty())
     give_up_constructor(device, host_address, reason);
 }
@@ -205,7 +205,8 @@ void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
   }
   Registry* registry = Registry::current();
   if (registry && device_id == kEveryDevice) {
-    registry->defer({[action, copy = kept(rows)](Device& device) { action(device, copy); }, nullptr, memory_of(rows)});
+    const auto kept = std::make_shared<const KeptRows>(rows);
+    registry->defer({[action, kept](Device& device) { action(device, kept->rows()); }, nullptr, memory_of(rows)});
     return;
   }
   if (registry && device_id == kUsedDevices) {
@@ -254,15 +255,16 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
   Registry* registry = Registry::current();
   if (device_id == kEveryDevice) {
     if (registry && !disabled())
-      registry->defer(
-          {[host_address, copy = kept(rows)](Device& device) { run_constructor(device, host_address, copy); },
-           host_address});
+      registry->defer({[host_address, shape = for_every_device(shape), kept = std::make_shared<const KeptRows>(rows)](
+                           Device& device) { run_constructor(device, host_address, kept->rows(), shape); },
+                       host_address});
     return 0;
   }
   if (disabled())
     return device_id == kUsedDevices ? 0 : kOnHost;
   if (device_id == kUsedDevices)
-    return registry ? run_on_used(registry->used_devices(host_address), host_address, rows) : 0;
+    return registry ? run_on_used(registry->used_devices(host_address), host_address, rows, for_every_device(shape))
+                    : 0;
   const Selected selected = select(device_id);
   if (selected.device)
     return run_on(*selected.device, host_address, rows, shape);

@@ -100,3 +100,53 @@ TEST_CASE("deferred work goes with its library") {
   const Outcome outcome = run_scenario("deferred_of_unloaded");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
 }
+
+SCENARIO_OF(deferred_shapes) {
+  use_main();
+  static int marks[12] = {}, shape[3] = {};
+  Rows{row(marks, TOFROM | REF), row(shape, FROM | REF)}.begin();
+  const auto teams = [&](std::int32_t device) {
+    Rows{row(marks, REF), row(shape, REF)}.teams(&host::team_square, 4, 3, device);
+  };
+  teams(-2);
+  construct(1, -2);
+  EXPECT(Rows{}.region(&host::nothing) == 0);
+  construct(2, -3);
+  teams(-3);
+  Rows{row(marks, FROM), row(shape, FROM)}.update();
+  for (const int mark : marks)
+    EXPECT(mark == 2);
+  EXPECT(shape[0] == 4 && shape[1] == 3);
+  return 0;
+}
+
+TEST_CASE("deferred regions keep their teams and threads; constructors and destructors say that they have one") {
+  const Outcome outcome = run_scenario("deferred_shapes", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail",
+                                                           "OMPTOOL_PLUGINS=fakefail", "FAKEFAIL_TELL=1"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output.find("FAKE: run teams 4 threads 3\nFAKE: run teams 1 threads 1\nFAKE: run alone\n"
+                            "FAKE: run teams 1 threads 1\nFAKE: run teams 4 threads 3\n") == 0);
+}
+
+SCENARIO_OF(deferred_private) {
+  use_main();
+  static int sum[2] = {100, 200};
+  {
+    int own[3] = {-1, 7, 8};
+    Rows rows{row(sum, TOFROM | REF), {own, &own[1], 2 * sizeof(int), PRIVATE | TO}};
+    rows.region(&host::add_second, -2);
+    own[1] = own[2] = -9; // the caller has returned, and its stack is another's
+  }
+  EXPECT(Rows{}.region(&host::nothing, 0) == 0);
+  EXPECT(sum[0] == 107 && sum[1] == 208);
+  EXPECT(Rows{}.region(&host::nothing, 1) == 0);
+  EXPECT(sum[0] == 114 && sum[1] == 216);
+  return 0;
+}
+
+TEST_CASE("a deferred region's private data is what it was when it was called") {
+  for (const char* memory : {"OMPTOOL_HOST_MEMORY=separate", "OMPTOOL_HOST_MEMORY=shared"}) {
+    const Outcome outcome = run_scenario("deferred_private", {"OMPTOOL_HOST_DEVICES=2", memory});
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  }
+}

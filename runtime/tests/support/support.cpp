@@ -18,8 +18,8 @@ int counter = 1;
 void* seen[24];
 int order[16];
 int order_length;
-char record, record1, record7, record20, add_one, add_ten, add_ten_later, call_host, count_up, add_counter, nothing,
-    list_add_one, example, construct, team_square, hidden, other_add_hundred, absent;
+char record, record1, record7, record20, add_one, add_ten, add_ten_later, add_second, call_host, count_up, add_counter,
+    nothing, list_add_one, example, construct, team_square, hidden, other_add_hundred, absent;
 } // namespace host
 
 Rows::Rows(std::initializer_list<Row> rows) {
@@ -85,6 +85,7 @@ std::vector<Program::Entry> main_entries() {
           {&add_one, "add_one"},
           {&add_ten, "add_ten"},
           {&add_ten_later, "add_ten_later"},
+          {&add_second, "add_second"},
           {&call_host, "call_host"},
           {&count_up, "count_up"},
           {&add_counter, "add_counter"},

@@ -8,6 +8,7 @@
 //   FAKEFAIL_EVERY=N  every N-th call fails, silently
 //   FAKEFAIL_IN=name  the calls of this function only
 //   FAKEFAIL_ADDRESSABLE=1  it says that the host can use its memory
+//   FAKEFAIL_TELL=1   what it is asked to run is said on stderr
 //
 // Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing
 // is copied. What is left of it when the program ends, or freed twice, is said on stderr.
@@ -19,6 +20,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -44,6 +46,12 @@ bool fails(const char* function) {
   if (failed)
     std::fprintf(stderr, "FAKE: call %ld, %s, fails\n", call, function);
   return failed;
+}
+
+// `shape`: of teams.
+void tell_of_run(const char* shape) {
+  if (number_in("FAKEFAIL_TELL") != 0)
+    std::fprintf(stderr, "FAKE: run %s\n", shape);
 }
 
 class Memory {
@@ -152,11 +160,13 @@ FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t, void* target) {
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device, void* entry, void** arguments, int32_t count) {
   const Inside running;
+  tell_of_run("alone");
   return fails("run") ? 1 : HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry, void** arguments, int32_t count,
                                                      int32_t teams, int32_t threads) {
   const Inside running;
+  tell_of_run(("teams " + std::to_string(teams) + " threads " + std::to_string(threads)).c_str());
   return fails("run") ? 1 : HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
 }
 FAKE_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {

@@ -44,6 +44,12 @@ void add_ten(int* values, long count) {
     values[i] += 10;
 }
 
+/* Adds the second array's items from its second on. */
+void add_second(int* values, const int* more) {
+  for (int i = 0; i < 2; ++i)
+    values[i] += more[i + 1];
+}
+
 void count_up(void) {
   ++counter;
 }
