@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clangs import CLANG, VERSIONS
 from outcomes import Outcome, Programs
+from products import Products
 from tabulate import tabulate
 from test_openmp import SOUND as OPENMP
 
@@ -147,7 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Programs(Path(folder)) as programs:
+    with tempfile.TemporaryDirectory() as folder, Programs(Products(Path(folder))) as programs:
         figures = found(programs, sources(BOOK))
         others = found(programs, OPENMP)
     for file, table in ((README, summary(figures, others)), (BOOK / "README.md", details(figures))):

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from outcomes import Programs
+from products import Products
 
 
 @pytest.fixture(scope="session")
-def programs(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Programs]:
-    """The programs of every clang; those that a selected test names are under way already."""
-    with Programs(tmp_path_factory.mktemp("programs")) as started:
-        for item in request.session.items:
-            named = getattr(getattr(item, "callspec", None), "params", {})
-            if {"version", "program"} <= named.keys():
-                started.start([(named["version"], named["program"])])
+def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
+    """What is made once, for all workers of the run."""
+    own = tmp_path_factory.getbasetemp()
+    # pytest-xdist gives each worker a folder of its own, in one of the run's.
+    run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    return Products(run / "products")
+
+
+@pytest.fixture(scope="session")
+def programs(products: Products) -> Iterator[Programs]:
+    """The programs of every clang."""
+    with Programs(products) as started:
         yield started
 
 

@@ -1,0 +1,46 @@
+"""What the tests of a run make once, whichever of its workers needs it first: programs, wheels."""
+
+from __future__ import annotations
+
+import fcntl
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+Product = TypeVar("Product")
+
+
+class Products:
+    """Made under a lock in a folder that all workers see, each by the first who asks for it."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        root.mkdir(exist_ok=True)
+
+    def made(self, name: str, make: Callable[[Path], Product]) -> Product:
+        """What `make` returns when it is called with the folder of this name: paths, mostly.
+
+        What it raises is raised, and the next who asks tries again.
+        """
+        folder = self._root / name
+        record = self._root / f"{name}.made"
+        with (self._root / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not record.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                content = pickle.dumps(make(folder))
+                record.write_bytes(content)
+        product: Product = pickle.loads(record.read_bytes())
+        return product
+
+    def folder(self, name: str, fill: Callable[[Path], object]) -> Path:
+        """The folder of this name, with what `fill` puts there."""
+
+        def make(folder: Path) -> Path:
+            fill(folder)
+            return folder
+
+        return self.made(name, make)
