@@ -1,10 +1,12 @@
 """Target constructs on the bundled runtime beside LLVM's own libomptarget, 19 and 22.
 
-Usage: python bench/launch.py [--runs 5] [--objects 100000 1000000] [--part NAME]...
+Usage: python bench/launch.py [--runs 5] [--objects 100000 1000000] [--part NAME]... [--build DIR]
 
 bench/launch.c, compiled by clang-19 and by clang-22 (scripts/compilers.sh unpacks it), runs on
 the runtime of LLVM and on ours in turn; a ratio is the median of the ratios of neighbouring runs.
 Offloading is mandatory, so that nothing is measured that ran on the host.
+
+With --build, ours is compared with another build of it, whose libraries are in that folder.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -96,6 +99,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--objects", type=int, nargs=2, default=(100_000, 1_000_000))
     parser.add_argument("--part", choices=PARTS, action="append")
+    parser.add_argument("--build", type=Path, help="compare with another build of the runtime")
     options = parser.parse_args()
     parts = options.part or PARTS
     with tempfile.TemporaryDirectory() as folder:
@@ -106,6 +110,9 @@ def main() -> None:
         ]
         if CLANG_22 not in [program.compiler for program in programs]:
             print("clang-22 is not here: scripts/compilers.sh unpacks it", file=sys.stderr)
+        if options.build:
+            beside_build(programs, options.build, parts, options.objects[0], options.runs)
+            return
         if "constructs" in parts:
             for program in programs:
                 beside_llvm(program, program.compiler.target, options.runs, "constructs")
@@ -140,6 +147,26 @@ def beside_llvm(program: Program, target: int | None, runs: int, *arguments: obj
     version = program.compiler.version
     title = f"{' '.join(map(str, arguments))}: clang {version}, nanoseconds"
     show(title, ("what", "ours", f"LLVM {version}", "times faster", "asked for"), rows)
+
+
+def beside_build(
+    programs: Sequence[Program], build: Path, parts: Sequence[str], count: int, runs: int
+) -> None:
+    """Figures of ours and of another build of ours, and how many times as good ours is."""
+    rows = []
+    for program, part in product(programs, parts):
+        arguments = (part, count) if part == "objects" else (part,)
+        other = program.compiler.path(build)
+        ours, others = in_turn(
+            runs, partial(program.on_ours, *arguments), partial(program.on, other, *arguments)
+        )
+        for name in ours[0]:
+            pairs = [(a[name], b[name]) for a, b in zip(ours, others, strict=True)]
+            is_better_if_large = name.endswith("-ratio")
+            ratio = median(a / b if is_better_if_large else b / a for a, b in pairs)
+            what = f"{name} (clang {program.compiler.version})"
+            rows.append((what, middle(ours, name), middle(others, name), f"{ratio:.3f}"))
+    show(f"{runs} alternated pairs", ("what", "ours", "other build", "times as good"), rows)
 
 
 def growth(program: Program, few: int, many: int, runs: int) -> None:
