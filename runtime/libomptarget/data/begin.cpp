@@ -25,51 +25,71 @@ bool is_question(const Row& row) {
   return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
 }
 
-// A row that only reserves the hull of a partly mapped struct: the rows that follow, without a count
+HostRange place_of(const Row& part) {
+  return part.has(kPointer) ? cell_of(part) : range_of(part);
+}
+
+bool is_part(const Row& row) {
+  return row.maps() && !row.has(kCounts) && !is_question(row);
+}
+
+// A row that only reserves `hull` for a partly mapped struct: the rows that follow, without a count
 // of their own, say which parts of it the program maps.
-bool is_hull(Rows rows, std::size_t index) {
+bool is_hull(Rows rows, std::size_t index, HostRange hull) {
   const Row& row = rows[index];
-  if (!row.has(kCounts) || row.any(kTo | kFrom | kPointer))
-    return false;
-  const HostRange hull = range_of(row);
-  return std::any_of(rows.begin(), rows.end(), [&](const Row& part) {
-    return part.maps() && !part.has(kCounts) && !is_question(part) &&
-           hull.contains(part.has(kPointer) ? cell_of(part) : range_of(part));
-  });
+  return row.has(kCounts) && !row.any(kTo | kFrom | kPointer) &&
+         std::any_of(rows.begin(), rows.end(),
+                     [&](const Row& part) { return is_part(part) && hull.contains(place_of(part)); });
 }
 
 // Whether the hull's ends are those of its parts, as compilers make it. A row that reaches further is
 // an allocation of its own: what lies beside the parts is the device's, too.
-bool is_tight(Rows rows, std::size_t index) {
-  const HostRange hull = range_of(rows[index]);
+bool is_tight(Rows rows, HostRange hull) {
   HostRange parts{hull.end, hull.begin};
-  for (const Row& part : rows) {
-    const HostRange range = part.has(kPointer) ? cell_of(part) : range_of(part);
-    if (!part.maps() || part.has(kCounts) || is_question(part) || !hull.contains(range))
-      continue;
-    parts.begin = std::min(parts.begin, range.begin);
-    parts.end = std::max(parts.end, range.end);
-  }
+  for (const Row& part : rows)
+    if (is_part(part) && hull.contains(place_of(part)))
+      parts = hull_of(parts, place_of(part));
   return parts.begin == hull.begin && parts.end == hull.end;
 }
 
+// Whether a row of the call maps something of its own in `larger`, beside what is in `reserved`.
+bool any_other(Rows rows, HostRange larger, HostRange reserved) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.maps() && row.has(kCounts) && !row.has(kPointer) && row.size > 0 && range_of(row).overlaps(larger) &&
+           !reserved.contains(range_of(row));
+  });
+}
+
 } // namespace
+
+// What the row is to create: what it says and, of the parts of its struct that lie beside that, those
+// between which and it nothing else is mapped (decision 30).
+HostRange DataEnvironment::room_of(Rows rows, std::size_t index, Lock& lock) {
+  HostRange room = range_of(rows[index]);
+  for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kRoom); ++i) {
+    const HostRange larger = hull_of(room, range_of(rows[i]));
+    if (!any_other(rows, larger, room) && look_up(larger, lock).overlap != Overlap::kPartial)
+      room = larger;
+  }
+  return room;
+}
 
 void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {
   const Row& row = rows[index];
   if (!row.has(kPointer) && !row.has(kCounts))
     return;
   const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
-  if (row.size == 0)
+  const HostRange room = room_of(rows, index, lock);
+  if (room.size() == 0)
     binding.object = look_up_empty(row, lock);
   else
-    binding.object = obtain(row, range_of(row), call, lock, is_hull(rows, index) ? padding_of(range_of(row)) : 0);
-  if (row.size == 0 && !binding.object && row.has(kPresent) && !shares_host_memory())
+    binding.object = obtain(row, room, call, lock, is_hull(rows, index, room) ? padding_of(room) : 0);
+  if (room.size() == 0 && !binding.object && row.has(kPresent) && !shares_host_memory())
     throw absence(HostRange::of(empty_section(row), 0));
   if (binding.object) {
     count(*binding.object);
     const void* const base = row.has(kPointer) ? pointer_value(row) : row.base;
-    if (binding.object->creator == call && binding.object->host.address() == row.begin && base < row.begin)
+    if (binding.object->creator == call && binding.object->host.begin == room.begin && base < room.address())
       binding.object->base = reinterpret_cast<std::uintptr_t>(base);
   }
   if (row.has(kPointer) && row.has(kCounts)) {
@@ -81,17 +101,30 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
   }
 }
 
+// A part of a struct, or a pointer's cell, for which no row has room. LLVM's programs map it all the same
+// (decision 30).
+MappingPtr DataEnvironment::obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock) {
+  MappingPtr part = find_for(row, wanted, lock);
+  if (!part && !shares_host_memory() && row.has(kSection) && !is_question(row)) {
+    part = obtain(row, wanted, call, lock);
+    lock.touch(*part).make_details().apart = true;
+  }
+  if (part && part->is_apart())
+    ++(row.has(kHold) ? part->holds : part->references);
+  if (!part && !shares_host_memory() && !row.has(kImplicit))
+    say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
+        wanted.address(), static_cast<long long>(wanted.size()));
+  return part;
+}
+
 void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock) {
   if (!row.has(kCounts)) {
     MappingPtr& place = row.has(kPointer) ? binding.cell : binding.object;
-    const HostRange wanted = row.has(kPointer) ? cell_of(row) : range_of(row);
+    const HostRange wanted = place_of(row);
     if (wanted.size() > 0)
-      place = find_for(row, wanted, lock);
+      place = obtain_part(row, wanted, call, lock);
     else if (row.has(kSection))
       place = look_up_empty(row, lock);
-    if (!place && !shares_host_memory() && wanted.size() > 0 && !row.has(kImplicit))
-      say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
-          wanted.address(), static_cast<long long>(wanted.size()));
   }
   const auto fresh = [&](const MappingPtr& mapping) {
     return mapping && lock.touch(*mapping).state == Mapping::State::kCreating && mapping->creator == call;
@@ -104,18 +137,18 @@ void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const voi
 void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock) {
   const Row& row = rows[index];
   const Binding& binding = bound[index];
-  if (!binding.object || row.size == 0 || is_question(row))
+  if (!binding.object || is_question(row))
     return;
   Mapping& object = lock.touch(*binding.object);
   const bool first_use =
       binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
                                            [&](const Binding& other) { return other.object == binding.object; });
-  if (is_hull(rows, index)) {
-    object.hull = object.hull || (first_use && is_tight(rows, index));
+  const HostRange part = range_of(row);
+  if (const HostRange hull = first_use ? object.host : part; is_hull(rows, index, hull)) {
+    object.hull = object.hull || (first_use && is_tight(rows, hull));
     return;
   }
-  const HostRange part = range_of(row);
-  if (!object.hull)
+  if (!object.hull || part.size() == 0)
     return;
   std::vector<HostRange>& parts = object.make_details().parts;
   if (std::none_of(parts.begin(), parts.end(), [&](const HostRange& known) { return known.contains(part); }))

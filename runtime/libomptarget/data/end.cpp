@@ -15,10 +15,11 @@ namespace omptool {
 
 void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock) {
   binding.object = row.size == 0 ? look_up_empty(row, lock) : find_known(row, range_of(row), lock, "map type");
-  if (row.has(kPointer) && row.has(kCounts)) {
-    const Lookup found = look_up(cell_of(row), lock);
-    binding.cell = found.overlap == Overlap::kWhole ? found.mapping : nullptr;
-  }
+  if (!row.has(kPointer))
+    return;
+  const Lookup found = look_up(cell_of(row), lock);
+  if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
+    binding.cell = found.mapping;
 }
 
 void DataEnvironment::end(Rows rows) {
@@ -45,7 +46,7 @@ void DataEnvironment::end(Rows rows) {
 void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
   const bool forced = release == Release::kNormal && row.has(kDelete);
   const auto drop_one = [&](Mapping* mapping, bool counted) {
-    if (!mapping || (mapping->infinite && !row.has(kHold)))
+    if (mapping->infinite && !row.has(kHold))
       return;
     std::int64_t& count = row.has(kHold) ? mapping->holds : mapping->references;
     if (forced)
@@ -53,9 +54,11 @@ void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
     else if (counted && count > 0)
       --count;
   };
-  drop_one(binding.object.get(), row.any(kCounts | kPointer));
+  if (Mapping* const object = binding.object.get())
+    drop_one(object, row.any(kCounts | kPointer) || object->is_apart());
   // DELETE is about the pointee: the pointer's cell goes by its count.
-  if (Mapping* cell = binding.cell.get(); cell && row.has(kCounts) && (!cell->infinite || row.has(kHold)))
+  if (Mapping* cell = binding.cell.get();
+      cell && (row.has(kCounts) || cell->is_apart()) && (!cell->infinite || row.has(kHold)))
     if (std::int64_t& count = row.has(kHold) ? cell->holds : cell->references; count > 0)
       --count;
 }
@@ -104,7 +107,7 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
 
 void DataEnvironment::end_in_child(Rows rows, std::span<Mapping* const> objects, const std::string& region) {
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (objects[i] && !objects[i]->infinite && rows[i].any(kCounts | kPointer))
+    if (objects[i] && !objects[i]->infinite && (rows[i].any(kCounts | kPointer) || objects[i]->is_apart()))
       --(rows[i].has(kHold) ? objects[i]->holds : objects[i]->references);
   for (std::size_t i = rows.size(); i-- > 0;) {
     const Row& row = rows[i];

@@ -191,6 +191,8 @@ private:
   MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier);
   MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
 
+  HostRange room_of(Rows rows, std::size_t index, Lock& lock);
+  MappingPtr obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock);
   void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
   void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);

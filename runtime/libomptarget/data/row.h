@@ -30,6 +30,7 @@ enum RowFlag : std::uint32_t {
   kAttach = 1U << 15,        // base is a pointer that begin is its pointee of; nothing is mapped or counted
   kIfEnvironment = 1U << 16, // an argument that kernels of an image without environment do not take
   kEnvironment = 1U << 17,   // an argument that the program knows nothing of
+  kRoom = 1U << 18,          // a member that the struct of the row before should have room for; nothing is mapped
 };
 
 struct Row {
@@ -40,7 +41,7 @@ struct Row {
   void** base_slot = nullptr; // where kReturn goes
   bool has(std::uint32_t wanted) const { return (flags & wanted) == wanted; }
   bool any(std::uint32_t wanted) const { return (flags & wanted) != 0; }
-  bool maps() const { return !any(kPrivate | kValue | kAttach); }
+  bool maps() const { return !any(kPrivate | kValue | kAttach | kRoom); }
 };
 
 using Rows = std::span<const Row>;

@@ -36,6 +36,11 @@ inline HostRange common(HostRange a, HostRange b) {
   return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
+// Both, and what lies between them.
+inline HostRange hull_of(HostRange a, HostRange b) {
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
 // The device address that stands for `base`, given the one that stands for `begin`.
 inline void* device_base(const std::byte* device_begin, const void* begin, const void* base) {
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(base);

@@ -42,8 +42,11 @@ std::int64_t count_now(const Row& row, const Mapping& object) {
   return row.has(kHold) ? object.holds : object.references;
 }
 
-bool counts_object(const Row& row) {
-  return row.maps() && row.any(kCounts | kPointer);
+bool counts_object(const Row& row, const Mapping* object) {
+  return row.maps() && (row.any(kCounts | kPointer) || (object && object->is_apart()));
+}
+bool counts_cell(const Row& row, const Mapping* cell) {
+  return row.has(kPointer) && (row.has(kCounts) || (cell && cell->is_apart()));
 }
 
 bool is_question(const Row& row) {
@@ -111,8 +114,8 @@ void CallLog::mapped(Rows rows, Bindings& bound, bool host_memory) {
   const auto later = [&](std::size_t row, const Mapping* object) {
     std::int64_t count = 0;
     for (std::size_t i = row + 1; i < rows.size(); ++i)
-      count += (counts_object(rows[i]) && bound[i].object.get() == object) +
-               (rows[i].has(kPointer | kCounts) && bound[i].cell.get() == object);
+      count += (counts_object(rows[i], object) && bound[i].object.get() == object) +
+               (counts_cell(rows[i], object) && bound[i].cell.get() == object);
     return count;
   };
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -125,13 +128,13 @@ void CallLog::mapped(Rows rows, Bindings& bound, bool host_memory) {
       continue;
     const Mapping* const cell = bound[i].cell.get();
     if (cell && cell->device)
-      note_mapped(i, row, cell_of(row), row.base, *cell, bound[i].cell_fresh && first(*cell), row.has(kCounts),
-                  later(i, cell) + (counts_object(row) && bound[i].object.get() == cell));
+      note_mapped(i, row, cell_of(row), row.base, *cell, bound[i].cell_fresh && first(*cell), counts_cell(row, cell),
+                  later(i, cell) + (counts_object(row, cell) && bound[i].object.get() == cell));
     const Mapping* const object = bound[i].object.get();
     const void* const base = row.has(kPointer) ? *static_cast<void**>(row.base) : row.base;
     if (object && object->device)
-      note_mapped(i, row, range_of(row), base, *object, bound[i].object_fresh && first(*object), counts_object(row),
-                  later(i, object));
+      note_mapped(i, row, range_of(row), base, *object, bound[i].object_fresh && first(*object),
+                  counts_object(row, object), later(i, object));
     else if (!object && host_memory && row.size > 0)
       note(kInfoChanged, static_cast<std::int64_t>(i),
            "Return HstPtrBegin " + hex(row.begin) + " Size=" + std::to_string(row.size) + " for unified shared memory");
@@ -167,10 +170,10 @@ void CallLog::released(Rows rows, Bindings& bound) {
     const std::int64_t order = -static_cast<std::int64_t>(i);
     std::int64_t later = 0; // rows before this one are released after it
     for (std::size_t j = 0; j < i; ++j)
-      later += counts_object(rows[j]) && !rows[j].has(kDelete) && bound[j].object.get() == object;
+      later += counts_object(rows[j], object) && !rows[j].has(kDelete) && bound[j].object.get() == object;
     const bool leaves = object->state == Mapping::State::kLeaving && later == 0;
-    const bool delayed = leaves && counts_object(row);
-    const std::string action = !counts_object(row)           ? " (update suppressed"
+    const bool delayed = leaves && counts_object(row, object);
+    const std::string action = !counts_object(row, object)   ? " (update suppressed"
                                : row.has(kDelete) && delayed ? " (reset"
                                                              : " (decremented";
     note(kInfoFound, order,

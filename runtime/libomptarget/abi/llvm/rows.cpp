@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
-#include <optional>
 
 namespace omptool::llvm {
 namespace {
@@ -44,63 +42,47 @@ std::uint64_t unit_of(std::span<const Dimension> dimensions, std::size_t index) 
   return innermost ? element.stride : dimensions[index].stride;
 }
 
+// Which element a member is part of, counted from 1; 0: of none.
+std::size_t parent_of(std::int64_t type) {
+  return static_cast<std::uint64_t>(type & kTypeMemberOf) >> 48;
+}
+
+// A member of `parent` that tells how far the struct reaches: one that is named from the struct's own
+// address. The cells of pointers, which lie in other structs as well, do so where nothing else does:
+// where of an array's elements pointers alone are mapped.
+bool is_measure(const Arrays& arrays, std::size_t parent, std::size_t index, bool cells) {
+  constexpr std::int64_t kNoPart = kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous;
+  const std::int64_t type = arrays.type[index];
+  if (parent_of(type) != parent + 1 || (type & kNoPart) || arrays.size[index] <= 0)
+    return false;
+  return type & kTypePointerAndObject ? cells : arrays.base[index] == arrays.base[parent];
+}
+
 // Where clang measures a struct that is mapped in parts by too few of them: parts of a nested struct, of
 // an array's elements or of a base class may lie outside of what it reserves for all (clang 14 to 21; of
-// base classes clang 22, too). The kernel finds every part from one address, so one object has them all.
-class Hulls {
-public:
-  explicit Hulls(const Arrays& arrays);
-  // The element, with room for its members.
-  Component element(Component element, std::size_t index) const;
-
-private:
-  struct Extent {
-    std::uintptr_t begin, end;
-  };
-  void take_in(std::size_t hull, Extent member);
-
-  const Arrays& arrays_;
-  std::map<std::size_t, Extent> grown_;
-};
-
-Hulls::Hulls(const Arrays& arrays) : arrays_(arrays) {
-  constexpr std::int64_t kNoPart = kTypePrivate | kTypeLiteral | kTypeAttach | kTypeNonContiguous;
-  for (std::size_t i = 0; i < arrays.count; ++i) {
-    const std::int64_t type = arrays.type[i];
-    const std::size_t parent = static_cast<std::uint64_t>(type & kTypeMemberOf) >> 48;
-    if (parent == 0 || parent > i || (type & kNoPart))
-      continue;
-    const bool is_pointer = (type & kTypePointerAndObject) != 0;
-    if (!is_pointer && arrays.base[i] != arrays.base[parent - 1])
-      continue;
-    const auto begin = reinterpret_cast<std::uintptr_t>(is_pointer ? arrays.base[i] : arrays.begin[i]);
-    const std::int64_t size = is_pointer ? static_cast<std::int64_t>(sizeof(void*)) : arrays.size[i];
-    if (size > 0 && begin + static_cast<std::uintptr_t>(size) > begin)
-      take_in(parent - 1, {begin, begin + static_cast<std::uintptr_t>(size)});
-  }
-}
-
-void Hulls::take_in(std::size_t hull, Extent member) {
+// base classes clang 22, too). The kernel finds every part from one address, so one object should have
+// them all (decision 30).
+void add_room(const Arrays& arrays, std::size_t parent, RowList& rows) {
   constexpr std::int64_t kHull = kTypeParameter | kTypeHold; // a present one makes no room
-  const auto base = reinterpret_cast<std::uintptr_t>(arrays_.base[hull]);
-  const auto begin = reinterpret_cast<std::uintptr_t>(arrays_.begin[hull]);
-  const std::int64_t size = arrays_.size[hull];
-  if ((arrays_.type[hull] & ~kHull) || !begin || size < 0 || member.begin < base)
+  if ((arrays.type[parent] & ~kHull) || !arrays.begin[parent] || arrays.size[parent] < 0)
     return;
-  const Extent reserved{begin, begin + static_cast<std::uintptr_t>(size)};
-  if (member.begin >= reserved.begin && member.end <= reserved.end)
-    return;
-  Extent& grown = grown_.try_emplace(hull, reserved).first->second;
-  grown = {std::min(grown.begin, member.begin), std::max(grown.end, member.end)};
-}
-
-Component Hulls::element(Component element, std::size_t index) const {
-  if (const auto found = grown_.find(index); found != grown_.end()) {
-    element.begin = reinterpret_cast<void*>(found->second.begin);
-    element.size = static_cast<std::int64_t>(found->second.end - found->second.begin);
-    element.type |= kTypeImplicit; // the program did not say so: what is there of the struct serves
+  const auto any_measure = [&](bool cells) {
+    for (std::size_t i = parent + 1; i < arrays.count; ++i)
+      if (is_measure(arrays, parent, i, cells))
+        return true;
+    return false;
+  };
+  const bool cells = !any_measure(false);
+  const HostRange reserved = HostRange::of(arrays.begin[parent], arrays.size[parent]);
+  for (std::size_t i = parent + 1; i < arrays.count; ++i) {
+    if (!is_measure(arrays, parent, i, cells))
+      continue;
+    const bool is_cell = (arrays.type[i] & kTypePointerAndObject) != 0;
+    const HostRange part =
+        is_cell ? HostRange::of(arrays.base[i], sizeof(void*)) : HostRange::of(arrays.begin[i], arrays.size[i]);
+    if (part.begin < part.end && !reserved.contains(part) && arrays.base[parent] <= part.address())
+      rows.add({arrays.base[parent], part.address(), part.size(), kRoom, nullptr});
   }
-  return element;
 }
 
 bool any_members(const Arrays& arrays) {
@@ -267,15 +249,14 @@ std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t ex
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
   Translator translator(construct, extra, rows);
-  std::optional<Hulls> hulls;
-  if (any_members(arrays))
-    hulls.emplace(arrays);
+  const bool makes_room = (construct == Construct::kRegion || construct == Construct::kBegin) && any_members(arrays);
   CallLog* const log = CallLog::current();
   for (std::size_t i = 0; i < arrays.count; ++i) {
-    const Component given{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
-    const Component element = hulls ? hulls->element(given, i) : given;
+    const Component element{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
     const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
+    if (makes_room && !mapper)
+      add_room(arrays, i, rows);
     if (log) [[unlikely]]
       log->name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
     if (!fault)

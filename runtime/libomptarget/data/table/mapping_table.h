@@ -53,6 +53,7 @@ struct alignas(64) Mapping : small_blocks::Allocated {
     std::string released_by;               // the region that dropped the last reference, if a region did
     std::vector<AttachedPointer> pointers; // by cell
     std::vector<HostRange> parts;          // of a hull: what the program maps
+    bool apart = false;                    // part of a struct, outside of what the struct's row reserves
   };
 
   Mapping(HostRange range, std::byte* device_begin, const DeviceMemory* memory)
@@ -67,6 +68,8 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   const Details* details() const { return details_.load(std::memory_order_acquire); }
   // To be changed under the lock of the object's shard.
   Details& make_details();
+  // Rows without a count of their own count it, as no other row does.
+  bool is_apart() const { return details() && details()->apart; }
   bool is_named() const { return details() && !details()->name.empty(); }
   std::string name() const { return details() ? details()->name : std::string(); }
   std::vector<AttachedPointer> pointers() const {

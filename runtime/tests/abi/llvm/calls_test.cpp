@@ -302,6 +302,73 @@ TEST_CASE("parts of a struct outside of what is reserved for them are in one obj
   CHECK_FALSE(there(&object.last));
 }
 
+TEST_CASE("a part that nothing has room for is an object of its own, which its construct counts") {
+  use_main();
+  struct {
+    long first, second, between;
+    long* pointer;
+    long last;
+  } object = {1, 2, 3, nullptr, 5};
+  long pointee = 6;
+  object.pointer = &pointee;
+  long* variable = &object.first; // far from the struct, and what the program reaches it by
+  const auto there = [](const void* host) { return omp_target_is_present(host, 0) != 0; };
+  const auto call = [](const char* name, const std::vector<Element>& rows) { llvm_abi::data(name, rows); };
+  const auto rows = [&](std::int64_t type) {
+    return std::vector<Element>{{&object, &object.first, 8, 0},
+                                {&object, &object.first, 8, type | kMemberOfFirst},
+                                {&object.pointer, &pointee, sizeof pointee, type | kPointerAndObject | kMemberOfFirst},
+                                {&variable, &variable, sizeof variable, type | kMemberOfFirst}};
+  };
+  call("__tgt_target_data_begin_mapper", rows(kTo));
+  CHECK(there(&object.first));
+  CHECK(there(&variable));
+  CHECK(there(&object.pointer));
+  CHECK(there(&pointee));
+  CHECK_FALSE(there(&object.between)); // a pointer is no reason for the struct to have more room
+  call("__tgt_target_data_begin_mapper", rows(kTo));
+  object.first = pointee = 0;
+  call("__tgt_target_data_end_mapper", rows(kFrom));
+  CHECK(there(&variable));
+  CHECK(there(&object.pointer));
+  CHECK(pointee == 0);
+  call("__tgt_target_data_end_mapper", rows(kFrom));
+  CHECK(object.first == 1);
+  CHECK(pointee == 6);
+  for (const void* gone : {static_cast<void*>(&object.first), static_cast<void*>(&variable),
+                           static_cast<void*>(&object.pointer), static_cast<void*>(&pointee)})
+    CHECK_FALSE(there(gone));
+
+  // Between the struct's row and its last part lies what the same construct maps, and what another one has.
+  const auto last = [&](std::int64_t type) {
+    return std::vector<Element>{{&object, &object.first, 8, 0},
+                                {&object, &object.first, 8, type | kMemberOfFirst},
+                                {&object, &object.second, 8, type | kMemberOfFirst},
+                                {&object, &object.last, 8, type | kMemberOfFirst},
+                                element(object.pointer, 0)};
+  };
+  for (const bool before : {false, true}) {
+    const std::vector<Element> own{element(object.pointer, 0)};
+    if (before)
+      call("__tgt_target_data_begin_mapper", own);
+    const auto part = last(kTo);
+    call("__tgt_target_data_begin_mapper", {part.begin(), part.end() - before});
+    CHECK(there(&object.second)); // as far as it goes
+    CHECK(there(&object.last));
+    CHECK_FALSE(there(&object.between));
+    const long was = object.last;
+    object.last = 0;
+    const auto back = last(kFrom);
+    call("__tgt_target_data_end_mapper", {back.begin(), back.end() - before});
+    CHECK(object.last == was);
+    CHECK(there(&object.pointer) == before);
+    CHECK_FALSE(there(&object.second));
+    CHECK_FALSE(there(&object.last));
+    if (before)
+      call("__tgt_target_data_end_mapper", own);
+  }
+}
+
 TEST_CASE("an implicit row that reaches past its object copies what is there") {
   const Outcome outcome = run_scenario("llvm_implicit_row_past_a_new_object", {"OMP_TARGET_OFFLOAD=MANDATORY"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
