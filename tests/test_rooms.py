@@ -1,0 +1,30 @@
+"""The trees have rooms of a size that a reader can hold, and docs/rooms.svg shows them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MOST_UNITS = 16  # a header and its source are one
+
+
+@pytest.mark.parametrize("tree", ["omptool", "packager", "runtime/libomptarget"])
+def test_no_room_is_too_large(tree: str) -> None:
+    units: dict[str, set[str]] = defaultdict(set)
+    for path in (ROOT / tree).rglob("*"):
+        if path.suffix in {".py", ".h", ".cpp"} and path.stem != "__init__":
+            units[path.parent.relative_to(ROOT).as_posix()].add(path.stem)
+    units.pop("omptool/commands", None)  # one for each command
+    assert {room: names for room, names in units.items() if len(names) > MOST_UNITS} == {}
+
+
+def test_the_drawing_is_of_this_code() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "draw_rooms.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.returncode == 0
