@@ -29,6 +29,11 @@ HostRange place_of(const Row& part) {
   return part.has(kPointer) ? cell_of(part) : range_of(part);
 }
 
+Row without(Row row, std::uint32_t flags) {
+  row.flags &= ~flags;
+  return row;
+}
+
 bool is_part(const Row& row) {
   return row.maps() && !row.has(kCounts) && !is_question(row);
 }
@@ -74,6 +79,12 @@ HostRange DataEnvironment::room_of(Rows rows, std::size_t index, Lock& lock) {
   return room;
 }
 
+// Whether kernels read the pointer of the row in the host's memory, and find the host's pointee.
+bool DataEnvironment::leads_to_host(const Row& row, Lock& lock) {
+  return shares_host_memory() && row.has(kPointer) && !row.has(kCounts) &&
+         look_up(cell_of(row), lock).overlap != Overlap::kWhole;
+}
+
 void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {
   const Row& row = rows[index];
   if (!row.has(kPointer) && !row.has(kCounts))
@@ -83,8 +94,9 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
   if (room.size() == 0)
     binding.object = look_up_empty(row, lock);
   else
-    binding.object = obtain(row, room, call, lock, is_hull(rows, index, room) ? padding_of(room) : 0);
-  if (room.size() == 0 && !binding.object && row.has(kPresent) && !shares_host_memory())
+    binding.object = obtain(leads_to_host(row, lock) ? without(row, kClose) : row, room, call, lock,
+                            is_hull(rows, index, room) ? padding_of(room) : 0);
+  if (room.size() == 0 && !binding.object && row.has(kPresent) && needs_copy(row))
     throw absence(HostRange::of(empty_section(row), 0));
   if (binding.object) {
     count(*binding.object);
@@ -93,9 +105,8 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
       binding.object->base = reinterpret_cast<std::uintptr_t>(base);
   }
   if (row.has(kPointer) && row.has(kCounts)) {
-    Row cell = row; // that the pointee must be present says nothing about its pointer
-    cell.flags &= ~static_cast<std::uint32_t>(kPresent | kImplicit);
-    binding.cell = obtain(cell, cell_of(row), call, lock);
+    // That the pointee must be present says nothing about its pointer.
+    binding.cell = obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock);
     if (binding.cell)
       count(*binding.cell);
   }

@@ -22,7 +22,7 @@ constexpr unsigned kMostVacant = 4; // of a shard
 
 // A row that needs nothing but its object's count and a copy when that is new or goes.
 bool is_plain(const Row& row) {
-  constexpr std::uint32_t kPlain = kTo | kFrom | kCounts | kArgument | kSection | kImplicit | kHostIfAbsent;
+  constexpr std::uint32_t kPlain = kTo | kFrom | kCounts | kArgument | kSection | kImplicit | kHostIfAbsent | kClose;
   return row.has(kCounts) && !row.any(~kPlain) && row.size > 0;
 }
 

@@ -4,6 +4,7 @@
 // What moves between the two sides of an object, and `target update`.
 #include "data/environment.h"
 
+#include "data/mapping_fault.h"
 #include "data/row_ranges.h"
 #include "observe/call_log.h"
 #include "process/message.h"
@@ -103,7 +104,10 @@ void DataEnvironment::update(Rows rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].maps() || rows[i].size == 0)
         continue;
-      const MappingPtr found = find_known(rows[i], range_of(rows[i]), lock, "motion");
+      const MappingPtr found = find_known(rows[i], range_of(rows[i]), lock);
+      // Nothing less will do, even if the device can use the host's memory.
+      if (!found && rows[i].has(kPresent) && sharing() != Sharing::kOnly)
+        throw absence(range_of(rows[i]), "motion");
       bound[i].object = found;
       if (!found)
         continue;

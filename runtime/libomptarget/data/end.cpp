@@ -4,6 +4,7 @@
 // The end of a construct: what nobody refers to any more is copied back and goes.
 #include "data/environment.h"
 
+#include "data/mapping_fault.h"
 #include "data/row_ranges.h"
 #include "observe/call_log.h"
 #include "process/message.h"
@@ -14,7 +15,9 @@
 namespace omptool {
 
 void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock) {
-  binding.object = row.size == 0 ? look_up_empty(row, lock) : find_known(row, range_of(row), lock, "map type");
+  binding.object = row.size == 0 ? look_up_empty(row, lock) : find_known(row, range_of(row), lock);
+  if (!binding.object && row.has(kPresent) && !shares_host_memory())
+    throw absence(row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row));
   if (!row.has(kPointer))
     return;
   const Lookup found = look_up(cell_of(row), lock);

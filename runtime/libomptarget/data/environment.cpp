@@ -120,20 +120,18 @@ MappingPtr DataEnvironment::find_for(const Row& row, HostRange wanted, Lock& loc
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
     throw extension(wanted, *found.mapping);
-  if (found.overlap == Overlap::kNone && row.has(kPresent) && !shares_host_memory())
+  if (found.overlap == Overlap::kNone && row.has(kPresent) && needs_copy(row))
     throw absence(wanted);
   return found.mapping;
 }
 
 // The same where nothing is to be created: on LLVM, what is there in part is not there.
-MappingPtr DataEnvironment::find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier) {
+MappingPtr DataEnvironment::find_known(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && !row.any(kImplicit | kSection))
     throw extension(wanted, *found.mapping);
   if (found.overlap == Overlap::kWhole || (found.overlap == Overlap::kPartial && row.has(kImplicit)))
     return found.mapping;
-  if (row.has(kPresent) && !shares_host_memory())
-    throw absence(wanted, modifier);
   return nullptr;
 }
 
@@ -141,7 +139,7 @@ MappingPtr DataEnvironment::find_known(const Row& row, HostRange wanted, Lock& l
 MappingPtr DataEnvironment::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
                                    std::ptrdiff_t padding) {
   MappingPtr known = find_for(row, wanted, lock);
-  if (known || shares_host_memory())
+  if (known || !needs_copy(row))
     return known;
   MappingPtr created = MappingPtr::make(wanted, memory_.allocate(wanted.size() + padding, wanted.address()), &memory_);
   if (created->device) {

@@ -23,6 +23,7 @@
 #include "data/table/object_index.h"
 #include "process/per_row.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <condition_variable>
@@ -74,9 +75,11 @@ class DataEnvironment {
 public:
   explicit DataEnvironment(const DeviceMemory& memory) : memory_(memory) {}
 
-  // Host addresses are device addresses: only global variables and associated pointers are mapped.
-  void share_host_memory() { shared_.store(true, std::memory_order_relaxed); }
-  bool shares_host_memory() const { return shared_.load(std::memory_order_relaxed); }
+  // Host addresses are device addresses: only global variables, associated pointers and what is to be close
+  // are mapped. kOnly: the device has no other memory, and nothing can be close.
+  enum class Sharing : std::uint8_t { kNone, kRequired, kOnly };
+  void share_host_memory(Sharing how) { sharing_.store(std::max(sharing(), how), std::memory_order_relaxed); }
+  bool shares_host_memory() const { return sharing() != Sharing::kNone; }
 
   // Maps the rows. Returns why the device cannot hold them all, or "". After a failure the rows are
   // still to be released, and regions that name an object without a device copy run on the host.
@@ -183,16 +186,23 @@ private:
   void note_birth(Mapping& mapping);
   std::vector<MappingPtr> on_device(MappingTable::DeviceRange range, Lock& lock);
 
+  Sharing sharing() const { return sharing_.load(std::memory_order_relaxed); }
+  // Whether the device needs a copy of what the row maps.
+  bool needs_copy(const Row& row) const {
+    return sharing() == Sharing::kNone || (sharing() == Sharing::kRequired && row.has(kClose));
+  }
+
   bool is_there(Mapping& mapping, Lock& lock);
   Lookup look_up(HostRange wanted, Lock& lock);
   Lookup look_up_any(HostRange wanted, Lock& lock);
   MappingPtr look_up_empty(const Row& row, Lock& lock);
   MappingPtr find_for(const Row& row, HostRange wanted, Lock& lock);
-  MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock, const char* modifier);
+  MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock);
   MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
 
   HostRange room_of(Rows rows, std::size_t index, Lock& lock);
   MappingPtr obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock);
+  bool leads_to_host(const Row& row, Lock& lock);
   void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
   void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
@@ -255,7 +265,7 @@ private:
   void wake();
 
   const DeviceMemory& memory_;
-  std::atomic<bool> shared_{false};
+  std::atomic<Sharing> sharing_{Sharing::kNone};
   std::mutex mutex_;
   std::condition_variable changed_; // an object became ready or left
   std::mutex moving_;               // held while objects become newer on one side; taken before mutex_

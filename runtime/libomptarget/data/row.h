@@ -30,7 +30,8 @@ enum RowFlag : std::uint32_t {
   kAttach = 1U << 15,        // base is a pointer that begin is its pointee of; nothing is mapped or counted
   kIfEnvironment = 1U << 16, // an argument that kernels of an image without environment do not take
   kEnvironment = 1U << 17,   // an argument that the program knows nothing of
-  kRoom = 1U << 18,          // a member that the struct of the row before should have room for; nothing is mapped
+  kClose = 1U << 18,         // a copy on the device, also where it could use the host's memory
+  kRoom = 1U << 19,          // a member that the struct of the row before should have room for; nothing is mapped
 };
 
 struct Row {

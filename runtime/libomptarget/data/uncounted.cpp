@@ -82,13 +82,13 @@ void* DataEnvironment::device_address(const void* host) {
   const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
   if (found && found->device && found->state != Mapping::State::kLeaving)
     return found->at(reinterpret_cast<std::uintptr_t>(host));
-  return shares_host_memory() ? const_cast<void*>(host) : nullptr;
+  return sharing() == Sharing::kOnly ? const_cast<void*>(host) : nullptr;
 }
 
 bool DataEnvironment::is_present(const void* host) {
   Lock lock(*this);
   const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
-  return shares_host_memory() || (found && found->device && found->state != Mapping::State::kLeaving);
+  return sharing() == Sharing::kOnly || (found && found->device && found->state != Mapping::State::kLeaving);
 }
 
 std::vector<MappedObject> DataEnvironment::objects() {

@@ -161,7 +161,7 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
     if (library.globals_required && is_variable(entries[i]) && !image.table->EntriesBegin[i].addr)
       return " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
   if (library.host_memory)
-    image.device.data.share_host_memory();
+    image.device.data.share_host_memory(DataEnvironment::Sharing::kRequired);
   map_globals(library, image);
   if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
     const std::string why = image.device.plugin.last_error();

@@ -204,7 +204,7 @@ bool Registry::start(Device& device) {
     return false;
   }
   if (device.memory.shares_host_memory())
-    device.data.share_host_memory();
+    device.data.share_host_memory(DataEnvironment::Sharing::kOnly);
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);
   ompt::device_initialized(device.number, device.plugin.name().c_str(), &device);

@@ -15,7 +15,7 @@ constexpr struct {
   std::uint32_t flags;
 } kTranslation[] = {
     {kTypeTo, kTo},           {kTypeFrom, kFrom},         {kTypeAlways, kAlways}, {kTypeDelete, kDelete},
-    {kTypePresent, kPresent}, {kTypeImplicit, kImplicit}, {kTypeHold, kHold},
+    {kTypePresent, kPresent}, {kTypeImplicit, kImplicit}, {kTypeHold, kHold},     {kTypeClose, kClose},
 };
 
 std::uint32_t flags_of(std::int64_t type) {

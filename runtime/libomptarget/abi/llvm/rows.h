@@ -27,6 +27,7 @@ enum Type : std::int64_t {
   kTypePrivate = 0x80,
   kTypeLiteral = 0x100,
   kTypeImplicit = 0x200,
+  kTypeClose = 0x400,
   kTypePresent = 0x1000,
   kTypeHold = 0x2000,
   kTypeAttach = 0x4000,
