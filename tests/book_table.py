@@ -11,15 +11,15 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from clangs import CLANG, VERSIONS
+from clangs import VERSIONS
 from outcomes import Outcome, Programs
+from places import ROOT
 from products import Products
 from tabulate import tabulate
-from test_openmp import SOUND as OPENMP
+from whole_programs import BOOK, SOUND, is_error
+from whole_programs import FIGURES as PROGRAMS
 
-TESTS = Path(__file__).parent
-BOOK = TESTS / "book"
-README = TESTS.parent / "README.md"
+README = ROOT / "README.md"
 FIGURES = range(1, 67)
 DRAWINGS = (3, 4, 5, 7, 21, 23)
 SYNTAX = (15, 16, 18, 19, 24, 25, 34, 43, 46, 47, 49, 50, 52, 53)
@@ -28,16 +28,6 @@ COMMENT = re.compile(r"/\* Figures? (?P<numbers>[0-9., and]+): (?P<what>.+?)\*/"
 BEGIN, END = "<!-- begin: python tests/book_table.py --write -->\n", "<!-- end -->\n"
 
 Outcomes = Mapping[Path, Sequence[Outcome]]
-
-
-def sources(folder: Path) -> list[Path]:
-    """The programs of a folder."""
-    return sorted(path for path in folder.iterdir() if path.suffix in CLANG)
-
-
-def is_error(figure: Path) -> bool:
-    """Whether a figure's program breaks a rule on purpose."""
-    return figure.stem.endswith("_error")
 
 
 def numbers(figure: Path) -> list[int]:
@@ -149,8 +139,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Programs(Products(Path(folder))) as programs:
-        figures = found(programs, sources(BOOK))
-        others = found(programs, OPENMP)
+        figures = found(programs, PROGRAMS)
+        others = found(programs, SOUND)
     for file, table in ((README, summary(figures, others)), (BOOK / "README.md", details(figures))):
         print(table)
         if options.write:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from fixture_programs import OMPTOOL, X86_64, call
 from machine import lacks
+from places import ROOT
 
 INSTALLED = "19"
 PATIENCE = 120  # seconds, on a loaded machine
 # Where scripts/compilers.sh unpacks other clangs, if the distribution has them.
-UNPACKED = Path(__file__).parent.parent / "build" / "compilers"
+UNPACKED = ROOT / "build" / "compilers"
 OTHERS = ("14", "16", "22")
 VERSIONS = ("14", "16", INSTALLED, "22")
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}

@@ -11,11 +11,12 @@ from typing import Any
 from clangs import program_of
 from documents import document
 from fixture_programs import OMPTOOL
+from places import SCHEMAS
 from toolchain import omptool
 
 from packager.hosts.load import load
 
-SCHEMA = Path(__file__).parent.parent / "omptool" / "schemas" / "doctor.json"
+SCHEMA = SCHEMAS / "doctor.json"
 PROGRAM = """
 #include <omp.h>
 #include <stdio.h>

@@ -21,12 +21,14 @@ import gccs
 from clangs import compiled_by, tool
 from documents import document
 from fixture_programs import call
+from places import DATA, ROOT
 from sarif_schema import run_of
 from tabulate import tabulate
 from toolchain import (
     HOST,
     MAIN,
     OPENMP,
+    REGION,
     X86_64,
     bundled,
     clang_offload,
@@ -36,9 +38,7 @@ from toolchain import (
     run,
 )
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "features.md"
-DATA = Path(__file__).parent / "data"
 PEERS = (
     "bundler",
     "packager",
@@ -143,8 +143,6 @@ def swapped(text: str) -> str:
 
 def mixed(bench: Bench) -> Path:
     """Clang 19 links an object of clang 22's with one of its own."""
-    from test_verify_structure import REGION
-
     (bench.folder / "new.c").write_text(REGION)
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
     run(*tool("22"), *flags, "-c", bench.folder / "new.c", "-o", bench.folder / "new.o")

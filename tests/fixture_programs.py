@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 from linking import link
+from places import FIXTURES
 
 from omptool.installation import includedir, libdir
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 OMPTOOL = str(Path(sys.executable).parent / "omptool")
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"

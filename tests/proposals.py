@@ -19,7 +19,6 @@ from verifying import findings
 
 from omptool.installation import libdir
 
-ROOT = Path(__file__).parent.parent
 # Of mold 1.10 a versioned reference finds no default version: it needs the other library, too.
 RUNTIMES = dict.fromkeys(LINKERS, ("-ltarget",)) | {"mold": ("-ltarget", "-lomptarget")}
 # One global and two kernels; what a device makes of them, in the same order, is the same source.

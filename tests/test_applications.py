@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from clangs import compiler, libraries, stem
 from fixture_programs import OMPTOOL, call
+from places import TESTS
 
-SOURCES = sorted((Path(__file__).parent / "applications").glob("*.c"))
+SOURCES = sorted((TESTS / "applications").glob("*.c"))
 STRICT = ("-O2", "-Wall", "-Wextra", "-Werror")
 SMALL = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}
 

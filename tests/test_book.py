@@ -8,15 +8,8 @@ import book_table
 import pytest
 from clangs import VERSIONS, compiled_by, run, stem
 from outcomes import Outcome, Programs
-from test_openmp import SOUND as OPENMP
+from whole_programs import BOOK, FIGURES, REFUSED, SOUND, is_error
 
-# What no clang accepts, in clang's words.
-REFUSED = {
-    "fig_6_12_stride": "expected ']'",
-    "fig_6_51_sections": "multiple array elements associated with the same variable are not "
-    "allowed in map clauses of the same construct",
-    "fig_6_61_array": "expected pointer or reference to pointer in 'use_device_ptr' clause",
-}
 # The figures that show an error, and how they end here.
 ERRORS = {
     "fig_6_08_error": Outcome(stdout="the region wrote to memory of the host\n"),
@@ -24,8 +17,7 @@ ERRORS = {
     "fig_6_39_error": Outcome(stdout="the region looked for a member where none is mapped\n"),
     "fig_6_42_error": Outcome(stdout="what the region wrote is lost\n"),
 }
-GROWN = book_table.BOOK / "fig_6_39_grown_error.c"
-FIGURES = book_table.sources(book_table.BOOK)
+GROWN = BOOK / "fig_6_39_grown_error.c"
 
 
 def only(names: dict[str, str] | dict[str, Outcome]) -> list[Path]:
@@ -36,7 +28,7 @@ def only(names: dict[str, str] | dict[str, Outcome]) -> list[Path]:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     "program",
-    [path for path in FIGURES if path.stem not in REFUSED and not book_table.is_error(path)],
+    [path for path in FIGURES if path.stem not in REFUSED and not is_error(path)],
     ids=stem,
 )
 def test_it_runs_on_the_device(programs: Programs, program: Path, version: str) -> None:
@@ -70,7 +62,7 @@ def test_a_mapping_that_grows_is_fatal(programs: Programs, program: Path, versio
 @pytest.mark.parametrize("name", ["fig_6_58", "fig_6_60"])
 def test_every_device_gets_its_share(tmp_path: Path, name: str, version: str) -> None:
     """With the linker that each clang takes by itself."""
-    program = compiled_by(version, book_table.BOOK / f"{name}.c", tmp_path)
+    program = compiled_by(version, BOOK / f"{name}.c", tmp_path)
     done = run(program, OMPTOOL_HOST_DEVICES="3")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
@@ -88,10 +80,10 @@ def test_a_program_is_named_after_its_figure(path: Path) -> None:
 
 def test_the_tables_say_what_really_runs(programs: Programs) -> None:
     figures = book_table.found(programs, FIGURES)
-    others = book_table.found(programs, OPENMP)
+    others = book_table.found(programs, SOUND)
     for file, table in (
         (book_table.README, book_table.summary(figures, others)),
-        (book_table.BOOK / "README.md", book_table.details(figures)),
+        (BOOK / "README.md", book_table.details(figures)),
     ):
         stale = f"{file.name} is out of date: python tests/book_table.py --write"
         assert file.read_text() == book_table.written(file, table), stale

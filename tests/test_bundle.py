@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from places import INCLUDE
 
 from omptool.cli import cli
 
-INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
 TRIPLE = "x86_64-pc-linux-gnu"
 HOST = """
 #include "omptarget.h"

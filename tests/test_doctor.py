@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import book_table
 import pytest
 from clangs import INSTALLED, OTHERS, compiled, stem
 from doctoring import (
@@ -26,14 +25,13 @@ from doctoring import (
     without_the_second_kernel,
 )
 from outcomes import Programs
-from test_book import FIGURES, REFUSED
-from test_openmp import SOUND as OPENMP
 from toolchain import compile_c, omptool
+from whole_programs import FIGURES, REFUSED, SOUND, is_error
 
 from omptool import installation
 from packager.machine.dynamic_loader import libraries
 
-RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not book_table.is_error(path)]
+RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not is_error(path)]
 # Every fourth in `make test`, all in `make test-all`.
 SAMPLED = [
     pytest.param(path, marks=pytest.mark.exhaustive if number % 4 else ())
@@ -270,7 +268,7 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
 
 
 @VERSIONS
-@pytest.mark.parametrize("program", [*OPENMP, *SAMPLED], ids=stem)
+@pytest.mark.parametrize("program", [*SOUND, *SAMPLED], ids=stem)
 def test_it_is_right_about_real_programs(programs: Programs, program: Path, version: str) -> None:
     """They run where the device is mandatory, and nothing is on it without its plugin."""
     assert programs.outcome(version, program).ran
@@ -281,7 +279,7 @@ def test_it_is_right_about_real_programs(programs: Programs, program: Path, vers
     assert {entry["runs_on"] for entry in document["entries"]} <= {"device 0 (host)"}
 
 
-@pytest.mark.parametrize("program", OPENMP, ids=stem)
+@pytest.mark.parametrize("program", SOUND, ids=stem)
 def test_nothing_runs_on_a_device_without_its_plugin(programs: Programs, program: Path) -> None:
     assert programs.outcome(INSTALLED, program).ran
     made = programs.path(INSTALLED, program)

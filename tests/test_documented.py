@@ -9,9 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fixture_programs import FIXTURES, OMPTOOL
-
-ROOT = Path(__file__).parent.parent
+from fixture_programs import OMPTOOL
+from places import FIXTURES, ROOT
 
 
 def of_the_readme() -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from documents import document, dumped_files
-from fixture_programs import FIXTURES
 from fixture_programs import build as build_fixture
 from linking import LINKERS, link
+from places import FIXTURES
 from toolchain import (
     HOST,
     MAIN,

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from documents import document
+from places import DATA
 from toolchain import HOST, MAIN, NVPTX, PTX, X86_64, bundled, compile_c, device_image, omptool, run
 
 from packager.model import Contents, DeviceImage
 from packager.writers.extract import file_name
-
-DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture(scope="module")

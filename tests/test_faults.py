@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 from clangs import OTHERS, compiled, compiled_by
 from fixture_programs import call
+from places import ROOT
 
 from omptool.installation import libdir
 
-ROOT = Path(__file__).parent.parent
 PROGRAM = ROOT / "tests" / "faults" / "constructs.cpp"
 FAKES = ROOT / "runtime" / "tests" / "support" / "fakes"
 AT_ONCE = 2

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fixture_programs import CLANG, FIXTURES, NVPTX, OMPTOOL, build, call, lower, run
+from fixture_programs import CLANG, NVPTX, OMPTOOL, build, call, lower, run
 from linking import LINKERS
+from places import FIXTURES
 
 from omptool.installation import libdir
 

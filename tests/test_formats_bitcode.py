@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from clangs import INSTALLED, OTHERS, tool
 from documents import document
+from places import CORPUS
 from toolchain import HOST, MAIN, NVPTX, OPENMP, X86_64, bundled, compile_c, omptool, run
 from verifying import findings
 
@@ -209,7 +210,7 @@ def test_a_number_that_does_not_end() -> None:
 
 def test_every_byte_of_a_small_module() -> None:
     """Whatever is wrong is said, or makes other symbols."""
-    data = (Path(__file__).parent / "fuzz" / "corpus" / "seed-image.bc").read_bytes()
+    data = (CORPUS / "seed-image.bc").read_bytes()
     for at in range(4, len(data), 2):
         for value in (0, 0xFF, data[at] ^ 0x40):
             found = bitcode.inspect(Reader(data[:at] + bytes([value]) + data[at + 1 :]))

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from places import DATA
 from toolchain import HOST, OPENMP, clang_offload, compile_c, device_image, run
 
 from packager.files.reader import Reader
@@ -93,7 +94,7 @@ def test_gpus(
 
 def test_a_cubin_to_be_linked() -> None:
     """tests/data holds one of ptxas 13 (`-c -arch=sm_80`) of `PTX`, with a constant added."""
-    (image,) = load(Path(__file__).parent / "data" / "relocatable.cubin").images
+    (image,) = load(DATA / "relocatable.cubin").images
     assert (image.kind, image.contents.arch) == ("cubin", "sm_80")
     found = {(symbol.name, symbol.kind, symbol.size) for symbol in image.symbols}
     kernels = {("first", "kernel", 0), ("second", "kernel", 0)}

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from documents import dumped_images
+from places import DATA
 from toolchain import compile_c, omptool
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin
 
-DATA = Path(__file__).parent / "data"
 CUDA = "nvptx64-nvidia-cuda"
 
 

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from places import ROOT
+
 LINT = Path(sys.executable).with_name("lint-imports")
 MAX_MODULES = 16
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from test_lower import NVPTX, SAXPY, X86_64, asking, attempt
+from lowered import NVPTX, SAXPY, X86_64, asking, attempt
 
 from omptool.cli import cli
 from packager.lowering.child import Limits

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from containers import ARCHS, Containers
 from documents import document
+from places import DATA
 from sarif_schema import run_of
 from toolchain import OPENMP, clang_offload, omptool, run
 from verifying import findings
-
-DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 import pytest
+from places import ROOT
 
 from omptool.cli import COMMANDS, cli
 
-ROOT = Path(__file__).parent.parent
 PAGES = {name: ROOT / "man" / f"omptool-{name}.1" for name in COMMANDS}
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES"]
 EVERY = pytest.mark.parametrize("name", list(COMMANDS))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from clangs import CLANG, FLAGS, compiled
 from fixture_programs import call
-from machine import lacks
-from test_openmp import FATAL, source
+from llvm_runtime import MESSAGES, llvm_libraries, said
+from whole_programs import FATAL, source
 
 from omptool.installation import libdir
 
-MESSAGES = Path(__file__).parent / "messages"
 # A program ends in one way, whatever construct breaks the rule.
 BROKEN = {
     "data": "#pragma omp target data map(present, to : x[0 : 5])\n;",
@@ -25,43 +21,6 @@ BROKEN = {
     "region": "#pragma omp target map(present, to : x[0 : 5])\nx[0]++;",
     "update": "#pragma omp target update from(present : x)",
 }
-
-
-def llvm_libraries() -> Path:
-    """Where clang 19 has its own runtime."""
-    found = subprocess.run(
-        [CLANG[".c"], "-print-file-name=libomptarget.so.19.1"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    if not Path(found).is_absolute():
-        lacks("LLVM 19's libomptarget is not here: scripts/packages.sh installs it")
-    return Path(found).resolve().parent
-
-
-def lines(output: str) -> list[str]:
-    """Without what differs from run to run; LLVM has four host devices, this runtime one."""
-    output = re.sub(r"0x[0-9a-f]{16}", "ADDRESS", output)
-    output = re.sub(r"only \d devices", "only N devices", output)
-    output = re.sub(r"__omp_offloading_[0-9a-f]+_[0-9a-f]+", "KERNEL", output)
-    return [line for line in output.splitlines() if not re.search(r"device [123] info", line)]
-
-
-def said(
-    program: Path, libraries: list[Path], **environment: str
-) -> tuple[int, list[str], list[str]]:
-    done = subprocess.run(
-        [str(program)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ
-        | {"LD_LIBRARY_PATH": ":".join(map(str, libraries)), "OMP_TARGET_OFFLOAD": "MANDATORY"}
-        | environment,
-    )
-    return done.returncode, lines(done.stderr), lines(done.stdout)
 
 
 def both(program: Path, **environment: str) -> tuple[object, object]:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from containers import AMD, Containers
 from documents import document
+from places import DATA
 from toolchain import OPENMP, clang_offload, omptool, run
 
-DATA = Path(__file__).parent / "data"
 KINDS = ("clang-bundle", "compressed-bundle", "offload-binary", "archive")
 
 

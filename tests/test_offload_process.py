@@ -15,10 +15,10 @@ import pytest
 from clangs import INSTALLED, OTHERS, compiled, compiled_by
 from fixture_programs import X86_64, call
 from machine import lacks, moved, with_tmp
+from places import ROOT
 
 from omptool.installation import libdir
 
-ROOT = Path(__file__).parent.parent
 SOURCES = ROOT / "tests" / "faults"
 VERSIONS = (INSTALLED, *OTHERS)
 KERNEL = re.compile(rb"__omp_offloading_[0-9a-f]+_[0-9a-f]+_first_l\d+")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from clangs import CLANG, FLAGS, WARNINGS
 from fixture_programs import call
-from test_messages import MESSAGES, llvm_libraries, said
+from llvm_runtime import MESSAGES, llvm_libraries, said
 
 from omptool.installation import libdir
 

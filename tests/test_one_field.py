@@ -7,13 +7,13 @@ import struct
 from pathlib import Path
 
 import pytest
+from places import CORPUS
 from toolchain import omptool
 
 from packager.elf import headers
 from packager.files.reader import Reader
 from packager.hosts.load import load
 
-CORPUS = Path(__file__).parent / "fuzz" / "corpus"
 HUGE = (1 << 63) - 8
 
 

@@ -10,21 +10,9 @@ import pytest
 from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, run, stem
 from fixture_programs import OMPTOOL, call
 from outcomes import Programs
+from whole_programs import SOUND, source
 
 from omptool.installation import libdir
-
-SOURCES = Path(__file__).parent / "openmp"
-# These break a rule of OpenMP; test_messages.py compares how they end.
-FATAL = ("absent", "bad_device", "extension")
-SOUND = sorted(
-    path for path in SOURCES.iterdir() if path.suffix in CLANG and path.stem not in FATAL
-)
-
-
-def source(name: str) -> Path:
-    """Where program `name` is."""
-    (path,) = (path for path in SOURCES.glob(f"{name}.*"))
-    return path
 
 
 @pytest.mark.parametrize("optimisation", ["-O0", "-O2"])

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from documents import document
-from fixture_programs import FIXTURES, OMPTOOL, build
+from fixture_programs import OMPTOOL, build
 from linking import LINKERS, link
+from places import FIXTURES, ROOT
 from proposals import (
     ENTRIES,
-    ROOT,
     SOURCE,
     bundled,
     by_hand,

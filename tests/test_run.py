@@ -17,8 +17,6 @@ from linking import link
 from omptool import __version__
 from omptool.installation import includedir, libdir
 
-SCHEMAS = Path(__file__).parent.parent / "omptool" / "schemas"
-
 # Prints where omp_get_num_devices comes from: ours or the decoy.
 PROGRAM = r"""
 #define _GNU_SOURCE

@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fixture_programs import FIXTURES, OMPTOOL, build, call, run
+from fixture_programs import OMPTOOL, build, call, run
+from places import FIXTURES
 
 from omptool.installation import includedir
 

@@ -12,6 +12,7 @@ import gccs
 import pytest
 from clangs import INSTALLED, OTHERS, compiler
 from documents import document
+from places import DATA
 from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, run
 
 from packager.dwarf.cursor import Cursor
@@ -165,7 +166,7 @@ def test_images_of_gpus(tmp_path: Path, kind: str) -> None:
 
 def test_a_cubin() -> None:
     """tests/data holds one of ptxas 13 (`-g -arch=sm_80`) of the PTX of that source in /source."""
-    (image,) = dumped(Path(__file__).parent / "data" / "debug.cubin")["images"]
+    (image,) = dumped(DATA / "debug.cubin")["images"]
     assert image["sources"] == [
         {"kernel": "first", "file": "/source/kernels.cl", "line": 2},
         {"kernel": "second", "file": "/source/kernels.cl", "line": 4},

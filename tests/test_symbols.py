@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from clangs import INSTALLED, OTHERS, unpacked
-from test_messages import llvm_libraries
+from llvm_runtime import llvm_libraries
 
 from omptool.installation import libdir
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from places import DATA
 from toolchain import (
     HOST,
     MAIN,
@@ -389,7 +390,7 @@ def swap_relocations(path: Path, data: bytearray, one: int, other: int) -> None:
 def test_an_image_that_cannot_be_looked_into_is_said(bench: Bench) -> None:
     """NVVM code is bitcode in a form of NVIDIA's own."""
     plain = compile_c("int x;", bench.folder / "opaque.o", "-c")
-    code = Path(__file__).parent / "data" / "lto-none.fatbin"
+    code = DATA / "lto-none.fatbin"
     out = bench.folder / "opaque-section.o"
     run("objcopy", "--add-section", f".nv_fatbin={code}", plain, out)
     assert [f for f in findings(out) if f["severity"] == "error"] == []

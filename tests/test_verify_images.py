@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from clangs import libraries, tool, unpacked
+from places import CORPUS
 from toolchain import (
     HOST,
     MAIN,
@@ -28,7 +29,6 @@ from toolchain import (
 )
 from verifying import findings
 
-CORPUS = Path(__file__).parent / "fuzz" / "corpus"
 CUBIN, AMD = CORPUS / "seed-image.cubin", CORPUS / "seed-image.co"
 AMDGCN = "amdgcn-amd-amdhsa"
 KERNEL = f"""

@@ -22,6 +22,7 @@ from toolchain import (
     NVPTX,
     OPENMP,
     PTX,
+    REGION,
     X86_64,
     bundled,
     clang_offload,
@@ -37,8 +38,6 @@ from verifying import findings
 from packager.checks import CHECKS
 from packager.hosts.load import load
 from packager.model import DeviceImage, FatBinary, Links
-
-REGION = "int f(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx = 1; return x; }\n"
 
 
 @pytest.fixture(scope="module")

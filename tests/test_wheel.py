@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
-ROOT = Path(__file__).parent.parent
 FIXTURE = ROOT / "fixtures" / "two_images"
 TRIPLES = ("x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda")
 # What makes an object an executable; a C library brings them, not a compiler.

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 from linking import LINKERS, link
+from places import INCLUDE
 
 from packager.files.reader import open_reader
 from packager.layouts import ENTRIES_SECTION, WRITTEN
 from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
 from packager.writers.wrapper import EntryInput, ImageInput, build
-
-INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
 
 # Stands in for libomptarget: prints what it is given.
 RECORDER = r"""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from click.testing import CliRunner, Result
+from places import INCLUDE
 
 from omptool.cli import cli
 from packager.writers.bundle import bundle, parse_request
 
-INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
 CLANG = "clang-19"
@@ -65,6 +65,7 @@ int main(void) {
   return y[3] != 1;
 }
 """
+REGION = "int f(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx = 1; return x; }\n"
 
 
 def run(*command: object) -> str:

@@ -12,9 +12,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from places import INCLUDE
 from toolchain import (
     HOST,
-    INCLUDE,
     MAIN,
     NVPTX,
     OPENMP,
