@@ -40,12 +40,10 @@ REGION = r"region __omp_offloading_\w+"
 ENDS = [
     rf"{REGION} failed on device 0 \(fakefail\) with error 1",
     rf"{REGION}: copying back {OBJECT} failed",
-    rf"{REGION}: plugin fakefail could not free device memory of {OBJECT}",
     rf"{REGION} must run on the host, but copying {OBJECT} from the device failed",
     rf"copying back {OBJECT} failed",
     rf"updating the device's copy of {OBJECT} failed",
     rf"updating {OBJECT} from the device failed",
-    rf"plugin fakefail could not free device memory of {OBJECT}",
     rf"({REGION} cannot run on a device|data cannot be mapped), and OMP_TARGET_OFFLOAD is "
     r"MANDATORY: .+",
 ]

@@ -33,8 +33,13 @@ tgt_target_table* __tgt_rtl_load_binary(int32_t device_id, __tgt_device_image* i
 void* __tgt_rtl_data_alloc(int32_t device_id, int64_t size);                           /* NULL: failed */
 int32_t __tgt_rtl_data_submit(int32_t device_id, void* target_ptr, void* host_ptr, int64_t size);
 int32_t __tgt_rtl_data_retrieve(int32_t device_id, void* host_ptr, void* target_ptr, int64_t size);
-int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr);
-/* target_vars_ptr: arg_num device addresses or values, one per kernel argument. */
+int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr); /* a failure is said, and the program goes on */
+/* target_vars_ptr: arg_num device addresses or values, one per kernel argument. num_teams and thread_limit are the most
+ * that the program allows; 0: the device chooses, and they are never negative. The second function also runs
+ * constructors and destructors of device variables, with one team of one thread. A kernel that fails may have begun:
+ * the program ends. Where it certainly has not (too many threads, too much shared memory), return
+ * OMPTARGET_RTL_NOT_STARTED: the region runs on the host. */
+enum { OMPTARGET_RTL_NOT_STARTED = 2 };
 int32_t __tgt_rtl_run_target_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr, int32_t arg_num);
 int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
                                          int32_t arg_num, int32_t num_teams, int32_t thread_limit);

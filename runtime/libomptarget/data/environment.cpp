@@ -60,8 +60,12 @@ MappingPtr DataEnvironment::remove(Mapping& mapping, Lock& lock) {
 
 // Whether something ran on the device after the birth shows later whether anybody may have written there.
 void DataEnvironment::note_birth(Mapping& mapping) {
-  const std::uint64_t now = activity_.load(std::memory_order_relaxed);
-  mapping.born = now % 2 != 0 ? now : activity_.fetch_or(1, std::memory_order_relaxed) | 1;
+  std::uint64_t now = activity_.load(std::memory_order_relaxed);
+  std::uint64_t born = now;
+  do
+    born = now % 4 == 0 ? now + 1 : now % 4 == 2 ? now + 3 : now;
+  while (born != now && !activity_.compare_exchange_weak(now, born, std::memory_order_relaxed));
+  mapping.born = born;
 }
 
 std::vector<MappingPtr> DataEnvironment::on_device(MappingTable::DeviceRange range, Lock& lock) {

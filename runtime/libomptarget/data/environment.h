@@ -114,11 +114,21 @@ public:
   // said of arguments that may be memory of the device, which the host cannot use, or "".
   std::string make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region);
 
-  // The device may have written to its memory: a kernel or a copy by address.
-  void note_activity() {
+  // The device may have written to its memory: a kernel or a copy by address. Returns what take_back_activity()
+  // is to be told.
+  std::uint64_t note_activity() {
     std::uint64_t now = activity_.load(std::memory_order_relaxed);
-    while (now % 2 != 0 && !activity_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed))
-      ;
+    while (now % 4 != 0) {
+      const std::uint64_t noted = now % 4 == 1 ? now + 1 : now + 2;
+      if (activity_.compare_exchange_weak(now, noted, std::memory_order_relaxed))
+        return noted;
+    }
+    return now;
+  }
+  // It has not written, after all: the kernel was not started. Stays noted where others have relied on it.
+  void take_back_activity(std::uint64_t noted) {
+    if (noted % 4 == 2)
+      activity_.compare_exchange_strong(noted, noted - 1, std::memory_order_relaxed);
   }
 
   // Mappings that no construct counts. False: something else is mapped there.
@@ -274,8 +284,9 @@ private:
   ObjectIndex index_;
   MappedRegions regions_; // of the table
   std::atomic<std::int64_t> host_current_count_{0};
-  // Counts what has happened on the device, and is odd while objects have been created since: most launches
-  // then change nothing that other threads look at.
+  // Counts what has happened on the device, so that most launches change nothing that other threads look at.
+  // Modulo 4: 1, objects have been created since; 2, and then one thing has happened, which may be taken back;
+  // 0, more things have, or objects have been created by none since.
   std::atomic<std::uint64_t> activity_{0};
 };
 

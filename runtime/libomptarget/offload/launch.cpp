@@ -103,20 +103,31 @@ std::string collect(Device& device, const LoadedImage& image, Rows rows, Binding
   return {};
 }
 
-void run_kernel(Device& device, const std::string& region, void* function, void** arguments, std::int32_t count,
-                const LaunchShape& shape) {
-  device.data.note_activity();
+// False: the plugin has not started it, and not_started() says why.
+[[nodiscard]] bool run_kernel(Device& device, const std::string& region, void* function, void** arguments,
+                              std::int32_t count, const LaunchShape& shape) {
+  const std::uint64_t noted = device.data.note_activity();
   const PluginFunctions& plugin = device.plugin.call();
   const std::int32_t result = [&] {
     const ompt::Launch told;
-    return shape.teams ? plugin.run_target_team_region(device.rtl_id, function, arguments, count, shape.num_teams,
-                                                       shape.thread_limit)
+    // The clauses' values are positive; 0 is the device's choice, and so is what no clause can say.
+    return shape.teams ? plugin.run_target_team_region(device.rtl_id, function, arguments, count,
+                                                       std::max(shape.num_teams, 0), std::max(shape.thread_limit, 0))
                        : plugin.run_target_region(device.rtl_id, function, arguments, count);
   }();
+  if (result == 0) [[likely]]
+    return true;
   // It may have begun: the host version must not run on top of what it has done.
-  if (result != 0)
+  if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
         device.plugin.last_error().c_str());
+  device.data.take_back_activity(noted);
+  return false;
+}
+
+// To be asked before the plugin is called again.
+std::string not_started(const Device& device) {
+  return device.describe() + " did not start it" + device.plugin.last_error();
 }
 
 // The process has forked since the region began: in the kernel, and this is the child.
@@ -146,14 +157,14 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
     failure = collect(device, *there.image, rows, bound, copies, arguments, count);
   if (failure.empty() && device.data.any_host_current())
     failure = device.data.make_device_current(rows, kernel.globals());
+  if (CallLog* const log = failure.empty() ? CallLog::current() : nullptr) [[unlikely]]
+    log->launching(region);
+  if (failure.empty() && !run_kernel(device, region, there.function, arguments.data(), count, shape))
+    failure = not_started(device);
   if (!failure.empty()) {
     device.data.end(rows, bound, Release::kAbandoned, region.c_str());
     return failure;
   }
-
-  if (CallLog* const log = CallLog::current()) [[unlikely]]
-    log->launching(region);
-  run_kernel(device, region, there.function, arguments.data(), count, shape);
   if (is_child()) [[unlikely]]
     end_in_child(device, rows, bound, region, [](const Binding& binding) { return binding.object.get(); });
   else
@@ -173,8 +184,8 @@ std::string launch_values(Device& device, const Kernel& kernel, const Resolved& 
   for (const Row& row : rows)
     if (!(row.has(kIfEnvironment) && there.image->without_environment))
       arguments[static_cast<std::size_t>(count++)] = row.base;
-  run_kernel(device, kernel.name, there.function, arguments.data(), count, shape);
-  return {};
+  return run_kernel(device, kernel.name, there.function, arguments.data(), count, shape) ? std::string()
+                                                                                         : not_started(device);
 }
 
 } // namespace
@@ -191,7 +202,11 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].has(kArgument) && !(rows[i].has(kIfEnvironment) && there.image->without_environment))
       arguments[static_cast<std::size_t>(count++)] = device.data.known_argument(rows[i], known[i]);
-  run_kernel(device, kernel.name, there.function, arguments.data(), count, shape);
+  if (!run_kernel(device, kernel.name, there.function, arguments.data(), count, shape)) [[unlikely]] {
+    std::string failure = not_started(device);
+    device.data.end_known(rows, known, Release::kAbandoned, kernel.name);
+    return failure;
+  }
   if (is_child()) [[unlikely]]
     end_in_child(device, rows, known, kernel.name, [](const KnownObject& one) { return one.object; });
   else

@@ -11,7 +11,7 @@ namespace omptool {
 
 void DeviceMemory::release(void* device, const void* host, std::int64_t size, const std::string& region) const {
   if (!free(device))
-    die("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
+    say("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
         region.empty() ? "" : "region ", region.c_str(), region.empty() ? "" : ": ", plugin_.name().c_str(), host,
         static_cast<long long>(size), plugin_.last_error().c_str());
 }
@@ -33,7 +33,8 @@ bool DeviceMemory::shares_host_memory() {
     return says_so;
   const bool moved = submit(there, kSent, sizeof kSent) && retrieve(received, there, sizeof received);
   const bool arrived = std::memcmp(kSent, received, sizeof kSent) == 0;
-  free(there);
+  if (!free(there))
+    say("plugin %s could not free device memory of a probe%s", plugin_.name().c_str(), last_error().c_str());
   inactive_ = moved && !arrived;
   moves_itself_ = moves_itself_ || inactive_;
   return says_so || inactive_;

@@ -27,8 +27,8 @@ public:
   std::byte* allocate(std::int64_t size, const void* host = nullptr) const;
   bool submit(void* device, const void* host, std::int64_t size) const;
   bool retrieve(void* host, const void* device, std::int64_t size) const;
-  // A device that cannot even free memory cannot be trusted with more work: the program ends,
-  // naming the host object whose copy it was, and the region for which it was, if any.
+  // What the device cannot free is lost, and said, naming the host object whose copy it was, and the region for
+  // which it was, if any: the results are right (decision 23).
   void release(void* device, const void* host, std::int64_t size, const std::string& region = {}) const;
   // False when the device could not free it.
   bool free(void* device) const;

@@ -200,9 +200,10 @@ std::int32_t Adapter::run(std::int32_t device, void* entry, void** variables, st
   const std::size_t used = static_cast<std::size_t>(count);
   PerRow<void*> table(std::max(used + 1, kReadable));
   std::copy_n(variables, used, table.begin());
-  return teams
-             ? result_of("__tgt_rtl_run_target_team_region", call_.run_target_team_region(device, entry, table.data()))
-             : result_of("__tgt_rtl_run_target_region", call_.run_target_region(device, entry, table.data()));
+  const std::int32_t result =
+      teams ? result_of("__tgt_rtl_run_target_team_region", call_.run_target_team_region(device, entry, table.data()))
+            : result_of("__tgt_rtl_run_target_region", call_.run_target_region(device, entry, table.data()));
+  return result == OMPTARGET_RTL_NOT_STARTED ? 1 : result; // there, it is an error as any other
 }
 
 // The core calls plain functions, which must know their plugin by themselves: each place has its own.

@@ -439,3 +439,90 @@ TEST_CASE("nor does it end the program where the device does not take what is ne
   }
   CHECK(said);
 }
+
+// ---- kernels that have certainly not begun ----
+
+namespace {
+
+std::vector<std::string> not_started(std::initializer_list<const char*> more) {
+  std::vector<std::string> environment = kFakefail;
+  environment.emplace_back("FAKEFAIL_IN=run");
+  environment.emplace_back("FAKEFAIL_RESULT=2");
+  environment.insert(environment.end(), more.begin(), more.end());
+  return environment;
+}
+
+} // namespace
+
+// Each kind of launch, alone and inside of data that another region has written.
+SCENARIO_OF(kernels_not_started) {
+  use_main();
+  int values[2] = {1, 2}, own[2] = {3, 4}, never[2] = {5, 6};
+  EXPECT(Rows({value(1)}).region(&host::record1) != 0);
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) != 0);
+  EXPECT(Rows({row(own, PRIVATE | TO), value(2)}).region(&host::add_one) != 0);
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).teams(&host::add_one, 2, 2) != 0);
+  EXPECT(values[0] == 1 && own[0] == 3);
+  EXPECT(omp_target_is_present(values, 0) == 0);
+  Rows data{row(values, TOFROM | REF), row(never, FROM | REF)};
+  data.begin();
+  EXPECT(Rows({row(values, REF), row(never, REF)}).region(&host::add_one) != 0);
+  EXPECT(values[0] == 1);
+  EXPECT(never[0] == 5 && never[1] == 6); // the device has nothing to give
+  values[0] = 10;                         // the host version
+  data.end();
+  EXPECT(values[0] == 10);
+  std::puts("done");
+  return 0;
+}
+
+TEST_CASE("a kernel that the plugin has not started is the host's turn") {
+  Outcome outcome = run_scenario("kernels_not_started", not_started({"FAKEFAIL_AT=1", "FAKEFAIL_ON=1"}));
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("done\n"));
+  CHECK(
+      outcome.has("omptarget: region add_one runs on the host: device 0 (fakefail) did not start it (FAKE failure)\n"));
+  CHECK(!outcome.has("FAKE: 0x")); // left, or freed twice
+  outcome = run_scenario("kernels_not_started", not_started({"FAKEFAIL_AT=1", "OMP_TARGET_OFFLOAD=MANDATORY"}));
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.has("MANDATORY: device 0 (fakefail) did not start it (FAKE failure)\n"));
+}
+
+SCENARIO_OF(one_of_three_not_started) {
+  use_main();
+  int values[4] = {0, 0, 0, 0}, later[1] = {7};
+  Rows data{row(values, TOFROM | REF)};
+  data.begin();
+  run_add_one(values, 4);
+  Rows more{row(later, FROM | REF)};
+  more.begin();
+  EXPECT(Rows({row(values, REF), row(later, REF)}).region(&host::add_one) != 0);
+  EXPECT(values[0] == 1 && later[0] == 7);
+  values[0] = 2; // the host version
+  run_add_one(values, 4);
+  more.end();
+  data.end();
+  EXPECT(values[0] == 3);
+  return 0;
+}
+
+TEST_CASE("between two regions that run, the host gets what the device has, and of new memory nothing") {
+  const Outcome outcome = run_scenario("one_of_three_not_started", not_started({"FAKEFAIL_AT=2"}));
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+SCENARIO_OF(negative_shapes) {
+  use_main();
+  for (const std::int32_t number : {-1, -2147483647 - 1})
+    EXPECT(Rows{}.teams(&host::nothing, number, number) == 0);
+  EXPECT(Rows{}.teams(&host::nothing, 3, -5) == 0);
+  return 0;
+}
+
+TEST_CASE("negative numbers of teams and threads leave the choice to the device") {
+  std::vector<std::string> environment = kFakefail;
+  environment.emplace_back("FAKEFAIL_TELL=1");
+  const Outcome outcome = run_scenario("negative_shapes", environment);
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "FAKE: run teams 0 threads 0\nFAKE: run teams 0 threads 0\nFAKE: run teams 3 threads 0\n");
+}

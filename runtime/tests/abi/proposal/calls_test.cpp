@@ -460,7 +460,19 @@ TEST_CASE("what fails once a kernel has started ends the program with the reason
   CHECK(outcome.has("region entry 1 failed on device 0 (fakeproposal) with error 7 (__tgt_rtl_run_target_region "
                     "returned 7)"));
   check("data_retrieve", "(__tgt_rtl_data_retrieve returned 7)");
-  check("data_delete", "(__tgt_rtl_data_delete returned 7)");
+  const Outcome freed = run_failing("proposal_one", "data_delete", "FAKEPROPOSAL_AT=2");
+  CHECK_MESSAGE(freed.code == 0, freed.output);
+  CHECK(freed.has("region entry 1: plugin fakeproposal could not free device memory of the object at "));
+  CHECK(freed.has("(__tgt_rtl_data_delete returned 7)"));
+}
+
+// Nothing is agreed of it there, whatever it means elsewhere (OMPTARGET_RTL_NOT_STARTED).
+TEST_CASE("of a run that fails, all errors of a plugin of 2013 are the same") {
+  const Outcome outcome = run_failing("proposal_one", "run", "FAKEPROPOSAL_ERROR=2");
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(
+      outcome.has("region entry 1 failed on device 0 (fakeproposal) with error 1 (__tgt_rtl_run_target_region returned "
+                  "2)"));
 }
 
 TEST_CASE("the plugins of 2013 are described as others are") {

@@ -7,6 +7,7 @@
 //   FAKEFAIL_ON=1     and so does every call after it
 //   FAKEFAIL_EVERY=N  every N-th call fails, silently
 //   FAKEFAIL_IN=name  the calls of this function only
+//   FAKEFAIL_RESULT=N what a run that fails returns, if not 1
 //   FAKEFAIL_ADDRESSABLE=1  it says that the host can use its memory
 //   FAKEFAIL_TELL=1   what it is asked to run is said on stderr
 //
@@ -46,6 +47,10 @@ bool fails(const char* function) {
   if (failed)
     std::fprintf(stderr, "FAKE: call %ld, %s, fails\n", call, function);
   return failed;
+}
+
+std::int32_t failed_run() {
+  return std::getenv("FAKEFAIL_RESULT") ? static_cast<std::int32_t>(number_in("FAKEFAIL_RESULT")) : 1;
 }
 
 // `shape`: of teams.
@@ -161,13 +166,14 @@ FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t, void* target) {
 FAKE_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device, void* entry, void** arguments, int32_t count) {
   const Inside running;
   tell_of_run("alone");
-  return fails("run") ? 1 : HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
+  return fails("run") ? failed_run() : HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry, void** arguments, int32_t count,
                                                      int32_t teams, int32_t threads) {
   const Inside running;
   tell_of_run(("teams " + std::to_string(teams) + " threads " + std::to_string(threads)).c_str());
-  return fails("run") ? 1 : HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
+  return fails("run") ? failed_run()
+                      : HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
 }
 FAKE_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
   return number_in("FAKEFAIL_ADDRESSABLE") != 0;
