@@ -1,6 +1,6 @@
 """The tables of what runs, in the README and in tests/book, made of what really happens.
 
-Usage: python tests/book_table.py [--write]   (prints them, or puts them where they belong)
+Usage: python tests/support/book_table.py [--write]   (prints them, or puts them where they belong)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DRAWINGS = (3, 4, 5, 7, 21, 23)
 SYNTAX = (15, 16, 18, 19, 24, 25, 34, 43, 46, 47, 49, 50, 52, 53)
 OUTPUT = (66,)
 COMMENT = re.compile(r"/\* Figures? (?P<numbers>[0-9., and]+): (?P<what>.+?)\*/", re.DOTALL)
-BEGIN, END = "<!-- begin: python tests/book_table.py --write -->\n", "<!-- end -->\n"
+BEGIN, END = "<!-- begin: python tests/support/book_table.py --write -->\n", "<!-- end -->\n"
 
 Outcomes = Mapping[Path, Sequence[Outcome]]
 

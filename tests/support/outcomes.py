@@ -24,7 +24,7 @@ ENVIRONMENT = {"KMP_TEAMS_THREAD_LIMIT": "64"}
 LINKER = "--ld-path=/usr/lib/llvm-19/bin/ld.lld"
 
 # libomp 16 now and then ends a program in which a thread waits for dependences of tasks, or hangs
-# (llvm-project issue 85963, mended in 19; docs/runtime.md says how often, on LLVM's own runtime too).
+# (llvm-project issue 85963, mended in 19; docs/runtime.md says how often, on LLVM's too).
 # No other program is started twice.
 RACING = "16"
 WAITS = re.compile(r"\bdepend\s*\(")

@@ -1,6 +1,6 @@
 """What of offload files omptool can show, each row proved by a run on a file of the real tools.
 
-Usage: python tests/features.py [--write]   (prints the table, or puts it into docs/features.md)
+Usage: python tests/support/features.py [--write]   (prints the page, or writes it)
 
 The other columns are what was found when the peers were tried by hand: clang's offload bundler,
 packager and linker wrapper, llvm-objdump and llvm-readobj, CUDA's cuobjdump, ROCm's roc-obj-*, and
@@ -327,9 +327,9 @@ def table(bench: Bench) -> str:
 
 INTRODUCTION = """# What omptool shows of offload files
 
-The column of omptool is made by `python tests/features.py --write` from runs on files that clang
-14, 19 and 22, gcc 12, nvcc 13 and clang-offload-bundler have made, and a test compares it. The
-other columns were found by hand with the tools of LLVM 14 to 22, CUDA 13 and ROCm 5.2.
+The column of omptool is made by `python tests/support/features.py --write` from runs on files that
+clang 14, 19 and 22, gcc 12, nvcc 13 and clang-offload-bundler have made, and a test compares it.
+The other columns were found by hand with the tools of LLVM 14 to 22, CUDA 13 and ROCm 5.2.
 
 """
 

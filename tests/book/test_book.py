@@ -85,5 +85,5 @@ def test_the_tables_say_what_really_runs(programs: Programs) -> None:
         (book_table.README, book_table.summary(figures, others)),
         (BOOK / "README.md", book_table.details(figures)),
     ):
-        stale = f"{file.name} is out of date: python tests/book_table.py --write"
+        stale = f"{file.name} is out of date: python tests/support/book_table.py --write"
         assert file.read_text() == book_table.written(file, table), stale
