@@ -14,8 +14,10 @@
 extern "C" {
 #endif
 
-/* Device addresses of an image's entries: in the order of the host's table, addr NULL where the
- * image has no such symbol. Owned by the plugin, valid until the process ends. */
+/* Device addresses of an image's entries, addr NULL where the image has no such symbol. Where all have names, as
+ * the host's have, they are found by name, in any order; an image with two addresses for one name, or another size
+ * than the host's, is refused. Else they are in the order of the host's table. Owned by the plugin, valid until the
+ * process ends. */
 typedef struct tgt_target_table {
   __tgt_offload_entry* EntriesBegin;
   __tgt_offload_entry* EntriesEnd;

@@ -125,7 +125,7 @@ Kernel::Loaded Registry::search(const Kernel& kernel, Device& device, std::strin
       continue;
     for (const std::shared_ptr<LoadedImage>& image : there.images) {
       any_image = true;
-      if (void* function = image->table->EntriesBegin[owner.index].addr)
+      if (void* function = image->addresses[owner.index])
         return {device.number, function, image, nullptr};
     }
   }

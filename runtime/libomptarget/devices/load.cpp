@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Device images: loaded when a device is first used, their variables mapped, their constructors run.
+#include "devices/pairing.h"
 #include "devices/registry.h"
 
 #include "observe/ompt.h"
@@ -11,17 +12,6 @@
 #include <chrono>
 
 namespace omptool {
-namespace {
-
-// Whether the plugin has answered with one record for each of the host's.
-bool fits(const tgt_target_table& table, const EntryTable& entries) {
-  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(table.EntriesBegin);
-  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(table.EntriesEnd);
-  return first <= last && (first != 0 || last == 0) &&
-         last - first == entries.records.size() * sizeof *table.EntriesBegin;
-}
-
-} // namespace
 
 LoadedImage::~LoadedImage() {
   if (constructed)
@@ -38,7 +28,7 @@ std::string LoadedImage::run_all(EntryKind kind) const {
     const std::size_t i = kind == EntryKind::kDestructor ? count - 1 - done : done; // as C++ destroys
     if (entries->entries[i].kind != kind)
       continue;
-    void* const function = table->EntriesBegin[i].addr;
+    void* const function = addresses[i];
     if (!function || device.plugin.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) != 0)
       return name_of(entries->entries[i]);
   }
@@ -114,7 +104,9 @@ bool Registry::copy_bytes(const Library& library, __tgt_device_image& image, std
 void Registry::publish(Library& library, Device& device, Images& images, std::string failure) {
   Images complete;
   for (const std::shared_ptr<LoadedImage>& image : images) {
-    std::string fault = second_copy(library, *image, complete);
+    std::string fault = pair_entries(*image->table, *image->entries, image->addresses);
+    if (fault.empty())
+      fault = second_copy(library, *image, complete);
     if (fault.empty())
       fault = adopt(library, *image);
     if (fault.empty())
@@ -138,14 +130,12 @@ void Registry::publish(Library& library, Device& device, Images& images, std::st
 // it already, and a variable has one copy on a device. The end of a message, or "".
 std::string Registry::second_copy(const Library& library, const LoadedImage& image, const Images& others) {
   const std::vector<HostEntry>& entries = library.entries->entries;
-  if (!fits(*image.table, *library.entries))
-    return {}; // adopt() says so
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!is_variable(entries[i]) ||
         (entries[i].kind != EntryKind::kGlobal && entries[i].kind != EntryKind::kOwnPointer))
       continue;
-    const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->table->EntriesBegin[i].addr; };
-    if (image.table->EntriesBegin[i].addr && std::any_of(others.begin(), others.end(), has))
+    const auto has = [&](const std::shared_ptr<LoadedImage>& other) { return other->addresses[i]; };
+    if (image.addresses[i] && std::any_of(others.begin(), others.end(), has))
       return " (another image of this library has its global variable " + std::string(name_of(entries[i])) + ")";
   }
   return {};
@@ -155,10 +145,8 @@ std::string Registry::second_copy(const Library& library, const LoadedImage& ima
 // lacks, as the end of a message, or "".
 std::string Registry::adopt(const Library& library, LoadedImage& image) {
   const std::vector<HostEntry>& entries = library.entries->entries;
-  if (!fits(*image.table, *library.entries))
-    return " (its entry table has another length)";
   for (std::size_t i = 0; i < entries.size(); ++i)
-    if (library.globals_required && is_variable(entries[i]) && !image.table->EntriesBegin[i].addr)
+    if (library.globals_required && is_variable(entries[i]) && !image.addresses[i])
       return " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
   if (library.host_memory)
     image.device.data.share_host_memory(DataEnvironment::Sharing::kRequired);
@@ -175,7 +163,7 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
 void Registry::map_globals(const Library& library, const LoadedImage& image) {
   for (std::size_t i = 0; i < library.entries->entries.size(); ++i) {
     const HostEntry& entry = library.entries->entries[i];
-    void* const there = image.table->EntriesBegin[i].addr;
+    void* const there = image.addresses[i];
     // Another library may have mapped the same variable: it has one copy on each device.
     if (is_variable(entry) && there && entry.kind == EntryKind::kGlobal)
       image.device.data.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry), Sync::kCopied);

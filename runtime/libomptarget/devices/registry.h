@@ -73,6 +73,7 @@ struct LoadedImage {
   __tgt_device_image image; // the plugin knows the image by this address; its bytes may be gone
   std::shared_ptr<const EntryTable> entries;
   tgt_target_table* table = nullptr;
+  std::vector<void*> addresses;     // of each entry on the device, null where the image lacks it
   bool constructed = false;         // its constructors have run, so its destructors will
   bool without_environment = false; // see ImageBytes
 };

@@ -152,3 +152,49 @@ TEST_CASE("OMPTOOL_KEEP_IMAGES leaves copies") {
   CHECK(outcome.code == 0);
   CHECK(outcome.has("omptarget: OMPTOOL_KEEP_IMAGES: "));
 }
+
+// ---- tables of entries: decision 26 ----
+
+// A kernel, a variable and what the image lacks, between others.
+SCENARIO_OF(pairing) {
+  static const Program program({image_file("main")}, {{&host::add_one, "add_one"},
+                                                      {&host::counter, "counter", sizeof host::counter},
+                                                      {&host::absent, "absent"},
+                                                      {&host::count_up, "count_up"},
+                                                      {&host::nothing, "nothing"}});
+  int values[2] = {1, 2};
+  if (Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) != 0)
+    return 3;
+  EXPECT(values[0] == 2 && values[1] == 3);
+  EXPECT(Rows{}.region(&host::count_up) == 0);
+  Rows{row(host::counter, FROM)}.update();
+  EXPECT(host::counter == 6);
+  EXPECT(Rows{}.region(&host::absent) != 0);
+  EXPECT(Rows{}.region(&host::nothing) == 0);
+  return 0;
+}
+
+TEST_CASE("a plugin's table pairs by name where it has names, and by position where it has none") {
+  const auto with = [](const std::string& table) {
+    return run_scenario("pairing", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail",
+                                    "FAKEFAIL_TABLE=" + table});
+  };
+  for (const char* table : {"", "reversed", "short", "long", "same", "reversed short long", "unnamed"}) {
+    const Outcome outcome = with(table);
+    CAPTURE(std::string(table));
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.has("region absent runs on the host: the image for device 0 (fakefail) lacks it"));
+  }
+  const auto refused = [&](const char* table, const std::string& why) {
+    const Outcome outcome = with(table);
+    CHECK_MESSAGE(outcome.code == 3, outcome.output);
+    CHECK_MESSAGE(
+        outcome.has("region add_one runs on the host: its image could not be loaded on device 0 (fakefail) (" + why +
+                    ")\n"),
+        outcome.output);
+  };
+  refused("doubled", "its entry table lists add_one twice");
+  refused("sized", "add_one has 0 bytes on the host and 1 in its entry table");
+  refused("short unnamed", "its entry table has another length");
+  refused("odd", "its entry table does not end where an entry ends");
+}

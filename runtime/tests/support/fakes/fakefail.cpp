@@ -9,12 +9,14 @@
 //   FAKEFAIL_IN=name  the calls of this function only
 //   FAKEFAIL_RESULT=N what a run that fails returns, if not 1
 //   FAKEFAIL_ADDRESSABLE=1  it says that the host can use its memory
+//   FAKEFAIL_TABLE=how  its tables of entries are changed: see Tables
 //   FAKEFAIL_TELL=1   what it is asked to run is said on stderr
 //
 // Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing
 // is copied. What is left of it when the program ends, or freed twice, is said on stderr.
 #include "forward.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
@@ -24,6 +26,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -123,6 +126,44 @@ __attribute__((destructor)) void report() {
   memory().report();
 }
 
+// The real plugin's tables, in another way. The plugin's table is the host's at first: names, sizes and order.
+class Tables {
+public:
+  static tgt_target_table* changed(tgt_target_table* real) {
+    const char* const how = std::getenv("FAKEFAIL_TABLE");
+    if (!real || !how)
+      return real;
+    auto& entries = *new std::vector<__tgt_offload_entry>(real->EntriesBegin, real->EntriesEnd); // of the process
+    for (const char* one : {"reversed", "short", "long", "doubled", "same", "sized", "unnamed", "odd"})
+      if (std::strstr(how, one))
+        change(entries, one);
+    auto* const table = new tgt_target_table{entries.data(), entries.data() + entries.size()};
+    if (std::strstr(how, "odd"))
+      table->EntriesEnd = reinterpret_cast<__tgt_offload_entry*>(reinterpret_cast<char*>(table->EntriesEnd) - 8);
+    return table;
+  }
+
+private:
+  static void change(std::vector<__tgt_offload_entry>& entries, const std::string& how) {
+    static char unknown[] = "unknown";
+    if (how == "reversed")
+      std::reverse(entries.begin(), entries.end());
+    else if (how == "short") // without what is absent
+      std::erase_if(entries, [](const __tgt_offload_entry& entry) { return !entry.addr; });
+    else if (how == "long")
+      entries.insert(entries.begin(), {unknown, unknown, 3});
+    else if (how == "doubled")
+      entries.push_back({entries.back().addr, entries.front().name, entries.front().size});
+    else if (how == "same")
+      entries.push_back(entries.front());
+    else if (how == "sized")
+      ++entries.front().size;
+    else if (how == "unnamed")
+      for (__tgt_offload_entry& entry : entries)
+        entry.name = nullptr;
+  }
+};
+
 class Inside {
 public:
   Inside() { memory().enter(); }
@@ -143,7 +184,7 @@ FAKE_EXPORT int32_t __tgt_rtl_init_device(int32_t device) {
   return fails("init_device") ? 1 : HOST(__tgt_init_device)(device);
 }
 FAKE_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device, __tgt_device_image* image) {
-  return fails("load_binary") ? nullptr : HOST(__tgt_rtl_load_binary)(device, image);
+  return fails("load_binary") ? nullptr : Tables::changed(HOST(__tgt_rtl_load_binary)(device, image));
 }
 FAKE_EXPORT int32_t __tgt_rtl_unload_binary(int32_t device, __tgt_device_image* image) {
   return HOST(__tgt_rtl_unload_binary)(device, image);

@@ -1,0 +1,18 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which record of a plugin's table stands for which entry of the host's (decision 26).
+#pragma once
+
+#include "devices/library.h"
+
+#include <string>
+#include <vector>
+
+namespace omptool {
+
+// Fills `addresses` with one device address for each of the host's entries, null where the image lacks it. Returns why
+// the tables do not belong together, as the end of a message, or "".
+std::string pair_entries(const tgt_target_table& table, const EntryTable& host, std::vector<void*>& addresses);
+
+} // namespace omptool
