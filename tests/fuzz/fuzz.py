@@ -8,6 +8,7 @@ line names it. It belongs into corpus/, under a name that says what is wrong wit
 
 from __future__ import annotations
 
+import random
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,7 @@ MAX_LENGTH = 1 << 14
 sys.meta_path[:] = [f for f in sys.meta_path if "Redirecting" not in type(f).__name__]
 sys.path[:0] = [str(HERE.parent.parent), str(HERE)]
 with atheris.instrument_imports(include=["packager"]):
+    from mutate import mutated
     from target import check
 
     import packager
@@ -30,6 +32,14 @@ with atheris.instrument_imports(include=["packager"]):
     for module in walk_packages(packager.__path__, "packager."):
         if not module.name.startswith("packager.lowering"):  # which fuzzing does not call
             import_module(module.name)
+
+
+def changed(data: bytes, max_size: int, seed: int) -> bytes:
+    """The next input: half of them differ where structure is, the others as libFuzzer likes."""
+    chance = random.Random(seed)
+    if chance.random() < 0.5:
+        return bytes(atheris.Mutate(data, max_size))
+    return mutated(data, chance)[:max_size]
 
 
 def main() -> None:
@@ -44,7 +54,8 @@ def main() -> None:
 
     options = [f"-artifact_prefix={work}/", f"-max_len={MAX_LENGTH}", "-timeout=20"]
     folders = [str(work / "found"), str(HERE / "corpus")]
-    atheris.Setup([sys.argv[0], *options, *sys.argv[2:], *folders], one)
+    words = [sys.argv[0], *options, *sys.argv[2:], *folders]
+    atheris.Setup(words, one, custom_mutator=changed)
     atheris.Fuzz()
 
 

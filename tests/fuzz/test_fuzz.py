@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from mutate import mutated
 from target import check
 
 HERE = Path(__file__).parent
@@ -28,6 +30,28 @@ def test_the_corpus_under_limits(tmp_path: Path) -> None:
 def test_the_seeds_are_sound() -> None:
     assert len(CORPUS) > 20
     assert sum(path.stat().st_size for path in CORPUS) < 300_000
+
+
+def check_changed(path: Path, tmp_path: Path, count: int) -> None:
+    """Inputs that differ from a seed in a few fields; the seed and a number name each."""
+    data, changed = path.read_bytes(), tmp_path / "changed"
+    for number in range(count):
+        changed.write_bytes(mutated(data, random.Random(f"{path.name} {number}")))
+        try:
+            check(changed)
+        except Exception as error:
+            raise AssertionError(f"change {number} of {path.name}: {error!r}") from error
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_changed_fields(path: Path, tmp_path: Path) -> None:
+    check_changed(path, tmp_path, 100)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_many_changed_fields(path: Path, tmp_path: Path) -> None:
+    check_changed(path, tmp_path, 5000)
 
 
 def fuzz(work: Path, *limits: str) -> None:
