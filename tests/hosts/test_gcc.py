@@ -248,6 +248,13 @@ def test_one_wrong_field_of_a_table(
     assert re.fullmatch(f"Error: .*: section {name} .*\\n", result.stderr)
 
 
+def test_a_program_without_constructors(program: Path, tmp_path: Path) -> None:
+    """Nothing registers the entries, and they are shown."""
+    binary = dumped(damaged(program, ".init_array", 32, 0, tmp_path))
+    assert (binary["descriptors"], binary["images"]) == ([], [])
+    assert len(binary["entries"]) > 1
+
+
 def test_a_table_that_nothing_registers(program: Path, tmp_path: Path) -> None:
     """Its bounds are not those that the constructor's table has."""
     wrong = damaged(program, ".gnu.offload_funcs", 32, 8, tmp_path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 
@@ -93,9 +94,9 @@ def _registrations(
 ) -> list[Registration]:
     """Constructors that refer to a table of these bounds; what else they refer to is the data."""
     slots = descriptors.constructors(space)
-    starts = sorted(slots)
-    ends = (*starts[1:], sys.maxsize)  # what follows a short function is seen with it
-    referred = {at: sorted(space.targets(at, end)) for at, end in zip(starts, ends, strict=True)}
+    # What follows a short function is seen with it.
+    spans = pairwise([*sorted(slots), sys.maxsize])
+    referred = {at: sorted(space.targets(at, end)) for at, end in spans}
     real = _real_tables(
         space, {at for targets in referred.values() for at in targets}, functions, variables
     )
