@@ -189,8 +189,8 @@ FAKE_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device, __tgt_device
 FAKE_EXPORT int32_t __tgt_rtl_unload_binary(int32_t device, __tgt_device_image* image) {
   return HOST(__tgt_rtl_unload_binary)(device, image);
 }
-FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t, int64_t size) {
-  return fails("data_alloc") ? nullptr : memory().allocate(size);
+FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t device, int64_t size) {
+  return HOST(__tgt_init_device)(device) != 0 || fails("data_alloc") ? nullptr : memory().allocate(size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_submit(int32_t device, void* target, void* host, int64_t size) {
   const Inside copying;
