@@ -81,18 +81,34 @@ def _find(program: str) -> Path:
     found = shutil.which(program)
     if found:
         return Path(found)
-    if "/" in program and Path(program).exists():
-        why = "is a directory" if Path(program).is_dir() else "is not executable"
+    unfit = next(filter(_exists, _places(program)), None)
+    if unfit:
+        why = "is a directory" if unfit.is_dir() else "is not executable"
         fail(f"{program}: {why}", NOT_EXECUTABLE)
     is_here = program and "/" not in program and Path(program).is_file()
     hint = f" on PATH; the file in this folder is ./{program}" if is_here else ""
     fail(f"{program or repr(program)}: not found{hint}", NOT_FOUND)
 
 
+def _places(program: str) -> list[Path]:
+    """Where execvp looks for it."""
+    if "/" in program or not program:
+        return [Path(program)] if program else []
+    return [Path(folder, program) for folder in os.get_exec_path()]
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a folder that must not be looked into, a name too long for any file
+        return False
+
+
 def _replacements(path: Path, program: Program | None) -> list[Path]:
     """The runtime, under each name that the program knows it by.
 
-    Refuses what would quietly run on another one. None is a script: its children count.
+    Refuses what would quietly run on another one. None is a script: its children count, as do those
+    of a static program that has no offload code itself.
     """
     runtime = libdir() / LIBRARY
     if any(character in str(runtime) for character in " \t\n:;"):
@@ -101,7 +117,7 @@ def _replacements(path: Path, program: Program | None) -> list[Path]:
         )
     if program is None:
         return [runtime]
-    if program.is_static:
+    if program.is_static and program.has_offload_code:
         raise PackagerError("is statically linked: no runtime can take the place of its own")
     if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         raise PackagerError("is setuid or setgid: the loader ignores the runtime put before it")

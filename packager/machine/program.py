@@ -21,9 +21,9 @@ class Program:
 
     is_static: bool
     needed: tuple[str, ...]  # DT_NEEDED, in order
-    calls_2013: bool = (
-        False  # of two libraries called libtarget.so, it means the one for offloading
-    )
+    # Of two libraries called libtarget.so, it means the one for offloading.
+    calls_2013: bool = False
+    has_offload_code: bool = False  # of a static program alone: others are asked by what they need
 
     @property
     def offload_libraries(self) -> tuple[str, ...]:
@@ -50,7 +50,12 @@ def inspect_program(path: Path) -> Program | None:
             return None
         file = headers.read(data)
         is_static = not any(segment.type == headers.PT_INTERP for segment in file.segments)
-        return Program(True, ()) if is_static else _dynamic(file)
+        if not is_static:
+            return _dynamic(file)
+    # Imported here, as most programs are not static.
+    from packager.hosts.load import load
+
+    return Program(True, (), has_offload_code=not load(path).is_empty)
 
 
 def _dynamic(file: headers.Elf) -> Program:

@@ -42,6 +42,17 @@ DECOY = (
 )
 
 
+LAUNCHER = """
+#include <unistd.h>
+int main(int count, char **words) { return count > 1 ? execv(words[1], words + 1) : 1; }
+"""
+STATIC = """
+#include "omptarget.h"
+static void kernel(void) {}
+OMPTARGET_KERNEL(kernel);
+int main(void) { return 0; }
+"""
+
 # `omptool run` whose runtime lies in the folder argv[1].
 SPACED = """
 import pathlib, sys
@@ -106,10 +117,25 @@ def test_wrapper_script_passes_the_runtime_on(tmp_path: Path) -> None:
     assert str(libdir()) in run("run", script, "0").stdout
 
 
+@pytest.mark.parametrize("flag", ["-static", "-static-pie"])
+def test_static_launcher_passes_the_runtime_on(tmp_path: Path, flag: str) -> None:
+    program = build_against(tmp_path, "libomptarget.so")
+    (tmp_path / "launcher.c").write_text(LAUNCHER)
+    launcher = link(tmp_path / "launcher", tmp_path / "launcher.c", flags=(flag,))
+    done = run("run", launcher, program, "0", "x")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == str(libdir() / "libomptarget.so")
+    assert "args=2" in done.stdout
+
+
 def failures(tmp_path: Path) -> dict[str, tuple[Path | str, int, str]]:
     (tmp_path / "text").write_text("not a program")
-    (tmp_path / "static.c").write_text("int main(void) { return 0; }\n")
-    static = link(tmp_path / "static", tmp_path / "static.c", flags=("-static",))
+    (tmp_path / "static.c").write_text(STATIC)
+    static = link(
+        tmp_path / "static", tmp_path / "static.c", flags=("-static", f"-I{includedir()}")
+    )
+    (tmp_path / "bin" / "folder").mkdir(parents=True)
+    (tmp_path / "bin" / "data").write_text("not a program")
     setuid = tmp_path / "setuid"
     setuid.write_bytes(build_against(tmp_path, "libomptarget.so.7").read_bytes())
     setuid.chmod(0o4755)
@@ -118,6 +144,9 @@ def failures(tmp_path: Path) -> dict[str, tuple[Path | str, int, str]]:
         "missing path": (tmp_path / "gone", 127, "not found"),
         "directory": (tmp_path, 126, "is a directory"),
         "not executable": (tmp_path / "text", 126, "is not executable"),
+        "this directory": (".", 126, "is a directory"),
+        "directory on PATH": ("folder", 126, "is a directory"),
+        "not executable on PATH": ("data", 126, "is not executable"),
         "static": (static, 125, "statically linked"),
         "setuid": (setuid, 125, "setuid"),
         "other runtime": (tmp_path / "program", 125, "needs libomptarget.so.7"),
@@ -126,7 +155,7 @@ def failures(tmp_path: Path) -> dict[str, tuple[Path | str, int, str]]:
 
 def test_what_cannot_start_is_one_line(tmp_path: Path) -> None:
     for what, (program, code, message) in failures(tmp_path).items():
-        done = run("run", program)
+        done = run("run", program, PATH=f"{os.environ['PATH']}:{tmp_path / 'bin'}")
         assert done.returncode == code, (what, done.stderr)
         assert message in done.stderr, what
         assert len(done.stderr.splitlines()) == 1, what
