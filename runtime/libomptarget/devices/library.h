@@ -51,6 +51,11 @@ struct EntryTable {
     entries.push_back(entry);
     records.push_back({entry.address, const_cast<char*>(entry.name), entry.size});
   }
+  // One of the documents' records.
+  void add(const __tgt_offload_entry& record) {
+    add({record.addr, record.name, record.size, record.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal,
+         record.size});
+  }
 };
 
 struct ImageBytes {
@@ -64,6 +69,7 @@ struct LibraryContents {
   std::vector<ImageBytes> images;
   bool globals_required = false; // an image that lacks a global cannot be used
   bool host_memory = false;      // the library asks for devices that use host addresses
+  const char* remark = nullptr;  // what its user should know
 };
 
 // Reads a registered descriptor. Returns why it cannot be used, or null.

@@ -102,6 +102,7 @@ struct Library {
   std::vector<HostRange> globals;
   bool globals_required = false;
   bool host_memory = false;
+  const char* remark = nullptr;             // see LibraryContents
   std::map<int, LibraryOnDevice> on_device; // by device number; under the registry's lock
   bool removed = false;                     // under the registry's lock
 };

@@ -70,6 +70,8 @@ Plugin* Registry::settle_known() {
     for (const Library::Image& image : library->images)
       if (image.plugin)
         number_devices(*image.plugin);
+    if (library->remark) // here, once: what has to wait for a plugin is examined again
+      say("the descriptor at %p %s", library->descriptor, library->remark);
     enlist(library);
   }
 }
@@ -101,6 +103,7 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
   library->object = registration.object;
   library->globals_required = contents.globals_required;
   library->host_memory = contents.host_memory;
+  library->remark = contents.remark;
   auto entries = std::make_shared<EntryTable>(std::move(contents.table));
   __tgt_offload_entry* const first = entries->records.data();
   __tgt_offload_entry* const last = first + entries->records.size();

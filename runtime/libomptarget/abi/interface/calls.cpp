@@ -92,10 +92,8 @@ const char* read_library(const void* address, LibraryContents& contents) {
   const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
   if (const char* fault = fault_of(descriptor))
     return fault;
-  for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd)) {
-    const EntryKind kind = entry.size == 0 ? EntryKind::kKernel : EntryKind::kGlobal;
-    contents.table.add({entry.addr, entry.name, entry.size, kind, entry.size});
-  }
+  for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
+    contents.table.add(entry);
   for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
     contents.images.push_back({descriptor.DeviceImages[i].ImageStart, descriptor.DeviceImages[i].ImageEnd, false});
   return nullptr;

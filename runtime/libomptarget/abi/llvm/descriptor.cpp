@@ -4,10 +4,12 @@
 
 #include "abi/llvm/image_compilers.h"
 #include "process/message.h"
+#include "process/own_memory.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <string_view>
 
@@ -188,16 +190,32 @@ void require(std::int64_t mask) {
       die("'#pragma omp requires %s' not used consistently!", clause);
 }
 
-const char* read_library(const void* address, LibraryContents& contents) {
-  const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
-  if (const char* fault = fault_of(descriptor))
-    return fault;
-  if (const char* fault = read_images(descriptor, contents))
-    return fault;
-  const Bytes table(descriptor.entries_begin, descriptor.entries_end);
-  const std::size_t record = record_size(table);
-  if (record == 0)
-    return "its entry table does not end where an entry ends";
+namespace {
+
+// Whether every name can be read, and ends within 4 KiB (decision 27).
+OwnMemory::String names_in(Bytes table, std::size_t record) {
+  constexpr std::size_t kLongestName = 4096;
+  const std::size_t name_at = record == sizeof(Record56) ? offsetof(Record56, name) : offsetof(Record32, name);
+  static_assert(offsetof(Record32, name) == offsetof(__tgt_offload_entry, name));
+  OwnMemory memory;
+  for (std::uint64_t at = 0; at < table.size(); at += record)
+    if (const auto name = memory.string_at(*read<const char*>(table, at + name_at), kLongestName);
+        name != OwnMemory::String::kThere)
+      return name;
+  return OwnMemory::String::kThere;
+}
+
+// Whether the table can only be LLVM's: in one of 24-byte records read as if they had 32, the second's flags are a
+// name's address.
+bool is_unmistakable(Bytes table, std::size_t record) {
+  for (std::uint64_t at = 0; record == sizeof(Record32) && at < table.size(); at += record)
+    if (const Record32 entry = *read<Record32>(table, at);
+        entry.flags >= 0x100 || (entry.data != 0 && !(entry.flags & kRequiresFlag)))
+      return false;
+  return record != 0;
+}
+
+const char* read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
   for (std::uint64_t at = 0; at < table.size(); at += record)
     if (const std::optional<Entry> entry = entry_at(table, record, at); entry && (entry->flags & kRequiresFlag))
       require(entry->data);
@@ -215,6 +233,40 @@ const char* read_library(const void* address, LibraryContents& contents) {
     contents.table.add({entry->address, entry->name, size, kind, extent});
   }
   return nullptr;
+}
+
+// A host written from the documents alone names no version, and gets LLVM's function.
+const char* read_documents_entries(Bytes table, LibraryContents& contents) {
+  for (std::uint64_t at = 0; at < table.size(); at += sizeof(__tgt_offload_entry))
+    contents.table.add(*read<__tgt_offload_entry>(table, at));
+  contents.remark = "has entries of 24 bytes, as omptarget.h declares them, and was registered without a version: "
+                    "include omptarget.h, which names it";
+  return nullptr;
+}
+
+} // namespace
+
+const char* read_library(const void* address, LibraryContents& contents) {
+  const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
+  if (const char* fault = fault_of(descriptor))
+    return fault;
+  if (const char* fault = read_images(descriptor, contents))
+    return fault;
+  const Bytes table(descriptor.entries_begin, descriptor.entries_end);
+  const std::size_t record = record_size(table);
+  const bool may_be_documents = table.size() % sizeof(__tgt_offload_entry) == 0;
+  if (record == 0 && !may_be_documents)
+    return "its entry table does not end where an entry ends";
+  using Name = OwnMemory::String;
+  const Name name = record ? names_in(table, record) : Name::kNotThere;
+  if (name == Name::kThere || (name == Name::kForbidden && is_unmistakable(table, record)))
+    return read_entries(table, record, contents);
+  const Name other = may_be_documents ? names_in(table, sizeof(__tgt_offload_entry)) : Name::kNotThere;
+  if (other == Name::kThere)
+    return read_documents_entries(table, contents);
+  return name == Name::kForbidden || other == Name::kForbidden
+             ? "whose entries they are cannot be told, where process_vm_readv is forbidden"
+             : "its entries are neither LLVM's nor those of omptarget.h";
 }
 
 } // namespace omptool::llvm

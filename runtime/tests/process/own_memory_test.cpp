@@ -1,0 +1,33 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "process/own_memory.h"
+
+#include <cstring>
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+
+using omptool::OwnMemory;
+
+TEST_CASE("a string is there if it can be read up to its end, and that is not too far") {
+  constexpr std::size_t kPage = 4096;
+  auto* const pages =
+      static_cast<char*>(::mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(pages != MAP_FAILED);
+  std::memset(pages, 'x', 2 * kPage);
+  REQUIRE(::mprotect(pages + 2 * kPage, kPage, PROT_NONE) == 0);
+  OwnMemory memory;
+  const auto there = [&](const char* at) { return memory.string_at(at, kPage) == OwnMemory::String::kThere; };
+  CHECK(!there(pages));
+  CHECK(!there(pages + 2 * kPage - 3)); // runs into what cannot be read
+  CHECK(!there(pages + 2 * kPage));
+  CHECK(!there(nullptr));
+  CHECK(!there(reinterpret_cast<const char*>(~std::uintptr_t{0})));
+  pages[kPage + 4] = '\0';
+  memory = OwnMemory();
+  CHECK(there(pages + kPage + 4)); // empty
+  CHECK(there(pages + kPage - 5)); // over the end of a page
+  CHECK(there(pages + 5));         // of 4095 bytes
+  CHECK(!there(pages + 4));
+  CHECK(there("a constant"));
+  ::munmap(pages, 3 * kPage);
+}
