@@ -114,10 +114,12 @@ def _image(image: DeviceImage) -> str:
 def misordered(binary: FatBinary) -> Iterator[Finding]:
     """The image's own table has its entries in another order than the host's.
 
-    Runtimes of the interface documents and of LLVM up to 14, and GCC's, pair the n-th entry of the
-    host with the n-th of the image, so that a region runs another region's kernel. Later LLVM
-    pairs by name; there the finding is for information. Entries missing on one side are left out
-    of the comparison (OMP105 and OMP107 name them). The records of the proposal of 2013 have no
+    Runtimes of the proposal of 2013 and of LLVM up to 14, and GCC's, pair the n-th entry of the
+    host with the n-th of the image, so that a region runs another region's kernel: an error. Those
+    of the interface document may do so, or restore the order by name, as omptool's does: a warning
+    if the image has every entry under its name, once, else an error. Later LLVM pairs by name;
+    there the finding is for information. Entries missing on one side are left out
+    of the comparison (OMP105 and OMP107 name them). The records of the proposal have no
     names: tables that differ in length are refused as a whole, and that two entries changed places
     shows in their sizes (OMP109) and in the symbols that files still have for them.
 
@@ -125,7 +127,6 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
     `bundle --entries auto`, which takes the image's order.
     """
     for table in binary.tables:
-        severity = _order_severity(table)
         for index in table.images:
             image = binary.images[index]
             yield from _lengths(table, image)
@@ -141,7 +142,16 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
             )
             hint = "give both sides one order (`lower --entry`, `bundle --entries auto`)"
             shown = tuple(_side_by_side(table, image, place))
+            severity = "warning" if _has_all_names(table, image) else _order_severity(table)
             yield Finding("OMP106", severity, message, hint, entry.number, index, shown)
+
+
+def _has_all_names(table: EntryTable, image: DeviceImage) -> bool:
+    """Whether names settle what the order of the document's entries leaves open (DECISIONS 26)."""
+    names = [symbol.name for symbol in image.table or ()]
+    pairs = zip(table.entries, counterparts(table, image), strict=True)
+    are_found = all(entry.name and symbol for entry, symbol in pairs if needs_device(entry))
+    return table.abi == "interface" and are_found and all(names) and len({*names}) == len(names)
 
 
 def _side_by_side(table: EntryTable, image: DeviceImage, place: int) -> Iterator[str]:

@@ -22,12 +22,12 @@ def shared_entries(
 ) -> list[EntryInput]:
     """Every kernel or global of the images that the host defines under the same name.
 
-    The order is the first image's table, later images append what they add (DECISIONS 15); an
-    image without a table contributes in the host's symbol order. Without a host (`emit`) every
-    name counts. Raises UsageError when nothing is shared.
+    The order is that of the first image that has a table, others append what they add (DECISIONS
+    15, 26); an image without a table contributes in the host's symbol order. Without a host
+    (`emit`) every name counts. Raises UsageError when nothing is shared.
     """
     order: dict[str, DeviceSymbol] = {}
-    for image in images:
+    for image in sorted(images, key=lambda image: image.table is None):
         for symbol in _in_order(image, host):
             order.setdefault(symbol.name, symbol)
     chosen = [s for s in order.values() if host is None or _defines(host, s.name)]

@@ -76,10 +76,15 @@ def swap(text: str) -> str:
 
 
 FAULTS = {
-    "swapped": ({"device": swap(HOST)}, {("OMP106", "error")}, "first in the host, second in"),
+    "swapped": ({"device": swap(HOST)}, {("OMP106", "warning")}, "first in the host, second in"),
+    "swapped-and-dropped": (
+        {"device": swap(HOST).replace("OMPTARGET_GLOBAL(table);", "")},
+        {("OMP105", "error"), ("OMP106", "error")},
+        "first in the host, second in",
+    ),
     "swapped-ptx": (
         {"ptx": re.sub(r"first|second", lambda m: {"first": "second"}.get(m[0], "first"), PTX)},
-        {("OMP106", "error")},
+        {("OMP106", "warning")},
         "image 1",
     ),
     "dropped": (

@@ -97,15 +97,45 @@ def test_list_is_taken_in_its_order(work: Path, tmp_path: Path) -> None:
     assert table_of(out) == [("first", 0), ("second", 0)]
 
 
-def test_list_in_another_order_than_the_image_is_refused(work: Path, tmp_path: Path) -> None:
+def test_auto_takes_the_order_of_the_image_that_has_one(work: Path, tmp_path: Path) -> None:
+    """Bitcode lists its kernels in no order that counts."""
+    (tmp_path / "kernels.ll").write_text(
+        "@table = global [4 x i32] zeroinitializer\n"
+        "define void @second() { ret void }\ndefine void @first() { ret void }\n"
+    )
+    bitcode, out = tmp_path / "kernels.bc", tmp_path / "out.o"
+    subprocess.run(["llvm-as-19", tmp_path / "kernels.ll", "-o", bitcode], check=True)
+    images = ("--image", f"amdgcn-amd-amdhsa={bitcode}", "--image", f"{TRIPLE}={work}/image.so")
+    done = omptool("bundle", work / "plain.o", "--entries", "auto", *images, "-o", out)
+    assert done.exit_code == 0, done.output
+    assert [name for name, _ in table_of(out)] == ["first", "table", "second"]
+
+
+def test_list_in_another_order_than_the_image_is_a_warning(work: Path, tmp_path: Path) -> None:
+    """Its entries have names, by which the runtime finds them."""
     out, names = tmp_path / "out.o", tmp_path / "names"
     names.write_text("second\nfirst\n")
     arguments = ("bundle", work / "plain.o", "--entries", names, "-o", out)
     done = omptool(*arguments, "--image", f"{TRIPLE}={work}/image.so")
+    assert done.exit_code == 0
+    assert "OMP106 warning: " in done.stderr
+    assert table_of(out) == [("second", 0), ("first", 0)]
+
+
+def test_list_in_another_order_is_refused_where_entries_have_no_names(
+    work: Path, tmp_path: Path
+) -> None:
+    device = DEVICE.replace("OMPTARGET_", "LIBTARGET_").replace("omptarget.h", "libtarget.h")
+    image = compile_object(tmp_path, "proposal", device, "-shared", "-fPIC")
+    out, names = tmp_path / "out.o", tmp_path / "names"
+    names.write_text("second\ntable\nfirst\n")
+    options = ("--abi", "proposal", "--entries", names, "-o", out)
+    arguments = ("bundle", work / "plain.o", *options)
+    done = omptool(*arguments, "--image", f"{TRIPLE}={image}")
     assert done.exit_code == 1
     assert "OMP106" in done.stderr
     assert not out.exists()
-    forced = omptool(*arguments, "--force", "--image", f"{TRIPLE}={work}/image.so")
+    forced = omptool(*arguments, "--force", "--image", f"{TRIPLE}={image}")
     assert forced.exit_code == 0
     assert "OMP106" in forced.stderr
     assert out.exists()

@@ -9,8 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fixture_programs import CLANG, NVPTX, OMPTOOL, build, call, lower, run
-from linking import LINKERS
+from fixture_programs import (
+    CLANG,
+    NVPTX,
+    OMPTOOL,
+    X86_64,
+    build,
+    call,
+    compile_host,
+    lower,
+    run,
+    runtime_flags,
+)
+from linking import LINKERS, link
 from places import FIXTURES
 
 from omptool.installation import libdir
@@ -76,6 +87,20 @@ def test_it_computes_on_the_second_of_two_devices(program: Build, name: str) -> 
     done = run(program(name), OMPTOOL_HOST_DEVICES="2", OMP_DEFAULT_DEVICE="1")
     assert done.stdout == expected(name)
     assert done.returncode == 0
+
+
+def test_entries_in_another_order_are_found_by_their_names(tmp_path: Path) -> None:
+    """Host and image list them the other way round: a warning, and the program runs right."""
+    folder = FIXTURES / "two_images"
+    entries = ("--entry", "mxv", "--entry", "saxpy")
+    image = lower(folder / "kernels.ll", tmp_path / "kernels.so", *entries)
+    host = compile_host(folder / "host.c", tmp_path / "host.o")
+    command = ("bundle", host, "--image", f"{X86_64}={image}", "-o", tmp_path / "bundled.o")
+    done = subprocess.run([OMPTOOL, *command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "OMP106 warning: 2 entries are in another order in image 0" in done.stderr
+    app = link(tmp_path / "app", tmp_path / "bundled.o", flags=runtime_flags())
+    assert run(app, OMP_TARGET_OFFLOAD="MANDATORY").stdout == expected("two_images")
 
 
 def test_a_missing_kernel_under_mandatory_is_named_and_fatal(program: Build) -> None:
