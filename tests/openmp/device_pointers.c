@@ -56,11 +56,26 @@ static void allocated(void) {
   omp_target_free(d, 0);
 }
 
+/* What leads to nothing that is mapped stays as it is: sections of no bytes, and pointers in no clause. */
+static void unmapped(void) {
+  int* p = calloc(N, sizeof *p);
+  int *by_section = NULL, *behind = NULL, *by_default = NULL;
+#pragma omp target map(p[0 : 0]) map(from : by_section)
+  by_section = p;
+#pragma omp target map(p[3 : 0]) map(from : behind)
+  behind = p;
+#pragma omp target map(from : by_default)
+  by_default = p;
+  CHECK(by_section == p && behind == p && by_default == p);
+  free(p);
+}
+
 int main(void) {
   int* x = calloc(N, sizeof *x);
   pointers(x);
   addresses();
   allocated();
   free(x);
+  unmapped();
   return report();
 }

@@ -98,12 +98,12 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
 [[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   translated(call, [&] {
     check_device(call.device);
-    if (RowList rows; !watches(~0ULL) && add_plain_rows(call.arrays, call.construct, 0, rows)) [[likely]] {
+    if (RowList rows; !watches(~0ULL) && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
       action(call.device, rows);
       return;
     }
     RowList rows;
-    if (const std::string fault = add_rows(call.arrays, call.construct, 0, rows); !fault.empty())
+    if (const std::string fault = add_rows(call.arrays, call.construct, rows); !fault.empty())
       say("%s: %s; the call is ignored", call.name, fault.c_str());
     else
       action(call.device, rows);
@@ -121,20 +121,20 @@ inline bool update_again(std::int64_t device, void** base, void** begin, const s
 }
 
 // `rows` holds what precedes the arguments that the arrays describe.
-std::int32_t on_region(const Call& call, const void* region, std::uint32_t extra, RowList& rows) {
+std::int32_t on_region(const Call& call, const void* region, RowList& rows) {
   check_device(call.device);
   if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
     region = registry->meant_by(region, call.caller);
-  if (const std::string fault = add_rows(call.arrays, Construct::kRegion, extra, rows); !fault.empty())
+  if (const std::string fault = add_rows(call.arrays, Construct::kRegion, rows); !fault.empty())
     return refuse_region(call.device, region, rows, (std::string(call.name) + ": " + fault).c_str());
   return run_region(call.device, region, rows, kOneTeam);
 }
 
-// Clang 14 and before: no environment, and null for what is absent.
+// Clang 14 and before: no environment.
 std::int32_t on_old_region(const Call& call, const void* region) {
   return translated(call, [&] {
     RowList rows;
-    return on_region(call, region, 0, rows);
+    return on_region(call, region, rows);
   });
 }
 
@@ -177,8 +177,7 @@ bool run_again(const char* name, const Location* where, std::int64_t device, con
     try {
       RowList rows;
       add_environment(kNewestVersion, rows);
-      return add_plain_rows(arrays_of(*arguments), Construct::kRegion, kHostIfAbsent, rows) &&
-             run_ready(device, region, rows, result);
+      return add_plain_rows(arrays_of(*arguments), Construct::kRegion, rows) && run_ready(device, region, rows, result);
     } catch (const MappingFault& fault) {
       die_of(fault, call_of(name, where, device, arguments, caller));
     }
@@ -199,8 +198,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
     }
     RowList rows;
     add_environment(arguments->version, rows);
-    // LLVM 16 began to pass the host's address for what is absent.
-    return on_region(call, region, arguments->version >= 2 ? kHostIfAbsent : 0U, rows);
+    return on_region(call, region, rows);
   });
 }
 

@@ -91,8 +91,7 @@ bool any_members(const Arrays& arrays) {
 
 class Translator {
 public:
-  Translator(Construct construct, std::uint32_t extra, RowList& rows)
-      : construct_(construct), extra_(extra), rows_(rows) {}
+  Translator(Construct construct, RowList& rows) : construct_(construct), rows_(rows) {}
 
   // Returns what is wrong with the element, or null.
   const char* add(const Component& element, void** slot);
@@ -108,7 +107,6 @@ private:
   bool is_argument(std::int64_t type) const { return is_region() && (type & kTypeParameter); }
 
   const Construct construct_;
-  const std::uint32_t extra_;
   RowList& rows_;
 };
 
@@ -151,7 +149,7 @@ void Translator::add_private(const Component& element) {
 
 // Where the object of another row is; what the kernel or `slot` gets.
 void Translator::add_question(const Component& element, void* base, void** slot) {
-  const std::uint32_t what = slot ? kReturn : kArgument | extra_;
+  const std::uint32_t what = slot ? kReturn : kMappedArgument;
   rows_.add({base, element.begin, element.size, kSection | kImplicit | what, slot});
 }
 
@@ -166,7 +164,7 @@ const char* Translator::add_object(const Component& element, void** slot) {
   const bool returns = slot && (type & kTypeReturn);
   if (!(type & kTypePointerAndObject)) {
     if (is_argument(type))
-      flags |= kArgument | extra_;
+      flags |= kMappedArgument;
     if (returns && construct_ == Construct::kBegin)
       flags |= kReturn;
     rows_.add({element.base, element.begin, element.size, flags, slot});
@@ -243,12 +241,12 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
 
 } // namespace
 
-std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
+std::string add_rows(const Arrays& arrays, Construct construct, RowList& rows) {
   if (arrays.count > INT32_MAX) // the callers' type is int
     return "there are " + std::to_string(static_cast<std::int32_t>(arrays.count)) + " arguments";
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
     return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
-  Translator translator(construct, extra, rows);
+  Translator translator(construct, rows);
   const bool makes_room = (construct == Construct::kRegion || construct == Construct::kBegin) && any_members(arrays);
   CallLog* const log = CallLog::current();
   for (std::size_t i = 0; i < arrays.count; ++i) {

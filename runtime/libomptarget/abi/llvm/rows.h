@@ -77,9 +77,11 @@ private:
   std::unique_ptr<Row[]> large_;
 };
 
-// Appends the rows of the arrays. `extra` flags go to the kernel's arguments that are mapped. Returns
-// which element is malformed, or "".
-std::string add_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows);
+// Of a kernel's argument that is mapped. What is not there it gets by the host's address (decision 29).
+inline constexpr std::uint32_t kMappedArgument = kArgument | kHostIfAbsent;
+
+// Appends the rows of the arrays. Returns which element is malformed, or "".
+std::string add_rows(const Arrays& arrays, Construct construct, RowList& rows);
 
 // One element of the arrays, or what a user-defined mapper pushes for an array element or section.
 struct Component {
@@ -99,9 +101,9 @@ inline std::uint32_t implicit_flags(std::uint32_t flags, std::uintptr_t begin) {
 
 // The row of an element as most are: a value, or a whole object that needs no look at another. False: it
 // is something else.
-inline bool make_plain_row(const Component& element, Construct construct, std::uint32_t extra, Row& row) {
+inline bool make_plain_row(const Component& element, Construct construct, Row& row) {
   constexpr std::int64_t kPlain = kTypeTo | kTypeFrom | kTypeParameter | kTypeLiteral | kTypeImplicit;
-  const std::uint32_t argument = construct == Construct::kRegion ? kArgument | extra : 0U;
+  const std::uint32_t argument = construct == Construct::kRegion ? kMappedArgument : 0U;
   const std::int64_t type = element.type;
   if ((type & ~kPlain) || !(type & kTypeParameter) != !argument)
     return false;
@@ -122,13 +124,13 @@ inline bool make_plain_row(const Component& element, Construct construct, std::u
 }
 
 // As add_rows(), if all elements are such. False: `rows` are of no use.
-inline bool add_plain_rows(const Arrays& arrays, Construct construct, std::uint32_t extra, RowList& rows) {
+inline bool add_plain_rows(const Arrays& arrays, Construct construct, RowList& rows) {
   if (arrays.count > INT32_MAX || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type)))
     return false;
   for (std::size_t i = 0; i < arrays.count; ++i) {
     Row row;
     if ((arrays.mappers && arrays.mappers[i]) ||
-        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, construct, extra, row))
+        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, construct, row))
       return false;
     rows.add(row);
   }

@@ -70,6 +70,21 @@ TEST_CASE("clang's programs of every generation run on the device") {
   }
 }
 
+SCENARIO_OF(llvm_unmapped) {
+  const Library<Record32> library = main_library<Record32>();
+  int values[4] = {};
+  std::vector<Element> arguments(6, Element{values, values + 1, 0, kParameter});
+  EXPECT(launch(&host::record, arguments, 1) == 0);
+  EXPECT(launch(&host::nothing, {{host::seen, host::seen, sizeof host::seen, kFrom | kAlways | kParameter}}, 1) == 0);
+  EXPECT(host::seen[0] == values);
+  return 0;
+}
+
+TEST_CASE("a kernel of any generation gets the host's address of what is not mapped") {
+  const Outcome outcome = run_scenario("llvm_unmapped", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
 SCENARIO_OF(llvm_attach) {
   const Library<Record56> library = main_library<Record56>();
   struct {
