@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from clangs import CLANG, FLAGS, compiled
+from clangs import CLANG, FLAGS, VERSIONS, compiled, libraries, program_of
 from fixture_programs import call
 from llvm_runtime import MESSAGES, llvm_libraries, said
 from whole_programs import FATAL, source
@@ -20,7 +21,24 @@ BROKEN = {
     "exit": "#pragma omp target exit data map(present, from : x)",
     "region": "#pragma omp target map(present, to : x[0 : 5])\nx[0]++;",
     "update": "#pragma omp target update from(present : x)",
+    "device": "#pragma omp target device(99)\nx[0]++;",
+    "empty": "#pragma omp target exit data map(present, release : x[0 : 0])",
+    "grown": "#pragma omp target enter data map(to : x[0 : 5])\n"
+    "#pragma omp target enter data map(present, to : x)",
+    "grown region": "#pragma omp target enter data map(to : x[0 : 5])\n"
+    "#pragma omp target map(present, to : x)\nx[0]++;",
 }
+HELD = (
+    "#include <omp.h>\nint x[4];\nint main(void) { int result = 0;\n"
+    "omp_target_associate_ptr(x, omp_target_alloc(sizeof x, 0), sizeof x, 0, 0);\n"
+    "#pragma omp target data map(ompx_hold, tofrom : x)\n"
+    "result = omp_target_disassociate_ptr(x, 0);\nreturn result != -1; }\n"
+)
+
+
+def broken(name: str) -> str:
+    """The program that breaks a rule."""
+    return f"int x[10];\nint main(void) {{\n{BROKEN[name]}\nreturn 0;\n}}\n"
 
 
 def both(program: Path, **environment: str) -> tuple[object, object]:
@@ -62,9 +80,7 @@ def test_a_value_that_makes_no_sense_is_named(constructs: Path) -> None:
 @pytest.mark.parametrize("debug", ["-g", "-g0"])
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_rule_ends_the_program_as_on_llvm(tmp_path: Path, name: str, debug: str) -> None:
-    (tmp_path / "main.c").write_text(
-        f"int x[10];\nint main(void) {{\n{BROKEN[name]}\nreturn 0;\n}}\n"
-    )
+    (tmp_path / "main.c").write_text(broken(name))
     call(
         CLANG[".c"],
         *FLAGS,
@@ -84,7 +100,7 @@ def test_with_the_table_of_what_is_mapped_if_the_user_asked_for_it(
     tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / "main.c"
-    path.write_text(f"int x[10];\nint main(void) {{\n{BROKEN[name]}\nreturn 0;\n}}\n")
+    path.write_text(broken(name))
     call(CLANG[".c"], *FLAGS, "-fopenmp-version=51", "-g", path, "-o", tmp_path / "main")
     ours, llvm = both(tmp_path / "main", LIBOMPTARGET_INFO="4")
     assert ours == llvm
@@ -96,3 +112,15 @@ def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
     ours, llvm = both(compiled(source(name), tmp_path, "-O1"))
     assert ours == llvm
     assert "fatal error" in str(ours)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", ["empty", "grown", "grown region", "held"])
+def test_so_do_programs_of_every_clang(tmp_path: Path, name: str, version: str) -> None:
+    text = HELD if name == "held" else broken(name)
+    program = program_of(version, text, tmp_path / "main.c")
+    llvm = [Path(folder) for folder in libraries(version).split(":")]
+    code, stderr, stdout = said(program, llvm)
+    stderr = [re.sub("^Libomptarget ", "omptarget ", line) for line in stderr]  # until LLVM 18
+    assert said(program, [libdir(), *llvm]) == (code, stderr, stdout)
+    assert "error" in str(stderr)

@@ -123,7 +123,7 @@ MappingPtr DataEnvironment::look_up_empty(const Row& row, Lock& lock) {
 MappingPtr DataEnvironment::find_for(const Row& row, HostRange wanted, Lock& lock) {
   const Lookup found = look_up(wanted, lock);
   if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
-    throw extension(wanted, *found.mapping);
+    throw extension(wanted, *found.mapping, row.has(kPresent));
   if (found.overlap == Overlap::kNone && row.has(kPresent) && needs_copy(row))
     throw absence(wanted);
   return found.mapping;

@@ -135,7 +135,8 @@ public:
   bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
   void unmap_global(HostRange host);
   bool associate(HostRange host, void* device);
-  bool disassociate(const void* host);
+  enum class Disassociation { kDone, kHeld, kNothingThere };
+  Disassociation disassociate(const void* host);
   bool is_present(const void* host);
   // Device memory of the program's own, which no host memory stands for.
   void* allocate(std::size_t size);

@@ -6,7 +6,7 @@
 
 namespace omptool {
 
-MappingFault extension(HostRange wanted, const Mapping& present) {
+MappingFault extension(HostRange wanted, const Mapping& present, bool had_to_be_present) {
   char text[192];
   std::snprintf(
       text, sizeof text,
@@ -14,6 +14,8 @@ MappingFault extension(HostRange wanted, const Mapping& present) {
       "maps to host at 0x%016lx (%lld bytes)",
       wanted.begin, static_cast<long long>(wanted.size()), present.host.begin,
       static_cast<long long>(present.host.size()));
+  if (had_to_be_present)
+    return {MappingFault::Kind::kAbsent, absence(wanted).what(), text};
   return {MappingFault::Kind::kExtension, text};
 }
 

@@ -9,17 +9,21 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace omptool {
 
 struct MappingFault : std::runtime_error {
   enum class Kind { kExtension, kAbsent };
-  MappingFault(Kind its_kind, const std::string& message) : std::runtime_error(message), kind(its_kind) {}
+  MappingFault(Kind its_kind, const std::string& message, std::string earlier = {})
+      : std::runtime_error(message), kind(its_kind), before(std::move(earlier)) {}
   Kind kind;
+  std::string before; // another message, which comes first; or ""
 };
 
 // OpenMP forbids mapping more of an object than is present; users know LLVM's words for it.
-MappingFault extension(HostRange wanted, const Mapping& present);
+// An object that had to be present is said to be absent, too.
+MappingFault extension(HostRange wanted, const Mapping& present, bool had_to_be_present = false);
 // `modifier` is "map type", or "motion" in an update.
 MappingFault absence(HostRange wanted, const char* modifier = "map type");
 

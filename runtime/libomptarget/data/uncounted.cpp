@@ -42,13 +42,15 @@ bool DataEnvironment::associate(HostRange host, void* device) {
   return known.infinite && known.host.begin == host.begin && known.host.end == host.end && known.device == device;
 }
 
-bool DataEnvironment::disassociate(const void* host) {
+DataEnvironment::Disassociation DataEnvironment::disassociate(const void* host) {
   Lock lock(*this);
   const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
-  if (!found || !found->infinite || found->is_named() || found->host.address() != host || found->holds != 0)
-    return false;
+  if (!found || !found->infinite || found->is_named() || found->host.address() != host)
+    return Disassociation::kNothingThere;
+  if (found->holds != 0)
+    return Disassociation::kHeld;
   remove(*found, lock);
-  return true;
+  return Disassociation::kDone;
 }
 
 void* DataEnvironment::allocate(std::size_t size) {

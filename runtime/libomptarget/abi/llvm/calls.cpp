@@ -45,8 +45,8 @@ constexpr std::uint32_t kNoTeams = ~0U; // not a construct of teams
 void check_device(std::int64_t number) {
   const int count = number_of_devices();
   if (count > 0 && (number < kDefaultDevice || number > count))
-    die_at("", 7, "Device number '%lld' out of range, only %d devices available", static_cast<long long>(number),
-           count);
+    die_at("", static_cast<int>(number), "Device number '%lld' out of range, only %d devices available",
+           static_cast<long long>(number), count);
 }
 
 ompt::Kind kind_of(const Call& call) {

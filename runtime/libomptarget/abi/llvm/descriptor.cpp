@@ -187,7 +187,7 @@ void require(std::int64_t mask) {
     return;
   for (const auto& [bit, clause] : kClauses)
     if ((first & bit) != (mask & bit))
-      die("'#pragma omp requires %s' not used consistently!", clause);
+      die_at("", 1, "'#pragma omp requires %s' not used consistently!", clause);
 }
 
 namespace {

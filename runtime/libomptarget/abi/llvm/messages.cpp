@@ -94,7 +94,9 @@ Narrated::~Narrated() {
 
 void die_of(const MappingFault& fault, const Call& call) {
   const bool maps_in = call.construct == Construct::kBegin || call.construct == Construct::kRegion;
-  tell("omptarget message: ", "%s", fault.what());
+  for (const char* const message : {fault.before.c_str(), fault.what()})
+    if (*message)
+      tell("omptarget message: ", "%s", message);
   if (maps_in)
     tell(kError, "Call to getTargetPointer returned null pointer (%s).",
          fault.kind == MappingFault::Kind::kAbsent ? "'present' map type modifier"

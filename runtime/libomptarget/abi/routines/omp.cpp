@@ -11,6 +11,7 @@
 #include "observe/ompt.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
+#include "process/message.h"
 
 #include <climits>
 #include <cstdlib>
@@ -245,7 +246,11 @@ OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) 
       return omptool::kFailed;
     const omptool::ompt::DataOperation told(omptool::ompt::Operation::kDisassociate, {ptr, omptool::ompt::kHost},
                                             {nullptr, device_num}, 0);
-    return device->data.disassociate(ptr) ? 0 : omptool::kFailed;
+    using Disassociation = omptool::DataEnvironment::Disassociation;
+    const Disassociation result = device->data.disassociate(ptr);
+    if (result == Disassociation::kHeld)
+      omptool::tell("omptarget error: ", "Trying to disassociate a pointer with a non-zero hold reference count");
+    return result == Disassociation::kDone ? 0 : omptool::kFailed;
   });
 }
 }
