@@ -15,7 +15,8 @@ extern "C" {
  *   state    "ready", "refused" or "no devices"
  *   reason   one line, or NULL when ready
  *   devices  how many devices it has; 0 unless ready
- * The strings live until row returns. Opens the plugins and asks each for its devices, but
+ * Before them once for each folder of OMPTOOL_PLUGIN_PATH that cannot be read: name is "OMPTOOL_PLUGIN_PATH", path the
+ * folder, state "refused". The strings live until row returns. Opens the plugins and asks each for its devices, but
  * initialises none. Returns the number of plugins. */
 int32_t omptool_describe_plugins(void (*row)(void* context, const char* name, const char* path, const char* state,
                                              const char* reason, int32_t devices),

@@ -232,6 +232,16 @@ def test_devices_names_a_refused_plugin(tmp_path: Path) -> None:
     assert plugins["text"]["reason"]
 
 
+def test_devices_names_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    folder = tmp_path / "misspelt"
+    done = run("devices", "--json", OMPTOOL_PLUGIN_PATH=str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    first, host = document("devices", done.stdout)["plugins"]
+    assert (first["name"], first["path"]) == ("OMPTOOL_PLUGIN_PATH", str(folder))
+    assert (first["state"], first["reason"]) == ("refused", "No such file or directory")
+    assert (first["devices"], host["name"]) == ([], "host")
+
+
 def test_no_device_is_exit_3() -> None:
     assert run("devices", OMPTOOL_HOST_DEVICES="1", OMPTOOL_PLUGINS="nothing").returncode == 3
 

@@ -34,7 +34,11 @@ void Registry::settle_now() {
 void Registry::open_plugins() {
   if (plugins_found_.load(std::memory_order_acquire))
     return;
-  std::vector<std::unique_ptr<Plugin>> found = find_plugins();
+  std::vector<UnreadFolder> unread;
+  std::vector<std::unique_ptr<Plugin>> found = find_plugins(unread);
+  static std::atomic<bool> told{false};
+  for (const UnreadFolder& folder : told.exchange(true) ? std::vector<UnreadFolder>() : unread)
+    say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
   const std::lock_guard settling(settling_);
   if (plugins_found_)
     return;

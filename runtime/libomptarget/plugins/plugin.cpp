@@ -8,10 +8,12 @@
 #include "process/message.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 namespace omptool {
 namespace {
@@ -37,17 +39,18 @@ std::string own_folder() {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// A folder that is not there holds no plugins: OMPTOOL_PLUGIN_PATH may name folders of other machines.
-void add_from(const std::string& folder, std::map<std::string, std::string>& paths) {
+// Returns why there is nothing to be read, or "".
+std::string add_from(const std::string& folder, std::map<std::string, std::string>& paths) {
   DIR* const open = ::opendir(folder.c_str());
   if (!open)
-    return;
+    return std::generic_category().message(errno);
   while (const dirent* file = ::readdir(open)) {
     const std::string name = plugin_name(file->d_name);
     if (!name.empty())
       paths.emplace(name, folder + "/" + file->d_name);
   }
   ::closedir(open);
+  return {};
 }
 
 } // namespace
@@ -69,8 +72,8 @@ void Plugin::bind(void* handle) {
   PluginSymbols symbols(handle);
   symbols.require_common(functions_);
   symbols.require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
-  if (symbols.missing())
-    refusal_ = std::string("it lacks ") + symbols.missing();
+  if (!symbols.missing().empty())
+    refusal_ = "it lacks " + symbols.missing();
   symbols.find("__tgt_rtl_shares_host_memory", functions_.shares_host_memory);
   symbols.find("__tgt_rtl_memory_is_addressable", functions_.memory_is_addressable);
   symbols.find("__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
@@ -104,10 +107,11 @@ std::string Plugin::last_error() const {
   return reason ? std::string(" (") + reason + ")" : std::string();
 }
 
-std::vector<std::unique_ptr<Plugin>> find_plugins() {
+std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread) {
   std::map<std::string, std::string> paths;
   for (const std::string& folder : environment().plugin_path)
-    add_from(folder, paths);
+    if (std::string reason = add_from(folder, paths); !reason.empty())
+      unread.push_back({folder, std::move(reason)});
   add_from(own_folder(), paths);
 
   const std::vector<std::string>& only = environment().plugins;

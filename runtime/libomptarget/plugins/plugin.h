@@ -65,8 +65,14 @@ private:
   int device_count_ = 0;      // before counted_
 };
 
+// A folder of OMPTOOL_PLUGIN_PATH that nobody can look into, and why.
+struct UnreadFolder {
+  std::string path;
+  std::string reason;
+};
+
 // Every plugin of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first
 // file of a name wins. OMPTOOL_PLUGINS leaves out the others.
-std::vector<std::unique_ptr<Plugin>> find_plugins();
+std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread);
 
 } // namespace omptool

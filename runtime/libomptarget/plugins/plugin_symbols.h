@@ -5,6 +5,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <string>
 
 namespace omptool {
 
@@ -17,8 +18,8 @@ public:
     return function != nullptr;
   }
   template <typename Function> void require(const char* name, Function& function) {
-    if (!find(name, function) && !missing_)
-      missing_ = name;
+    if (!find(name, function))
+      missing_ += (missing_.empty() ? "" : ", ") + std::string(name);
   }
   // What both interfaces have, under the same names.
   template <typename Functions> void require_common(Functions& functions) {
@@ -33,12 +34,12 @@ public:
     require("__tgt_rtl_run_target_region", functions.run_target_region);
     require("__tgt_rtl_run_target_team_region", functions.run_target_team_region);
   }
-  // The first required one that is not there, or null.
-  const char* missing() const { return missing_; }
+  // The required ones that are not there, or "".
+  const std::string& missing() const { return missing_; }
 
 private:
   void* handle_;
-  const char* missing_ = nullptr;
+  std::string missing_;
 };
 
 } // namespace omptool

@@ -95,7 +95,7 @@ class Adapter {
 public:
   explicit Adapter(void* handle) : handle_(handle) {}
   // Returns the first function that is missing, or null.
-  const char* bind();
+  std::string bind();
   void* handle() const { return handle_; }
 
   std::int32_t number_of_devices() const { return call_.number_of_devices(); }
@@ -136,7 +136,7 @@ private:
   std::atomic<Loaded*> loaded_{nullptr};
 };
 
-const char* Adapter::bind() {
+std::string Adapter::bind() {
   PluginSymbols symbols(handle_);
   symbols.require("__tgt_rtl_device_type", call_.device_type);
   symbols.require_common(call_);
@@ -265,8 +265,8 @@ bool is_plugin(void* handle) {
 
 std::string adapt(void* handle, PluginFunctions& functions) {
   auto adapter = std::make_unique<Adapter>(handle);
-  if (const char* missing = adapter->bind())
-    return std::string("it lacks ") + missing;
+  if (const std::string missing = adapter->bind(); !missing.empty())
+    return "it lacks " + missing;
   const std::size_t place = place_of(std::move(adapter));
   if (place == kMostPlugins)
     return "there are " + std::to_string(kMostPlugins) + " plugins of its interface (libtarget_rtl.h) before it";

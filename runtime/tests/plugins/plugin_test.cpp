@@ -9,6 +9,15 @@
 #include <cstdio>
 #include <doctest/doctest.h>
 
+namespace {
+
+const std::string kMostFunctions = "__tgt_rtl_load_binary, __tgt_rtl_data_alloc, __tgt_rtl_data_submit, "
+                                   "__tgt_rtl_data_retrieve, __tgt_rtl_data_delete, __tgt_rtl_run_target_region, "
+                                   "__tgt_rtl_run_target_team_region";
+const std::string kLacking = "__tgt_init_device, " + kMostFunctions;
+
+} // namespace
+
 SCENARIO_OF(describe) {
   const std::int32_t count = omptool_describe_plugins(
       [](void*, const char* name, const char* path, const char* state, const char* reason, std::int32_t devices) {
@@ -24,9 +33,11 @@ TEST_CASE("plugins are described in name order, with their reasons") {
                                               "/nowhere:" TEST_FOLDER "/fakecount:" TEST_FOLDER "/fakenothing",
                                               "OMPTOOL_HOST_DEVICES=3"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  CHECK(outcome.output.find("fakecount|refused|it counts -3 devices|0|" TEST_FOLDER
+  CHECK(outcome.output.find("OMPTOOL_PLUGIN_PATH|refused|No such file or directory|0|" TEST_FOLDER "/nowhere\n"
+                            "fakecount|refused|it counts -3 devices|0|" TEST_FOLDER
                             "/fakecount/libomptarget.rtl.fakecount.so\n"
-                            "fakelacking|refused|it lacks __tgt_init_device|0|") == 0);
+                            "fakelacking|refused|it lacks " +
+                            kLacking + "|0|") == 0);
   CHECK(outcome.has("\nfakenothing|ready|-|1|"));
   CHECK(outcome.has("\nhost|ready|-|3|"));
   CHECK(outcome.has("\n4\n"));
@@ -50,11 +61,28 @@ TEST_CASE("a refused plugin is passed over, and named when nothing else is there
   outcome =
       run_scenario("one_launch", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakelacking", "OMPTOOL_PLUGINS=fakelacking"});
   CHECK(outcome.code == 3);
-  CHECK(outcome.has("region add_one runs on the host: there is no device: plugin fakelacking was refused: it lacks "
-                    "__tgt_init_device\n"));
+  CHECK(outcome.has("region add_one runs on the host: there is no device: plugin fakelacking was refused: it lacks " +
+                    kLacking + "\n"));
   outcome = run_scenario("one_launch", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakecount", "OMPTOOL_PLUGINS=fakecount"});
   CHECK(outcome.code == 3);
   CHECK(outcome.has("plugin fakecount was refused: it counts -3 devices\n"));
+}
+
+SCENARIO_OF(two_launches) {
+  use_main();
+  for (int i = 0; i < 2; ++i)
+    EXPECT(Rows{}.region(&host::nothing) == 0);
+  return 0;
+}
+
+TEST_CASE("a folder that cannot be read is said once") {
+  const Outcome outcome =
+      run_scenario("two_launches", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/nowhere::" TEST_FOLDER "/runtime_tests"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "omptarget: OMPTOOL_PLUGIN_PATH names " TEST_FOLDER "/nowhere, which cannot be read: No such "
+                          "file or directory\nomptarget: OMPTOOL_PLUGIN_PATH names " TEST_FOLDER
+                          "/runtime_tests, which "
+                          "cannot be read: Not a directory\n");
 }
 
 // Private copies, pointers, sections, globals and counts where host memory is device memory.

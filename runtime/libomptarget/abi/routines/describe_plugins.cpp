@@ -9,7 +9,10 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* con
                                                                        const char* reason, int32_t devices),
                                                            void* context) {
   return omptool::guarded(__func__, [&] {
-    const std::vector<std::unique_ptr<omptool::Plugin>> plugins = omptool::find_plugins();
+    std::vector<omptool::UnreadFolder> unread;
+    const std::vector<std::unique_ptr<omptool::Plugin>> plugins = omptool::find_plugins(unread);
+    for (const omptool::UnreadFolder& folder : unread)
+      row(context, "OMPTOOL_PLUGIN_PATH", folder.path.c_str(), "refused", folder.reason.c_str(), 0);
     for (const std::unique_ptr<omptool::Plugin>& plugin : plugins) {
       const int devices = plugin->device_count();
       const std::string none = "it has no devices" + (devices ? std::string() : plugin->last_error());
@@ -37,7 +40,8 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_try_image(const void* image, uint64_t 
     __tgt_offload_entry entry{nullptr, has_names ? name : nullptr, 0};
     __tgt_device_image asked{begin, begin + size, &entry, &entry + 1};
     std::int32_t accepted = 0;
-    for (const std::unique_ptr<omptool::Plugin>& plugin : omptool::find_plugins()) {
+    std::vector<omptool::UnreadFolder> unread;
+    for (const std::unique_ptr<omptool::Plugin>& plugin : omptool::find_plugins(unread)) {
       if (!plugin->refusal().empty()) {
         row(context, plugin->name().c_str(), 0, plugin->refusal().c_str());
         continue;
