@@ -1,15 +1,19 @@
 # Two commands for a fresh machine: `make demo` does the main job, `make test` passes the tests.
 PYTHON ?= python3
 VENV := .venv
-RUNTIME := $(shell find runtime -type f)
+RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print)
 
-.PHONY: demo test test-all bench packages compilers clean
+.PHONY: demo check test test-all bench packages compilers clean
 
 demo: $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
 
+# What to run before each commit, in less than a minute once everything is set up.
+check: packages compilers $(VENV)/.installed
+	scripts/test.sh check
+
 test: packages compilers $(VENV)/.installed
-	scripts/test.sh
+	scripts/test.sh test
 
 test-all: packages compilers $(VENV)/.installed
 	scripts/test.sh all

@@ -1,41 +1,108 @@
 #!/usr/bin/env bash
-# Every check of `make test`, each a phase with its time. All run, so that one report names all faults.
-# Usage: test.sh [all]   (all: the exhaustive sweeps too)
+# The checks of `make check`, `make test` and `make test-all`: stages, of phases that run at once so that every
+# core is busy. All run, so that one report names all faults; the last lines say where the time went.
+# Usage: test.sh check|test|all   (all: the exhaustive sweeps too)
 set -uo pipefail
 cd "$(dirname "$0")/.."
+what=$1
+cores=$(nproc)
 bin=$PWD/.venv/bin
-export PATH=$bin:$PATH
-every=()
-[ "${1:-}" = all ] && every=(-m '')  # what pyproject.toml leaves out
+logs=build/logs
+export PATH=$bin:$PATH TIMEFORMAT='%R %U %S'
 summary=()
+stage=()
+every=()
 failed=0
 
-phase() {  # phase NAME COMMAND...
-  local name=$1 start=$SECONDS verdict=passed
+timed() {  # timed NAME COMMAND...: its output on stdout; its times beside its log
+  local log=$logs/$1
   shift
-  printf '\n== %s\n' "$name"
-  "$@" || { verdict=FAILED; failed=1; }
-  summary+=("$(printf '%-34s %-7s %4d s' "$name" "$verdict" $((SECONDS - start)))")
+  { time "$@" 2>&1; } 2>"$log.time"
 }
 
-runtime_tests() {  # runtime_tests NAME [CMAKE_OPTION...]
-  local build=build/test-$1
-  shift
-  cmake -S runtime -B "$build" -G Ninja -DOMPTOOL_TESTS=ON "$@" >"$build.log" 2>&1 &&
-    cmake --build "$build" >>"$build.log" 2>&1 || { tail -n 40 "$build.log"; return 1; }
-  ctest --test-dir "$build" --output-on-failure
+begin() {  # begin NAME COMMAND...: a phase of this stage
+  timed "$@" >"$logs/$1.log" &
+  stage+=("$1=$!")
 }
 
-mkdir -p build
-phase 'ruff' ruff check .
-phase 'ruff format' ruff format --check .
-phase 'mypy --strict' mypy
-phase 'clang-format' bash -c 'git ls-files "runtime/*.cpp" "runtime/*.h" | xargs clang-format-19 --dry-run -Werror'
-phase 'runtime' runtime_tests plain
-phase 'runtime, address + undefined' runtime_tests asan -DOMPTOOL_SANITIZE=address,undefined -DCMAKE_CXX_COMPILER=clang++-19
-phase 'runtime, thread' runtime_tests tsan -DOMPTOOL_SANITIZE=thread -DCMAKE_CXX_COMPILER=clang++-19
-phase 'pytest' pytest "${every[@]}"
+finish() {  # waits for the stage, and shows what each of its phases said
+  local phase
+  for phase in "${stage[@]}"; do
+    wait "${phase#*=}"
+    record "${phase%=*}" $? "$logs/${phase%=*}.log"
+  done
+  stage=()
+}
 
-printf '\n== where the time went\n'
-printf '%s\n' "${summary[@]}"
+alone() {  # alone NAME COMMAND...: a stage of one phase, whose output is shown at once
+  printf '\n== %s\n' "$1"
+  timed "$@"
+  record "$1" $?
+}
+
+record() {  # record NAME STATUS [LOG]
+  local verdict=passed wall user system
+  [ "$2" -eq 0 ] || { verdict=FAILED; failed=1; }
+  [ $# -eq 2 ] || { printf '\n== %s\n' "$1"; cat "$3"; }
+  read -r wall user system <"$logs/$1.time"
+  summary+=("$(awk -v name="$1" -v verdict=$verdict -v wall="$wall" -v cpu="$user $system" 'BEGIN {
+    split(cpu, used); printf "%-32s %-7s %6.0f s %6.0f s", name, verdict, wall, used[1] + used[2] }')")
+}
+
+formatted() {
+  git ls-files 'runtime/*.cpp' 'runtime/*.h' | xargs clang-format-19 --dry-run -Werror
+}
+
+lint() {  # begins a stage
+  begin 'ruff' ruff check .
+  begin 'ruff format' ruff format --check .
+  begin 'mypy --strict' mypy
+  begin 'clang-format' formatted
+  begin 'import directions' lint-imports
+  begin 'include directions' python scripts/include_directions.py
+}
+
+# The plain runtime is built where the package's is (pyproject.toml), and so compiled once.
+plain() { cmake -S . -B build/package -DOMPTOOL_TESTS=ON; }
+sanitized() { cmake -S runtime -B "build/$1" -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DOMPTOOL_TESTS=ON -DOMPTOOL_SANITIZE="$2"; }
+
+compile() {  # compile FOLDER CONFIGURE...
+  local folder=$1 log=$logs/compile-${1##*/}
+  shift
+  { "$@" && cmake --build "$folder" --target runtime_checks --parallel "$cores"; } >"$log" 2>&1 ||
+    { tail -n 40 "$log"; return 1; }
+}
+
+runtime_tests() {  # runtime_tests FOLDER
+  ctest --test-dir "$1" --output-on-failure --parallel "$cores"
+}
+
+rooms=(tests/{checks,commands,dwarf,elf,formats,hosts,lowering,render,writers} tests/test_*.py)
+mkdir -p $logs
+case $what in
+  check)
+    lint
+    begin 'compile runtime' compile build/package plain
+    finish
+    begin 'runtime' runtime_tests build/package/runtime
+    begin 'quick tests' pytest -n "$cores" -m 'not slow and not exhaustive' --durations=5 "${rooms[@]}"
+    finish
+    ;;
+  test | all)
+    lint
+    begin 'compile runtime' compile build/package plain
+    begin 'compile, address + undefined' compile build/asan sanitized asan address,undefined
+    begin 'compile, thread' compile build/tsan sanitized tsan thread
+    finish
+    begin 'runtime' runtime_tests build/package/runtime
+    begin 'runtime, address + undefined' runtime_tests build/asan
+    begin 'runtime, thread' runtime_tests build/tsan
+    finish
+    [ "$what" = all ] && every=(-m '')  # what pyproject.toml leaves out
+    alone 'pytest' pytest -n "$cores" --dist worksteal "${every[@]}"
+    ;;
+esac
+
+printf '\n== where the time went: on the clock, and of all cores\n'
+printf '%s\n' "${summary[@]}" "$(printf '%-32s %-7s %6d s' total '' $SECONDS)"
 exit $failed

@@ -12,6 +12,8 @@ import pytest
 from fixture_programs import OMPTOOL
 from places import FIXTURES, ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def of_the_readme() -> str:
     text = (ROOT / "README.md").read_text().partition("## The main job by hand")[2]

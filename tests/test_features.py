@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from features import FEATURES, PAGE, Bench, Feature, page
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:

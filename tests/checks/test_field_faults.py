@@ -22,6 +22,8 @@ from packager.elf import headers
 from packager.files.reader import open_reader
 from packager.hosts.load import load
 
+pytestmark = pytest.mark.slow
+
 PART = OPENMP.replace("main", "part").replace("table", "other")
 MAIN = OPENMP.replace("return y", "extern int part(void); part(); return y")
 REGION = """int NAME(void);

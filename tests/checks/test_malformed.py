@@ -127,6 +127,7 @@ def test_a_file_of_which_nothing_can_be_read_is_no_finding(made: Containers, nam
     assert re.fullmatch(f"Error: .*{message}.*", line)
 
 
+@pytest.mark.slow
 def test_a_program_whose_second_container_is_malformed(made: Containers, tmp_path: Path) -> None:
     """Its entries are checked against the image that is whole."""
     program = clang_offload(OPENMP, tmp_path / "program")

@@ -359,6 +359,7 @@ class TestImages:
         assert found(out) == {("OMP110", "error")}
 
 
+@pytest.mark.slow
 def test_clang_programs_have_no_findings(tmp_path: Path) -> None:
     program = clang_offload(OPENMP, tmp_path / "program")
     for path in (program, stripped(program)):
@@ -368,6 +369,7 @@ def test_clang_programs_have_no_findings(tmp_path: Path) -> None:
     assert found(clang_offload(OPENMP, tmp_path / "program.o", "-c")) == {("OMP101", "info")}
 
 
+@pytest.mark.slow
 def test_order_is_information_where_names_pair(tmp_path: Path) -> None:
     """Two regions, the names of the host's changed for each other: by name they still pair."""
     program = clang_offload(OPENMP, tmp_path / "program")

@@ -121,6 +121,7 @@ def test_a_cubin_of_cuda_13(work: Path, tmp_path: Path, version: str, expected: 
     assert codes(path).get("OMP117") == expected
 
 
+@pytest.mark.slow
 def test_a_destructor_that_comes_after_cuda_has_gone(tmp_path: Path) -> None:
     """Clang 14's wrapper unregisters in one; on the CPU that is no matter."""
     image = device_image(HOST, tmp_path / "image.so")
@@ -149,6 +150,7 @@ def test_shared_memory_on_an_amd_device(
     assert codes(path).get("OMP125") == expected
 
 
+@pytest.mark.slow
 def test_host_and_image_of_two_copies_of_a_source(tmp_path: Path) -> None:
     """Clang's names hold the number of the file: a copy has another."""
     for name in ("one", "other"):
@@ -163,6 +165,7 @@ def test_host_and_image_of_two_copies_of_a_source(tmp_path: Path) -> None:
         assert codes(tmp_path / name).get("OMP126") == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["14", "19"])
 def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> None:
     """Weak copies with equal code are what the linker is there for; clang lists each of them."""

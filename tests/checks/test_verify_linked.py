@@ -70,6 +70,7 @@ def test_a_fault_in_a_merged_table_is_named(bench: Bench, name: str) -> None:
     assert message in omptool("verify", program).stdout
 
 
+@pytest.mark.slow
 def test_a_merged_table_of_clang(tmp_path: Path) -> None:
     script = merging_script(tmp_path / "merging.ld", "omp_offloading_entries", "-pie")
     program = clang_offload(OPENMP, tmp_path / "program", f"-Wl,-T,{script}")

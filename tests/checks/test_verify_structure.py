@@ -75,6 +75,7 @@ def test_a_library_that_was_linked_without_a_runtime(work: Path) -> None:
 # ---- OMP104 ----
 
 
+@pytest.mark.slow
 def test_objects_of_two_generations(work: Path) -> None:
     """Clang 19's records and clang 22's in one program: each linker takes its own alone."""
     source = work / "new.c"
@@ -90,6 +91,7 @@ def test_objects_of_two_generations(work: Path) -> None:
 # ---- OMP112, 113, 115 ----
 
 
+@pytest.mark.slow
 def test_two_images_for_one_target(clang_program: Path) -> None:
     sound = load(clang_program)
     (image,) = sound.images
@@ -131,6 +133,7 @@ def test_an_image_that_another_one_hides(
     assert check("OMP112", program) == expected
 
 
+@pytest.mark.slow
 def test_clang_16_registers_containers(work: Path, clang_program: Path) -> None:
     source = work / "sixteen.c"
     source.write_text(OPENMP)
@@ -221,6 +224,7 @@ def test_destructors_and_cuda(clang_program: Path) -> None:
     assert check("OMP119", replace(sound, abi="llvm-14")) == []
 
 
+@pytest.mark.slow
 def test_two_tables_that_are_registered_apart(work: Path, clang_program: Path) -> None:
     part = work / "part.c"
     part.write_text(REGION.replace("f(", "part("))
@@ -240,6 +244,7 @@ def test_two_tables_that_are_registered_apart(work: Path, clang_program: Path) -
 # ---- OMP120 to 122 ----
 
 
+@pytest.mark.slow
 def test_offload_flags_and_no_region(work: Path) -> None:
     path = clang_offload("int main(void) { return 0; }", work / "empty")
     assert codes(path) == [("OMP120", "info")]
@@ -288,6 +293,7 @@ def test_a_member_that_lost_its_device_code(work: Path) -> None:
     assert "OMP124" not in dict(codes(cut))  # an object may be bundled yet
 
 
+@pytest.mark.slow
 def test_shared_memory_without_xnack(work: Path) -> None:
     source = "#pragma omp requires unified_shared_memory\n" + OPENMP
     program = load(clang_offload(source, work / "usm"))
@@ -340,6 +346,7 @@ def test_triples_in_two_orders(work: Path) -> None:
 # ---- OMP108 between objects ----
 
 
+@pytest.mark.slow
 def test_one_source_compiled_twice(work: Path) -> None:
     """The names of both kernels are the same: the linker keeps one, for both callers."""
     source = work / "twice.c"

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from omptool.cli import cli
 from omptool.installation import includedir
 
+pytestmark = pytest.mark.slow
+
 TRIPLES = {"image.so": "x86_64-pc-linux-gnu", "image.ptx": "nvptx64-nvidia-cuda"}
 HOST = """
 #include "omptarget.h"

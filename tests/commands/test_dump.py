@@ -136,6 +136,7 @@ def test_the_wrapper_alone(work: Path, tmp_path: Path) -> None:
     assert [descriptor["images"] for descriptor in file["descriptors"]] == [[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", CLANG_FLAGS.values(), ids=CLANG_FLAGS)
 @pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
 def test_what_clang_made(tmp_path: Path, flags: tuple[str, ...], strip: bool) -> None:
@@ -172,6 +173,7 @@ def listed_by_llvm(path: Path) -> list[tuple[str, str, str]]:
     return [(kind, arch, triple) for kind, arch, triple in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", ["program", "object", "packed"])
 def test_images_are_those_that_llvm_lists(work: Path, tmp_path: Path, container: str) -> None:
     path = tmp_path / "file"
@@ -291,6 +293,7 @@ def test_a_damaged_image_is_listed_with_its_fault(work: Path, tmp_path: Path) ->
     assert "image 0: " in omptool("dump", path).stdout
 
 
+@pytest.mark.slow
 def test_many_constructors(tmp_path: Path) -> None:
     """The one that registers is found among those of a large program."""
     count = 3000
@@ -334,6 +337,7 @@ __attribute__((constructor)) static void start(void) {{ __tgt_register_lib(&desc
         assert omptool("verify", path).exit_code == 0
 
 
+@pytest.mark.slow
 def test_clang_saxpy(tmp_path: Path) -> None:
     """The fixture as its users have it."""
     source = (FIXTURES / "clang_saxpy" / "saxpy.c").read_text()
@@ -361,6 +365,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared_memory", [False, True], ids=["", "unified-shared-memory"])
 def test_kinds_of_entries(tmp_path: Path, shared_memory: bool) -> None:
     requires = "#pragma omp requires unified_shared_memory\n" if shared_memory else ""
@@ -378,6 +383,7 @@ def test_kinds_of_entries(tmp_path: Path, shared_memory: bool) -> None:
         assert omptool("verify", "--ignore", "OMP116", path).stdout.count("no findings") == 1
 
 
+@pytest.mark.slow
 def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
     """Only its image leads to the descriptor."""
     program = clang_offload("int main(void) { return 0; }", tmp_path / "program")
@@ -388,6 +394,7 @@ def test_a_clang_program_without_any_entry(tmp_path: Path) -> None:
         assert omptool("verify", path).exit_code == 0
 
 
+@pytest.mark.slow
 def test_two_abis_in_one_program(tmp_path: Path) -> None:
     """Each table is for the image that is registered with it."""
     (file,) = dumped_files(build_fixture("mixed_clang", tmp_path))
@@ -421,6 +428,7 @@ def test_images_are_numbered_as_devices_are(
         assert omptool("verify", "--ignore", "OMP116", path).stdout.count("no findings") == 1
 
 
+@pytest.mark.slow
 def test_a_device_image_of_clang_on_its_own(tmp_path: Path) -> None:
     program = clang_offload(OPENMP, tmp_path / "program")
     (file,) = dumped_files(program)

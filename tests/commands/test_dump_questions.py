@@ -18,6 +18,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return clang_offload(OPENMP, tmp_path_factory.mktemp("questions") / "program")
 
 
+@pytest.mark.slow
 def test_an_address_of_the_host(program: Path) -> None:
     table, first, _ = dumped(program)["entries"]
     for address in (first["address"], hex(first["address"])):
@@ -55,6 +56,7 @@ def test_an_address_of_nothing(program: Path) -> None:
     assert (result.exit_code, result.stdout) == (1, "0x3 is nothing of offloading\n")
 
 
+@pytest.mark.slow
 def test_what_changed(program: Path, tmp_path: Path) -> None:
     same = omptool("dump", "--against", program, program)
     assert (same.exit_code, same.stdout) == (0, "no difference in what is offloaded\n")

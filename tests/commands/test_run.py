@@ -153,6 +153,7 @@ def failures(tmp_path: Path) -> dict[str, tuple[Path | str, int, str]]:
     }
 
 
+@pytest.mark.slow
 def test_what_cannot_start_is_one_line(tmp_path: Path) -> None:
     for what, (program, code, message) in failures(tmp_path).items():
         done = run("run", program, PATH=f"{os.environ['PATH']}:{tmp_path / 'bin'}")

@@ -21,6 +21,8 @@ from packager.elf import headers
 from packager.errors import FormatError
 from packager.files.reader import Reader
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = sorted((*OTHERS, INSTALLED))
 FORMS = {
     "5": ("-gdwarf-5",),

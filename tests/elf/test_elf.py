@@ -63,6 +63,7 @@ def test_machine_and_imports(program: Path) -> None:
     assert offload_imports(ours) == ("__tgt_target@OMPTARGET_4.5",)
 
 
+@pytest.mark.slow
 def test_more_sections_than_the_header_can_count(tmp_path: Path) -> None:
     """Beyond 0xff00 sections, their number and their names' place are in section 0."""
     lines = [f'.section .text.f{n},"ax"\nf{n}: ret\n.globl f{n}' for n in range(66000)]

@@ -19,6 +19,8 @@ from packager.files.reader import Reader
 from packager.formats.host_records import gcc_offload
 from packager.hosts.load import load
 
+pytestmark = pytest.mark.slow
+
 SOURCE = """
 int table[4];
 #pragma omp declare target to(table)
@@ -91,6 +93,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(SOURCE, tmp_path_factory.mktemp("gcc") / "program", targets=[NVPTX, GCN])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
 def test_what_it_holds(each: Program, strip: bool) -> None:
     file = dumped(stripped(each.path) if strip else each.path)
@@ -129,6 +132,7 @@ def test_where_the_code_does_not_tell_the_kind(
     assert held == {(NAMED[each.triple][0], each.triple)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
 def test_both_kinds_in_one_program(both: Path, strip: bool) -> None:
     path = stripped(both) if strip else both

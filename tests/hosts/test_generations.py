@@ -13,6 +13,8 @@ from verifying import findings
 from packager.elf import headers
 from packager.files.reader import open_reader
 
+pytestmark = pytest.mark.slow
+
 EVERY = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
 KEPT = ("abi", "entries", "images", "descriptors")
 

@@ -48,6 +48,7 @@ def field(data: bytes, header: int, offset: int) -> int:
     return int(value)
 
 
+@pytest.mark.slow
 def test_segments_that_overlap_are_named(program: Path) -> None:
     """The loader would put one over the other."""
     data = program.read_bytes()

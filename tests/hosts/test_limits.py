@@ -16,6 +16,8 @@ from packager.elf.headers import HEADER, SECTION_HEADER
 from packager.formats.containers.offload_binary import ENTRY
 from packager.formats.containers.offload_binary import HEADER as BLOB
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 
 

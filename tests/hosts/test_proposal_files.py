@@ -194,6 +194,7 @@ def test_an_image_whose_places_are_not_known_is_not_judged(tmp_path: Path, image
     assert found(app) == set()
 
 
+@pytest.mark.slow
 def test_entries_of_another_abi_on_libtargets_registration_are_an_error(tmp_path: Path) -> None:
     """Clang's references have no version: they go to the first library that has the name."""
     runtime = (f"-L{libdir()}", "-Wl,--no-as-needed", "-ltarget")

@@ -32,6 +32,8 @@ from verifying import merging_script
 from packager.elf.headers import read
 from packager.files.reader import open_reader
 
+pytestmark = pytest.mark.slow
+
 NAMES = (
     "bundled.o",
     "program",

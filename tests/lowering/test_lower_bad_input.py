@@ -204,6 +204,7 @@ def endless_source(folder: Path) -> Path:
     return source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limits", "said"),
     [

@@ -14,6 +14,8 @@ from measure import figures
 
 from omptool.installation import includedir, libdir
 
+pytestmark = pytest.mark.slow
+
 OMPTOOL = str(Path(sys.executable).parent / "omptool")
 TRIPLE = "x86_64-pc-linux-gnu"
 KERNEL = "define void @set(ptr %p) {\n  store i32 42, ptr %p\n  ret void\n}\n"

@@ -208,6 +208,7 @@ def test_a_number_that_does_not_end() -> None:
         bitstream.Cursor(stream, 0, 512).variable(6)
 
 
+@pytest.mark.slow
 def test_every_byte_of_a_small_module() -> None:
     """Whatever is wrong is said, or makes other symbols."""
     data = (CORPUS / "seed-image.bc").read_bytes()
