@@ -93,10 +93,18 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
     if (CallLog* const log = CallLog::current()) [[unlikely]]
       log->released(rows, bound);
   }
-  for (std::size_t i = rows.size(); release == Release::kNormal && i-- > 0;) {
+  // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
+  const auto holds_results = [&](const MappingPtr& object) {
+    return release == Release::kNormal || std::none_of(bound.begin(), bound.end(), [&](const Binding& one) {
+             return one.object == object && one.object_fresh;
+           });
+  };
+  for (std::size_t i = rows.size(); i-- > 0;) {
     const Row& row = rows[i];
     const Binding& binding = bound[i];
-    const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 && (binding.leaving || row.has(kAlways));
+    const bool wanted =
+        row.maps() && row.has(kFrom) && row.size > 0 &&
+        (binding.leaving ? holds_results(binding.object) : release == Release::kNormal && row.has(kAlways));
     if (wanted && binding.object && !fetch(*binding.object, common(range_of(row), binding.object->host)))
       die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
           describe(*binding.object).c_str(), memory_.last_error().c_str());

@@ -84,7 +84,8 @@ public:
   // Maps the rows. Returns why the device cannot hold them all, or "". After a failure the rows are
   // still to be released, and regions that name an object without a device copy run on the host.
   std::string begin(Rows rows, Bindings& bound, Purpose purpose);
-  // Unmaps what begin() bound. kAbandoned: no region has run, nothing is copied back.
+  // Unmaps what begin() bound. kAbandoned: no region has run, nothing is copied back but
+  // what other constructs have left.
   // `region` names the region that has run, for the message of a failure.
   void end(Rows rows, Bindings& bound, Release release, const char* region = nullptr);
   // Unmaps rows that an earlier call mapped.

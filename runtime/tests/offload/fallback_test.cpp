@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <doctest/doctest.h>
 
 namespace {
@@ -509,6 +510,35 @@ SCENARIO_OF(one_of_three_not_started) {
 TEST_CASE("between two regions that run, the host gets what the device has, and of new memory nothing") {
   const Outcome outcome = run_scenario("one_of_three_not_started", not_started({"FAKEFAIL_AT=2"}));
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+static Rows* ended_meanwhile;
+extern "C" __attribute__((visibility("default"))) void test_call_fails() {
+  ended_meanwhile->end();
+}
+
+SCENARIO_OF(ended_while_not_started) {
+  use_main();
+  int values[2] = {0, 0}, own[1] = {1}, fresh[1] = {7};
+  Rows data{row(values, TOFROM | REF)};
+  data.begin();
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) == 0);
+  ended_meanwhile = &data;
+  Rows plain{row(values, TOFROM | REF), row(fresh, FROM | REF)};
+  Rows others{row(values, TOFROM | REF), row(own, PRIVATE), row(fresh, FROM | REF), row(fresh, FROM)};
+  EXPECT((std::getenv("TEST_PLAIN") ? plain : others).region(&host::nothing) != 0);
+  EXPECT(omp_target_is_present(values, 0) == 0);
+  EXPECT(values[0] == 1);
+  EXPECT(fresh[0] == 7);
+  return 0;
+}
+
+TEST_CASE("what another construct leaves to a region that falls back is brought to the host") {
+  for (const char* way : {"TEST_PLAIN=1", "TEST_OTHERS=1"}) {
+    const Outcome outcome =
+        run_scenario("ended_while_not_started", not_started({"FAKEFAIL_AT=2", "FAKEFAIL_HOOK=1", way}));
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  }
 }
 
 SCENARIO_OF(negative_shapes) {

@@ -7,6 +7,7 @@
 //   FAKEFAIL_ON=1     and so does every call after it
 //   FAKEFAIL_EVERY=N  every N-th call fails, silently
 //   FAKEFAIL_IN=name  the calls of this function only
+//   FAKEFAIL_HOOK=1   before a call fails, the program's test_call_fails() does what another thread might
 //   FAKEFAIL_RESULT=N what a run that fails returns, if not 1
 //   FAKEFAIL_ADDRESSABLE=1  it says that the host can use its memory
 //   FAKEFAIL_TABLE=how  its tables of entries are changed: see Tables
@@ -49,6 +50,8 @@ bool fails(const char* function) {
   const bool failed = stay ? call >= at : call == at;
   if (failed)
     std::fprintf(stderr, "FAKE: call %ld, %s, fails\n", call, function);
+  if (void* const hook = failed && number_in("FAKEFAIL_HOOK") != 0 ? dlsym(RTLD_DEFAULT, "test_call_fails") : nullptr)
+    reinterpret_cast<void (*)()>(hook)();
   return failed;
 }
 
