@@ -22,6 +22,10 @@ int32_t omptool_describe_plugins(void (*row)(void* context, const char* name, co
                                              const char* reason, int32_t devices),
                                  void* context);
 
+/* Calls row once for each of these plugins, in name order, and opens none: one that ends its process when it is opened
+ * or asked can be told by what becomes of a process that asks it alone (OMPTOOL_PLUGINS). Returns their number. */
+int32_t omptool_list_plugins(void (*row)(void* context, const char* name, const char* path), void* context);
+
 /* Calls row once for each plugin, in name order: whether it accepts an image of these bytes, for a
  * program whose entries have names or, as those of libtarget.h, have none; and what it says why not (" (reason)", or ""
  * if it says nothing). Nothing is loaded. Returns how many accept it. */

@@ -107,7 +107,7 @@ std::string Plugin::last_error() const {
   return reason ? std::string(" (") + reason + ")" : std::string();
 }
 
-std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread) {
+std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread) {
   std::map<std::string, std::string> paths;
   for (const std::string& folder : environment().plugin_path)
     if (std::string reason = add_from(folder, paths); !reason.empty())
@@ -122,10 +122,17 @@ std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unr
       say("OMPTOOL_PLUGINS names %s, but no %s%s%s was found", name.c_str(), kPrefix.data(), name.c_str(),
           kSuffix.data());
 
-  std::vector<std::unique_ptr<Plugin>> plugins;
+  std::vector<PluginFile> files;
   for (const auto& [name, path] : paths)
     if (only.empty() || std::find(only.begin(), only.end(), name) != only.end())
-      plugins.push_back(std::make_unique<Plugin>(name, path));
+      files.push_back({name, path});
+  return files;
+}
+
+std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread) {
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  for (const PluginFile& file : plugin_files(unread))
+    plugins.push_back(std::make_unique<Plugin>(file.name, file.path));
   return plugins;
 }
 

@@ -71,8 +71,17 @@ struct UnreadFolder {
   std::string reason;
 };
 
-// Every plugin of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first
-// file of a name wins. OMPTOOL_PLUGINS leaves out the others.
+// The file of a plugin, which nobody has opened yet.
+struct PluginFile {
+  std::string name;
+  std::string path;
+};
+
+// Those of OMPTOOL_PLUGIN_PATH and of this library's own folder, in name order; the first of a name wins.
+// OMPTOOL_PLUGINS leaves out the others.
+std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread);
+
+// The plugins in these files.
 std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread);
 
 } // namespace omptool

@@ -45,6 +45,21 @@ TEST_CASE("plugins are described in name order, with their reasons") {
   CHECK(outcome.output.find("host|no devices|it has no devices|0|") == 0);
 }
 
+SCENARIO_OF(list) {
+  const std::int32_t count = omptool_list_plugins(
+      [](void*, const char* name, const char* path) { std::printf("%s|%s\n", name, path); }, nullptr);
+  std::printf("%d\n", count);
+  return 0;
+}
+
+TEST_CASE("the files of plugins are listed, whatever is in them") {
+  const Outcome outcome =
+      run_scenario("list", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakelacking:" TEST_FOLDER "/nowhere",
+                            "OMPTOOL_PLUGINS=fakelacking"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.output == "fakelacking|" TEST_FOLDER "/fakelacking/libomptarget.rtl.fakelacking.so\n1\n");
+}
+
 SCENARIO_OF(one_launch) {
   use_main();
   int values[2] = {1, 2};

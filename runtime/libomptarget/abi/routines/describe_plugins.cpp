@@ -30,6 +30,17 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* con
   });
 }
 
+extern "C" OMPTOOL_EXPORT int32_t omptool_list_plugins(void (*row)(void* context, const char* name, const char* path),
+                                                       void* context) {
+  return omptool::guarded(__func__, [&] {
+    std::vector<omptool::UnreadFolder> unread;
+    const std::vector<omptool::PluginFile> files = omptool::plugin_files(unread);
+    for (const omptool::PluginFile& file : files)
+      row(context, file.name.c_str(), file.path.c_str());
+    return static_cast<int32_t>(files.size());
+  });
+}
+
 extern "C" OMPTOOL_EXPORT int32_t omptool_try_image(const void* image, uint64_t size, int32_t has_names,
                                                     void (*row)(void* context, const char* name, int32_t accepts,
                                                                 const char* reason),
