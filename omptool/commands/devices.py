@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from omptool.console import echo
 from omptool.errors import reported
 from omptool.probes.ask import ask_plugins
+from packager.machine.facts import FAILS
 
 
 @click.command()
@@ -20,7 +22,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     Numbers are those of a program that has an image for every plugin, in this order. Plugins are
     looked for on OMPTOOL_PLUGIN_PATH and beside the runtime.
 
-    Exits 0 when there is a device, 3 when there is none.
+    Exits 0 when there is a device, 3 when there is none, or a plugin ends the programs that ask it.
     """
     with reported("devices"):
         plugins = ask_plugins(()).plugins
@@ -28,7 +30,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
         click.echo(json.dumps({"schema": 1, "plugins": plugins}, indent=2))
     else:
         click.echo(_table(plugins))
-    ctx.exit(0 if any(plugin["devices"] for plugin in plugins) else 3)
+    fatal = [plugin for plugin in plugins if plugin["state"] == FAILS]
+    for plugin in fatal:
+        what = f"plugin {plugin['name']} ({plugin['path']})"
+        echo(f"Error: {what} ends programs: {plugin['reason']}", err=True)
+    ctx.exit(0 if not fatal and any(plugin["devices"] for plugin in plugins) else 3)
 
 
 def _table(plugins: list[dict[str, Any]]) -> str:

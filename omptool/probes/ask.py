@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from omptool.installation import LIBRARY, libdir
-from omptool.probes.in_own_process import NoAnswerError, ask
+from omptool.probes.in_own_process import NoAnswerError, ask, passed_on
 from packager.errors import MissingToolError
-from packager.machine.facts import Cuda, Plugins
+from packager.machine.facts import FAILS, Cuda, Plugins
+
+ASKER = "omptool.probes.runtime_plugins"
+ONLY = "OMPTOOL_PLUGINS"  # names the plugins that are opened
 
 
 class ImageBytes(NamedTuple):
@@ -25,7 +28,8 @@ class Answers(NamedTuple):
     """What the plugins say, in the order in which the runtime asks them."""
 
     plugins: Plugins
-    images: list[list[dict[str, Any]]]  # of each image: plugin, accepts, reason
+    images: list[list[dict[str, Any]]]  # of each image: plugin, accepts, reason, and if so: fatal
+    fatal: str = ""  # a plugin that ends whoever opens it, and how; "" if none does
 
 
 def ask_plugins(
@@ -39,21 +43,62 @@ def ask_plugins(
     `has_names` is of the program's entries: plugins of 2013 are for programs without.
 
     Device numbers are those of a program that has an image for every plugin. What a plugin writes
-    to stderr is passed on. Raises MissingToolError when a plugin ends the process that asks.
+    to stderr is passed on. The state of one that ends the process that asks it, or does not come
+    back, is FAILS. Raises MissingToolError when plugins do so only together.
     """
-    library, how = str(libdir() / LIBRARY), "named" if has_names else "nameless"
     environment = dict(os.environ) if environment is None else environment
+    words = ("named" if has_names else "nameless", *(str(w) for image in images for w in image))
     try:
-        words = (library, how, *(str(word) for image in images for word in image))
-        said = ask("omptool.probes.runtime_plugins", *words, environment=environment)
+        *tried, plugins = _ask(environment, "", *words)
+        said = Answers(plugins, tried)
     except NoAnswerError as error:
-        raise MissingToolError(f"asking the plugins {error}") from error
+        said = _each_alone(environment, words, len(images))
+        if not any(row["state"] == FAILS for row in said.plugins):
+            raise MissingToolError(f"asking the plugins {error}") from error
     number = 0
-    for row in said["plugins"]:
+    for row in said.plugins:
         count = row["devices"] if row["state"] == "ready" else 0
         row["devices"] = [{"number": number + n} for n in range(count)]
         number += count
-    return Answers(said["plugins"], said["images"])
+    return said
+
+
+def _ask(environment: dict[str, str], *words: str) -> list[Any]:
+    return ask(ASKER, str(libdir() / LIBRARY), *words, environment=environment)
+
+
+def _each_alone(environment: dict[str, str], words: Sequence[str], images: int) -> Answers:
+    """The same, each plugin asked in a process of its own, as one ends that which asks them all."""
+    plugins: Plugins = []
+    answers: list[list[dict[str, Any]]] = [[] for _ in range(images)]
+    fatal = ""
+    for name, path in _ask(environment, "listed")[0]:
+        try:
+            _, *tried, rows = _ask(environment | {ONLY: name}, path, *words)
+            said = Answers(rows, tried)
+        except NoAnswerError as error:
+            passed_on(error.said)
+            said = _as_far_as_it_came(name, path, error, images)
+        plugins += (row for row in said.plugins if row not in plugins)
+        for known, more in zip(answers, said.images, strict=True):
+            known += more
+        fatal = fatal or said.fatal
+    return Answers(plugins, answers, fatal)
+
+
+def _as_far_as_it_came(name: str, path: str, error: NoAnswerError, images: int) -> Answers:
+    """What a plugin has answered before it ended the process; the steps are a program's."""
+    tried = [list(answers) for answers in error.answers[1:]]
+    steps = ["opening it", *(f"asking it of image {n}" for n in range(images))]
+    step = [*steps, "counting its devices"][len(error.answers)]
+    reason = f"{step} {error}"
+    row = {"name": name, "path": path, "state": FAILS, "reason": reason, "devices": 0}
+    if len(tried) == images:  # they are counted for who has an image for them
+        for answer in (answer for answers in tried for answer in answers if answer["accepts"]):
+            answer |= {"reason": reason, "fatal": True}
+    ending = {"plugin": name, "accepts": False, "reason": reason, "fatal": True}
+    tried += ([ending] for _ in range(images - len(tried)))
+    return Answers([row], tried, "" if error.answers else f"plugin {name} ends it: {reason}")
 
 
 def ask_cuda(library: Path | None, environment: dict[str, str]) -> Cuda | None:
@@ -61,7 +106,8 @@ def ask_cuda(library: Path | None, environment: dict[str, str]) -> Cuda | None:
     if library is None:
         return None
     try:
-        said = ask("omptool.probes.cuda_driver", str(library), environment=environment)
+        (said,) = ask("omptool.probes.cuda_driver", str(library), environment=environment)
     except NoAnswerError as error:
+        passed_on(error.said)
         return Cuda(f"asking CUDA's driver {error}")
     return Cuda(said["problem"], tuple(said["devices"]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator
 
 from omptool.probes.in_own_process import answer
 
@@ -23,14 +24,14 @@ class DriverError(Exception):
 
 def main(library: str) -> None:
     """Print what the driver says."""
-    answer(lambda: _asked(library))
+    answer(_asked(library))
 
 
-def _asked(library: str) -> dict[str, object]:
+def _asked(library: str) -> Iterator[dict[str, object]]:
     try:
-        return {"problem": "", "devices": _devices(library)}
+        yield {"problem": "", "devices": _devices(library)}
     except (DriverError, OSError, AttributeError) as error:  # no such library, no such function
-        return {"problem": str(error), "devices": []}
+        yield {"problem": str(error), "devices": []}
 
 
 def _devices(library: str) -> list[int]:

@@ -6,22 +6,28 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
 
 SECONDS = 60  # that a driver has to find its devices
+END = "end"  # the line after the last answer
 
 
 class NoAnswerError(Exception):
-    """The process did not answer; the message is what became of it."""
+    """The process has not answered to the end; the message is what became of it."""
+
+    def __init__(self, message: str, said: str, lines: Sequence[str]) -> None:
+        super().__init__(message)
+        self.said = said  # what it printed beside its answers
+        self.answers: list[Any] = list(map(json.loads, lines))
 
 
-def ask(module: str, *words: str, environment: Mapping[str, str]) -> Any:
-    """What `python -m MODULE WORDS...` answers; what is printed there goes to stderr here.
+def ask(module: str, *words: str, environment: Mapping[str, str]) -> list[Any]:
+    """What `python -m MODULE WORDS...` answers, and prints to stderr what else is printed there.
 
-    Raises NoAnswerError when there is no answer.
+    Raises NoAnswerError when it ends before it has answered all.
     """
     try:
         done = subprocess.run(
@@ -35,21 +41,39 @@ def ask(module: str, *words: str, environment: Mapping[str, str]) -> Any:
             timeout=SECONDS,
         )
     except subprocess.TimeoutExpired as error:
-        raise NoAnswerError(f"took more than {SECONDS} s") from error
-    click.echo(done.stderr, err=True, nl=False)
+        found = _text(error.stdout).splitlines()
+        raise NoAnswerError(f"took more than {SECONDS} s", _text(error.stderr), found) from error
+    lines = done.stdout.splitlines()
     if done.returncode:
-        raise NoAnswerError(f"ended with {_ending(done.returncode)}")
-    if not done.stdout:  # somebody's code has called exit
-        raise NoAnswerError("ended without an answer")
-    return json.loads(done.stdout)
+        raise NoAnswerError(f"ended with {_ending(done.returncode)}", done.stderr, lines)
+    if lines[-1:] != [END]:  # somebody's code has called exit
+        raise NoAnswerError("ended without an answer", done.stderr, lines)
+    passed_on(done.stderr)
+    return list(map(json.loads, lines[:-1]))
+
+
+def passed_on(said: str) -> None:
+    """Print what native code of others has printed."""
+    click.echo(said, err=True, nl=False)
+
+
+def _text(stream: bytes | None) -> str:
+    """What was read before the time was over, up to the last whole line."""
+    whole = (stream or b"").rpartition(b"\n")
+    return (whole[0] + whole[1]).decode("utf-8", "backslashreplace")
 
 
 def _ending(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
-def answer(find: Callable[[], object]) -> None:
-    """In that process: print what is found; what native code prints meanwhile goes to stderr."""
+def answer(steps: Iterable[object]) -> None:
+    """In that process: print what each step finds, as soon as it does.
+
+    What native code prints meanwhile goes to stderr.
+    """
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)
-        out.write(json.dumps(find()))
+        for found in steps:
+            print(json.dumps(found), file=out, flush=True)
+        print(END, file=out)

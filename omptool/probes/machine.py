@@ -12,7 +12,7 @@ from omptool.probes.amd_kfd import processors
 from omptool.probes.ask import ImageBytes, ask_cuda, ask_plugins
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
-from packager.machine.facts import NODES, Answer, Machine, Plugins, Tmp
+from packager.machine.facts import FOLDERS, NODES, Answer, Machine, Plugins, Tmp
 from packager.machine.program import LIBTARGET
 from packager.machine.runtimes import compilers, picked
 from packager.model import FatBinary
@@ -49,7 +49,7 @@ def probe(
         plugins_of_gcc = _libgomp_plugins(found, environment)
         return replace(general, libgomp_plugins=plugins_of_gcc, amd=processors()), []
     has_names = all(table.has_names for table in binary.tables)
-    plugins, said = ask_plugins(images, environment, has_names=has_names)
+    plugins, said, fatal = ask_plugins(images, environment, has_names=has_names)
     ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
     under_run = libraries(program, environment, ours)
     there = [*under_run, *(Library(path.name, "", path) for path in ours)]
@@ -60,7 +60,9 @@ def probe(
             lacks=_lacks(binary, there, environment),
             lacks_alone=_lacks(binary, found, environment),
             devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
-            answers=[[Answer(*row.values()) for row in rows] for rows in said],
+            answers=[[Answer(**row) for row in rows] for rows in said],
+            fatal_plugin=fatal,
+            unread_folders={r["path"]: r["reason"] for r in plugins if r["name"] == FOLDERS},
             runtime=picked(found, environment),
         ),
         plugins,

@@ -1,11 +1,13 @@
-"""Asks a libomptarget.so for its plugins, and which of them accept an image; prints JSON.
+"""Asks a libomptarget.so which of its plugins accept an image, and for their devices; prints JSON.
 
 Run as a process of its own: a plugin is somebody's native code, and one that crashes must not take
 the command line with it.
 
-    python -m omptool.probes.runtime_plugins LIBRARY named|nameless [FILE OFFSET SIZE]...
+    python -m omptool.probes.runtime_plugins LIBRARY listed
+    python -m omptool.probes.runtime_plugins LIBRARY PLUGIN named|nameless [FILE OFFSET SIZE]...
 
-The word is about the program's entries; the rest says where the images are.
+The first lists the files of plugins. PLUGIN is one that is to be opened first, or ""; the word is
+about the program's entries; the rest says where the images are. Programs take the same steps.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from omptool.probes.in_own_process import answer
@@ -29,6 +32,7 @@ _ROW = ctypes.CFUNCTYPE(
 )
 
 
+_FILE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 _ANSWER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_char_p)
 
 
@@ -36,20 +40,35 @@ def _text(value: bytes | None) -> str | None:
     return None if value is None else value.decode("utf-8", "backslashreplace")
 
 
-def main(library: str, entries: str, *places: str) -> None:
-    """Print the plugins and, for each image, their answers, in the order they are asked.
+def main(library: str, *words: str) -> None:
+    """Print what is asked for."""
+    answer(_listed(library) if words == ("listed",) else _asked(library, *words))
 
-    {plugins: [{name, path, state, reason, devices}], images: [[{plugin, accepts, reason}]]}
-    """
-    images = zip(places[::3], map(int, places[1::3]), map(int, places[2::3]), strict=True)
-    answer(lambda: _asked(ctypes.CDLL(library), images, has_names=entries == "named"))
+
+def _listed(library: str) -> Iterator[list[tuple[str | None, str | None]]]:
+    """[[name, path]], in the order in which they are asked."""
+    rows: list[tuple[str | None, str | None]] = []
+
+    def row(_context: object, name: bytes, path: bytes) -> None:
+        rows.append((_text(name), _text(path)))
+
+    ctypes.CDLL(library).omptool_list_plugins(_FILE(row), None)
+    yield rows
 
 
 def _asked(
-    runtime: ctypes.CDLL, images: Iterable[tuple[str, int, int]], *, has_names: bool
-) -> dict[str, object]:
-    answers = [_tried(runtime, *image, has_names) for image in images]
-    return {"plugins": _plugins(runtime), "images": answers}
+    library: str, plugin: str, entries: str, *places: str
+) -> Iterator[list[dict[str, object]] | None]:
+    """None for the plugin, if one was named, [{plugin, accepts, reason}] for each image, and
+    [{name, path, state, reason, devices}]."""
+    runtime = ctypes.CDLL(library)
+    if plugin:
+        with suppress(OSError):  # then it is refused
+            ctypes.CDLL(plugin)
+        yield None
+    for image in zip(places[::3], map(int, places[1::3]), map(int, places[2::3]), strict=True):
+        yield _tried(runtime, *image, entries == "named")
+    yield _plugins(runtime)
 
 
 def _tried(

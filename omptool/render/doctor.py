@@ -9,7 +9,7 @@ from typing import Any
 from omptool.console import portable, shown
 from omptool.installation import LIBRARY
 from omptool.render.tables import counted, table
-from packager.machine.facts import Diagnosis, ImageFate, Machine, Plugins
+from packager.machine.facts import FOLDERS, Diagnosis, ImageFate, Machine, Plugins
 from packager.machine.llvm_runtime import Outcome
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary
@@ -70,6 +70,8 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
     if diagnosis.obstacle:
         return f"{where} it does not start: {diagnosis.obstacle}"
+    if diagnosis.end:
+        return f"{where} its first region fails: {diagnosis.end}"
     if away == total:
         return f"{where} everything runs on a device ({devices})"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
@@ -103,6 +105,7 @@ def _plugins(plugins: Plugins) -> list[dict[str, Any]]:
             "reason": row["reason"],
         }
         for row in plugins
+        if row["name"] != FOLDERS  # of which a finding speaks
     ]
 
 
@@ -159,7 +162,7 @@ def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
             "runtime": {
                 "abi": binary.abi,
                 "devices": diagnosis.devices,
-                "obstacle": diagnosis.obstacle or None,
+                "obstacle": diagnosis.obstacle or diagnosis.end or None,
                 "libraries": [
                     {"name": lib.name, "path": str(lib.path) if lib.path else None}
                     for lib in machine.libraries

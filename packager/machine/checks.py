@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from packager.machine.facts import NODES, EntryFate, ImageFate, Machine
+from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, generation, policy
 from packager.machine.runtimes import UNNAMED
 from packager.model import FatBinary, Finding, Severity
@@ -163,7 +163,10 @@ def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
         if env.get(name) in ("", "-1"):
             message = f"{name} hides every GPU"
             yield Finding("OMP206", "warning", message, "take it out of the environment")
-    for name in ("OMPTOOL_PLUGINS", "OMPTOOL_PLUGIN_PATH"):
+    for folder, reason in machine.unread_folders.items():
+        message = f"{FOLDERS} names {folder}, which cannot be read: {reason}"
+        yield Finding("OMP206", "warning", message, "correct it or take it out")
+    for name in ("OMPTOOL_PLUGINS", FOLDERS):
         if env.get(name):
             message = f"{name}={env[name]} decides which plugins there are"
             yield Finding("OMP206", "info", message, "take it out to use all that are installed")

@@ -26,8 +26,24 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     count = 1 + max((number for fate in images for number in fate.devices), default=-1)
     entries = tuple(_entries(program, machine, images, count))
     said = tuple(findings(program, machine, images, entries, count))
-    found = Diagnosis(images, entries, count, said, obstacle=obstacle)
+    end = _end(program, machine) if entries else ""
+    found = Diagnosis(images, entries, count, said, obstacle=obstacle, end=end)
     return replace(found, without_run=_without_run(program, machine, found))
+
+
+def _end(program: FatBinary, machine: Machine) -> str:
+    """Which plugin ends the program when it comes to it; "" if none does."""
+    if policy(machine.environment) == "DISABLED":
+        return ""  # nobody comes to a plugin
+    if machine.fatal_plugin:
+        return machine.fatal_plugin
+    registered = {index for descriptor in program.descriptors for index in descriptor.images}
+    for index in sorted(registered):
+        asked = (answer for answer in machine.answers[index] if answer.accepts or answer.fatal)
+        last = next(asked, None)
+        if last and last.fatal:
+            return f"plugin {last.plugin} ends it: {last.reason}"
+    return ""
 
 
 def _obstacle(libraries: Sequence[Library]) -> str:
@@ -43,6 +59,8 @@ def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outc
     obstacle = machine.refusal or _obstacle(machine.libraries)
     if obstacle or machine.runtime is None:
         return Outcome("fails", obstacle)
+    if machine.runtime.release is None and found.end:
+        return Outcome("fails", found.end)
     if machine.runtime.release is None:
         reason = next((fate.reason for fate in found.entries if fate.reason), "")
         if reason and policy(machine.environment) == "MANDATORY":

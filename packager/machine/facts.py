@@ -21,6 +21,8 @@ NODES = {
 
 # Of each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
 Plugins = list[dict[str, Any]]
+FAILS = "fails"  # the state of one that ends whoever asks it
+FOLDERS = "OMPTOOL_PLUGIN_PATH"  # the name in a row of a folder that cannot be read
 
 
 class Answer(NamedTuple):
@@ -29,6 +31,7 @@ class Answer(NamedTuple):
     plugin: str
     accepts: bool
     reason: str
+    fatal: bool = False  # asking it, or for its devices once it has accepted, ends the program
 
 
 class Cuda(NamedTuple):
@@ -66,6 +69,8 @@ class Machine:
     amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
     lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
     lacks_alone: Sequence[str] = ()  # the same when the program is started by itself
+    unread_folders: Mapping[str, str] = field(default_factory=dict)  # of plugins, and why
+    fatal_plugin: str = ""  # one that ends whoever opens it, and how; "" if none does
     refusal: str = ""  # why the loader does not start the program, libraries aside
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
 
@@ -99,8 +104,9 @@ class Diagnosis:
     findings: tuple[Finding, ...] = field(default=())
     without_run: Outcome | None = None  # on the runtime that the loader picks
     obstacle: str = ""  # why it does not start at all; "" if it does
+    end: str = ""  # why it ends at its first region; "" if it does not
 
     @property
     def offloads(self) -> bool:
         """Whether every entry is used on a device."""
-        return not self.obstacle and all(not fate.reason for fate in self.entries)
+        return not (self.obstacle or self.end) and all(not fate.reason for fate in self.entries)

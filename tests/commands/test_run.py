@@ -247,15 +247,29 @@ def test_no_device_is_exit_3() -> None:
     assert run("devices", OMPTOOL_HOST_DEVICES="1", OMPTOOL_PLUGINS="nothing").returncode == 3
 
 
-def test_crashing_plugin_is_one_line(tmp_path: Path) -> None:
+def test_crashing_plugins_are_named_beside_the_others(tmp_path: Path) -> None:
     (tmp_path / "plugin.c").write_text(
         "#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\n"
     )
-    link(tmp_path / "libomptarget.rtl.crash.so", tmp_path / "plugin.c", flags=("-shared", "-fPIC"))
-    done = run("devices", OMPTOOL_PLUGIN_PATH=str(tmp_path))
+    one = tmp_path / "libomptarget.rtl.crash.so"
+    link(one, tmp_path / "plugin.c", flags=("-shared", "-fPIC"))
+    other = Path(shutil.copy(one, tmp_path / "libomptarget.rtl.second.so"))
+    done = run("devices", "--json", OMPTOOL_PLUGIN_PATH=str(tmp_path))
     assert done.returncode == 3
-    assert "signal 6" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr == "".join(
+        f"Error: plugin {name} ({path}) ends programs: opening it ended with signal 6\n"
+        for name, path in (("crash", one), ("second", other))
+    )
+    plugins = {plugin["name"]: plugin for plugin in document("devices", done.stdout)["plugins"]}
+    assert {name: plugin["state"] for name, plugin in plugins.items()} == {
+        "crash": "fails",
+        "host": "ready",
+        "second": "fails",
+    }
+    assert (plugins["crash"]["path"], plugins["crash"]["devices"]) == (str(one), [])
+    assert plugins["host"]["devices"] == [{"number": 0}]
+    only = run("devices", OMPTOOL_PLUGIN_PATH=str(tmp_path), OMPTOOL_PLUGINS="host")
+    assert (only.returncode, only.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(
@@ -263,8 +277,9 @@ def test_crashing_plugin_is_one_line(tmp_path: Path) -> None:
     [
         ('puts("hello"); fflush(stdout);', 0, "hello\n"),
         ('fputs("gr\\xfcn\\n", stderr);', 0, "gr\\xfcn\n"),
-        ("exit(0);", 3, "Error: devices: asking the plugins ended without an answer\n"),
-        ("for (;;) pause();", 3, "Error: devices: asking the plugins took more than 1 s\n"),
+        ("exit(0);", 3, "opening it ended without an answer"),
+        ("exit(7);", 3, "opening it ended with exit code 7"),
+        ("for (;;) pause();", 3, "opening it took more than 1 s"),
     ],
 )
 def test_what_a_plugin_does_when_it_is_loaded(
@@ -284,11 +299,12 @@ def test_what_a_plugin_does_when_it_is_loaded(
         check=False,
         env=os.environ | {"OMPTOOL_PLUGIN_PATH": str(tmp_path)},
     )
+    if code:
+        odd = f"plugin odd ({tmp_path / 'libomptarget.rtl.odd.so'})"
+        said = f"Error: {odd} ends programs: {said}\n"
     assert (done.returncode, done.stderr) == (code, said)
-    assert code or {p["name"] for p in document("devices", done.stdout)["plugins"]} == {
-        "host",
-        "odd",
-    }
+    names = [plugin["name"] for plugin in document("devices", done.stdout)["plugins"]]
+    assert names == ["host", "odd"]
 
 
 def test_config_prints_what_is_asked() -> None:

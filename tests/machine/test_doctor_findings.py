@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,12 +21,37 @@ from doctoring import (
     started,
     without_a_library,
 )
-from toolchain import HOST, MAIN, NVPTX, PTX, bundled, compile_c, fake_runtime, linked, run
+from toolchain import (
+    HOST,
+    MAIN,
+    NVPTX,
+    PTX,
+    bundled,
+    compile_c,
+    fake_runtime,
+    linked,
+    omptool,
+    run,
+)
 
 from omptool.installation import libdir
 from packager.hosts.load import load
 from packager.machine.diagnosis import diagnose
 from packager.machine.facts import NODES, Answer, Machine
+
+# What every plugin has, named without __tgt_rtl_.
+RTL_FUNCTIONS = (
+    "number_of_devices",
+    "init_device",
+    "is_valid_binary",
+    "load_binary",
+    "data_alloc",
+    "data_submit",
+    "data_retrieve",
+    "data_delete",
+    "run_target_region",
+    "run_target_team_region",
+)
 
 
 @pytest.mark.parametrize("second", [[], ["-Wl,--no-as-needed", "-l:libgomp.so.1"]])
@@ -66,6 +92,54 @@ def test_an_image_that_needs_what_is_not_there(
     document = diagnosis(path)
     assert predicted(document) == output(path) == "11\n"
     assert all("libq.so.6, which it needs, is not" in e["reason"] for e in document["entries"])
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "ends", "reason"),
+    [
+        ("last", "opened", True, "opening it"),
+        ("ahead", "is_valid_binary", True, "asking it of image 0"),
+        ("ahead", "number_of_devices", True, "counting its devices"),
+        ("last", "is_valid_binary", False, "asking it of image 0"),
+        ("last", "number_of_devices", False, "counting its devices"),
+    ],
+)
+def test_a_plugin_that_ends_the_program(
+    diagnosed: Path, tmp_path: Path, name: str, step: str, ends: bool, reason: str
+) -> None:
+    """Programs open all plugins, and ask them by name, up to the first that accepts an image."""
+    answers = dict.fromkeys(RTL_FUNCTIONS, "return 0;") | {"is_valid_binary": "return 1;"}
+    opened = "__attribute__((constructor)) static void opened(void) { abort(); }"
+    source = "void abort(void);\n" + (opened if step == "opened" else "")
+    answers |= {step: "abort();"} if step != "opened" else {}
+    source += "".join(f"int __tgt_rtl_{rtl}(void) {{ {does} }}\n" for rtl, does in answers.items())
+    compile_c(source, tmp_path / f"libomptarget.rtl.{name}.so", "-shared", "-fPIC")
+    path, search = program("19", diagnosed), {"OMPTOOL_PLUGIN_PATH": str(tmp_path)}
+    document = diagnosis(path, **search)
+    states = {plugin["name"]: plugin["state"] for plugin in document["runtime"]["plugins"]}
+    assert states == {name: "fails", "host": "ready"}
+    fault = f"plugin {name} ends it: {reason} ended with signal 6"
+    assert document["runtime"]["obstacle"] == (fault if ends else None)
+    said = omptool("doctor", path, environment=search).stdout
+    assert said.startswith(f"{path}: under `omptool run` its first region fails: {fault}\n") == ends
+    done = started(path, **search)
+    assert done.returncode == (-signal.SIGABRT if ends else 0)
+    assert ends or done.stdout == predicted(document)
+    assert diagnosis(path, OMPTOOL_PLUGINS="host", **search)["runtime"]["obstacle"] is None
+
+
+def test_a_folder_of_plugins_that_is_not_there(diagnosed: Path) -> None:
+    path, search = program("19", diagnosed), {"OMPTOOL_PLUGIN_PATH": "/no/such/folder"}
+    (finding,) = (
+        finding
+        for finding in diagnosis(path, **search)["findings"]
+        if "/no/such/folder" in finding["message"] and finding["severity"] == "warning"
+    )
+    assert finding["code"] == "OMP206"
+    assert "No such file or directory" in finding["message"]
+    said = omptool("devices", environment=search).stdout
+    assert "/no/such/folder" in said
+    assert "No such file or directory" in said
 
 
 def test_images_that_others_left(
