@@ -54,13 +54,26 @@ static void through_two_pointers() {
 
 struct pair {
   int first, second;
+  double* values;
 };
+
+/* Two pointers lead to the parts, which are far from both. */
+static void parts_behind_two_pointers() {
+  pair* object = static_cast<pair*>(malloc(sizeof(pair)));
+  *object = {1, 2, b};
+  pair** all = &object;
+#pragma omp target enter data map(to : (*all)->first, (*all)->values[0 : 2])
+  CHECK(omp_target_is_present(&object->first, 0) && omp_target_is_present(b, 0));
+#pragma omp target exit data map(from : (*all)->first, (*all)->values[0 : 2])
+  CHECK(!omp_target_is_present(&object->first, 0) && !omp_target_is_present(b, 0));
+  free(object);
+}
 
 /* A pointer and a member of what it points to, beside an array. */
 static void pointer_and_member() {
   int array[10] = {0}, seen = 0;
   pair* p = static_cast<pair*>(malloc(sizeof(pair)));
-  *p = {1, 2};
+  *p = {1, 2, b};
 #pragma omp target enter data map(to : array) map(to : p, p->second)
   CHECK(omp_target_is_present(array, 0) && omp_target_is_present(&p, 0) && omp_target_is_present(&p->second, 0));
 #pragma omp target enter data map(to : p, p->second)
@@ -80,6 +93,7 @@ static void pointer_and_member() {
 
 int main() {
   through_two_pointers();
+  parts_behind_two_pointers();
   pointer_and_member();
   return report();
 }

@@ -44,6 +44,39 @@ struct Derived : Base {
   int kind() const override { return first + second; }
 };
 
+// Clang 14 takes the last of these parts for the first.
+struct Pair {
+  int* own;
+  int second;
+};
+struct Owner : Pair {
+  int last[4];
+  void run(int* numbers) {
+    own = numbers;
+    second = 8;
+    last[2] = 3;
+#pragma omp target map(tofrom : own[0 : 4], second, last[1 : 2])
+    {
+      own[3] += second;
+      second = 2;
+      last[2] += 5;
+    }
+    CHECK(numbers[3] == 12 && second == 2 && last[2] == 8);
+    second = 9;
+#pragma omp target enter data map(to : this[0 : 1], own[0 : 4])
+#pragma omp target
+    {
+      own[3] += second;
+      last[2] = own[3];
+    }
+#pragma omp target update from(last[2 : 1])
+    CHECK(last[2] == 21);
+#pragma omp target exit data map(from : own[0 : 4]) map(release : this[0 : 1])
+    CHECK(numbers[3] == 21 && own == numbers);
+    CHECK(!omp_target_is_present(this, 0) && !omp_target_is_present(numbers, 0));
+  }
+};
+
 static void parts_of_a_base() {
   Derived d;
   d.first = 5;
@@ -109,5 +142,7 @@ int main() {
   CHECK(r == 2);
   lambdas();
   parts_of_a_base();
+  int numbers[4] = {1, 2, 3, 4};
+  Owner().run(numbers);
   return report();
 }

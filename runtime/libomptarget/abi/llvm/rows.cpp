@@ -47,6 +47,21 @@ std::size_t parent_of(std::int64_t type) {
   return static_cast<std::uint64_t>(type & kTypeMemberOf) >> 48;
 }
 
+// A row that only reserves memory for the parts of a struct; one that is to be present makes no room.
+bool is_struct(const Arrays& arrays, std::size_t index) {
+  constexpr std::int64_t kHull = kTypeParameter | kTypeHold;
+  const std::int64_t* const types = arrays.type;
+  return !(types[index] & ~kHull) && arrays.begin[index] &&
+         std::any_of(types + index + 1, types + arrays.count,
+                     [&](std::int64_t type) { return parent_of(type) == index + 1; });
+}
+
+// Of parts in a base class and in the derived one clang 14 may take the last for the first. It then reserves
+// nothing.
+std::int64_t size_of(const Arrays& arrays, std::size_t index) {
+  return arrays.size[index] < 0 && is_struct(arrays, index) ? 0 : arrays.size[index];
+}
+
 // A member of `parent` that tells how far the struct reaches: one that is named from the struct's own
 // address. The cells of pointers, which lie in other structs as well, do so where nothing else does:
 // where of an array's elements pointers alone are mapped.
@@ -58,13 +73,22 @@ bool is_measure(const Arrays& arrays, std::size_t parent, std::size_t index, boo
   return type & kTypePointerAndObject ? cells : arrays.base[index] == arrays.base[parent];
 }
 
+// Whether `part` is no part of the struct of `parent` but the pointer by which the program finds that.
+bool leads_there(const Arrays& arrays, std::size_t parent, HostRange part) {
+  const auto base = reinterpret_cast<std::uintptr_t>(arrays.base[parent]);
+  const auto begin = reinterpret_cast<std::uintptr_t>(arrays.begin[parent]);
+  if (part.begin != base || part.size() != sizeof(void*))
+    return false;
+  const std::uintptr_t pointee = *static_cast<const std::uintptr_t*>(part.address());
+  return begin < base || (base < pointee && pointee <= begin);
+}
+
 // Where clang measures a struct that is mapped in parts by too few of them: parts of a nested struct, of
 // an array's elements or of a base class may lie outside of what it reserves for all (clang 14 to 21; of
 // base classes clang 22, too). The kernel finds every part from one address, so one object should have
 // them all (decision 30).
 void add_room(const Arrays& arrays, std::size_t parent, RowList& rows) {
-  constexpr std::int64_t kHull = kTypeParameter | kTypeHold; // a present one makes no room
-  if ((arrays.type[parent] & ~kHull) || !arrays.begin[parent] || arrays.size[parent] < 0)
+  if (!is_struct(arrays, parent))
     return;
   const auto any_measure = [&](bool cells) {
     for (std::size_t i = parent + 1; i < arrays.count; ++i)
@@ -73,14 +97,15 @@ void add_room(const Arrays& arrays, std::size_t parent, RowList& rows) {
     return false;
   };
   const bool cells = !any_measure(false);
-  const HostRange reserved = HostRange::of(arrays.begin[parent], arrays.size[parent]);
+  const HostRange reserved = HostRange::of(arrays.begin[parent], size_of(arrays, parent));
   for (std::size_t i = parent + 1; i < arrays.count; ++i) {
     if (!is_measure(arrays, parent, i, cells))
       continue;
     const bool is_cell = (arrays.type[i] & kTypePointerAndObject) != 0;
     const HostRange part =
         is_cell ? HostRange::of(arrays.base[i], sizeof(void*)) : HostRange::of(arrays.begin[i], arrays.size[i]);
-    if (part.begin < part.end && !reserved.contains(part) && arrays.base[parent] <= part.address())
+    if (part.begin < part.end && !reserved.contains(part) && arrays.base[parent] <= part.address() &&
+        !leads_there(arrays, parent, part))
       rows.add({arrays.base[parent], part.address(), part.size(), kRoom, nullptr});
   }
 }
@@ -250,7 +275,7 @@ std::string add_rows(const Arrays& arrays, Construct construct, RowList& rows) {
   const bool makes_room = (construct == Construct::kRegion || construct == Construct::kBegin) && any_members(arrays);
   CallLog* const log = CallLog::current();
   for (std::size_t i = 0; i < arrays.count; ++i) {
-    const Component element{arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]};
+    const Component element{arrays.base[i], arrays.begin[i], size_of(arrays, i), arrays.type[i]};
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
     const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
     if (makes_room && !mapper)
