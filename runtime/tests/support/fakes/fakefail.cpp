@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -136,17 +137,24 @@ public:
     const char* const how = std::getenv("FAKEFAIL_TABLE");
     if (!real || !how)
       return real;
-    auto& entries = *new std::vector<__tgt_offload_entry>(real->EntriesBegin, real->EntriesEnd); // of the process
-    for (const char* one : {"reversed", "short", "long", "doubled", "same", "sized", "unnamed", "odd"})
+    static auto& all = *new std::deque<Changed>; // for as long as the process runs
+    Changed& made = all.emplace_back();
+    made.entries.assign(real->EntriesBegin, real->EntriesEnd);
+    for (const char* one : {"reversed", "short", "long", "doubled", "same", "sized", "unnamed"})
       if (std::strstr(how, one))
-        change(entries, one);
-    auto* const table = new tgt_target_table{entries.data(), entries.data() + entries.size()};
+        change(made.entries, one);
+    made.table = {made.entries.data(), made.entries.data() + made.entries.size()};
     if (std::strstr(how, "odd"))
-      table->EntriesEnd = reinterpret_cast<__tgt_offload_entry*>(reinterpret_cast<char*>(table->EntriesEnd) - 8);
-    return table;
+      made.table.EntriesEnd =
+          reinterpret_cast<__tgt_offload_entry*>(reinterpret_cast<char*>(made.table.EntriesEnd) - 8);
+    return &made.table;
   }
 
 private:
+  struct Changed {
+    std::vector<__tgt_offload_entry> entries;
+    tgt_target_table table;
+  };
   static void change(std::vector<__tgt_offload_entry>& entries, const std::string& how) {
     static char unknown[] = "unknown";
     if (how == "reversed")
