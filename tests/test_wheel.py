@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from products import Products
 
 pytestmark = pytest.mark.slow
 
@@ -47,8 +48,8 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def omptool(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    return Installed(tmp_path_factory.mktemp("wheel"))
+def omptool(products: Products) -> Installed:
+    return products.made("wheel", Installed)
 
 
 def test_wheel_does_the_main_job_without_a_compiler(omptool: Installed, tmp_path: Path) -> None:

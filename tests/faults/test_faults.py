@@ -18,6 +18,7 @@ import pytest
 from clangs import OTHERS, compiled, compiled_by
 from fixture_programs import call
 from places import ROOT
+from products import Products
 
 from omptool.installation import libdir
 
@@ -73,20 +74,30 @@ class Outcome:
 
 
 @pytest.fixture(scope="session")
-def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def failing(products: Products) -> Path:
     """The folder of the plugin fakefail."""
-    folder = tmp_path_factory.mktemp("fakefail")
+    return products.folder("fakefail", fakefail)
+
+
+def fakefail(folder: Path) -> None:
     host = libdir() / "libomptarget.rtl.host.so"
     plugin = folder / "libomptarget.rtl.fakefail.so"
     include = ROOT / "runtime" / "include"
     flags = ("-std=c++20", "-O1", "-shared", "-fPIC", f"-I{include}", f'-DHOST_PLUGIN="{host}"')
     call("g++", *flags, FAKES / "fakefail.cpp", "-o", plugin)
-    return folder
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(PROGRAM, tmp_path_factory.mktemp("constructs"), "-O1")
+def program(products: Products) -> Path:
+    return products.made("constructs", lambda folder: compiled(PROGRAM, folder, "-O1"))
+
+
+@pytest.fixture
+def others(products: Products, version: str) -> Path:
+    """The program by another clang."""
+    return products.made(
+        f"constructs-{version}", lambda folder: compiled_by(version, PROGRAM, folder)
+    )
 
 
 def run(program: Path, failing: Path, at: int, **fault: str) -> Outcome:
@@ -155,18 +166,18 @@ def test_one_region_falls_back_between_two_that_do_not(program: Path, failing: P
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("version", OTHERS)
 def test_whatever_fails_in_programs_of_other_clangs(
-    tmp_path: Path, failing: Path, version: str, fault: str
+    others: Path, failing: Path, fault: str
 ) -> None:
-    sweep(compiled_by(version, PROGRAM, tmp_path), failing, 7, **FAULTS[fault])
+    sweep(others, failing, 7, **FAULTS[fault])
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("version", OTHERS)
 def test_whatever_fails_at_every_call_of_programs_of_other_clangs(
-    tmp_path: Path, failing: Path, version: str, fault: str
+    others: Path, failing: Path, fault: str
 ) -> None:
-    sweep(compiled_by(version, PROGRAM, tmp_path), failing, 1, **FAULTS[fault])
+    sweep(others, failing, 1, **FAULTS[fault])
 
 
 @pytest.mark.exhaustive

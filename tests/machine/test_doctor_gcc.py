@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from doctoring import codes, diagnosis
 from gccs import GCN, NVPTX, compiled, gcn_plugins
+from products import Products
 from toolchain import compile_c, omptool
 
 from omptool.probes import amd_kfd
@@ -39,15 +40,18 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(SOURCE, tmp_path_factory.mktemp("gcc") / "program")
+def program(products: Products) -> Path:
+    return products.made("doctor-gcc", lambda folder: compiled(SOURCE, folder / "program"))
 
 
 @pytest.fixture(scope="module")
-def of_gcn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def of_gcn(products: Products) -> dict[str, Path]:
     """Programs for AMD's GPUs, and for those and NVIDIA's."""
+    return products.made("doctor-gcn", for_gcn)
+
+
+def for_gcn(folder: Path) -> dict[str, Path]:
     kinds = {"amd": (GCN,), "both": (NVPTX, GCN)}
-    folder = tmp_path_factory.mktemp("gcn")
     return {name: compiled(SOURCE, folder / name, targets=k) for name, k in kinds.items()}
 
 

@@ -23,6 +23,7 @@ from fixture_programs import (
 )
 from linking import LINKERS, link
 from places import FIXTURES
+from products import Products
 
 from omptool.installation import libdir
 
@@ -42,14 +43,11 @@ Build = Callable[[str], Path]
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Build:
+def program(products: Products) -> Build:
     """Builds each program once."""
-    built: dict[str, Path] = {}
 
     def get(name: str) -> Path:
-        if name not in built:
-            built[name] = build(name, tmp_path_factory.mktemp(name))
-        return built[name]
+        return products.made(f"fixture-{name}", lambda folder: build(name, folder))
 
     return get
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from linking import LINKERS, link
 from measure import figures
+from products import Products
 
 from omptool.installation import includedir, libdir
 
@@ -48,14 +49,18 @@ def measured(*command: object) -> float:
 
 
 @pytest.fixture(scope="module", params=SIZES)
-def bundled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bundled(request: pytest.FixtureRequest, products: Products) -> Path:
     """A bundled host object, made within 64 MiB of memory."""
-    folder = tmp_path_factory.mktemp("scale")
+    size = int(request.param)
+    return products.made(f"scale-{size}", lambda folder: bundle(folder, size))
+
+
+def bundle(folder: Path, size: int) -> Path:
     (folder / "set.ll").write_text(KERNEL)
     (folder / "host.c").write_text(HOST)
     image, out = folder / "set.so", folder / "bundled.o"
     measured(OMPTOOL, "lower", folder / "set.ll", "--triple", TRIPLE, "-o", image)
-    os.truncate(image, request.param)  # ELF doesn't mind what follows it
+    os.truncate(image, size)  # ELF doesn't mind what follows it
     measured("gcc", f"-I{includedir()}", "-c", folder / "host.c", "-o", folder / "host.o")
     peak = measured(OMPTOOL, "bundle", folder / "host.o", "--image", f"{TRIPLE}={image}", "-o", out)
     assert peak < 64
