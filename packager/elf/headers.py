@@ -300,6 +300,15 @@ class Elf:
         load = self._load(address)
         return max(0, load.address + load.file_size - address) if load else 0
 
+    def offset_of(self, symbol: Symbol) -> int | None:
+        """The file offset of what a symbol stands for; None where its section does not hold it."""
+        if not 0 < symbol.section < len(self.sections):
+            return None
+        section = self.sections[symbol.section]
+        inside = symbol.value - (0 if self.is_object else section.address)
+        is_held = section.has_bytes and 0 <= inside <= section.size - symbol.size
+        return section.offset + inside if is_held else None
+
     def _load(self, address: int) -> Segment | None:
         """The loaded segment that `address` is in, if it is in any."""
         starts, loads = self._loads

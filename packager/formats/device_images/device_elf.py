@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.elf import headers
 from packager.elf.address_space import Space
@@ -198,7 +198,6 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
     """The symbols that a plugin can look up: .dynsym's, in a cubin or an object .symtab's."""
     is_cuda = elf.machine == "nvptx64"
     is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
-    places = dict(_code_places(elf))
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for count, symbol in enumerate(elf.symbols(table)):
@@ -210,7 +209,7 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
                 continue
             size = symbol.size if kind == "global" else 0
             address = symbol.value if is_placed else None
-            code = _code(symbol, places.get(symbol.section)) if kind == "kernel" else None
+            code = _code(elf, symbol) if kind == "kernel" else None
             yield DeviceSymbol(name, kind, size, kind, size, True, address, None, code)
 
 
@@ -225,37 +224,20 @@ def _with_amd_kernels(elf: Elf, exports: dict[str, DeviceSymbol]) -> dict[str, D
 
 def _local_functions(elf: Elf, wanted: frozenset[str]) -> Iterator[tuple[str, DeviceSymbol]]:
     """The functions of these names that are not exported: GCC's kernels."""
-    places = dict(_code_places(elf))
     for table in elf.of_type(SHT_SYMTAB)[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
             name = names[symbol.name_at] if symbol.type == STT_FUNC and symbol.name_at else ""
             if name in wanted:
                 address = None if elf.is_object else symbol.value
-                code = _code(symbol, places.get(symbol.section))
+                code = _code(elf, symbol)
                 yield name, DeviceSymbol(name, "kernel", 0, "kernel", 0, True, address, None, code)
 
 
-class _CodePlace(NamedTuple):
-    """Where a section is: the value of a symbol at its start, in the file, and its size."""
-
-    start: int
-    offset: int
-    size: int
-
-
-def _code_places(elf: Elf) -> Iterator[tuple[int, _CodePlace]]:
-    for number, section in enumerate(elf.sections):
-        if number and section.has_bytes:
-            start = 0 if elf.is_object else section.address
-            yield number, _CodePlace(start, elf.data.at + section.offset, section.size)
-
-
-def _code(symbol: Symbol, place: _CodePlace | None) -> tuple[int, int] | None:
+def _code(elf: Elf, symbol: Symbol) -> tuple[int, int] | None:
     """Where in the file the instructions of a function are."""
-    if place is None or not 0 <= symbol.value - place.start <= place.size - symbol.size:
-        return None
-    return place.offset + symbol.value - place.start, symbol.size
+    offset = elf.offset_of(symbol)
+    return None if offset is None else (elf.data.at + offset, symbol.size)
 
 
 def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
