@@ -428,3 +428,28 @@ TEST_CASE("a literal that lies in device memory is said once where its region fa
   CHECK(outcome.output.find("omptarget: region absent: its argument 1 may be memory of the device (0x") == 0);
   CHECK(outcome.output.find('\n') == outcome.output.size() - 1);
 }
+
+SCENARIO_OF(llvm_constructor_and_destructor) {
+  std::vector<char> bytes = image_file("main");
+  Record32 records[] = {{&host::count_up, "count_up", 0, 2, 0}, // its address stands for a constructor
+                        {&host::absent, "nothing", 0, 4, 0},    // and a destructor
+                        {&host::nothing, "nothing", 0, 0, 0}};
+  __tgt_device_image image{bytes.data(), bytes.data() + bytes.size(), nullptr, nullptr};
+  struct {
+    std::int32_t images;
+    __tgt_device_image* image;
+    void *first, *last;
+  } descriptor{1, &image, records, records + 3};
+  register_library(&descriptor);
+  EXPECT(launch(&host::nothing, {}) == 0);
+  unregister_library(&descriptor);
+  return 0;
+}
+
+TEST_CASE("constructors and destructors of images tell the plugin that they have one team of one thread") {
+  const Outcome outcome =
+      run_scenario("llvm_constructor_and_destructor",
+                   {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "FAKEFAIL_TELL=1"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "FAKE: run teams 1 threads 1\nFAKE: run alone\nFAKE: run teams 1 threads 1\n");
+}
