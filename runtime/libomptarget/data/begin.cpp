@@ -70,13 +70,20 @@ bool any_other(Rows rows, HostRange larger, HostRange reserved) {
 // What the row is to create: what it says and, of the parts of its struct that lie beside that, those
 // between which and it nothing else is mapped (decision 30).
 HostRange DataEnvironment::room_of(Rows rows, std::size_t index, Lock& lock) {
-  HostRange room = range_of(rows[index]);
-  for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kRoom); ++i) {
-    const HostRange larger = hull_of(room, range_of(rows[i]));
-    if (!any_other(rows, larger, room) && look_up(larger, lock).overlap != Overlap::kPartial)
+  for (;;) {
+    HostRange room = range_of(rows[index]);
+    bool grown = false;
+    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kRoom); ++i) {
+      const HostRange larger = hull_of(room, range_of(rows[i]));
+      if (any_other(rows, larger, room) || look_up(larger, lock).overlap == Overlap::kPartial)
+        continue;
       room = larger;
+      grown = true;
+    }
+    // Looking up may have waited, and another thread have mapped something there.
+    if (!grown || look_up(room, lock).overlap != Overlap::kPartial)
+      return room;
   }
-  return room;
 }
 
 // Whether kernels read the pointer of the row in the host's memory, and find the host's pointee.
