@@ -46,7 +46,8 @@ void run_one(void* context, std::int64_t i) {
   return fail("a size of " + std::to_string(size) + " bytes");
 }
 [[gnu::noinline, gnu::cold]] std::int32_t fail_for_arguments(std::int32_t count) {
-  return fail("a kernel with " + std::to_string(count) + " arguments");
+  fail("a kernel with " + std::to_string(count) + " arguments");
+  return OMPTARGET_RTL_NOT_STARTED;
 }
 
 // The common case, one team of one thread: without the pool, and without copies of the arguments.

@@ -512,6 +512,23 @@ TEST_CASE("between two regions that run, the host gets what the device has, and 
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
 }
 
+SCENARIO_OF(far_too_many_arguments) {
+  use_main();
+  std::vector<void*> base(40000);
+  std::vector<std::int64_t> size(base.size());
+  std::vector<std::int32_t> type(base.size(), VALUE);
+  EXPECT(__tgt_target(-1, &host::nothing, static_cast<std::int32_t>(base.size()), base.data(), base.data(), size.data(),
+                      type.data()) != 0);
+  return 0;
+}
+
+TEST_CASE("the CPU device starts no kernel with more arguments than a stack holds") {
+  const Outcome outcome = run_scenario("far_too_many_arguments");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "omptarget: region nothing runs on the host: device 0 (host) did not start it (a kernel with "
+                          "40000 arguments)\n");
+}
+
 static Rows* ended_meanwhile;
 extern "C" __attribute__((visibility("default"))) void test_call_fails() {
   ended_meanwhile->end();
