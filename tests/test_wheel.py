@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import ROOT
+from places import ROOT, TESTS
 from products import Products
 
 pytestmark = pytest.mark.slow
@@ -82,56 +82,11 @@ def test_wheel_needs_no_library_that_a_compiler_brings(omptool: Installed) -> No
         assert str(ROOT) not in run("strings", library)
 
 
-# Of three libraries each knows the runtime by another name; one maps, one looks, one runs a region.
-USER_16 = """
-#include <stdint.h>
-typedef void call(void *, int64_t, int32_t, void **, void **, int64_t *, int64_t *, void **,
-                  void **);
-call __tgt_target_data_begin_mapper, __tgt_target_data_end_mapper;
-static void on(call *function, int *values, int64_t bytes) {
-  void *base[] = {values};
-  int64_t size[] = {bytes}, type[] = {3};
-  function(0, 0, 1, base, base, size, type, 0, 0);
-}
-void map_16(int *values, long bytes) { on(__tgt_target_data_begin_mapper, values, bytes); }
-void unmap_16(int *values, long bytes) { on(__tgt_target_data_end_mapper, values, bytes); }
-"""
-USER_19 = """
-int omp_target_is_present(const void *, int);
-int present_19(int *values) { return omp_target_is_present(values, 0); }
-"""
-USER_2013 = """
-#include <libtarget.h>
-int factor = 1;
-void scale(int *values, int *count) {}
-void total(int *values, int *count, int *sum) {}
-LIBTARGET_GLOBAL(factor);
-LIBTARGET_KERNEL(scale);
-LIBTARGET_KERNEL(total);
-int scale_2013(int *values, int count) {
-  void *objects[] = {&factor, values, &count};
-  int sizes[] = {sizeof factor, count * (int)sizeof *values, sizeof count};
-  tgt_map_type types[] = {tgt_map_to, tgt_map_tofrom, tgt_map_to};
-  factor = 3;
-  __tgt_target_data_update(0, 1, objects, sizes, types);
-  return __tgt_target(0, (void *)scale, 2, objects + 1, sizes + 1, types + 1);
-}
-"""
-USERS = """
-#include <stdio.h>
-void map_16(int *, long), unmap_16(int *, long);
-int present_19(int *), scale_2013(int *, int);
-int main(void) {
-  int values[] = {1, 2};
-  map_16(values, sizeof values);
-  printf("%d", present_19(values));
-  printf(" %d", scale_2013(values, 2));
-  printf(" %d", values[0]);
-  unmap_16(values, sizeof values);
-  printf(" %d %d %d\\n", present_19(values), values[0], values[1]);
-  return 0;
-}
-"""
+# Each knows the runtime by another name; one maps, one looks, one runs a region.
+USER_16 = (TESTS / "wheel" / "user_16.c").read_text()
+USER_19 = (TESTS / "wheel" / "user_19.c").read_text()
+USER_2013 = (TESTS / "wheel" / "user_2013.c").read_text()
+USERS = (TESTS / "wheel" / "users.c").read_text()
 
 
 def linked_like(folder: Path, source: str, soname: str) -> Path:

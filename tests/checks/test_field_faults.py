@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, OTHERS, program_of, tool, unpacked
 from fixture_programs import OMPTOOL
+from places import TESTS
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 from verifying import findings
 
@@ -26,15 +27,8 @@ pytestmark = pytest.mark.slow
 
 PART = OPENMP.replace("main", "part").replace("table", "other")
 MAIN = OPENMP.replace("return y", "extern int part(void); part(); return y")
-REGION = """int NAME(void);
-static int region(void) {
-  int x = 0;
-#pragma omp target map(tofrom : x)
-  x = VALUE;
-  return x;
-}
-int NAME(void) { return region(); }
-"""
+CALLS_BOTH = TESTS / "checks" / "calls_both.c"
+REGION = (TESTS / "checks" / "named_region.c").read_text()
 FLAGS = ("-O1", "-fopenmp", f"-fopenmp-targets={X86_64}")
 VERSIONS = tuple(sorted((*OTHERS, INSTALLED)))
 EVERY = pytest.mark.parametrize("version", VERSIONS)
@@ -290,10 +284,7 @@ def test_one_source_compiled_twice(tmp_path: Path, version: str) -> None:
     assert "OMP108" in omptool("verify", one, two).stdout
     assert omptool("verify", one, two).exit_code == 1
     assert omptool("verify", one, same).exit_code == 0
-    (tmp_path / "main.c").write_text(
-        "int one(void), two(void); int main() { return one() + two(); }"
-    )
-    clang(version, tmp_path / "main.c", one, two, "-o", tmp_path / "x")
+    clang(version, CALLS_BOTH, one, two, "-o", tmp_path / "x")
     assert "OMP108" in of_severity(tmp_path / "x", "info")
 
 
@@ -343,10 +334,7 @@ def test_relocatable_links_by_the_driver(tmp_path: Path, version: str) -> None:
         clang(version, "-r", plain, "-o", closed[-1])
         assert "OMP123" in of_severity(closed[-1], "warning")
         assert "OMP123" not in of_severity(plain, "warning")
-    (tmp_path / "main.c").write_text(
-        "int one(void), two(void); int main() { return one() + two(); }"
-    )
-    words = (tmp_path / "main.c", *closed, "-o", tmp_path / "x")
+    words = (CALLS_BOTH, *closed, "-o", tmp_path / "x")
     if version == "16":
         said = refused(version, *words)
         assert "multiple definition of `__dummy.omp_offloading.entry'" in said

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from clangs import libraries, tool, unpacked
-from places import CORPUS
+from places import CORPUS, TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -169,26 +169,11 @@ def test_host_and_image_of_two_copies_of_a_source(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["14", "19"])
 def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> None:
     """Weak copies with equal code are what the linker is there for; clang lists each of them."""
-    header = """inline int once(int x) {
-#pragma omp target map(tofrom : x)
-x += x;
-return x; }
-template <class T> T twice(T x) {
-#pragma omp target map(tofrom : x)
-x += x;
-return x; }
-"""
-    (tmp_path / "twice.h").write_text(header)
     objects = []
     clang = [*tool(version, "clang++"), *OFFLOAD]
     for name in ("main", "part"):
-        source = tmp_path / f"{name}.cpp"
-        other = "int part(int);\n" if name == "main" else ""
-        call = " - part(2)" if name == "main" else " + once(1)"
-        body = f'#include "twice.h"\n{other}int {name}(int x) {{ return twice(x){call}; }}\n'
-        source.write_text(body)
         objects.append(tmp_path / f"{name}.o")
-        run(*clang, "-c", source, "-o", objects[-1])
+        run(*clang, "-c", TESTS / "checks" / f"twice_{name}.cpp", "-o", objects[-1])
     assert omptool("verify", "--select", "OMP108", *objects).exit_code == 0
     run(*clang, *objects, "-o", tmp_path / "x")
     assert codes(tmp_path / "x", "--select", "OMP106,OMP108") == {"OMP108": "info"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from linking import link
+from places import TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -126,16 +127,10 @@ def test_host_versions_that_the_linker_folded(
 
 @pytest.mark.parametrize("defined", [True, False], ids=["defined", "undefined"])
 def test_two_names_for_one_function_in_an_object(tmp_path: Path, defined: bool) -> None:
-    body = "{ *(int *)p = 1; }" if defined else ";"
-    source = f"""#include "omptarget.h"
-void first(void *p) {body}
-void second(void *p);
-OMPTARGET_KERNEL(first);
-OMPTARGET_KERNEL(second);
-"""
-    extra = 'OMPTARGET_ENTRY("again", first, 0);'
-    assert found(compile_c(source, tmp_path / "two.o", "-c")) == {("OMP101", "info")}
-    three = compile_c(source + extra, tmp_path / "three.o", "-c")
+    source = (TESTS / "checks" / "two_names.c").read_text()
+    flags = ("-c", "-DDEFINED") if defined else ("-c",)
+    assert found(compile_c(source, tmp_path / "two.o", *flags)) == {("OMP101", "info")}
+    three = compile_c(source, tmp_path / "three.o", *flags, "-DAGAIN")
     assert found(three) == {("OMP101", "info"), ("OMP130", "error")}
     expected = "kernels first, again share one host address (first):"
     assert expected in omptool("verify", three).stdout

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from clangs import compiled_by, tool
 from fixture_programs import OMPTOOL
+from places import TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -349,11 +350,7 @@ def test_triples_in_two_orders(work: Path) -> None:
 @pytest.mark.slow
 def test_one_source_compiled_twice(work: Path) -> None:
     """The names of both kernels are the same: the linker keeps one, for both callers."""
-    source = work / "twice.c"
-    source.write_text(
-        "static int f(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx = VALUE;\n"
-        "return x; }\nint NAME(void) { return f(); }\n"
-    )
+    source = TESTS / "checks" / "named_region.c"
     flags = ("-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", "-c")
     objects = []
     for name, value in (("one", 1), ("two", 2), ("same", 1)):
@@ -363,7 +360,7 @@ def test_one_source_compiled_twice(work: Path) -> None:
     one, two, same = objects
     result = omptool("verify", "--select", "OMP108", one, two)
     assert result.exit_code == 1
-    assert f"_f_l2 is in {one}, too, and has other code for {X86_64}" in result.stdout
+    assert f"_region_l4 is in {one}, too, and has other code for {X86_64}" in result.stdout
     assert omptool("verify", "--select", "OMP108", one, same).exit_code == 0
     run("ar", "rcs", work / "twice.a", one, two)
     assert omptool("verify", "--select", "OMP108", work / "twice.a").exit_code == 1

@@ -8,31 +8,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from places import INCLUDE
+from places import INCLUDE, TESTS
 
 from omptool.cli import cli
 
 TRIPLE = "x86_64-pc-linux-gnu"
-HOST = """
-#include "omptarget.h"
-int table[4];
-void first(int *p) { *p = 1; }
-void second(int *p) { *p = 2; }
-OMPTARGET_KERNEL(first);
-OMPTARGET_GLOBAL(table);
-OMPTARGET_KERNEL(second);
-int main(void) { return 0; }
-"""
-PLAIN = "int table[4];\nvoid second(void) {}\nvoid first(void) {}\nvoid only_host(void) {}\n"
-DEVICE = """
-#include "omptarget.h"
-int table[4];
-void first(int *p) { *p = 1; }
-void second(int *p) { *p = 2; }
-OMPTARGET_KERNEL(first);
-OMPTARGET_GLOBAL(table);
-OMPTARGET_KERNEL(second);
-"""
+HOST = (TESTS / "commands" / "bundle_host.c").read_text()
+PLAIN = (TESTS / "commands" / "bundle_plain.c").read_text()
+DEVICE = (TESTS / "commands" / "bundle_device.c").read_text()
 
 
 PTX = """

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from places import TESTS
 
 from omptool.cli import cli
 from omptool.installation import includedir
@@ -16,14 +17,7 @@ from omptool.installation import includedir
 pytestmark = pytest.mark.slow
 
 TRIPLES = {"image.so": "x86_64-pc-linux-gnu", "image.ptx": "nvptx64-nvidia-cuda"}
-HOST = """
-#include "omptarget.h"
-int table[4];
-void kernel(int *p) { *p = table[0]; }
-OMPTARGET_KERNEL(kernel);
-OMPTARGET_GLOBAL(table);
-int main(void) { return 0; }
-"""
+HOST = (TESTS / "commands" / "hostile_host.c").read_text()
 PTX = (
     ".version 6.4\n.target sm_75\n.address_size 64\n"
     ".visible .entry kernel(.param .u64 p) { ret; }\n.visible .global .align 4 .b8 table[16];\n"

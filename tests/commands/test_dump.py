@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from documents import document, dumped_files
 from fixture_programs import build as build_fixture
 from linking import LINKERS, link
-from places import FIXTURES
+from places import FIXTURES, TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -312,22 +312,9 @@ def test_many_constructors(tmp_path: Path) -> None:
 
 def test_images_that_only_a_descriptor_knows(work: Path, tmp_path: Path) -> None:
     """A host that writes its descriptor itself, with the image in .rodata."""
-    source = (
-        HOST
-        + MAIN
-        + f"""
-extern __tgt_offload_entry __start_omptarget_entries[], __stop_omptarget_entries[];
-extern char image[], image_end[];
-__asm__(".section .rodata\\n.balign 16\\nimage: .incbin \\"{work / "image.so"}\\"\\nimage_end:\\n"
-        ".text\\n");
-static __tgt_device_image images[] = {{
-  {{image, image_end, __start_omptarget_entries, __stop_omptarget_entries}}}};
-static __tgt_bin_desc descriptor = {{
-  1, images, __start_omptarget_entries, __stop_omptarget_entries}};
-__attribute__((constructor)) static void start(void) {{ __tgt_register_lib(&descriptor); }}
-"""
-    )
-    host = compile_c(source, tmp_path / "host.o", "-c", "-fPIC")
+    source = HOST + MAIN + (TESTS / "commands" / "own_descriptor.c").read_text()
+    image = f'-DIMAGE="{work / "image.so"}"'
+    host = compile_c(source, tmp_path / "host.o", "-c", "-fPIC", image)
     program = linked([host], tmp_path / "program", runtime=fake_runtime(tmp_path))
     for path in (program, stripped(program)):
         (file,) = dumped_files(path)
@@ -349,20 +336,7 @@ def test_clang_saxpy(tmp_path: Path) -> None:
     assert omptool("verify", path).exit_code == 0
 
 
-KINDS = """
-int linked[4], entered[2];
-#pragma omp declare target link(linked)
-#pragma omp declare target to(entered)
-#pragma omp begin declare target indirect
-int function(int x) { return x + 1; }
-#pragma omp end declare target
-int main() {
-  int r = 0;
-#pragma omp target map(tofrom : r)
-  r = entered[0] + linked[1];
-  return r;
-}
-"""
+KINDS = (TESTS / "commands" / "kinds.c").read_text()
 
 
 @pytest.mark.slow

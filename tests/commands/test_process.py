@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from fixture_programs import OMPTOOL
 from linking import link
+from places import TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -148,9 +149,5 @@ def test_stopped_command_leaves_nothing(tmp_path: Path, number: signal.Signals) 
 
 def test_programs_get_the_signals_they_are_used_to(tmp_path: Path) -> None:
     """Python ignores SIGPIPE, and what is ignored stays so across exec."""
-    (tmp_path / "p.c").write_text(
-        "#include <signal.h>\n#include <stdio.h>\nint main(void) {\n"
-        '  puts(signal(SIGPIPE, SIG_DFL) == SIG_DFL ? "default" : "ignored");\n}\n'
-    )
-    program = link(tmp_path / "p", tmp_path / "p.c")
+    program = link(tmp_path / "p", TESTS / "commands" / "prints_sigpipe.c")
     assert subprocess.check_output([OMPTOOL, "run", program]) == b"default\n"

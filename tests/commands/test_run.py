@@ -13,45 +13,17 @@ import pytest
 from documents import document
 from fixture_programs import OMPTOOL
 from linking import link
+from places import TESTS
 
 from omptool import __version__
 from omptool.installation import includedir, libdir
 
-# Prints where omp_get_num_devices comes from: ours or the decoy.
-PROGRAM = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-int omp_get_num_devices(void);
-int omp_get_default_device(void);
-int main(int argc, char **argv) {
-  Dl_info info;
-  dladdr((void *)omp_get_num_devices, &info);
-  printf("%s devices=%d default=%d args=%d\n", info.dli_fname, omp_get_num_devices(),
-         omp_get_default_device(), argc - 1);
-  fflush(stdout);
-  if (argc > 1 && !strcmp(argv[1], "crash")) raise(SIGSEGV);
-  return argc > 1 ? atoi(argv[1]) : 0;
-}
-"""
-DECOY = (
-    "int omp_get_num_devices(void) { return 77; }\nint omp_get_default_device(void) { return 7; }\n"
-)
+PROGRAM = (TESTS / "commands" / "prints_runtime.c").read_text()
+DECOY = (TESTS / "commands" / "decoy.c").read_text()
 
 
-LAUNCHER = """
-#include <unistd.h>
-int main(int count, char **words) { return count > 1 ? execv(words[1], words + 1) : 1; }
-"""
-STATIC = """
-#include "omptarget.h"
-static void kernel(void) {}
-OMPTARGET_KERNEL(kernel);
-int main(void) { return 0; }
-"""
+LAUNCHER = (TESTS / "commands" / "launcher.c").read_text()
+STATIC = (TESTS / "commands" / "static.c").read_text()
 
 # `omptool run` whose runtime lies in the folder argv[1].
 SPACED = """
@@ -247,12 +219,14 @@ def test_no_device_is_exit_3() -> None:
     assert run("devices", OMPTOOL_HOST_DEVICES="1", OMPTOOL_PLUGINS="nothing").returncode == 3
 
 
+def odd_plugin(out: Path, does: str) -> Path:
+    """A library that does something when it is opened."""
+    source = TESTS / "commands" / "odd_plugin.c"
+    return link(out, source, flags=("-shared", "-fPIC", f"-DDOES={does}"))
+
+
 def test_crashing_plugins_are_named_beside_the_others(tmp_path: Path) -> None:
-    (tmp_path / "plugin.c").write_text(
-        "#include <stdlib.h>\n__attribute__((constructor)) static void f(void) { abort(); }\n"
-    )
-    one = tmp_path / "libomptarget.rtl.crash.so"
-    link(one, tmp_path / "plugin.c", flags=("-shared", "-fPIC"))
+    one = odd_plugin(tmp_path / "libomptarget.rtl.crash.so", "abort()")
     other = Path(shutil.copy(one, tmp_path / "libomptarget.rtl.second.so"))
     done = run("devices", "--json", OMPTOOL_PLUGIN_PATH=str(tmp_path))
     assert done.returncode == 3
@@ -285,10 +259,7 @@ def test_crashing_plugins_are_named_beside_the_others(tmp_path: Path) -> None:
 def test_what_a_plugin_does_when_it_is_loaded(
     tmp_path: Path, does: str, code: int, said: str
 ) -> None:
-    headers = "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
-    source = f"{headers}__attribute__((constructor)) static void f(void) {{ {does} }}\n"
-    (tmp_path / "plugin.c").write_text(source)
-    link(tmp_path / "libomptarget.rtl.odd.so", tmp_path / "plugin.c", flags=("-shared", "-fPIC"))
+    odd_plugin(tmp_path / "libomptarget.rtl.odd.so", does)
     imports = "from omptool import cli; from omptool.probes import in_own_process"
     start = f"{imports}; in_own_process.SECONDS = 1; cli.main()"
     command = [sys.executable, "-c", start, "devices", "--json"]

@@ -12,7 +12,7 @@ import gccs
 import pytest
 from clangs import INSTALLED, OTHERS, compiler
 from documents import document
-from places import DATA
+from places import DATA, TESTS
 from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, run
 
 from packager.dwarf.cursor import Cursor
@@ -143,17 +143,9 @@ def test_gcc_offload_programs(tmp_path: Path, triple: str, dot: str) -> None:
     assert len(re.findall(rf"{name} +main +{re.escape(source)}", shown)) == 2
 
 
-OPENCL = """
-__kernel void first(__global int *p) { p[0] = 1; }
-
-__kernel void second(__global int *p) { p[0] = 2; }
-"""
-
-
 @pytest.mark.parametrize("kind", ["amdgcn", "ptx"])
 def test_images_of_gpus(tmp_path: Path, kind: str) -> None:
-    source, out = tmp_path / "kernels.cl", tmp_path / f"image.{kind}"
-    source.write_text(OPENCL)
+    source, out = TESTS / "dwarf" / "kernels.cl", tmp_path / f"image.{kind}"
     clang = ("clang-19", "-g", "-nogpulib", "-x", "cl", source, "-o", out)
     if kind == "amdgcn":
         run(*clang, "--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a")

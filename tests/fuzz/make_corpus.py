@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from places import INCLUDE
+from places import INCLUDE, TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -132,15 +132,7 @@ def hosts(work: Path) -> list[Path]:
     return [work / name for name in names]
 
 
-GCC_SOURCE = """
-int table[4];
-#pragma omp declare target to(table)
-void _start(void) {
-  int y = 0;
-#pragma omp target map(tofrom : y)
-  y = table[1] + 1;
-}
-"""
+GCC_SOURCE = (TESTS / "fuzz" / "gcc_program.c").read_text()
 GCC_FOLDER = Path("/usr/lib/gcc/x86_64-linux-gnu/12")
 
 

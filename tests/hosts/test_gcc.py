@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 from documents import dumped
 from gccs import GCN, NVPTX, compiled
+from places import TESTS
 from toolchain import omptool, run, stripped
 from verifying import findings
 
@@ -21,20 +22,7 @@ from packager.hosts.load import load
 
 pytestmark = pytest.mark.slow
 
-SOURCE = """
-int table[4];
-#pragma omp declare target to(table)
-int linked[8];
-#pragma omp declare target link(linked)
-int main(void) {
-  int y[4] = {0};
-#pragma omp target map(tofrom : y)
-  y[0] = table[1] + 1;
-#pragma omp target map(tofrom : y) map(to : linked)
-  y[1] = linked[2];
-  return y[0] != 1;
-}
-"""
+SOURCE = (TESTS / "hosts" / "gcc_program.c").read_text()
 FORMS = ("-pie", "-no-pie")
 # What each kind of device calls the functions and variables, and its images are.
 NAMED = {

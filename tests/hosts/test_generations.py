@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, OTHERS, compiler, program_of
 from documents import dumped
+from places import TESTS
 from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
 from verifying import findings
 
@@ -117,12 +118,7 @@ def test_code_models_of_clang_14(tmp_path: Path, flags: list[str]) -> None:
 @pytest.mark.parametrize("flags", [[], ["-no-pie"], ["-shared", "-fPIC"]])
 def test_a_file_without_headers_and_offload_code(tmp_path: Path, flags: list[str]) -> None:
     """Small numbers before pointers are common; they do not make a descriptor."""
-    source = """
-    extern char **environ;
-    struct { long n; void *a, *b, *c; } like[4] = {
-      {1, like, like, like}, {2, like, like + 1, like}};
-    int main(void) { return environ == 0 || like[1].n != 2; }
-    """
+    source = (TESTS / "hosts" / "like_a_descriptor.c").read_text()
     plain = compile_c(source, tmp_path / "plain", *flags)
     result = omptool("dump", without_headers(plain))
     assert (result.exit_code, result.stdout) == (0, f"{plain}.headerless: no offload code\n")

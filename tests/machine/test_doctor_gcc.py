@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from doctoring import codes, diagnosis
 from gccs import GCN, NVPTX, compiled, gcn_plugins
+from places import TESTS
 from products import Products
 from toolchain import compile_c, omptool
 
@@ -20,23 +21,9 @@ from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import find_library
 from packager.machine.facts import Cuda, Machine
 
-SOURCE = """
-#include <omp.h>
-#include <stdio.h>
-int main(void) { int host = 1;
-#pragma omp target map(from : host)
-host = omp_is_initial_device();
-printf("%d\\n", host); return 0; }
-"""
+SOURCE = (TESTS / "machine" / "gcc_program.c").read_text()
 # A driver of as many devices as COUNT says; libgomp itself would ask for much more.
-FAKE_DRIVER = """
-int cuInit(unsigned flags) { return CODE; }
-int cuDeviceGetCount(int *count) { *count = COUNT; return 0; }
-int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  *value = attribute == 75 ? MAJOR : 5;
-  return 0;
-}
-"""
+FAKE_DRIVER = (TESTS / "machine" / "fake_driver.c").read_text()
 
 
 @pytest.fixture(scope="module")

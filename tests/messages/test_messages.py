@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from clangs import CLANG, FLAGS, VERSIONS, compiled, libraries, program_of
+from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, libraries
 from fixture_programs import call
 from llvm_runtime import MESSAGES, llvm_libraries, said
 from whole_programs import FATAL, source
@@ -14,31 +14,8 @@ from whole_programs import FATAL, source
 from omptool.installation import libdir
 
 # A program ends in one way, whatever construct breaks the rule.
-BROKEN = {
-    "data": "#pragma omp target data map(present, to : x[0 : 5])\n;",
-    "enter": "#pragma omp target enter data map(to : x[0 : 5])\n"
-    "#pragma omp target enter data map(to : x)",
-    "exit": "#pragma omp target exit data map(present, from : x)",
-    "region": "#pragma omp target map(present, to : x[0 : 5])\nx[0]++;",
-    "update": "#pragma omp target update from(present : x)",
-    "device": "#pragma omp target device(99)\nx[0]++;",
-    "empty": "#pragma omp target exit data map(present, release : x[0 : 0])",
-    "grown": "#pragma omp target enter data map(to : x[0 : 5])\n"
-    "#pragma omp target enter data map(present, to : x)",
-    "grown region": "#pragma omp target enter data map(to : x[0 : 5])\n"
-    "#pragma omp target map(present, to : x)\nx[0]++;",
-}
-HELD = (
-    "#include <omp.h>\nint x[4];\nint main(void) { int result = 0;\n"
-    "omp_target_associate_ptr(x, omp_target_alloc(sizeof x, 0), sizeof x, 0, 0);\n"
-    "#pragma omp target data map(ompx_hold, tofrom : x)\n"
-    "result = omp_target_disassociate_ptr(x, 0);\nreturn result != -1; }\n"
-)
-
-
-def broken(name: str) -> str:
-    """The program that breaks a rule."""
-    return f"int x[10];\nint main(void) {{\n{BROKEN[name]}\nreturn 0;\n}}\n"
+SOURCE = MESSAGES / "broken.c"
+BROKEN = ("DATA", "ENTER", "EXIT", "REGION", "UPDATE", "DEVICE", "EMPTY", "GROWN", "GROWN_REGION")
 
 
 def both(program: Path, **environment: str) -> tuple[object, object]:
@@ -80,28 +57,19 @@ def test_a_value_that_makes_no_sense_is_named(constructs: Path) -> None:
 @pytest.mark.parametrize("debug", ["-g", "-g0"])
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_rule_ends_the_program_as_on_llvm(tmp_path: Path, name: str, debug: str) -> None:
-    (tmp_path / "main.c").write_text(broken(name))
-    call(
-        CLANG[".c"],
-        *FLAGS,
-        "-fopenmp-version=51",
-        debug,
-        tmp_path / "main.c",
-        "-o",
-        tmp_path / "main",
-    )
+    out = tmp_path / "main"
+    call(CLANG[".c"], *FLAGS, "-fopenmp-version=51", debug, f"-D{name}", SOURCE, "-o", out)
     ours, llvm = both(tmp_path / "main")
     assert ours == llvm
     assert "fatal error" in str(ours)
 
 
-@pytest.mark.parametrize("name", ["data", "enter"])
+@pytest.mark.parametrize("name", ["DATA", "ENTER"])
 def test_with_the_table_of_what_is_mapped_if_the_user_asked_for_it(
     tmp_path: Path, name: str
 ) -> None:
-    path = tmp_path / "main.c"
-    path.write_text(broken(name))
-    call(CLANG[".c"], *FLAGS, "-fopenmp-version=51", "-g", path, "-o", tmp_path / "main")
+    out = tmp_path / "main"
+    call(CLANG[".c"], *FLAGS, "-fopenmp-version=51", "-g", f"-D{name}", SOURCE, "-o", out)
     ours, llvm = both(tmp_path / "main", LIBOMPTARGET_INFO="4")
     assert ours == llvm
     assert "pointer mappings" in str(ours)
@@ -115,10 +83,10 @@ def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("name", ["empty", "grown", "grown region", "held"])
+@pytest.mark.parametrize("name", ["EMPTY", "GROWN", "GROWN_REGION", "held"])
 def test_so_do_programs_of_every_clang(tmp_path: Path, name: str, version: str) -> None:
-    text = HELD if name == "held" else broken(name)
-    program = program_of(version, text, tmp_path / "main.c")
+    path, program = MESSAGES / "held.c" if name == "held" else SOURCE, tmp_path / "main"
+    call(*compiler(version, path), f"-D{name}", path, "-o", program)
     llvm = [Path(folder) for folder in libraries(version).split(":")]
     code, stderr, stdout = said(program, llvm)
     stderr = [re.sub("^Libomptarget ", "omptarget ", line) for line in stderr]  # until LLVM 18

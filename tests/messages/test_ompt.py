@@ -36,11 +36,7 @@ def test_a_tool_hears_what_llvm_tells(tmp_path: Path, flags: list[str]) -> None:
 
 def test_a_region_without_waiting_has_a_kind_of_its_own(tmp_path: Path) -> None:
     """LLVM's runtime gives it the kind of any other."""
-    source = tmp_path / "main.c"
-    source.write_text(
-        "int main(void) { int x[4] = {0};\n#pragma omp target nowait map(tofrom : x)\nx[0] = 1;\n"
-        "#pragma omp taskwait\nreturn x[0] != 1; }\n"
-    )
+    source = MESSAGES / "not_waiting.c"
     call(CLANG[".c"], *FLAGS, MESSAGES / "tool.c", source, "-o", tmp_path / "main")
     lines = heard(tmp_path / "main", [libdir(), llvm_libraries()], 1)
     assert "target: kind 9, endpoint 1, device 0, task given, caller given" in lines

@@ -9,20 +9,16 @@ from pathlib import Path
 import pytest
 from clangs import compiler
 from fixture_programs import OMPTOOL, call
+from whole_programs import SOURCES
 
 
 @pytest.fixture(scope="module", params=["14", "22"])
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tells the number of devices, the default device, and where a region ran."""
-    source = tmp_path_factory.mktemp("environment") / "main.c"
-    source.write_text(
-        "#include <omp.h>\n#include <stdio.h>\nint main(void) { int x = 0, *here = &x;\n"
-        "#pragma omp target map(always, tofrom : x) map(to : here)\nx = here == &x;\n"
-        'printf("%d %d %s\\n", omp_get_num_devices(), omp_get_default_device(),\n'
-        'x ? "host" : "device"); return 0; }\n'
-    )
-    call(*compiler(request.param, source), source, "-o", source.with_suffix(""))
-    return source.with_suffix("")
+    source = SOURCES / "linked" / "where_it_runs.c"
+    out = tmp_path_factory.mktemp("environment") / "main"
+    call(*compiler(request.param, source), source, "-o", out)
+    return out
 
 
 def said(program: Path, **environment: str) -> tuple[str, str]:

@@ -11,27 +11,13 @@ from typing import Any
 from clangs import program_of
 from documents import document
 from fixture_programs import OMPTOOL
-from places import SCHEMAS
+from places import SCHEMAS, TESTS
 from toolchain import omptool
 
 from packager.hosts.load import load
 
 SCHEMA = SCHEMAS / "doctor.json"
-PROGRAM = """
-#include <omp.h>
-#include <stdio.h>
-int table[4];
-#pragma omp declare target to(table)
-static int first(void) { int host = 1;
-#pragma omp target map(from : host)
-host = omp_is_initial_device();
-return host; }
-static int second(void) { int host = 1;
-#pragma omp target map(from : host)
-host = omp_is_initial_device() + 0 * table[1];
-return host; }
-int main(void) { printf("%d%d\\n", first(), second()); return 0; }
-"""
+PROGRAM = (TESTS / "support" / "sources" / "two_regions.c").read_text()
 
 
 def program(version: str, folder: Path) -> Path:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fixture_programs import OMPTOOL
 from linking import LINKERS, link
+from places import TESTS
 from toolchain import (
     X86_64,
     compile_c,
@@ -21,47 +22,10 @@ from omptool.installation import libdir
 
 # Of mold 1.10 a versioned reference finds no default version: it needs the other library, too.
 RUNTIMES = dict.fromkeys(LINKERS, ("-ltarget",)) | {"mold": ("-ltarget", "-lomptarget")}
-# One global and two kernels; what a device makes of them, in the same order, is the same source.
-SOURCE = """
-#include "libtarget.h"
-long table[4];
-void first(long *p) { *p = 1; }
-void second(long *p) { *p = 2; }
-"""
-ENTRIES = """
-LIBTARGET_GLOBAL(table);
-LIBTARGET_KERNEL(first);
-LIBTARGET_KERNEL(second);
-"""
-MAIN = """
-#include <stdio.h>
-int main(void) {
-  long value = 0;
-  void *objects[1] = {&value};
-  int sizes[1] = {sizeof value};
-  tgt_map_type types[1] = {tgt_map_tofrom};
-  int result = __tgt_target(-1, (void *)second, 1, objects, sizes, types);
-  printf("%d %ld\\n", result, value);
-  return 0;
-}
-"""
-# A compiler's work by hand: the descriptor, a raw image, registration. IMAGE, SECTION as -D.
-BY_HAND = """
-#ifdef UNVERSIONED
-#define LIBTARGET_NO_SYMVER
-#endif
-#include "libtarget.h"
-void first(long *p) { *p = 1; }
-void second(long *p) { *p = 2; }
-long table[4];
-__asm__(".section .rodata\\n image: .incbin \\"" IMAGE "\\"\\n image_end:\\n .previous");
-extern char image[], image_end[];
-__attribute__((section(SECTION), used)) static tgt_offload_entry entries[3] =
-    {{table, sizeof table}, {(void *)first, 0}, {(void *)second, 0}};
-static tgt_device_image images[1] = {{image, image_end}};
-static tgt_bin_desc descriptor = {1, images, entries, entries + 3};
-__attribute__((constructor)) static void begin(void) { __tgt_register_lib(&descriptor); }
-"""
+SOURCE = (TESTS / "support" / "sources" / "proposal_host.c").read_text()
+ENTRIES = (TESTS / "support" / "sources" / "proposal_entries.c").read_text()
+MAIN = (TESTS / "support" / "sources" / "proposal_main.c").read_text()
+BY_HAND = (TESTS / "support" / "sources" / "proposal_by_hand.c").read_text()
 
 
 def host(folder: Path, source: str = SOURCE + ENTRIES + MAIN) -> Path:

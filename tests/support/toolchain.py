@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from click.testing import CliRunner, Result
-from places import INCLUDE
+from places import INCLUDE, TESTS
 
 from omptool.cli import cli
 from packager.writers.bundle import bundle, parse_request
@@ -17,23 +17,8 @@ NVPTX = "nvptx64-nvidia-cuda"
 CLANG = "clang-19"
 
 # One global and two kernels, on both sides in one order.
-HOST = """
-#include "omptarget.h"
-long table[4];
-void first(void *p) { *(int *)p = 1; }
-void second(void *p) { *(int *)p = 2; }
-OMPTARGET_GLOBAL(table);
-OMPTARGET_KERNEL(first);
-OMPTARGET_KERNEL(second);
-"""
-MAIN = """
-int main(void) {
-  void *base[1] = {table}, *begin[1] = {table};
-  int64_t size[1] = {sizeof table};
-  int32_t type[1] = {OMP_TGT_MAPTYPE_TO | OMP_TGT_MAPTYPE_FROM | OMP_TGT_MAPTYPE_FIRST_REF};
-  return __tgt_target(-1, (void *)first, 1, base, begin, size, type);
-}
-"""
+HOST = (TESTS / "support" / "sources" / "host.c").read_text()
+MAIN = (TESTS / "support" / "sources" / "host_main.c").read_text()
 PTX = """// a kernel may be named in a comment: .visible .entry comment()
 .version 7.0
 .target sm_70
@@ -53,19 +38,8 @@ PTX = """// a kernel may be named in a comment: .visible .entry comment()
 	ret;
 }
 """
-OPENMP = """
-double table[4];
-#pragma omp declare target to(table)
-int main(void) {
-  int y[64] = {0};
-#pragma omp target map(tofrom : y)
-  for (int i = 0; i < 64; i++) y[i] += (int)table[0];
-#pragma omp target teams distribute parallel for map(tofrom : y)
-  for (int i = 0; i < 64; i++) y[i] += 1;
-  return y[3] != 1;
-}
-"""
-REGION = "int f(void) { int x = 0;\n#pragma omp target map(tofrom : x)\nx = 1; return x; }\n"
+OPENMP = (TESTS / "support" / "sources" / "openmp.c").read_text()
+REGION = (TESTS / "support" / "sources" / "region.c").read_text()
 
 
 def run(*command: object) -> str:

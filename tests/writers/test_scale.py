@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from linking import LINKERS, link
 from measure import figures
+from places import TESTS
 from products import Products
 
 from omptool.installation import includedir, libdir
@@ -20,22 +21,7 @@ pytestmark = pytest.mark.slow
 OMPTOOL = str(Path(sys.executable).parent / "omptool")
 TRIPLE = "x86_64-pc-linux-gnu"
 KERNEL = "define void @set(ptr %p) {\n  store i32 42, ptr %p\n  ret void\n}\n"
-HOST = r"""
-#include <stdio.h>
-#include "omptarget.h"
-void set(int *p) { *p = -1; }
-OMPTARGET_KERNEL(set);
-int far_data[1000] = {1};
-int main(void) {
-  int value = 0;
-  void *base[] = {&value};
-  int64_t size[] = {sizeof value};
-  int32_t type[] = {OMP_TGT_MAPTYPE_FROM | OMP_TGT_MAPTYPE_FIRST_REF};
-  if (__tgt_target(-1, (void *)set, 1, base, base, size, type)) return 1;
-  printf("%d %d\n", value, far_data[0]);
-  return value != 42;
-}
-"""
+HOST = (TESTS / "writers" / "scale_host.c").read_text()
 MIB = 1 << 20
 SIZES = [
     pytest.param(64 * MIB, id="64MiB"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from linking import LINKERS, link
-from places import INCLUDE
+from places import INCLUDE, TESTS
 
 from packager.files.reader import open_reader
 from packager.layouts import ENTRIES_SECTION, WRITTEN
@@ -15,58 +15,7 @@ from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
 from packager.writers.wrapper import EntryInput, ImageInput, build
 
-# Stands in for libomptarget: prints what it is given.
-RECORDER = r"""
-#include <stdio.h>
-#include <string.h>
-#include "omptarget.h"
-void recorder_register(__tgt_bin_desc *d) {
-  long entries = d->EntriesEnd - d->EntriesBegin;
-  printf("register %u images, %ld entries:", d->NumDevices, entries);
-  for (__tgt_offload_entry *e = d->EntriesBegin; e != d->EntriesEnd; ++e)
-    printf(" %s/%ld%s", e->name, (long)e->size, e->addr ? "" : "!");
-  for (unsigned i = 0; i < d->NumDevices; ++i) {
-    char *start = d->DeviceImages[i].ImageStart, *end = d->DeviceImages[i].ImageEnd;
-    printf(" [%.*s]", (int)(end - start), start);
-  }
-  puts("");
-}
-void recorder_unregister(__tgt_bin_desc *d) { printf("unregister %u\n", d->NumDevices); }
-__asm__(".symver recorder_register,__tgt_register_lib@OMPTARGET_4.5");
-__asm__(".symver recorder_unregister,__tgt_unregister_lib@OMPTARGET_4.5");
-"""
-
-HOST = r"""
-#include <stdio.h>
-#include "omptarget.h"
-static int helper(int x) { return x + 1; }
-int table[4] = {1, 2, 3, 4};
-void kernel_one(int *p) { *p = helper(*p); }
-static void kernel_two(int *p) { *p = helper(table[1]); }
-OMPTARGET_KERNEL(kernel_one);
-OMPTARGET_GLOBAL(table);
-OMPTARGET_KERNEL(kernel_two);
-__attribute__((constructor(101))) static void early(void) { puts("host constructor"); }
-int main(void) { int x = 1; kernel_one(&x); kernel_two(&x); printf("main %d\n", x); return 0; }
-"""
-
-# Comdat groups, thread-local and inline data: what a C++ compiler adds to relocations and groups.
-HOST_CXX = (
-    HOST.replace("OMPTARGET_KERNEL(kernel_one);", 'extern "C" { }\nOMPTARGET_KERNEL(kernel_one);')
-    + r"""
-#include <string>
-#include <vector>
-inline int shared_counter() { static int n = 0; return ++n; }
-template <typename T> T twice(T x) {
-  thread_local int calls;
-  ++calls;
-  return x + x + 0 * shared_counter();
-}
-std::string text() { std::vector<std::string> v{"a", "b"}; return v[0] + std::to_string(twice(2)); }
-"""
-)
-
-OTHER = '#include "omptarget.h"\nstatic void other(void) {}\nOMPTARGET_KERNEL(other);\n'
+SOURCES = TESTS / "writers"
 
 EXPECTED = (
     "register 2 images, 3 entries: kernel_one/0 table/16 kernel_two/0 [first image] [second]\n"
@@ -80,18 +29,14 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("writers")
     (folder / "one.img").write_bytes(b"first image")
     (folder / "two.img").write_bytes(b"second")
-    (folder / "recorder.c").write_text(RECORDER)
     (folder / "recorder.map").write_text("OMPTARGET_4.5 { global: *; };\n")
     shared = ["-shared", "-fPIC", f"-I{INCLUDE}", f"-Wl,--version-script={folder}/recorder.map"]
-    run("gcc", *shared, folder / "recorder.c", "-o", folder / "librecorder.so")
-    (folder / "host.c").write_text(HOST)
-    (folder / "host.cpp").write_text(HOST_CXX)
+    run("gcc", *shared, SOURCES / "recorder.c", "-o", folder / "librecorder.so")
     flags = ["-O1", "-g", "-ffunction-sections", "-fdata-sections", f"-I{INCLUDE}", "-c"]
-    run("gcc", *flags, folder / "host.c", "-o", folder / "gcc.o")
-    run("clang-19", *flags, "-faddrsig", folder / "host.c", "-o", folder / "clang.o")
-    run("g++", *flags, folder / "host.cpp", "-o", folder / "g++.o")
-    (folder / "other.c").write_text(OTHER)
-    run("gcc", "-fPIC", *flags, folder / "other.c", "-o", folder / "other.o")
+    run("gcc", *flags, SOURCES / "host.c", "-o", folder / "gcc.o")
+    run("clang-19", *flags, "-faddrsig", SOURCES / "host.c", "-o", folder / "clang.o")
+    run("g++", *flags, SOURCES / "host.cpp", "-o", folder / "g++.o")
+    run("gcc", "-fPIC", *flags, SOURCES / "other.c", "-o", folder / "other.o")
     return folder
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from clangs import INSTALLED, OTHERS, tool
 from documents import document
-from places import CORPUS
+from places import CORPUS, TESTS
 from toolchain import HOST, MAIN, NVPTX, OPENMP, X86_64, bundled, compile_c, omptool, run
 from verifying import findings
 
@@ -20,17 +20,7 @@ from packager.formats.device_images import bitcode, bitstream
 from packager.model import Contents
 
 VERSIONS = sorted((*OTHERS, INSTALLED))
-SOURCE = """
-struct mixed { char c; double d; short s[3]; };
-struct mixed table[5];
-int *pointer;
-static int hidden_away;
-extern int elsewhere;
-extern int called(int);
-static int local(int x) { return called(x) + hidden_away++; }
-__attribute__((visibility("hidden"))) int invisible(int x) { return local(x); }
-int seen(int x) { return invisible(x) + elsewhere + (int)table[x].d; }
-"""
+SOURCE = (TESTS / "formats" / "device_images" / "symbols.c").read_text()
 
 
 def clang(version: str, *words: object) -> None:

@@ -1,0 +1,4 @@
+#include "twice.h"
+
+int part(int);
+int main(int x) { return twice(x) - part(2); }

@@ -1,0 +1,4 @@
+#include "twice.h"
+
+int part(int);
+int part(int x) { return twice(x) + once(1); }

@@ -1,0 +1,9 @@
+/* A host with its own entries. */
+#include "omptarget.h"
+int table[4];
+void first(int *p) { *p = 1; }
+void second(int *p) { *p = 2; }
+OMPTARGET_KERNEL(first);
+OMPTARGET_GLOBAL(table);
+OMPTARGET_KERNEL(second);
+int main(void) { return 0; }
