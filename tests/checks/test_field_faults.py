@@ -296,12 +296,8 @@ def test_a_header_with_a_region_included_twice(tmp_path: Path, version: str, str
 
     Only symbols tell of the second: without them a file of clang 14 does not show it.
     """
-    (tmp_path / "region.h").write_text("#pragma omp target map(tofrom : x)\nx += STEP;\n")
-    twice = (
-        '#define STEP 1\n#include "region.h"\n#undef STEP\n#define STEP 2\n#include "region.h"\n'
-    )
-    (tmp_path / "main.c").write_text(f"int main(void) {{ int x = 0;\n{twice}return x != 3; }}\n")
-    clang(version, tmp_path / "main.c", "-o", tmp_path / "x", *(["-Wl,-s"] if strip else []))
+    source = TESTS / "checks" / "included_twice.c"
+    clang(version, source, "-o", tmp_path / "x", *(["-Wl,-s"] if strip else []))
     is_shown = version == "14" and not strip
     assert errors(tmp_path / "x") == ({"OMP108"} if is_shown else set())
     assert (run_by_us(tmp_path / "x") == 0) == (version != "14")

@@ -18,12 +18,12 @@ from places import TESTS
 from omptool import __version__
 from omptool.installation import includedir, libdir
 
-PROGRAM = (TESTS / "commands" / "prints_runtime.c").read_text()
-DECOY = (TESTS / "commands" / "decoy.c").read_text()
+PROGRAM = (TESTS / "commands" / "sources" / "prints_runtime.c").read_text()
+DECOY = (TESTS / "commands" / "sources" / "decoy.c").read_text()
 
 
-LAUNCHER = (TESTS / "commands" / "launcher.c").read_text()
-STATIC = (TESTS / "commands" / "static.c").read_text()
+LAUNCHER = (TESTS / "commands" / "sources" / "launcher.c").read_text()
+STATIC = (TESTS / "commands" / "sources" / "static.c").read_text()
 
 # `omptool run` whose runtime lies in the folder argv[1].
 SPACED = """
@@ -155,8 +155,8 @@ def test_runtime_whose_path_the_loader_cannot_read_is_refused(tmp_path: Path) ->
 
 
 def test_sanitizer_library_stays_first(tmp_path: Path) -> None:
-    (tmp_path / "p.c").write_text('#include <stdio.h>\nint main(void) { puts("fine"); }\n')
-    program = link(tmp_path / "p", tmp_path / "p.c", flags=("-fsanitize=address",))
+    source = TESTS / "commands" / "sources" / "prints_fine.c"
+    program = link(tmp_path / "p", source, flags=("-fsanitize=address",))
     done = run("run", program, ASAN_OPTIONS="detect_leaks=0")
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
 
@@ -221,7 +221,7 @@ def test_no_device_is_exit_3() -> None:
 
 def odd_plugin(out: Path, does: str) -> Path:
     """A library that does something when it is opened."""
-    source = TESTS / "commands" / "odd_plugin.c"
+    source = TESTS / "commands" / "sources" / "odd_plugin.c"
     return link(out, source, flags=("-shared", "-fPIC", f"-DDOES={does}"))
 
 

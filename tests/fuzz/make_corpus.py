@@ -1,6 +1,6 @@
 """Makes the seeds of corpus/ with the tools whose formats they are: small files of every kind.
 
-Usage: PYTHONPATH=tests python tests/fuzz/make_corpus.py   (needs ptxas, too)
+Usage: PYTHONPATH=tests/support python tests/fuzz/make_corpus.py   (needs ptxas, too)
 
 What else is in corpus/ was found by fuzzing, and is kept so that it stays found.
 """

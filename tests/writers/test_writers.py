@@ -134,8 +134,7 @@ def test_emitted_object_takes_the_entries_of_its_neighbours(
 
 
 def test_emitted_entries_refer_to_host_symbols(work: Path, tmp_path: Path) -> None:
-    (tmp_path / "plain.c").write_text("int g[3];\nvoid f(void) {}\nint main(void) { return 0; }\n")
-    run("gcc", "-c", tmp_path / "plain.c", "-o", tmp_path / "plain.o")
+    run("gcc", "-c", SOURCES / "plain.c", "-o", tmp_path / "plain.o")
     wrapper = wrap(work, None, tmp_path / "wrapper.o", [EntryInput("f", 0), EntryInput("g", 12)])
     output = linked(work, tmp_path / "app", tmp_path / "plain.o", wrapper)
     assert output.startswith("register 2 images, 2 entries: f/0 g/12 [")
