@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
@@ -67,6 +68,27 @@ TEST_CASE("clang's programs of every generation run on the device") {
                            "llvm_version_2_of_clang_18", "llvm_version_3"}) {
     const Outcome outcome = run_scenario(name, {"OMP_TARGET_OFFLOAD=MANDATORY"});
     CHECK_MESSAGE(outcome.code == 0, std::string(name) << ": " << outcome.output);
+  }
+}
+
+SCENARIO_OF(llvm_close) {
+  constexpr std::int64_t kClose = 0x400;
+  const Library<Record56> library = main_library<Record56>();
+  int values[4] = {1, 2, 3, 4};
+  data("__tgt_target_data_begin_mapper", {element(values, kTofrom | kClose)});
+  EXPECT(omp_target_is_present(values, 0));
+  EXPECT(launch(&host::add_one, {{values, values, sizeof values, kTofrom | kParameter}, literal(4)}, 1) == 0);
+  const bool is_shared = std::getenv("OMPTOOL_HOST_MEMORY");
+  EXPECT(values[0] == (is_shared ? 2 : 1));
+  data("__tgt_target_data_end_mapper", {element(values, kTofrom | kClose)});
+  EXPECT(values[0] == 2 && values[3] == 5);
+  return 0;
+}
+
+TEST_CASE("what is to be close is a copy, unless the device has no memory but the host's") {
+  for (const char* memory : {"UNUSED=", "OMPTOOL_HOST_MEMORY=shared"}) {
+    const Outcome outcome = run_scenario("llvm_close", {"OMP_TARGET_OFFLOAD=MANDATORY", memory});
+    CHECK_MESSAGE(outcome.code == 0, std::string(memory) << ": " << outcome.output);
   }
 }
 
