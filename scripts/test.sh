@@ -4,7 +4,7 @@
 # Usage: test.sh check|test|all   (all: the exhaustive sweeps too)
 set -uo pipefail
 cd "$(dirname "$0")/.."
-what=$1
+what=${1:-test}
 cores=$(nproc)
 bin=$PWD/.venv/bin
 logs=build/logs
@@ -77,7 +77,7 @@ runtime_tests() {  # runtime_tests FOLDER
   ctest --test-dir "$1" --output-on-failure --parallel "$cores"
 }
 
-rooms=(tests/{checks,commands,dwarf,elf,formats,hosts,lowering,render,writers} tests/test_*.py)
+rooms=(tests/{checks,commands,dwarf,elf,formats,hosts,lowering,render,support,writers} tests/test_*.py)
 mkdir -p $logs
 case $what in
   check)
