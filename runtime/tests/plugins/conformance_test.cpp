@@ -19,6 +19,7 @@
 #include <doctest/doctest.h>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -94,9 +95,15 @@ private:
   tgt_target_table* table_ = nullptr;
 };
 
+// An image that stays: the plugin may look at it as long as it is loaded.
+Image& lasting_image() {
+  static std::vector<std::unique_ptr<Image>>& all = *new std::vector<std::unique_ptr<Image>>;
+  return *all.emplace_back(std::make_unique<Image>());
+}
+
 // The image, loaded on device 0, for the tests that only run something.
 Image& loaded() {
-  static Image& image = *new Image;
+  static Image& image = lasting_image();
   static const bool is_loaded = init_device(0) == 0 && image.load(0);
   REQUIRE(is_loaded);
   return image;
@@ -195,7 +202,7 @@ TEST_CASE("it accepts an image that it can load, and no other bytes") {
 TEST_CASE("the table is the host's, in its order; what the image lacks has no address") {
   for (std::int32_t device = 0; device < device_count(); ++device) {
     REQUIRE(init_device(device) == 0);
-    Image& image = *new Image; // the plugin may look at it as long as it is loaded
+    Image& image = lasting_image();
     const tgt_target_table* const table = image.load(device);
     REQUIRE(table);
     REQUIRE(table->EntriesEnd - table->EntriesBegin == kEntries);
@@ -217,7 +224,7 @@ TEST_CASE("an image is loaded on no device that is not there") {
 }
 
 TEST_CASE("two loaded images of like bytes have variables of their own") {
-  Image& other = *new Image;
+  Image& other = lasting_image();
   REQUIRE(other.load(0));
   const int before = counter_of(other);
   CHECK(before == 5);
