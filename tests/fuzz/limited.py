@@ -36,13 +36,13 @@ def main() -> None:
     """All files, each beside the one before it."""
     work, *paths = map(Path, sys.argv[1:])
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.signal(signal.SIGALRM, too_slow)
+    signal.signal(signal.SIGPROF, too_slow)
     for other, path in pairwise([paths[-1], *paths]):
         for command in commands(work, other):
             sys.stderr.write(f"{path.name}: {' '.join(command)}\n")
-            signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             invoked(*command, str(path))
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 if __name__ == "__main__":
