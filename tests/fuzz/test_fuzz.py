@@ -21,7 +21,7 @@ def test_the_corpus(path: Path) -> None:
 
 
 def test_the_corpus_under_limits(tmp_path: Path) -> None:
-    """No traceback, nothing longer than 5 s of the processor, no more than 1 GiB, whatever command reads it."""
+    """No traceback, no more than 5 s of the processor and 1 GiB, whatever command reads it."""
     command = [sys.executable, str(HERE / "limited.py"), str(tmp_path), *map(str, CORPUS)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
