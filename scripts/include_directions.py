@@ -34,8 +34,8 @@ SEARCHED = ("libomptarget", "common", "include")
 # What is told while a call runs is worded for LLVM's users by the core itself, until the core
 # announces events and the wording is the ABI's.
 EXCEPTIONS = {
-    ("libomptarget/observe/call_log.h", "libomptarget/data/environment.h"),
-    ("libomptarget/observe/call_log.cpp", "libomptarget/abi/llvm/source.h"),
+    ("libomptarget/abi/llvm/call_log.h", "libomptarget/data/environment.h"),
+    ("libomptarget/abi/llvm/call_log.cpp", "libomptarget/abi/llvm/source.h"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

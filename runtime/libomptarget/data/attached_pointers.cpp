@@ -4,8 +4,8 @@
 // Pointers inside mapped objects, whose device copies lead to device memory.
 #include "data/environment.h"
 
+#include "abi/llvm/call_log.h"
 #include "data/row_ranges.h"
-#include "observe/call_log.h"
 
 #include <algorithm>
 

@@ -4,9 +4,9 @@
 // The beginning of a construct: its objects are found or made, counted and filled.
 #include "data/environment.h"
 
+#include "abi/llvm/call_log.h"
 #include "data/mapping_fault.h"
 #include "data/row_ranges.h"
-#include "observe/call_log.h"
 #include "process/message.h"
 
 #include <algorithm>

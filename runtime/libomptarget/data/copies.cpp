@@ -4,9 +4,9 @@
 // What moves between the two sides of an object, and `target update`.
 #include "data/environment.h"
 
+#include "abi/llvm/call_log.h"
 #include "data/mapping_fault.h"
 #include "data/row_ranges.h"
-#include "observe/call_log.h"
 #include "process/message.h"
 #include "process/read_only.h"
 

@@ -4,9 +4,9 @@
 // The end of a construct: what nobody refers to any more is copied back and goes.
 #include "data/environment.h"
 
+#include "abi/llvm/call_log.h"
 #include "data/mapping_fault.h"
 #include "data/row_ranges.h"
-#include "observe/call_log.h"
 #include "process/message.h"
 
 #include <algorithm>

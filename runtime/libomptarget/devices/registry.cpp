@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/registry.h"
 
-#include "observe/info.h"
+#include "abi/llvm/info.h"
 #include "observe/ompt.h"
 #include "process/loaded_object.h"
 #include "process/read_only.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/launch.h"
 
+#include "abi/llvm/call_log.h"
 #include "data/row_ranges.h"
-#include "observe/call_log.h"
 #include "observe/ompt.h"
 #include "process/message.h"
 #include "process/per_row.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/offload.h"
 
-#include "observe/call_log.h"
+#include "abi/llvm/call_log.h"
 #include "offload/kept_rows.h"
 #include "offload/launch.h"
 #include "process/default_device.h"

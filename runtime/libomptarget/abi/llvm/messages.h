@@ -4,10 +4,10 @@
 // What LLVM's runtime says about a call, and this one too (abi-facts.md, 10.1 and 10.2).
 #pragma once
 
+#include "abi/llvm/call_log.h"
 #include "abi/llvm/rows.h"
 #include "abi/llvm/source.h"
 #include "data/mapping_fault.h"
-#include "observe/call_log.h"
 
 #include <cstdint>
 #include <optional>

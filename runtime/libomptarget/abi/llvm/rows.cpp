@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/rows.h"
 
-#include "observe/call_log.h"
+#include "abi/llvm/call_log.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/tables.h"
 
+#include "abi/llvm/info.h"
 #include "abi/llvm/source.h"
-#include "observe/info.h"
 #include "offload/offload.h"
 
 namespace omptool::llvm {

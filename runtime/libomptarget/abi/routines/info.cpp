@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/routines/info.h"
 
+#include "abi/llvm/info.h"
 #include "devices/registry.h"
-#include "observe/info.h"
 
 namespace omptool {
 

@@ -7,9 +7,9 @@
 #include "omptarget.h"
 
 #include "abi/exports.h"
+#include "abi/llvm/info.h"
 #include "abi/llvm/tables.h"
 #include "abi/routines/info.h"
-#include "observe/info.h"
 #include "observe/ompt.h"
 #include "offload/offload.h"
 #include "process/libomp.h"

@@ -6,8 +6,8 @@
 // processes that asked for it with LIBOMPTARGET_INFO.
 #pragma once
 
+#include "abi/llvm/info.h"
 #include "data/environment.h"
-#include "observe/info.h"
 
 #include <cstdint>
 #include <string>
