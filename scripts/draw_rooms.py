@@ -112,7 +112,7 @@ def runtime_tree() -> Tree:
         room = include_directions.room_of(file).removeprefix(prefix)
         for target in include_directions.included(runtime, file):
             there = include_directions.room_of(target).removeprefix(prefix)
-            if there in uses and (file, target) not in include_directions.EXCEPTIONS:
+            if there in uses:
                 uses[room].add(there)
     return Tree("runtime/libomptarget", levels, uses)
 

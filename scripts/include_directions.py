@@ -31,12 +31,6 @@ LEVELS = (
 )
 # Rooms whose files are included by their names alone.
 SEARCHED = ("libomptarget", "common", "include")
-# What is told while a call runs is worded for LLVM's users by the core itself, until the core
-# announces events and the wording is the ABI's.
-EXCEPTIONS = {
-    ("libomptarget/abi/llvm/call_log.h", "libomptarget/data/environment.h"),
-    ("libomptarget/abi/llvm/call_log.cpp", "libomptarget/abi/llvm/source.h"),
-}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 
@@ -61,7 +55,6 @@ def faults(runtime: Path) -> Iterator[str]:
     """A line for each include that runs upwards or across, and for each room without a level."""
     trees = ("libomptarget", "plugins", "common", "include")
     files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
-    unused = set(EXCEPTIONS)
     for path in sorted(files):
         file = path.relative_to(runtime).as_posix()
         here = LEVEL.get(room_of(file))
@@ -72,12 +65,8 @@ def faults(runtime: Path) -> Iterator[str]:
             there = LEVEL.get(room_of(target))
             if there is None:
                 yield f"{file}: {target} is in no room"
-            elif (file, target) in EXCEPTIONS:
-                unused.discard((file, target))
             elif there < here or (there == here and room_of(target) != room_of(file)):
                 yield f"{file}: {target} is not below it"
-    for file, target in sorted(unused):
-        yield f"{file}: it no longer includes {target}; the exception can go"
 
 
 def main() -> None:

@@ -5,6 +5,7 @@
 // is said and ignored, or its region runs on the host.
 #pragma once
 
+#include "abi/announced.h"
 #include "abi/exports.h"
 #include "data/row.h"
 #include "offload/offload.h"
@@ -50,25 +51,26 @@ template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, c
 }
 
 template <typename Arrays>
-void on_data(const char* call, std::int64_t device, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
-  guarded(call, [&] {
+void on_data(const observe::Call& call, std::int64_t device, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
+  guarded(call.function, [&] {
+    const Announced announced(call, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (fault.empty())
         action(device, rows);
       else
-        say("%s: %s; the call is ignored", call, fault.c_str());
+        say("%s: %s; the call is ignored", call.function, fault.c_str());
     });
   });
 }
 
 template <typename Arrays>
-std::int32_t on_region(const char* call, std::int64_t device, const void* host_address, const Arrays& arrays,
-                       const LaunchShape& shape) {
-  return guarded(call, [&] {
+std::int32_t on_region(const observe::Call& call, std::int64_t device, const Arrays& arrays, const LaunchShape& shape) {
+  return guarded(call.function, [&] {
+    const Announced announced(call, device);
     std::int32_t result = -1;
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
-      result = fault.empty() ? run_region(device, host_address, rows, shape)
-                             : refuse_region(device, host_address, rows, std::string(call) + ": " + fault);
+      result = fault.empty() ? run_region(device, call.entry, rows, shape)
+                             : refuse_region(device, call.entry, rows, std::string(call.function) + ": " + fault);
     });
     return result;
   });

@@ -4,8 +4,9 @@
 // Pointers inside mapped objects, whose device copies lead to device memory.
 #include "data/environment.h"
 
-#include "abi/llvm/call_log.h"
+#include "data/announce.h"
 #include "data/row_ranges.h"
+#include "observe/sink.h"
 
 #include <algorithm>
 
@@ -62,8 +63,8 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
   }
   if (!possible)
     return !binding.cell->device;
-  if (CallLog* const log = CallLog::current()) [[unlikely]]
-    log->attached(*binding.cell, row, value, binding.cell->at(cell));
+  if (observe::heard()) [[unlikely]]
+    announce_copy(memory_.number(), true, *binding.cell, &value, binding.cell->at(cell), sizeof value, row.base);
   if (memory_.submit(binding.cell->at(cell), &value, kPointerSize))
     return true;
   const auto guard = index_.guard(*binding.cell);

@@ -4,9 +4,10 @@
 // The beginning of a construct: its objects are found or made, counted and filled.
 #include "data/environment.h"
 
-#include "abi/llvm/call_log.h"
+#include "data/announce.h"
 #include "data/mapping_fault.h"
 #include "data/row_ranges.h"
+#include "observe/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -192,8 +193,8 @@ std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) 
         all_there =
             all_there && (!mapping || (lock.touch(*mapping).state == Mapping::State::kReady && !mapping->unusable));
     }
-    if (CallLog* const log = CallLog::current()) [[unlikely]]
-      log->mapped(rows, bound, shares_host_memory());
+    if (observe::heard()) [[unlikely]]
+      announce_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), shares_host_memory(), rows, bound);
   }
   if (!all_there) {
     for (std::size_t i = 0; i < rows.size(); ++i)

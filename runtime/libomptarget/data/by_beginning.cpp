@@ -8,7 +8,7 @@
 #include "data/environment.h"
 
 #include "data/row_ranges.h"
-#include "observe/watch.h"
+#include "observe/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -324,7 +324,7 @@ bool DataEnvironment::update_few_bytes(void* host, std::int64_t size, bool to, b
 }
 
 bool DataEnvironment::update_known(Rows rows) {
-  if (rows.size() == 1 && is_plain(rows[0]) && !watches(~0ULL) &&
+  if (rows.size() == 1 && is_plain(rows[0]) && !observe::may_be_heard() &&
       update_few_bytes(rows[0].begin, rows[0].size, rows[0].has(kTo), rows[0].has(kFrom)))
     return true;
   KnownObjects bound(rows.size());

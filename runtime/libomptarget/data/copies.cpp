@@ -4,9 +4,10 @@
 // What moves between the two sides of an object, and `target update`.
 #include "data/environment.h"
 
-#include "abi/llvm/call_log.h"
+#include "data/announce.h"
 #include "data/mapping_fault.h"
 #include "data/row_ranges.h"
+#include "observe/sink.h"
 #include "process/message.h"
 #include "process/read_only.h"
 
@@ -46,12 +47,9 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
     return true;
   if (direction == Direction::kToHost && read_only_memory.hold(range.begin))
     return true;
-  if (CallLog* const log = CallLog::current()) [[unlikely]] {
-    if (direction == Direction::kToDevice)
-      log->copied_in(mapping, range.address(), mapping.at(range.begin), range.size());
-    else
-      log->copied_out(mapping, range.address(), mapping.at(range.begin), range.size());
-  }
+  if (observe::heard()) [[unlikely]]
+    announce_copy(memory_.number(), direction == Direction::kToDevice, mapping, range.address(),
+                  mapping.at(range.begin), range.size());
   const auto move = [&](HostRange piece) {
     std::byte* const device = mapping.at(piece.begin);
     return direction == Direction::kToDevice ? memory_.submit(device, piece.address(), piece.size())
@@ -116,8 +114,8 @@ void DataEnvironment::update(Rows rows) {
       bound[i].host_current = found->host_current;
       found->written = found->written || rows[i].has(kTo);
     }
-    if (CallLog* const log = CallLog::current()) [[unlikely]]
-      log->found(rows, bound);
+    if (observe::heard()) [[unlikely]]
+      announce_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), shares_host_memory(), rows, bound);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     // What only the host has is not brought up to date.

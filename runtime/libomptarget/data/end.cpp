@@ -4,9 +4,10 @@
 // The end of a construct: what nobody refers to any more is copied back and goes.
 #include "data/environment.h"
 
-#include "abi/llvm/call_log.h"
+#include "data/announce.h"
 #include "data/mapping_fault.h"
 #include "data/row_ranges.h"
+#include "observe/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -90,8 +91,8 @@ void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const cha
         }
       binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();
     }
-    if (CallLog* const log = CallLog::current()) [[unlikely]]
-      log->released(rows, bound);
+    if (observe::heard()) [[unlikely]]
+      announce_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), shares_host_memory(), rows, bound);
   }
   // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
   const auto holds_results = [&](const MappingPtr& object) {

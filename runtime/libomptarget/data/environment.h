@@ -21,6 +21,7 @@
 #include "data/table/mapped_regions.h"
 #include "data/table/mapping_table.h"
 #include "data/table/object_index.h"
+#include "observe/sink.h"
 #include "process/per_row.h"
 
 #include <algorithm>
@@ -185,6 +186,7 @@ private:
 
   private:
     void release_shards();
+    const observe::Postponed postponed_; // first, so that it outlives what is locked
     DataEnvironment& data_;
     std::unique_lock<std::mutex> table_;
     std::array<std::uint64_t, ObjectIndex::kShards / 64> held_{};

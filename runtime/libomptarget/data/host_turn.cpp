@@ -128,6 +128,7 @@ std::string DataEnvironment::make_device_current(const void* device, std::size_t
 std::string DataEnvironment::submit_host_current(Mappings stale) {
   if (stale.empty())
     return {};
+  const observe::Postponed postponed;
   const std::lock_guard moving(moving_);
   for (const MappingPtr& mapping : stale) {
     {
@@ -188,6 +189,7 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
   }
   const HostTurn turn = HostTurn::begin();
   for (const MappingPtr& mapping : all) {
+    const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
     if (!give_to_host(*mapping, newer, turn))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),

@@ -110,6 +110,7 @@ bool DataEnvironment::fill_all(Mapping& mapping) {
 // As copy() to the device, of an object whose sides may have parted.
 bool DataEnvironment::send(Mapping& mapping, HostRange range) {
   if (any_host_current()) {
+    const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
     if (mapping.parted && !mapping.parted->before.empty())
       return let_host_win(mapping, {&range, 1}) && bring_together(mapping, range, Toward::kBoth);
@@ -120,6 +121,7 @@ bool DataEnvironment::send(Mapping& mapping, HostRange range) {
 // As copy() to the host, of an object whose sides may have parted, or that only the host has.
 bool DataEnvironment::fetch(Mapping& mapping, HostRange range) {
   if (any_host_current()) {
+    const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
     if (mapping.parted)
       return mapping.parted->before.empty() || bring_together(mapping, range, Toward::kHost);

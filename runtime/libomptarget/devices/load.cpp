@@ -5,7 +5,7 @@
 #include "devices/pairing.h"
 #include "devices/registry.h"
 
-#include "observe/ompt.h"
+#include "observe/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -29,7 +29,10 @@ std::string LoadedImage::run_all(EntryKind kind) const {
     if (entries->entries[i].kind != kind)
       continue;
     void* const function = addresses[i];
-    if (!function || device.plugin.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) != 0)
+    const bool ran =
+        function && device.plugin.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
+    observe::announce(observe::ImageFunctionRan{device.number, name_of(entries->entries[i]), !ran});
+    if (!ran)
       return name_of(entries->entries[i]);
   }
   return {};
@@ -54,6 +57,7 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
   if (is_loaded(*library, device))
     return;
   images = load_images(*library, device, failure);
+  const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
   if (!is_loaded(*library, device))
     publish(*library, device, images, std::move(failure));
@@ -72,9 +76,9 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
     loaded->without_environment = image.without_environment;
     loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
     if (loaded->table)
-      ompt::image_loaded(device.number, image.raw.ImageStart,
-                         static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -
-                                                  static_cast<const char*>(image.raw.ImageStart)));
+      observe::announce(observe::ImageLoaded{device.number, image.raw.ImageStart,
+                                             static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -
+                                                                      static_cast<const char*>(image.raw.ImageStart))});
     if (loaded->table)
       images.push_back(std::move(loaded));
     else if (failure.empty())

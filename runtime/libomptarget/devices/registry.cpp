@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/registry.h"
 
-#include "abi/llvm/info.h"
 #include "observe/ompt.h"
+#include "observe/sink.h"
 #include "process/loaded_object.h"
 #include "process/read_only.h"
 
@@ -71,7 +71,6 @@ Registry& Registry::obtain() {
   Registry* known = current();
   if (known)
     return *known;
-  read_info();
   // Never destroyed: other threads may still offload while the process exits.
   auto* made = new Registry;
   made->parents_ = the_parents;
@@ -194,8 +193,9 @@ bool Registry::start(Device& device) {
   if (device.usable.load(std::memory_order_acquire))
     return true;
   ompt::connect();
+  const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
-  const ompt::Private here; // what it does with device memory is no business of the program
+  const observe::Unheard here; // what it does with device memory is no business of the program
   if (device.state != Device::State::kUntouched)
     return device.state == Device::State::kReady;
   if (device.plugin.call().init_device(device.rtl_id) != 0) {
@@ -207,7 +207,7 @@ bool Registry::start(Device& device) {
     device.data.share_host_memory(DataEnvironment::Sharing::kOnly);
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);
-  ompt::device_initialized(device.number, device.plugin.name().c_str(), &device);
+  observe::announce(observe::DeviceReady{device.number, device.plugin.name(), &device});
   return true;
 }
 
@@ -221,6 +221,7 @@ bool Registry::prepare_now(Device& device) {
   if (started)
     for (const std::shared_ptr<Library>& library : libraries())
       load(library, device);
+  const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
   if (started)
     run_deferred(device);
@@ -230,6 +231,7 @@ bool Registry::prepare_now(Device& device) {
 }
 
 std::string Registry::reason_of(Device& device) {
+  const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
   return device.failure;
 }

@@ -4,7 +4,7 @@
 // What has registered is taken in: descriptors are read, plugins asked, devices numbered.
 #include "devices/registry.h"
 
-#include "observe/ompt.h"
+#include "observe/sink.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -141,7 +141,7 @@ void Registry::number_devices(Plugin& plugin) {
   for (int i = 0; i < count; ++i)
     devices_[static_cast<std::size_t>(known + i)].store(new Device(known + i, plugin, i), std::memory_order_release);
   device_count_.store(known + count, std::memory_order_release);
-  ompt::count_devices(known + count);
+  observe::host_number = known + count;
 }
 
 void Registry::enlist(const std::shared_ptr<Library>& library) {

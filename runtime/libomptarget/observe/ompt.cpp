@@ -2,20 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "observe/ompt.h"
 
+#include "observe/sink.h"
 #include "process/libomp.h"
 
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace omptool::ompt {
-
-constinit thread_local Construct* Construct::innermost_ = nullptr;
-constinit thread_local bool Private::here_ = false;
-constinit thread_local const void* Routine::caller_ = nullptr;
-
 namespace {
 
+using observe::Action;
+using observe::Call;
+using observe::Operation;
+
 enum Endpoint : int { kBegin = 1, kEnd = 2 };
+
+union Data {
+  std::uint64_t value;
+  void* pointer;
+};
 
 using AnyFunction = void (*)();
 using Lookup = AnyFunction (*)(const char* name);
@@ -39,18 +46,7 @@ struct Callbacks {
   Data* (*target_task_data)();
 };
 
-Callbacks tool{}; // written before kWatchTools is set
-std::atomic<int> initial_device{0};
-
-// The devices that the tool knows. Never destroyed: libomp may end after this library's own statics.
-struct Known {
-  std::mutex mutex;
-  std::vector<int> devices;
-};
-Known& known() {
-  static Known* const all = new Known;
-  return *all;
-}
+Callbacks tool{}; // written before the listener subscribes
 
 // ompt_start_tool_result_t, by which libomp meets this library as it meets a tool.
 struct Connection {
@@ -59,9 +55,189 @@ struct Connection {
   Data data;
 };
 
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+// ompt_target_t: the construct's own number, and from 9 on with nowait.
+int kind_of(const Call& call) {
+  constexpr int kNowait = 8;
+  return static_cast<int>(call.action) + 1 + (call.nowait ? kNowait : 0);
+}
+static_assert(static_cast<int>(Action::kRegion) == 0 && static_cast<int>(Action::kUpdate) == 3);
+
+// ompt_target_data_op_t, and where it moves to and from.
+struct DataOperation {
+  int kind;
+  void* from;
+  int from_device;
+  void* to;
+  int to_device;
+};
+
+DataOperation data_operation(const Operation& operation) {
+  constexpr int kNowhere = -1;
+  const int host_number = observe::host_number.load(std::memory_order_relaxed);
+  void* const host = const_cast<void*>(operation.host);
+  void* const there = const_cast<void*>(operation.there);
+  switch (operation.kind) {
+  case Operation::Kind::kAllocate:
+    return {1, host, host_number, there, operation.device};
+  case Operation::Kind::kToDevice:
+    return {2, host, host_number, there, operation.device};
+  case Operation::Kind::kFromDevice:
+    return {3, there, operation.device, host, host_number};
+  case Operation::Kind::kFree:
+    return {4, there, operation.device, nullptr, kNowhere};
+  case Operation::Kind::kAssociate:
+    return {5, host, host_number, there, operation.device};
+  case Operation::Kind::kDisassociate:
+    return {6, host, host_number, there, operation.device};
+  case Operation::Kind::kLaunch:
+    break;
+  }
+  return {0, nullptr, kNowhere, nullptr, kNowhere};
+}
+
+// What the tool keeps with a construct from its begin to its end.
+struct Construct {
+  Call call;
+  Data* task = tool.task_data ? tool.task_data() : nullptr;
+  Data* target_task = tool.target_task_data ? tool.target_task_data() : nullptr;
+  Data data{0};
+};
+
+class Tool : public observe::Listener {
+public:
+  void hear(const observe::Event& event) override {
+    if (attached_.load(std::memory_order_acquire))
+      std::visit([this](const auto& one) { on(one); }, event);
+  }
+  void attach() {
+    attached_.store(true, std::memory_order_release);
+    observe::subscribe(*this);
+  }
+  // libomp has ended, and the tool with it.
+  void detach() {
+    attached_.store(false, std::memory_order_release);
+    observe::unsubscribe(*this);
+  }
+
+private:
+  void on(const observe::ConstructBegins& event) {
+    if (event.call.action == Action::kRoutine)
+      return;
+    Construct* const construct = keep(event);
+    tell(event.construct, *construct, kBegin);
+  }
+  void on(const observe::ConstructEnds& event) {
+    Construct* const construct = find(event.construct);
+    if (!construct)
+      return;
+    tell(event.construct, *construct, kEnd);
+    const std::lock_guard lock(mutex_);
+    constructs_.erase(event.construct);
+  }
+  void on(const observe::OperationBegins& event) {
+    if (event.operation.kind == Operation::Kind::kLaunch)
+      tell_launch(event.operation, kBegin);
+    else
+      tell(event.operation, kBegin);
+  }
+  void on(const observe::OperationEnds& event) {
+    if (event.operation.kind == Operation::Kind::kLaunch)
+      tell_launch(event.operation, kEnd);
+    else
+      tell(event.operation, kEnd);
+    const std::lock_guard lock(mutex_);
+    operations_.erase(event.operation.id);
+  }
+  void on(const observe::DeviceReady& event) {
+    {
+      const std::lock_guard lock(mutex_);
+      devices_.push_back(event.device);
+    }
+    const auto no_function = [](const char*) -> AnyFunction { return nullptr; };
+    if (tool.device_initialize)
+      tool.device_initialize(event.device, event.plugin.c_str(), const_cast<void*>(event.handle), no_function, nullptr);
+  }
+  void on(const observe::DevicesFinish&) {
+    std::vector<int> devices;
+    {
+      const std::lock_guard lock(mutex_);
+      devices.swap(devices_);
+    }
+    for (const int device : devices)
+      if (tool.device_finalize)
+        tool.device_finalize(device);
+  }
+  void on(const observe::ImageLoaded& event) {
+    constexpr std::int64_t kNoFile = -1;
+    static std::atomic<std::uint64_t> modules{0};
+    if (tool.device_load)
+      tool.device_load(event.device, nullptr, kNoFile, nullptr, event.size, const_cast<void*>(event.image), nullptr,
+                       ++modules);
+  }
+  template <typename Other> void on(const Other&) {} // there is no callback for it
+
+  static void tell(std::uint64_t number, Construct& construct, Endpoint endpoint) {
+    const Call& call = construct.call;
+    if (tool.target_emi)
+      tool.target_emi(kind_of(call), endpoint, call.device, construct.task, construct.target_task, &construct.data,
+                      call.code);
+    else if (tool.target)
+      tool.target(kind_of(call), endpoint, call.device, construct.task, number, call.code);
+  }
+
+  // Without begin and end there is one callback, when all that it tells is known.
+  void tell(const Operation& operation, Endpoint endpoint) {
+    Construct* const construct = find(operation.construct);
+    const DataOperation told = data_operation(operation);
+    const std::size_t size = static_cast<std::size_t>(operation.size);
+    const Endpoint when = operation.kind == Operation::Kind::kAllocate ? kEnd : kBegin;
+    if (tool.data_op_emi)
+      tool.data_op_emi(endpoint, construct ? construct->target_task : nullptr, construct ? &construct->data : nullptr,
+                       id_of(operation), told.kind, told.from, told.from_device, told.to, told.to_device, size,
+                       operation.code);
+    else if (tool.data_op && endpoint == when)
+      tool.data_op(construct ? operation.construct : 0, operation.id, told.kind, told.from, told.from_device, told.to,
+                   told.to_device, size, operation.code);
+  }
+
+  void tell_launch(const Operation& operation, Endpoint endpoint) {
+    Construct* const construct = find(operation.construct);
+    if (!construct)
+      return;
+    if (tool.submit_emi)
+      tool.submit_emi(endpoint, &construct->data, id_of(operation), construct->call.teams);
+    else if (tool.submit && endpoint == kBegin)
+      tool.submit(operation.construct, operation.id, construct->call.teams);
+  }
+
+  // The elements stay where they are: the tool is called without the lock.
+  Construct* keep(const observe::ConstructBegins& event) {
+    auto made = std::make_unique<Construct>(Construct{event.call});
+    const std::lock_guard lock(mutex_);
+    return (constructs_[event.construct] = std::move(made)).get();
+  }
+  Construct* find(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto at = constructs_.find(number);
+    return at == constructs_.end() ? nullptr : at->second.get();
+  }
+  // The tool's own number for an operation, which it may set at its begin.
+  std::uint64_t* id_of(const Operation& operation) {
+    const std::lock_guard lock(mutex_);
+    return &operations_[operation.id];
+  }
+
+  std::atomic<bool> attached_{false};
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::unique_ptr<Construct>> constructs_; // that have begun
+  std::map<std::uint64_t, std::uint64_t> operations_;              // likewise
+  std::vector<int> devices_;                                       // that the tool knows
+};
+
+// Never destroyed: libomp may end after this library's own statics.
+Tool& listener() {
+  static Tool* const only = new Tool;
+  return *only;
 }
 
 template <typename Function> void look_up(Lookup lookup, const char* name, Function*& place) {
@@ -80,134 +256,22 @@ int initialize(Lookup lookup, int, Data*) {
   look_up(lookup, "ompt_callback_target_submit_emi", tool.submit_emi);
   look_up(lookup, "ompt_get_task_data", tool.task_data);
   look_up(lookup, "ompt_get_target_task_data", tool.target_task_data);
-  watched.fetch_or(kWatchTools, std::memory_order_release);
+  listener().attach();
   return 1;
 }
 
-// libomp has ended, and the tool with it.
 void finalize(Data*) {
-  watched.fetch_and(~kWatchTools, std::memory_order_release);
-}
-
-// Devices have no functions for tools.
-AnyFunction no_function(const char*) {
-  return nullptr;
+  listener().detach();
 }
 
 } // namespace
 
 void connect() {
-  if (!(watched.fetch_and(~kWatchUndecided, std::memory_order_acq_rel) & kWatchUndecided))
+  if (!observe::decide())
     return;
   static Connection self{initialize, finalize, {0}};
   if (void* const libomp = find_in_libomp("ompt_libomp_connect"))
     reinterpret_cast<void (*)(Connection*)>(libomp)(&self);
-}
-
-void count_devices(int count) {
-  initial_device.store(count, std::memory_order_relaxed);
-}
-
-void device_initialized(int device, const char* type, void* handle) {
-  if (!watches(kWatchTools))
-    return;
-  {
-    const std::lock_guard lock(known().mutex);
-    known().devices.push_back(device);
-  }
-  if (tool.device_initialize)
-    tool.device_initialize(device, type, handle, no_function, nullptr);
-}
-
-void devices_finished() {
-  const std::lock_guard lock(known().mutex);
-  for (const int device : known().devices)
-    if (watches(kWatchTools) && tool.device_finalize)
-      tool.device_finalize(device);
-  known().devices.clear();
-}
-
-void image_loaded(int device, const void* image, std::size_t size) {
-  constexpr std::int64_t kNoFile = -1;
-  if (watches(kWatchTools) && tool.device_load)
-    tool.device_load(device, nullptr, kNoFile, nullptr, size, const_cast<void*>(image), nullptr, next_id());
-}
-
-// ---- constructs ----
-
-Construct::Construct(Kind kind, int device, const void* caller, std::uint32_t teams)
-    : kind_(kind), device_(device), caller_(caller), teams_(teams), outer_(innermost_), id_(next_id()) {
-  innermost_ = this;
-  task_ = tool.task_data ? tool.task_data() : nullptr;
-  target_task_ = tool.target_task_data ? tool.target_task_data() : nullptr;
-  tell(kBegin);
-}
-
-Construct::~Construct() {
-  tell(kEnd);
-  innermost_ = outer_;
-}
-
-void Construct::tell(int endpoint) {
-  if (!watches(kWatchTools))
-    return;
-  if (tool.target_emi)
-    tool.target_emi(static_cast<int>(kind_), endpoint, device_, task_, target_task_, &data_, caller_);
-  else if (tool.target)
-    tool.target(static_cast<int>(kind_), endpoint, device_, task_, id_, caller_);
-}
-
-// ---- data operations ----
-
-void DataOperation::begin(Operation operation, Place from, Place to, std::int64_t size) {
-  operation_ = operation;
-  const auto numbered = [](Place place) {
-    return place.device == kHost ? Place{place.address, initial_device.load(std::memory_order_relaxed)} : place;
-  };
-  from_ = numbered(from);
-  to_ = numbered(to);
-  size_ = static_cast<std::size_t>(size);
-  id_ = 0;
-  tell(kBegin);
-}
-
-void DataOperation::end() {
-  tell(kEnd);
-}
-
-void DataOperation::tell(int endpoint) {
-  if (Private::here() || !watches(kWatchTools))
-    return;
-  Construct* const construct = Construct::innermost_;
-  const void* const caller = construct ? construct->caller_ : Routine::caller_;
-  void* const from = const_cast<void*>(from_.address);
-  void* const to = const_cast<void*>(to_.address);
-  // Without begin and end there is one event, when all that it tells is known.
-  const int when = operation_ == Operation::kAlloc ? kEnd : kBegin;
-  if (tool.data_op_emi)
-    tool.data_op_emi(endpoint, construct ? construct->target_task_ : nullptr, construct ? &construct->data_ : nullptr,
-                     &id_, static_cast<int>(operation_), from, from_.device, to, to_.device, size_, caller);
-  else if (tool.data_op && endpoint == when)
-    tool.data_op(construct ? construct->id_ : 0, next_id(), static_cast<int>(operation_), from, from_.device, to,
-                 to_.device, size_, caller);
-}
-
-// ---- launches ----
-
-void Launch::begin() {
-  Construct* const construct = Construct::innermost_;
-  if (!construct || !watches(kWatchTools))
-    return;
-  if (tool.submit_emi)
-    tool.submit_emi(kBegin, &construct->data_, &id_, construct->teams_);
-  else if (tool.submit)
-    tool.submit(construct->id_, next_id(), construct->teams_);
-}
-
-void Launch::end() {
-  Construct* const construct = Construct::innermost_;
-  if (construct && watches(kWatchTools) && tool.submit_emi)
-    tool.submit_emi(kEnd, &construct->data_, &id_, construct->teams_);
 }
 
 } // namespace omptool::ompt

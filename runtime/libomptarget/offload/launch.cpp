@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/launch.h"
 
-#include "abi/llvm/call_log.h"
 #include "data/row_ranges.h"
-#include "observe/ompt.h"
+#include "observe/sink.h"
 #include "process/message.h"
 #include "process/per_row.h"
 
@@ -103,18 +102,29 @@ std::string collect(Device& device, const LoadedImage& image, Rows rows, Binding
   return {};
 }
 
+// The clauses' values are positive; 0 is the device's choice, and so is what no clause can say.
+std::int32_t run(Device& device, void* function, void** arguments, std::int32_t count, const LaunchShape& shape) {
+  const PluginFunctions& plugin = device.plugin.call();
+  return shape.teams ? plugin.run_target_team_region(device.rtl_id, function, arguments, count,
+                                                     std::max(shape.num_teams, 0), std::max(shape.thread_limit, 0))
+                     : plugin.run_target_region(device.rtl_id, function, arguments, count);
+}
+
+[[gnu::cold]] std::int32_t run_heard(Device& device, const std::string& region, void* function, void** arguments,
+                                     std::int32_t count, const LaunchShape& shape) {
+  observe::Operation told =
+      observe::begin({observe::Operation::Kind::kLaunch, device.number, nullptr, function, 0, region});
+  const std::int32_t result = run(device, function, arguments, count, shape);
+  observe::end(told, result == 0);
+  return result;
+}
+
 // False: the plugin has not started it, and not_started() says why.
 [[nodiscard]] bool run_kernel(Device& device, const std::string& region, void* function, void** arguments,
                               std::int32_t count, const LaunchShape& shape) {
   const std::uint64_t noted = device.data.note_activity();
-  const PluginFunctions& plugin = device.plugin.call();
-  const std::int32_t result = [&] {
-    const ompt::Launch told;
-    // The clauses' values are positive; 0 is the device's choice, and so is what no clause can say.
-    return shape.teams ? plugin.run_target_team_region(device.rtl_id, function, arguments, count,
-                                                       std::max(shape.num_teams, 0), std::max(shape.thread_limit, 0))
-                       : plugin.run_target_region(device.rtl_id, function, arguments, count);
-  }();
+  const std::int32_t result = observe::heard() ? run_heard(device, region, function, arguments, count, shape)
+                                               : run(device, function, arguments, count, shape);
   if (result == 0) [[likely]]
     return true;
   // It may have begun: the host version must not run on top of what it has done.
@@ -157,8 +167,6 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
     failure = collect(device, *there.image, rows, bound, copies, arguments, count);
   if (failure.empty() && device.data.any_host_current())
     failure = device.data.make_device_current(rows, kernel.globals());
-  if (CallLog* const log = failure.empty() ? CallLog::current() : nullptr) [[unlikely]]
-    log->launching(region);
   if (failure.empty() && !run_kernel(device, region, there.function, arguments.data(), count, shape))
     failure = not_started(device);
   if (!failure.empty()) {
@@ -191,7 +199,7 @@ std::string launch_values(Device& device, const Kernel& kernel, const Resolved& 
 } // namespace
 
 std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape) {
-  const bool told = CallLog::current();
+  const bool told = observe::heard(); // which the long way does
   if (!told && !device.data.any_host_current() && std::none_of(rows.begin(), rows.end(), needs_data))
     return launch_values(device, kernel, there, rows, shape);
   KnownObjects known(rows.size());

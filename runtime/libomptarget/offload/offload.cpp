@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/offload.h"
 
-#include "abi/llvm/call_log.h"
+#include "observe/sink.h"
 #include "offload/kept_rows.h"
 #include "offload/launch.h"
 #include "process/default_device.h"
@@ -64,6 +64,9 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
   if (mandatory() && !(registry && registry->is_over()))
     die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
         name_of(host_address, kernel).c_str(), reason.c_str());
+  if (observe::heard()) [[unlikely]]
+    observe::announce(
+        observe::FellBack{observe::Construct::current(), host_address, name_of(host_address, kernel), reason});
   if (!environment().quiet && first_time(host_address, kernel, Said::kFallsBack))
     say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
   return kOnHost;
@@ -224,7 +227,7 @@ void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
 // A call that is logged takes the long way, which is the one that tells.
 void begin_on(Device& device, Rows rows) {
   KnownObjects known(rows.size());
-  if (!CallLog::current() && device.data.begin_known(rows, known)) {
+  if (!observe::heard() && device.data.begin_known(rows, known)) {
     device.data.let_go(known);
     return;
   }
@@ -239,7 +242,7 @@ void begin_on(Device& device, Rows rows) {
 
 void end_on(Device& device, Rows rows) {
   KnownObjects known(rows.size());
-  if (!CallLog::current() && device.data.pin_known(rows, known)) {
+  if (!observe::heard() && device.data.pin_known(rows, known)) {
     device.data.end_known(rows, known, Release::kNormal, {});
     return;
   }
@@ -331,7 +334,7 @@ void data_end(std::int64_t device_id, Rows rows) {
 
 void data_update(std::int64_t device_id, Rows rows) {
   on_data(device_id, rows, [](Device& device, Rows wanted) {
-    if (CallLog::current() || !device.data.update_known(wanted))
+    if (observe::heard() || !device.data.update_known(wanted))
       device.data.update(wanted);
   });
 }

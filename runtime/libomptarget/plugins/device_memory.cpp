@@ -9,6 +9,37 @@
 
 namespace omptool {
 
+using Operation = observe::Operation::Kind;
+
+std::byte* DeviceMemory::allocate_heard(std::int64_t size, const void* host) const {
+  observe::Operation told = observe::begin({Operation::kAllocate, number_, host, nullptr, size});
+  std::byte* const memory = allocate_now(size);
+  told.there = memory;
+  observe::end(told, memory != nullptr);
+  return memory;
+}
+
+bool DeviceMemory::submit_heard(void* device, const void* host, std::int64_t size) const {
+  observe::Operation told = observe::begin({Operation::kToDevice, number_, host, device, size});
+  const bool done = submit_now(device, host, size);
+  observe::end(told, done);
+  return done;
+}
+
+bool DeviceMemory::retrieve_heard(void* host, const void* device, std::int64_t size) const {
+  observe::Operation told = observe::begin({Operation::kFromDevice, number_, host, device, size});
+  const bool done = retrieve_now(host, device, size);
+  observe::end(told, done);
+  return done;
+}
+
+bool DeviceMemory::free_heard(void* device) const {
+  observe::Operation told = observe::begin({Operation::kFree, number_, nullptr, device});
+  const bool done = free_now(device);
+  observe::end(told, done);
+  return done;
+}
+
 void DeviceMemory::release(void* device, const void* host, std::int64_t size, const std::string& region) const {
   if (!free(device))
     say("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",

@@ -6,7 +6,7 @@
 // variables of an image have addresses of their own even there.
 #pragma once
 
-#include "observe/ompt.h"
+#include "observe/sink.h"
 #include "plugins/plugin.h"
 
 #include <atomic>
@@ -41,11 +41,24 @@ public:
   // Whether the host can use the addresses that allocate() returns.
   bool is_addressable() const;
   std::string last_error() const { return plugin_.last_error(); }
+  // As the program counts devices.
+  int number() const { return number_; }
 
 private:
+  // Without telling anybody.
+  std::byte* allocate_now(std::int64_t size) const;
+  bool submit_now(void* device, const void* host, std::int64_t size) const;
+  bool retrieve_now(void* host, const void* device, std::int64_t size) const;
+  bool free_now(void* device) const;
+  // Told to those who listen. Out of line: others do not pay for them.
+  std::byte* allocate_heard(std::int64_t size, const void* host) const;
+  bool submit_heard(void* device, const void* host, std::int64_t size) const;
+  bool retrieve_heard(void* host, const void* device, std::int64_t size) const;
+  bool free_heard(void* device) const;
+
   const Plugin& plugin_;
   std::int32_t rtl_id_;
-  int number_;                            // as the program counts devices
+  int number_;
   std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
 };
@@ -55,15 +68,27 @@ private:
 inline std::byte* DeviceMemory::allocate(std::int64_t size, const void* host) const {
   if (size <= 0)
     return nullptr;
-  ompt::DataOperation told(ompt::Operation::kAlloc, {host, ompt::kHost}, {nullptr, number_}, size);
-  auto* const memory = static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
-                                                         : plugin_.call().data_alloc(rtl_id_, size));
-  told.found(memory);
-  return memory;
+  return observe::heard() ? allocate_heard(size, host) : allocate_now(size);
 }
 
 inline bool DeviceMemory::submit(void* device, const void* host, std::int64_t size) const {
-  const ompt::DataOperation told(ompt::Operation::kTo, {host, ompt::kHost}, {device, number_}, size);
+  return observe::heard() ? submit_heard(device, host, size) : submit_now(device, host, size);
+}
+
+inline bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
+  return observe::heard() ? retrieve_heard(host, device, size) : retrieve_now(host, device, size);
+}
+
+inline bool DeviceMemory::free(void* device) const {
+  return observe::heard() ? free_heard(device) : free_now(device);
+}
+
+inline std::byte* DeviceMemory::allocate_now(std::int64_t size) const {
+  return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
+                                           : plugin_.call().data_alloc(rtl_id_, size));
+}
+
+inline bool DeviceMemory::submit_now(void* device, const void* host, std::int64_t size) const {
   if (moves_itself_) {
     std::memmove(device, host, static_cast<std::size_t>(size));
     return true;
@@ -71,8 +96,7 @@ inline bool DeviceMemory::submit(void* device, const void* host, std::int64_t si
   return plugin_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size) == 0;
 }
 
-inline bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t size) const {
-  const ompt::DataOperation told(ompt::Operation::kFrom, {device, number_}, {host, ompt::kHost}, size);
+inline bool DeviceMemory::retrieve_now(void* host, const void* device, std::int64_t size) const {
   if (moves_itself_) {
     std::memmove(host, device, static_cast<std::size_t>(size));
     return true;
@@ -80,8 +104,7 @@ inline bool DeviceMemory::retrieve(void* host, const void* device, std::int64_t 
   return plugin_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size) == 0;
 }
 
-inline bool DeviceMemory::free(void* device) const {
-  const ompt::DataOperation told(ompt::Operation::kDelete, {device, number_}, {nullptr, ompt::kNowhere}, 0);
+inline bool DeviceMemory::free_now(void* device) const {
   if (inactive_) {
     std::free(device);
     return true;

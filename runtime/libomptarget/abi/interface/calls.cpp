@@ -8,8 +8,10 @@
 
 #include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
+#include "abi/llvm/narrator.h"
 #include "offload/offload.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -71,6 +73,21 @@ struct Arrays {
   }
 };
 
+using Action = observe::Action;
+
+observe::Call call_of(Action action, const char* function, const void* code, const void* entry = nullptr,
+                      std::int32_t teams = 1) {
+  return {observe::Abi::kInterface,
+          action,
+          function,
+          code,
+          -1,
+          entry,
+          nullptr,
+          false,
+          static_cast<std::uint32_t>(std::max(teams, 0))};
+}
+
 // ---- registered libraries ----
 
 // Why a descriptor cannot be used, or null.
@@ -106,6 +123,7 @@ extern "C" {
 
 OMPTOOL_EXPORT void omptarget_register_lib(__tgt_bin_desc* descriptor) {
   omptool::guarded("__tgt_register_lib", [&] {
+    omptool::llvm::read_info();
     if (descriptor)
       omptool::Registry::obtain().add(descriptor, omptool::read_library);
   });
@@ -123,33 +141,34 @@ OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5"
 
 OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                             int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(__func__, device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
-                   omptool::data_begin);
+  omptool::on_data(omptool::call_of(omptool::Action::kEnterData, __func__, __builtin_return_address(0)), device_id,
+                   omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_begin);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                           int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(__func__, device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
-                   omptool::data_end);
+  omptool::on_data(omptool::call_of(omptool::Action::kExitData, __func__, __builtin_return_address(0)), device_id,
+                   omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_end);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                              int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(__func__, device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
-                   omptool::data_update);
+  omptool::on_data(omptool::call_of(omptool::Action::kUpdate, __func__, __builtin_return_address(0)), device_id,
+                   omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_update);
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
                                     int64_t* args_size, int32_t* args_maptype) {
-  return omptool::on_region(__func__, device_id, host_addr,
-                            omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, {});
+  return omptool::on_region(
+      omptool::call_of(omptool::Action::kRegion, __func__, __builtin_return_address(0), host_addr), device_id,
+      omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, {});
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base,
                                           void** args, int64_t* args_size, int32_t* args_maptype, int32_t num_teams,
                                           int32_t thread_limit) {
-  return omptool::on_region(__func__, device_id, host_addr,
-                            omptool::Arrays{num_args, args_base, args, args_size, args_maptype},
-                            {true, num_teams, thread_limit});
+  return omptool::on_region(
+      omptool::call_of(omptool::Action::kRegion, __func__, __builtin_return_address(0), host_addr, num_teams),
+      device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, {true, num_teams, thread_limit});
 }
 }

@@ -7,14 +7,15 @@
 #define OMPTARGET_NO_SYMVER
 #include "abi/exports.h"
 #include "abi/llvm/descriptor.h"
+#include "abi/llvm/info.h"
 #include "abi/llvm/messages.h"
+#include "abi/llvm/narrator.h"
 #include "abi/llvm/rows.h"
-#include "observe/ompt.h"
+#include "observe/sink.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace omptool::llvm {
 namespace {
@@ -49,45 +50,13 @@ void check_device(std::int64_t number) {
            static_cast<long long>(number), count);
 }
 
-ompt::Kind kind_of(const Call& call) {
-  const bool nowait = call.waiting == Waiting::kNowait;
-  switch (call.construct) {
-  case Construct::kBegin:
-    return nowait ? ompt::Kind::kEnterDataNowait : ompt::Kind::kEnterData;
-  case Construct::kEnd:
-    return nowait ? ompt::Kind::kExitDataNowait : ompt::Kind::kExitData;
-  case Construct::kUpdate:
-    return nowait ? ompt::Kind::kUpdateNowait : ompt::Kind::kUpdate;
-  case Construct::kRegion:
-    break;
-  }
-  return nowait ? ompt::Kind::kTargetNowait : ompt::Kind::kTarget;
-}
-
-// Tells a tool of a call for a device.
-class Traced {
-public:
-  explicit Traced(const Call& call) {
-    const int device = watches(kWatchTools) ? device_of(call) : -1;
-    if (device < 0)
-      return;
-    prepared_device(device); // what that takes is not the construct's
-    construct_.emplace(kind_of(call), device, call.caller, call.teams);
-  }
-
-private:
-  std::optional<ompt::Construct> construct_;
-};
-
 // Runs `body`, all of a call.
 template <typename Body> auto translated(const Call& call, const Body& body) noexcept {
   return guarded(call.name, [&] {
     try {
-      if (!watches(~0ULL)) [[likely]]
+      if (!observe::may_be_heard()) [[likely]]
         return body();
-      ompt::connect();
-      const Narrated told(call);
-      const Traced traced(call);
+      const Told told(call);
       return body();
     } catch (const MappingFault& fault) {
       die_of(fault, call);
@@ -98,7 +67,7 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
 [[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   translated(call, [&] {
     check_device(call.device);
-    if (RowList rows; !watches(~0ULL) && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
+    if (RowList rows; !observe::may_be_heard() && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
       action(call.device, rows);
       return;
     }
@@ -114,7 +83,7 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
 // done. Throws nothing: there is nothing to allocate.
 inline bool update_again(std::int64_t device, void** base, void** begin, const std::int64_t* size,
                          const std::int64_t* type, void** mappers) noexcept {
-  if (watches(~0ULL) || !base || !begin || !size || !type || (mappers && *mappers))
+  if (observe::may_be_heard() || !base || !begin || !size || !type || (mappers && *mappers))
     return false;
   const bool is_plain = !(*type & ~(kTypeTo | kTypeFrom)) && *size > 0;
   return is_plain && *begin && update_ready(device, *begin, *size, *type & kTypeTo, *type & kTypeFrom);
@@ -154,8 +123,8 @@ Arrays arrays_of(const KernelArguments& all) {
   return {all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
 }
 
-Call call_of(const char* name, const Location* where, std::int64_t device, const KernelArguments* arguments,
-             const void* caller) {
+Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
+             const KernelArguments* arguments, const void* caller) {
   const bool complete = is_known(arguments) && arguments->version >= 2;
   return {name,
           Construct::kRegion,
@@ -164,14 +133,15 @@ Call call_of(const char* name, const Location* where, std::int64_t device, const
           device,
           is_known(arguments) ? arrays_of(*arguments) : Arrays{},
           caller,
-          complete && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1};
+          complete && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1,
+          region};
 }
 
 // The region of a program of clang 19 and later that nobody watches, and that has run before; nothing
 // is told of the call unless it fails. False: it is another one, and nothing has been done.
 bool run_again(const char* name, const Location* where, std::int64_t device, const void* region,
                const KernelArguments* arguments, const void* caller, std::int32_t& result) {
-  if (!arguments || arguments->version != kNewestVersion || watches(~0ULL)) [[unlikely]]
+  if (!arguments || arguments->version != kNewestVersion || observe::may_be_heard()) [[unlikely]]
     return false;
   return guarded(name, [&] {
     try {
@@ -179,7 +149,7 @@ bool run_again(const char* name, const Location* where, std::int64_t device, con
       add_environment(kNewestVersion, rows);
       return add_plain_rows(arrays_of(*arguments), Construct::kRegion, rows) && run_ready(device, region, rows, result);
     } catch (const MappingFault& fault) {
-      die_of(fault, call_of(name, where, device, arguments, caller));
+      die_of(fault, call_of(name, where, device, region, arguments, caller));
     }
   });
 }
@@ -188,7 +158,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
                        const KernelArguments* arguments, const void* caller) {
   if (std::int32_t result = 0; run_again(name, where, device, region, arguments, caller, result)) [[likely]]
     return result;
-  const Call call = call_of(name, where, device, arguments, caller);
+  const Call call = call_of(name, where, device, region, arguments, caller);
   return translated(call, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");
@@ -216,6 +186,7 @@ OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
     if (!descriptor)
       return;
     omptool::look_for_libomp_again();
+    omptool::llvm::read_info();
     omptool::Registry::obtain().add(descriptor, omptool::llvm::read_library);
   });
 }
@@ -225,11 +196,11 @@ OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
     omptool::Registry* const registry = omptool::Registry::current();
     if (!registry || !descriptor)
       return;
-    const bool last = omptool::watches(~0ULL) && registry->is_last(descriptor);
-    if (last && omptool::informs(omptool::kInfoTable))
-      omptool::llvm::tell_tables_at_end();
-    if (last)
-      omptool::ompt::devices_finished();
+    if (omptool::observe::heard() && registry->is_last(descriptor)) {
+      if (omptool::llvm::informs(omptool::llvm::kInfoTable))
+        omptool::llvm::tell_tables_at_end();
+      omptool::observe::announce(omptool::observe::DevicesFinish{});
+    }
     registry->remove(descriptor);
   });
 }
@@ -268,7 +239,9 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
                                          where,                                                                        \
                                          device,                                                                       \
                                          {count, base, begin, size, type, names, mappers},                             \
-                                         __builtin_return_address(0)},                                                 \
+                                         __builtin_return_address(0),                                                  \
+                                         1,                                                                            \
+                                         region},                                                                      \
                                         region);                                                                       \
   }
 OMPTOOL_LLVM_REGION(__tgt_target_mapper)
@@ -287,7 +260,9 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
                                          nullptr,                                                                      \
                                          device,                                                                       \
                                          {count, base, begin, size, type, nullptr, nullptr},                           \
-                                         __builtin_return_address(0)},                                                 \
+                                         __builtin_return_address(0),                                                  \
+                                         1,                                                                            \
+                                         region},                                                                      \
                                         region);                                                                       \
   }
 OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target")

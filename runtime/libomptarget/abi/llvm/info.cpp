@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/info.h"
 
+#include "abi/llvm/source.h"
 #include "process/message.h"
 
 #include <cerrno>
@@ -12,16 +13,9 @@
 #include <mutex>
 #include <utility>
 
-namespace omptool {
+namespace omptool::llvm {
 
 namespace {
-
-std::atomic<bool> info_known{false};
-
-void put(std::uint32_t bits) {
-  watched.fetch_and(~kWatchInfo);
-  watched.fetch_or(bits);
-}
 
 // Never destroyed: threads may still map while the process exits.
 struct Names {
@@ -41,26 +35,6 @@ std::string line_about(int device, const char* format, std::va_list arguments) {
 }
 
 } // namespace
-
-void read_info() {
-  if (info_known.exchange(true))
-    return;
-  const char* value = ::secure_getenv("LIBOMPTARGET_INFO");
-  if (!value || !*value)
-    return;
-  char* end = nullptr;
-  errno = 0;
-  const long long bits = std::strtoll(value, &end, 0);
-  if (errno != 0 || *end != '\0' || bits < -1 || bits > UINT32_MAX)
-    say("LIBOMPTARGET_INFO=%s is not a value for it; nothing is told", value);
-  else
-    put(static_cast<std::uint32_t>(bits));
-}
-
-void set_info(std::uint32_t bits) {
-  info_known = true;
-  put(bits);
-}
 
 void inform(int device, const char* format, ...) {
   std::va_list arguments;
@@ -84,6 +58,16 @@ std::string hex(std::uintptr_t address) {
   return text;
 }
 
+std::string describe(const observe::ObjectCopied& copied) {
+  const std::string known =
+      copied.name.empty() && copied.object ? DeclaredNames::of(copied.device, *copied.object) : copied.name;
+  const std::string name = place_of(known.empty() ? nullptr : known.c_str()).name;
+  const std::string host = "HstPtr=" + hex(copied.host), there = "TgtPtr=" + hex(copied.there);
+  return std::string("Copying data from ") + (copied.to_device ? "host to device, " : "device to host, ") +
+         (copied.to_device ? host + ", " + there : there + ", " + host) + ", Size=" + std::to_string(copied.size) +
+         ", Name=" + name;
+}
+
 void DeclaredNames::set(int device, HostRange object, const char* declared) {
   const std::lock_guard lock(names().mutex);
   if (declared)
@@ -98,4 +82,4 @@ std::string DeclaredNames::of(int device, HostRange host) {
   return at == names().declared.end() ? std::string() : at->second;
 }
 
-} // namespace omptool
+} // namespace omptool::llvm

@@ -4,14 +4,13 @@
 // What LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
 #pragma once
 
-#include "observe/watch.h"
-#include "process/host_range.h"
+#include "observe/events.h"
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 
-namespace omptool {
+namespace omptool::llvm {
 
 enum Info : std::uint32_t {
   kInfoArguments = 0x1, // what a construct is called with
@@ -23,18 +22,18 @@ enum Info : std::uint32_t {
   kInfoNowhere = 0x40,  // addresses without a counterpart on the device
 };
 
-inline bool informs(std::uint32_t any) {
-  return watches(any);
-}
+inline std::atomic<std::uint32_t> info_bits{0};
 
-// Takes LIBOMPTARGET_INFO over, once; __tgt_set_info_flag may have been first.
-void read_info();
-void set_info(std::uint32_t bits);
+inline bool informs(std::uint32_t any) {
+  return info_bits.load(std::memory_order_relaxed) & any;
+}
 
 // One line about a device.
 [[gnu::format(printf, 2, 3)]] void inform(int device, const char* format, ...);
 // The same, with its end, for a text of several.
 [[gnu::format(printf, 2, 3)]] std::string line_about(int device, const char* format, ...);
+// A copy, without the device.
+std::string describe(const observe::ObjectCopied& copied);
 
 // "0x" and 16 digits.
 std::string hex(std::uintptr_t address);
@@ -50,4 +49,4 @@ public:
   static std::string of(int device, HostRange object);                 // "": not known
 };
 
-} // namespace omptool
+} // namespace omptool::llvm

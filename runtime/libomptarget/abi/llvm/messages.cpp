@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/messages.h"
 
+#include "abi/llvm/info.h"
 #include "abi/llvm/tables.h"
-#include "offload/offload.h"
-#include "process/default_device.h"
 #include "process/message.h"
 
 #include <cstdio>
-#include <exception>
 #include <string>
 
 namespace omptool::llvm {
@@ -58,38 +56,28 @@ void tell_arguments(int device, const Call& call) {
   }
 }
 
-void tell_tables(const std::string& place) {
-  const std::string text = describe_tables(place);
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    tell("", "%s", text.substr(at, end - at).c_str());
-    at = end + 1;
+observe::Action action_of(Construct construct) {
+  switch (construct) {
+  case Construct::kBegin:
+    return observe::Action::kEnterData;
+  case Construct::kEnd:
+    return observe::Action::kExitData;
+  case Construct::kUpdate:
+    return observe::Action::kUpdate;
+  case Construct::kRegion:
+    break;
   }
+  return observe::Action::kRegion;
 }
 
 } // namespace
 
-int device_of(const Call& call) {
-  const std::int64_t number = call.device == -1 ? default_device() : call.device;
-  return number >= 0 && number < number_of_devices() ? static_cast<int>(number) : -1;
-}
-
-Narrated::Narrated(const Call& call) : call_(call), faults_before_(std::uncaught_exceptions()) {
-  const int number = informs(~0U) ? device_of(call) : -1;
-  if (number < 0)
-    return;
-  prepared_device(number); // what its images' constructors do comes before
-  log_.emplace(number);
-  if (informs(kInfoArguments))
-    tell_arguments(number, call);
-}
-
-Narrated::~Narrated() {
-  if (!log_)
-    return;
-  log_.reset();
-  if (informs(kInfoTable) && std::uncaught_exceptions() == faults_before_)
-    tell_tables(place_of(call_.where).text());
+Told::Told(const Call& call)
+    : announced_({observe::Abi::kLlvm, action_of(call.construct), call.name, call.caller, -1, call.region,
+                  call.where ? call.where->source : nullptr, call.waiting == Waiting::kNowait, call.teams},
+                 call.device) {
+  if (announced_.device() >= 0 && informs(kInfoArguments))
+    tell_arguments(announced_.device(), call);
 }
 
 void die_of(const MappingFault& fault, const Call& call) {

@@ -4,13 +4,12 @@
 // What LLVM's runtime says about a call, and this one too (abi-facts.md, 10.1 and 10.2).
 #pragma once
 
-#include "abi/llvm/call_log.h"
+#include "abi/announced.h"
 #include "abi/llvm/rows.h"
 #include "abi/llvm/source.h"
 #include "data/mapping_fault.h"
 
 #include <cstdint>
-#include <optional>
 
 namespace omptool::llvm {
 
@@ -26,23 +25,16 @@ struct Call {
   Arrays arrays;
   const void* caller = nullptr;
   std::uint32_t teams = 1; // of a region: how many it asks for; 0: it does not say
+  const void* region = nullptr;
 };
 
-// The number of the device, or -1: the host, or none.
-int device_of(const Call& call);
-
-// Tells what LIBOMPTARGET_INFO asks for while a call lasts.
-class Narrated {
+// Announces a call for a device while it lasts, and tells its arguments where LIBOMPTARGET_INFO asks for them.
+class Told {
 public:
-  explicit Narrated(const Call& call);
-  ~Narrated();
-  Narrated(const Narrated&) = delete;
-  Narrated& operator=(const Narrated&) = delete;
+  explicit Told(const Call& call);
 
 private:
-  const Call& call_;
-  const int faults_before_;
-  std::optional<CallLog> log_; // none: the host's turn, about which there is nothing to tell
+  const Announced announced_;
 };
 
 // The program broke a rule of data mapping.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/llvm/rows.h"
 
-#include "abi/llvm/call_log.h"
+#include "abi/llvm/narrator.h"
+#include "observe/sink.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -256,8 +257,8 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
     component.type |= element.type & (kTypeAlways | kTypeDelete);
     if (const char* fault = add(component, nullptr))
       return fault;
-    if (CallLog* const log = CallLog::current()) [[unlikely]]
-      log->name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
+    if (observe::heard()) [[unlikely]]
+      name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
   }
   if (is_argument(element.type))
     add_question(element, element.base, nullptr);
@@ -273,15 +274,15 @@ std::string add_rows(const Arrays& arrays, Construct construct, RowList& rows) {
     return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
   Translator translator(construct, rows);
   const bool makes_room = (construct == Construct::kRegion || construct == Construct::kBegin) && any_members(arrays);
-  CallLog* const log = CallLog::current();
+  const bool told = observe::heard();
   for (std::size_t i = 0; i < arrays.count; ++i) {
     const Component element{arrays.base[i], arrays.begin[i], size_of(arrays, i), arrays.type[i]};
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
     const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
     if (makes_room && !mapper)
       add_room(arrays, i, rows);
-    if (log) [[unlikely]]
-      log->name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
+    if (told) [[unlikely]]
+      name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
     if (!fault)
       continue;
     char text[160];

@@ -29,9 +29,13 @@ std::string base_name(std::string_view path) {
 } // namespace
 
 Place place_of(const Location* construct) {
-  if (!construct || !construct->source)
+  return place_of_construct(construct ? construct->source : nullptr);
+}
+
+Place place_of_construct(const char* source) {
+  if (!source)
     return {};
-  const auto [file, function, line, column] = split(construct->source);
+  const auto [file, function, line, column] = split(source);
   return {std::string(function), base_name(file), std::string(line), std::string(column)};
 }
 

@@ -25,6 +25,8 @@ struct Place {
 };
 
 Place place_of(const Location* construct);
+// `source` as Location has it; may be null.
+Place place_of_construct(const char* source);
 // `mapped` may also be a bare name, as global variables have.
 Place place_of(const char* mapped);
 

@@ -5,6 +5,7 @@
 #include "abi/llvm/info.h"
 #include "abi/llvm/source.h"
 #include "offload/offload.h"
+#include "process/message.h"
 
 namespace omptool::llvm {
 namespace {
@@ -36,6 +37,15 @@ std::string describe_tables(const std::string& place) {
       text += describe_object(number, object);
   }
   return text;
+}
+
+void tell_tables(const std::string& place) {
+  const std::string text = describe_tables(place);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    tell("", "%s", text.substr(at, end - at).c_str());
+    at = end + 1;
+  }
 }
 
 } // namespace omptool::llvm

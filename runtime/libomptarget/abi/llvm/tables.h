@@ -10,5 +10,6 @@ namespace omptool::llvm {
 
 // The tables of every device after the construct at `place`, line by line.
 std::string describe_tables(const std::string& place);
+void tell_tables(const std::string& place);
 
 } // namespace omptool::llvm

@@ -8,6 +8,7 @@
 
 #include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
+#include "abi/llvm/narrator.h"
 #include "abi/proposal/library.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
@@ -53,12 +54,17 @@ struct Arrays {
   }
 };
 
-void on_data(const char* call, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
-  omptool::on_data(call, arrays.known_device(), arrays, action);
+void on_data(observe::Action action, const char* function, const void* code, const Arrays& arrays,
+             void (*body)(std::int64_t, Rows)) {
+  omptool::on_data({observe::Abi::kProposal, action, function, code}, arrays.known_device(), arrays, body);
 }
 
-int on_region(const char* call, const void* entry, const Arrays& arrays, const LaunchShape& shape) {
-  return omptool::on_region(call, arrays.known_device(), entry, arrays, shape);
+int on_region(const char* function, const void* code, const void* entry, const Arrays& arrays,
+              const LaunchShape& shape) {
+  const std::uint32_t teams = shape.teams ? static_cast<std::uint32_t>(std::max(shape.num_teams, 0)) : 1;
+  return omptool::on_region(
+      {observe::Abi::kProposal, observe::Action::kRegion, function, code, -1, entry, nullptr, false, teams},
+      arrays.known_device(), arrays, shape);
 }
 
 } // namespace
@@ -68,6 +74,7 @@ extern "C" {
 
 OMPTOOL_EXPORT void omptool_2013_register_lib(void* descriptor) {
   omptool::guarded("__tgt_register_lib", [&] {
+    omptool::llvm::read_info();
     if (descriptor)
       omptool::Registry::obtain().add(descriptor, omptool::proposal::read_library);
   });
@@ -81,28 +88,29 @@ OMPTOOL_EXPORT void omptool_2013_unregister_lib(void* descriptor) {
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data("__tgt_target_data_begin", {device, count, host, size, static_cast<const int*>(types)},
+  omptool::proposal::on_data(omptool::observe::Action::kEnterData, "__tgt_target_data_begin",
+                             __builtin_return_address(0), {device, count, host, size, static_cast<const int*>(types)},
                              omptool::data_begin);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_end(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data("__tgt_target_data_end", {device, count, host, size, static_cast<const int*>(types)},
-                             omptool::data_end);
+  omptool::proposal::on_data(omptool::observe::Action::kExitData, "__tgt_target_data_end", __builtin_return_address(0),
+                             {device, count, host, size, static_cast<const int*>(types)}, omptool::data_end);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_update(int device, int count, void** host, int* size, const void* types) {
-  omptool::proposal::on_data("__tgt_target_data_update", {device, count, host, size, static_cast<const int*>(types)},
-                             omptool::data_update);
+  omptool::proposal::on_data(omptool::observe::Action::kUpdate, "__tgt_target_data_update", __builtin_return_address(0),
+                             {device, count, host, size, static_cast<const int*>(types)}, omptool::data_update);
 }
 
 OMPTOOL_EXPORT int omptool_2013_target(int device, void* entry, int count, void** host, int* size, const void* types) {
-  return omptool::proposal::on_region("__tgt_target", entry,
+  return omptool::proposal::on_region("__tgt_target", __builtin_return_address(0), entry,
                                       {device, count, host, size, static_cast<const int*>(types)}, {});
 }
 
 OMPTOOL_EXPORT int omptool_2013_target_teams(int device, void* entry, int count, void** host, int* size,
                                              const void* types, int num_teams, int thread_limit) {
-  return omptool::proposal::on_region("__tgt_target_teams", entry,
+  return omptool::proposal::on_region("__tgt_target_teams", __builtin_return_address(0), entry,
                                       {device, count, host, size, static_cast<const int*>(types)},
                                       {true, num_teams, thread_limit});
 }

@@ -7,10 +7,9 @@
 #include "omptarget.h"
 
 #include "abi/exports.h"
-#include "abi/llvm/info.h"
+#include "abi/llvm/narrator.h"
 #include "abi/llvm/tables.h"
-#include "abi/routines/info.h"
-#include "observe/ompt.h"
+#include "abi/routines/routine.h"
 #include "offload/offload.h"
 #include "process/libomp.h"
 
@@ -52,7 +51,7 @@ bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   if (!device.data.make_device_current(target, size).empty()) // what is next to it in the same object
     return false;
   device.data.note_activity();
-  tell_of_copy_in(device, pattern.data(), target, static_cast<std::int64_t>(size));
+  announce_copy(device, true, pattern.data(), target, size);
   for (std::size_t done = 0; done < size;) {
     const std::size_t piece = std::min(size - done, pattern.size());
     if (!device.memory.submit(target + done, pattern.data(), static_cast<std::int64_t>(piece)))
@@ -98,7 +97,7 @@ OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
       return const_cast<void*>(host);
     omptool::Device* device = omptool::prepared_device(number);
     if (device)
-      omptool::tell_of_question(*device, host);
+      omptool::announce_question(*device, host);
     return device ? device->data.device_address(host) : nullptr;
   });
 }
@@ -155,13 +154,13 @@ OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
 }
 
 OMPTOOL_EXPORT void __tgt_set_info_flag(std::uint32_t flags) {
-  omptool::set_info(flags);
+  omptool::llvm::set_info(flags);
 }
 
 // ---- memory ----
 
 OMPTOOL_EXPORT void* omp_target_memset(void* target, int value, size_t size, int number) {
-  const omptool::ompt::Routine here(__builtin_return_address(0));
+  const omptool::Routine here(__func__, __builtin_return_address(0));
   return omptool::guarded(__func__, [&] { return omptool::set_memory(target, value, size, number); });
 }
 

@@ -7,8 +7,7 @@
 #include "omptarget.h"
 
 #include "abi/exports.h"
-#include "abi/routines/info.h"
-#include "observe/ompt.h"
+#include "abi/routines/routine.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
 #include "process/message.h"
@@ -21,6 +20,8 @@
 
 namespace omptool {
 namespace {
+
+using Operation = observe::Operation::Kind;
 
 constexpr int kFailed = -1;
 
@@ -73,11 +74,11 @@ int copy(Place to, std::byte* target, Place from, const std::byte* source, std::
   if (to.device && from.device)
     return copy_between_devices(*to.device, target, *from.device, source, length);
   if (to.device) {
-    tell_of_copy_in(*to.device, source, target, size);
+    announce_copy(*to.device, true, source, target, length);
     return to.device->memory.submit(target, source, size) ? 0 : kFailed;
   }
   if (from.device) {
-    tell_of_copy_out(*from.device, target, source, size);
+    announce_copy(*from.device, false, target, source, length);
     return from.device->memory.retrieve(target, source, size) ? 0 : kFailed;
   }
   std::memmove(target, source, length);
@@ -152,7 +153,7 @@ OMPTOOL_EXPORT void omp_set_default_device(int device_num) {
 }
 
 OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
-  const omptool::ompt::Routine here(__builtin_return_address(0));
+  const omptool::Routine here(__func__, __builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> void* {
     if (size == 0 || size > LONG_MAX)
       return nullptr;
@@ -164,7 +165,7 @@ OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
 }
 
 OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
-  const omptool::ompt::Routine here(__builtin_return_address(0));
+  const omptool::Routine here(__func__, __builtin_return_address(0));
   omptool::guarded(__func__, [&] {
     if (!device_ptr)
       return;
@@ -184,14 +185,14 @@ OMPTOOL_EXPORT int omp_target_is_present(const void* ptr, int device_num) {
       return 1;
     omptool::Device* device = omptool::prepared_device(device_num);
     if (device)
-      omptool::tell_of_question(*device, ptr);
+      omptool::announce_question(*device, ptr);
     return device && device->data.is_present(ptr);
   });
 }
 
 OMPTOOL_EXPORT int omp_target_memcpy(void* dst, const void* src, size_t length, size_t dst_offset, size_t src_offset,
                                      int dst_device_num, int src_device_num) {
-  const omptool::ompt::Routine here(__builtin_return_address(0));
+  const omptool::Routine here(__func__, __builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     if (length == 0)
       return 0;
@@ -208,7 +209,7 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t ele
                                           const size_t* volume, const size_t* dst_offsets, const size_t* src_offsets,
                                           const size_t* dst_dimensions, const size_t* src_dimensions,
                                           int dst_device_num, int src_device_num) {
-  const omptool::ompt::Routine here(__builtin_return_address(0));
+  const omptool::Routine here(__func__, __builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     if (!dst && !src)
       return INT_MAX; // how a program asks for the number of dimensions
@@ -225,29 +226,32 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t ele
 
 OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* device_ptr, size_t size,
                                             size_t device_offset, int device_num) {
-  const omptool::ompt::Routine here(__builtin_return_address(0));
+  const omptool::Routine here(__func__, __builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     omptool::Device* device = omptool::usable_device(device_num);
     const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(host_ptr);
     if (!device || !host_ptr || !device_ptr || size == 0 || size > LONG_MAX || begin + size < begin)
       return omptool::kFailed;
     void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
-    const omptool::ompt::DataOperation told(omptool::ompt::Operation::kAssociate, {host_ptr, omptool::ompt::kHost},
-                                            {target, device_num}, static_cast<std::int64_t>(size));
-    return device->data.associate({begin, begin + size}, target) ? 0 : omptool::kFailed;
+    omptool::observe::Operation told = omptool::observe::begin(
+        {omptool::Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)});
+    const bool done = device->data.associate({begin, begin + size}, target);
+    omptool::observe::end(told, done);
+    return done ? 0 : omptool::kFailed;
   });
 }
 
 OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) {
-  const omptool::ompt::Routine here(__builtin_return_address(0));
+  const omptool::Routine here(__func__, __builtin_return_address(0));
   return omptool::guarded(__func__, [&]() -> int {
     omptool::Device* device = omptool::usable_device(device_num);
     if (!device || !ptr)
       return omptool::kFailed;
-    const omptool::ompt::DataOperation told(omptool::ompt::Operation::kDisassociate, {ptr, omptool::ompt::kHost},
-                                            {nullptr, device_num}, 0);
     using Disassociation = omptool::DataEnvironment::Disassociation;
+    omptool::observe::Operation told =
+        omptool::observe::begin({omptool::Operation::kDisassociate, device_num, ptr, nullptr});
     const Disassociation result = device->data.disassociate(ptr);
+    omptool::observe::end(told, result == Disassociation::kDone);
     if (result == Disassociation::kHeld)
       omptool::tell("omptarget error: ", "Trying to disassociate a pointer with a non-zero hold reference count");
     return result == Disassociation::kDone ? 0 : omptool::kFailed;

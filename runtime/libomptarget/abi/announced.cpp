@@ -1,0 +1,25 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "abi/announced.h"
+
+#include "observe/ompt.h"
+#include "offload/offload.h"
+#include "process/default_device.h"
+
+namespace omptool {
+
+void Announced::begin(observe::Call call, std::int64_t device) {
+  constexpr std::int64_t kDefaultDevice = -1;
+  ompt::connect();
+  if (!observe::heard())
+    return;
+  const std::int64_t number = device == kDefaultDevice ? default_device() : device;
+  if (number < 0 || number >= number_of_devices())
+    return;
+  device_ = static_cast<int>(number);
+  prepared_device(device_); // what that takes is not the construct's
+  call.device = device_;
+  construct_.emplace(call);
+}
+
+} // namespace omptool

@@ -1,0 +1,23 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "abi/routines/routine.h"
+
+namespace omptool {
+
+void announce_question(Device& device, const void* address) {
+  if (!observe::heard())
+    return;
+  observe::ObjectAsked asked{device.number, address, {}};
+  for (const MappedObject& object : device.data.objects())
+    if (object.device && object.host.contains(HostRange::of(address, 1)))
+      asked.object = {object.host, object.device, 0, object.references, object.holds, object.infinite, false, false};
+  observe::announce(asked);
+}
+
+void announce_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size) {
+  if (observe::heard())
+    observe::announce(observe::ObjectCopied{
+        observe::Construct::current(), device.number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
+}
+
+} // namespace omptool

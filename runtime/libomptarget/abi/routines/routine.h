@@ -1,0 +1,31 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What listeners hear of routines.
+#pragma once
+
+#include "devices/registry.h"
+#include "observe/sink.h"
+
+#include <optional>
+
+namespace omptool {
+
+// A routine that moves or allocates memory, while it runs.
+class Routine {
+public:
+  Routine(const char* function, const void* code) {
+    if (observe::heard()) [[unlikely]]
+      construct_.emplace(observe::Call{observe::Abi::kRoutine, observe::Action::kRoutine, function, code});
+  }
+
+private:
+  std::optional<observe::Construct> construct_;
+};
+
+// A routine asks for the byte at `address`.
+void announce_question(Device& device, const void* address);
+// A routine copies; nobody knows what the program calls it.
+void announce_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size);
+
+} // namespace omptool

@@ -1,0 +1,39 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "data/announce.h"
+
+#include "data/row_ranges.h"
+
+#include <utility>
+
+namespace omptool {
+
+observe::ObjectSeen seen(const Mapping& mapping, bool fresh) {
+  return {mapping.host,  mapping.device,   mapping.padding, mapping.references,
+          mapping.holds, mapping.infinite, fresh,           mapping.state == Mapping::State::kLeaving};
+}
+
+void announce_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound) {
+  observe::RowsSeen all{kind, observe::Construct::current(), device, host_memory, {}};
+  all.rows.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    observe::RowSeen one{row.base, row.begin, row.size, row.flags, nullptr, {}, {}};
+    if (row.maps() && row.has(kPointer))
+      one.pointer = pointer_value(row);
+    if (const Mapping* const object = bound[i].object.get())
+      one.object = seen(*object, bound[i].object_fresh);
+    if (const Mapping* const cell = bound[i].cell.get())
+      one.cell = seen(*cell, bound[i].cell_fresh);
+    all.rows.push_back(one);
+  }
+  observe::announce(std::move(all));
+}
+
+void announce_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
+                   std::int64_t size, const void* cell) {
+  observe::announce(observe::ObjectCopied{observe::Construct::current(), device, to_device, host, there, size,
+                                          mapping.host, mapping.name(), cell});
+}
+
+} // namespace omptool

@@ -1,0 +1,153 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The events of the core: what calls do with devices. They hold plain values, so that who listens may keep
+// them, and asks nothing back.
+#pragma once
+
+#include "process/host_range.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace omptool::observe {
+
+enum class Abi { kInterface, kProposal, kLlvm, kRoutine };
+enum class Action { kRegion, kEnterData, kExitData, kUpdate, kRoutine };
+
+// A call of the program, as it made it.
+struct Call {
+  Abi abi;
+  Action action;
+  const char* function;         // its name
+  const void* code;             // where the program calls it
+  int device = -1;              // a number; -1: none
+  const void* entry = nullptr;  // of a region: its host address
+  const char* source = nullptr; // ";file;function;line;column;;", as clang says it
+  bool nowait = false;
+  std::uint32_t teams = 1; // that a region asks for; 0: as many as the device likes
+};
+
+struct ConstructBegins {
+  std::uint64_t construct; // no other has the number
+  Call call;
+};
+struct ConstructEnds {
+  std::uint64_t construct;
+  Call call;
+  bool failed; // the program ends, by a fault of its own
+};
+
+// An object as it was at the time.
+struct ObjectSeen {
+  HostRange host;
+  const std::byte* device; // null: the device had no memory for it
+  std::ptrdiff_t padding;  // device memory before that
+  std::int64_t references, holds;
+  bool infinite; // a global variable, or associated
+  bool fresh;    // created by this construct
+  bool leaving;  // nobody refers to it any more
+
+  const std::byte* at(std::uintptr_t address) const { return device + (address - host.begin); }
+};
+
+// A row of a construct and what there is of it.
+struct RowSeen {
+  const void* base; // of a pointer's row: the pointer's address
+  const void* begin;
+  std::int64_t size;
+  std::uint32_t flags; // RowFlag
+  const void* pointer; // of a pointer's row: its value
+  std::optional<ObjectSeen> object, cell;
+};
+
+// The objects of a construct have been found or created and counted; have been given up; or are those of
+// an update. Nothing has been copied yet.
+struct RowsSeen {
+  enum class Kind { kMapped, kReleased, kUpdated };
+  Kind kind;
+  std::uint64_t construct;
+  int device;
+  bool host_memory; // the device uses the host's
+  std::vector<RowSeen> rows;
+};
+
+// Bytes of an object, or of memory of which none is known, are about to be copied; in pieces, where the
+// object holds pointers of the device's own.
+struct ObjectCopied {
+  std::uint64_t construct;
+  int device;
+  bool to_device;
+  const void* host;
+  const void* there;
+  std::int64_t size;
+  std::optional<HostRange> object;
+  std::string name;           // of a global variable
+  const void* cell = nullptr; // where the pointer is that is attached
+};
+
+// A routine asks for the byte at an address.
+struct ObjectAsked {
+  int device;
+  const void* address;
+  std::optional<ObjectSeen> object;
+};
+
+// What a device is asked to do, each once.
+struct Operation {
+  enum class Kind { kAllocate, kToDevice, kFromDevice, kFree, kAssociate, kDisassociate, kLaunch };
+  using Clock = std::chrono::steady_clock;
+  Kind kind;
+  int device;
+  const void* host;
+  const void* there; // null until the memory is allocated
+  std::int64_t size = 0;
+  std::string entry = {};      // of a launch: the kernel
+  std::uint64_t id = 0;        // no other has it
+  std::uint64_t construct = 0; // 0: it is part of none
+  const void* code = nullptr;  // where the program called
+  Clock::time_point began = {}, ended = {};
+  bool failed = false;
+};
+struct OperationBegins {
+  Operation operation;
+};
+struct OperationEnds {
+  Operation operation;
+};
+
+// A region runs on the host.
+struct FellBack {
+  std::uint64_t construct; // 0: it did not get as far as a device
+  const void* entry;
+  std::string name, reason;
+};
+
+struct DeviceReady {
+  int device;
+  std::string plugin;
+  const void* handle;
+};
+// All devices: the last library is going.
+struct DevicesFinish {};
+struct ImageLoaded {
+  int device;
+  const void* image;
+  std::size_t size;
+};
+// A constructor or destructor of an image has run.
+struct ImageFunctionRan {
+  int device;
+  std::string name;
+  bool failed;
+};
+
+using Event = std::variant<ConstructBegins, ConstructEnds, RowsSeen, ObjectCopied, ObjectAsked, OperationBegins,
+                           OperationEnds, FellBack, DeviceReady, DevicesFinish, ImageLoaded, ImageFunctionRan>;
+
+} // namespace omptool::observe
