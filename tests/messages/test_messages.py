@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, libraries
+from fixture_programs import build as build_fixture
 from fixture_programs import call
+from fixture_programs import run as run_fixture
 from llvm_runtime import MESSAGES, llvm_libraries, said
 from whole_programs import FATAL, source
 
@@ -92,3 +94,13 @@ def test_so_do_programs_of_every_clang(tmp_path: Path, name: str, version: str) 
     stderr = [re.sub("^Libomptarget ", "omptarget ", line) for line in stderr]  # until LLVM 18
     assert said(program, [libdir(), *llvm]) == (code, stderr, stdout)
     assert "error" in str(stderr)
+
+
+@pytest.mark.parametrize("name", ["saxpy", "proposal"])
+def test_info_tells_of_the_documents_calls(name: str, tmp_path: Path) -> None:
+    done = run_fixture(build_fixture(name, tmp_path), LIBOMPTARGET_INFO="62")
+    assert done.returncode == 0
+    told = [line for line in done.stderr.splitlines() if "Launching" in line or "device 0" in line]
+    assert told == done.stderr.splitlines()
+    for words in ("Creating new map entry", "Copying data from host to device", "Launching kernel"):
+        assert any(words in line for line in told), words

@@ -151,15 +151,15 @@ public:
   // The common case: each row is a value, or an object by its beginning that needs no more than a count
   // and a copy. begin_known() counts references and fills what is new. False: it is not that case, and
   // the caller uses begin(), which counts again, and then gives up with end_known() whatever `bound` holds.
-  bool begin_known(Rows rows, KnownObjects& bound);
-  void end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region);
+  [[gnu::hot]] bool begin_known(Rows rows, KnownObjects& bound);
+  [[gnu::hot]] void end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region);
   void* known_argument(const Row& row, const KnownObject& known) const;
   // As above, without a region. pin_known() counts nothing: its objects can be ended or let go.
-  bool pin_known(Rows rows, KnownObjects& bound, bool updates = false);
+  [[gnu::hot]] bool pin_known(Rows rows, KnownObjects& bound, bool updates = false);
   void let_go(KnownObjects& bound);
   bool update_known(Rows rows);
   // Of one object that is no constant, by a copy that this thread makes itself and tells nobody of.
-  bool update_few_bytes(void* host, std::int64_t size, bool to, bool from);
+  [[gnu::hot]] bool update_few_bytes(void* host, std::int64_t size, bool to, bool from);
 
 private:
   // The table's lock, and those of the shards whose objects have been touched.

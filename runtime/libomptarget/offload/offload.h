@@ -24,7 +24,7 @@ constexpr LaunchShape kOneTeam{};
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
 // The same where nothing is left to find out: the device is in use, and the kernel has run on it before.
 // False: something is, and nothing has been done.
-bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result);
+[[gnu::hot]] bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result);
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
@@ -33,7 +33,7 @@ void data_end(std::int64_t device_id, Rows rows);
 void data_update(std::int64_t device_id, Rows rows);
 // The same of a few bytes of an object that is there, on a device in use, where nobody watches. False: it is not,
 // and nothing has been done.
-bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept;
+[[gnu::hot]] bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept;
 
 // The devices a program sees: none under OMP_TARGET_OFFLOAD=DISABLED.
 int number_of_devices();

@@ -5,7 +5,7 @@
 namespace omptool {
 
 // The default device: LLVM's libomp keeps it where that is loaded, this library otherwise.
-int default_device();
+[[gnu::hot]] int default_device();
 void set_default_device(int number);
 // A library has been loaded that may have brought libomp with it.
 void look_for_libomp_again();

@@ -278,8 +278,9 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std
 // ---- data ----
 
 #define OMPTOOL_LLVM_DATA(function, construct, waiting, action)                                                        \
-  OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count, void** base,           \
-                               void** begin, std::int64_t* size, std::int64_t* type, void** names, void** mappers) {   \
+  [[gnu::hot]] OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count,           \
+                                            void** base, void** begin, std::int64_t* size, std::int64_t* type,         \
+                                            void** names, void** mappers) {                                            \
     if (construct == Construct::kUpdate && count == 1 &&                                                               \
         omptool::llvm::update_again(device, base, begin, size, type, mappers))                                         \
       return;                                                                                                          \
