@@ -110,33 +110,36 @@ std::int32_t run(Device& device, void* function, void** arguments, std::int32_t 
                      : plugin.run_target_region(device.rtl_id, function, arguments, count);
 }
 
-[[gnu::cold]] std::int32_t run_heard(Device& device, const std::string& region, void* function, void** arguments,
-                                     std::int32_t count, const LaunchShape& shape) {
-  observe::Operation told =
-      observe::begin({observe::Operation::Kind::kLaunch, device.number, nullptr, function, 0, region});
-  const std::int32_t result = run(device, function, arguments, count, shape);
-  observe::end(told, result == 0);
-  return result;
-}
-
-// False: the plugin has not started it, and not_started() says why.
-[[nodiscard]] bool run_kernel(Device& device, const std::string& region, void* function, void** arguments,
-                              std::int32_t count, const LaunchShape& shape) {
-  const std::uint64_t noted = device.data.note_activity();
-  const std::int32_t result = observe::heard() ? run_heard(device, region, function, arguments, count, shape)
-                                               : run(device, function, arguments, count, shape);
-  if (result == 0) [[likely]]
-    return true;
-  // It may have begun: the host version must not run on top of what it has done.
+// A kernel that has not begun is the host's turn; one that may have begun must not run again on the host.
+[[gnu::cold]] void take_back(Device& device, const std::string& region, std::int32_t result, std::uint64_t noted) {
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
         device.plugin.last_error().c_str());
   device.data.take_back_activity(noted);
-  return false;
+}
+
+// False: the plugin has not started it, and not_started() says why.
+[[nodiscard]] inline bool run_kernel(Device& device, const std::string& region, void* function, void** arguments,
+                                     std::int32_t count, const LaunchShape& shape) {
+  const std::uint64_t noted = device.data.note_activity();
+  const std::int32_t result = run(device, function, arguments, count, shape);
+  if (result != 0) [[unlikely]]
+    take_back(device, region, result, noted);
+  return result == 0;
+}
+
+// Told to those who listen.
+[[gnu::cold]] bool run_heard(Device& device, const std::string& region, void* function, void** arguments,
+                             std::int32_t count, const LaunchShape& shape) {
+  observe::Operation told =
+      observe::begin({observe::Operation::Kind::kLaunch, device.number, nullptr, function, 0, region});
+  const bool ran = run_kernel(device, region, function, arguments, count, shape);
+  observe::end(told, ran);
+  return ran;
 }
 
 // To be asked before the plugin is called again.
-std::string not_started(const Device& device) {
+[[gnu::cold]] std::string not_started(const Device& device) {
   return device.describe() + " did not start it" + device.plugin.last_error();
 }
 
@@ -167,8 +170,11 @@ std::string launch_any(Device& device, const Kernel& kernel, const Resolved& the
     failure = collect(device, *there.image, rows, bound, copies, arguments, count);
   if (failure.empty() && device.data.any_host_current())
     failure = device.data.make_device_current(rows, kernel.globals());
-  if (failure.empty() && !run_kernel(device, region, there.function, arguments.data(), count, shape))
-    failure = not_started(device);
+  if (failure.empty()) {
+    const auto run_it = observe::heard() ? run_heard : run_kernel;
+    if (!run_it(device, region, there.function, arguments.data(), count, shape))
+      failure = not_started(device);
+  }
   if (!failure.empty()) {
     device.data.end(rows, bound, Release::kAbandoned, region.c_str());
     return failure;
