@@ -106,7 +106,8 @@ Selected select(std::int64_t device_id) {
   return {&device, {}};
 }
 
-// The device, if nothing is left to do before it can be used; null: select() knows.
+// The device, if nothing is left to do before it can be used; null: select() knows. Nobody prepares a device
+// under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
 Device* ready_device(std::int64_t device_id) {
   Registry* const registry = Registry::current();
   const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
@@ -200,12 +201,12 @@ void run_constructor(Device& device, const void* host_address, Rows rows, const 
 }
 
 void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
-  if (disabled())
-    return;
   if (Device* const device = ready_device(device_id)) [[likely]] {
     action(*device, rows);
     return;
   }
+  if (disabled())
+    return;
   Registry* registry = Registry::current();
   if (registry && device_id == kEveryDevice) {
     const auto kept = std::make_shared<const KeptRows>(rows);
@@ -253,7 +254,7 @@ void end_on(Device& device, Rows rows) {
 } // namespace
 
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape) {
-  if (Device* const device = disabled() ? nullptr : ready_device(device_id)) [[likely]]
+  if (Device* const device = ready_device(device_id)) [[likely]]
     return run_on(*device, host_address, rows, shape);
   Registry* registry = Registry::current();
   if (device_id == kEveryDevice) {
@@ -280,7 +281,7 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
 
 bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result) {
   Registry* const registry = Registry::current();
-  if (!registry || registry->any_apart() || disabled())
+  if (!registry || registry->any_apart())
     return false;
   const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
   Device* const device = number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
@@ -340,7 +341,7 @@ void data_update(std::int64_t device_id, Rows rows) {
 }
 
 bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept {
-  Device* const device = disabled() ? nullptr : ready_device(device_id);
+  Device* const device = ready_device(device_id);
   return device && device->data.update_few_bytes(host, size, to, from);
 }
 
