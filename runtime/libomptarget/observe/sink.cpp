@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <memory>
 #include <utility>
 
 namespace omptool::observe {
@@ -18,7 +19,7 @@ namespace {
 
 constinit std::array<std::atomic<Listener*>, 8> listeners{};
 
-// What waits until the thread holds no lock. A pointer: nothing is to be destroyed when the thread ends.
+// What waits until the thread holds no lock. There is one while it holds any.
 struct Waiting {
   int locks = 0;
   std::vector<Event> events = {};
@@ -63,7 +64,7 @@ void unsubscribe(Listener& listener) {
 void announce(Event event) {
   if (!heard())
     return;
-  if (waiting && waiting->locks > 0)
+  if (waiting)
     waiting->events.push_back(std::move(event));
   else
     tell(event);
@@ -79,8 +80,8 @@ void Postponed::end() {
   if (--waiting->locks > 0)
     return;
   // A listener may make calls that announce more.
-  const std::vector<Event> events = std::exchange(waiting->events, {});
-  for (const Event& event : events)
+  const std::unique_ptr<const Waiting> over(std::exchange(waiting, nullptr));
+  for (const Event& event : over->events)
     tell(event);
 }
 
