@@ -125,16 +125,9 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
     return registration.descriptor == descriptor;
   });
   if (waiting != pending_.end()) {
-    LibraryContents contents;
-    const bool readable = !waiting->read(descriptor, contents);
-    forget_deferred_within(waiting->object);
+    if (!deferred_.empty())
+      forget_deferred_of(*waiting);
     pending_.erase(waiting);
-    for (const HostEntry& entry : contents.table.entries)
-      if (readable) {
-        forget_deferred(entry.address);
-        if (is_variable(entry))
-          forget_deferred_within(HostRange::of(entry.address, entry.size));
-      }
   }
   const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
     return library->descriptor == descriptor;
@@ -166,6 +159,19 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   }
   publish_kernels();
   return gone;
+}
+
+// Caller holds the lock. Of a library that nobody has looked into.
+void Registry::forget_deferred_of(const Registration& waiting) {
+  forget_deferred_within(waiting.object);
+  LibraryContents contents;
+  if (waiting.read(waiting.descriptor, contents))
+    return;
+  for (const HostEntry& entry : contents.table.entries) {
+    forget_deferred(entry.address);
+    if (is_variable(entry))
+      forget_deferred_within(HostRange::of(entry.address, entry.size));
+  }
 }
 
 // Caller holds the lock. Devices count what they have done, so the place in line stays.

@@ -264,6 +264,7 @@ private:
   void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);
   void unmap_globals(const Library& gone, Device& device);
   std::shared_ptr<Library> unlist(const void* descriptor);
+  void forget_deferred_of(const Registration& waiting);
   void forget_deferred(const void* host_address);
   void forget_deferred_within(HostRange gone);
   void run_deferred(Device& device);
