@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,10 @@ def main() -> None:
                 ours_alone(programs, part, options.runs)
 
 
+# What is measured in nanoseconds or milliseconds; all else is a speed or a ratio of speeds.
+TIME = re.compile(r"^(empty|scalar|map-.*|present|update-.*|enter|launch|leave|.*-ms)$")
+
+
 def show(title: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print one table."""
     print(f"\n{title}\n")
@@ -162,7 +167,7 @@ def beside_build(
         )
         for name in ours[0]:
             pairs = [(a[name], b[name]) for a, b in zip(ours, others, strict=True)]
-            is_better_if_large = name.endswith("-ratio")
+            is_better_if_large = not TIME.search(name)
             ratio = median(a / b if is_better_if_large else b / a for a, b in pairs)
             what = f"{name} (clang {program.compiler.version})"
             rows.append((what, middle(ours, name), middle(others, name), f"{ratio:.3f}"))
