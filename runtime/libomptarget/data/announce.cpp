@@ -19,7 +19,7 @@ void announce_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, R
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     observe::RowSeen one{row.base, row.begin, row.size, row.flags, nullptr, {}, {}};
-    if (row.maps() && row.has(kPointer))
+    if (kind == observe::RowsSeen::Kind::kMapped && row.maps() && row.has(kPointer))
       one.pointer = pointer_value(row);
     if (const Mapping* const object = bound[i].object.get())
       one.object = seen(*object, bound[i].object_fresh);

@@ -53,11 +53,11 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
     return;
   Images images; // unloaded without a lock: destructors may call this library
   std::string failure;
+  const observe::Postponed postponed;
   const std::unique_lock loading(device.loading, kPatience);
   if (is_loaded(*library, device))
     return;
   images = load_images(*library, device, failure);
-  const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
   if (!is_loaded(*library, device))
     publish(*library, device, images, std::move(failure));

@@ -237,7 +237,6 @@ bool Registry::prepare_now(Device& device) {
 }
 
 std::string Registry::reason_of(Device& device) {
-  const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
   return device.failure;
 }

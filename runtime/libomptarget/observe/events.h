@@ -62,7 +62,7 @@ struct RowSeen {
   const void* begin;
   std::int64_t size;
   std::uint32_t flags; // RowFlag
-  const void* pointer; // of a pointer's row: its value
+  const void* pointer; // of a pointer's row that is mapped: its value
   std::optional<ObjectSeen> object, cell;
 };
 
