@@ -99,6 +99,65 @@ int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void*
 int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
                            int64_t* args_size, int32_t* args_maptype, int32_t num_teams, int32_t thread_limit);
 
+/* ---- Asynchronous calls ----
+ *
+ * Each does what the synchronous call of its name does, once the num_dep_events events of dep_events have happened, and
+ * returns without waiting for that. The rules for all five:
+ *
+ *   arguments    The arrays, dep_events among them, are read before the call returns. So are the pointer cells of
+ *                MAP_PTR rows. Memory is allocated, and RETURN_PTR is stored, by then too. Data is read and written
+ * when the events say so: it has to live until the call has completed, that of PRIVATE_PTR|TO included. order What is
+ * mapped and how often it is counted follows the order of the calls, and that alone. What is copied and run follows the
+ * events. Beside those, a call comes after what fills an object that it names, and one that gives an object up copies
+ * it back when all that uses it has ended. So two regions that map one object may overlap, and need an event between
+ * them where one uses what the other does. events       *completion_event, unless completion_event is NULL, is the new
+ * event of the call. It is there until
+ *                __tgt_release_dep, for any thread and any device; it may be released at any time, and the call goes
+ * on. NULL in dep_events is no event. With an event that has been released, or was never one, a region runs on the host
+ * (the call returns non-zero), and a data call is ignored; both say so on stderr. completion   The event happens, and
+ * the callback is called, once: when the data is where it belongs. Data calls that cannot do what they are asked for
+ * complete, too, after their dep_events. the host     A region that cannot run on the device returns non-zero: its
+ * *completion_event is NULL, and no callback follows. The call has then waited for dep_events, and the data is ready
+ * for the host version. Once a call has returned 0, whatever fails ends the program. -2 and -3    Calls for every
+ * device wait for their dep_events, and are done when they return. exit         The program waits for what is
+ * outstanding when it exits, callbacks included. fork         In the child, every event counts as released and as
+ * happened; what was outstanding is the parent's. */
+typedef void* tgt_event_t;
+typedef tgt_event_t tgt_sync_event_t; /* as the document calls it once */
+typedef void* tgt_callback_param_t;
+typedef void (*tgt_callback_fct)(tgt_callback_param_t param);
+
+/* Whom to call when a call with a param that is not NULL has completed; for the calls that follow. It is called on a
+ * thread of the runtime's, and may make any call. NULL: nobody, as without this. */
+void __tgt_init_dep(tgt_callback_fct completion_callback);
+/* Non-zero: the event of a call for the first device may be among the dep_events of one for the second, whatever their
+ * kinds. 0: it may not, since one of the devices cannot be used, or the event has been released. */
+int32_t __tgt_enforce_dep(int32_t from_device_id, int32_t to_device_id, tgt_event_t completion_event);
+/* The program has no more use for the event. */
+void __tgt_release_dep(tgt_event_t completion_event);
+/* Non-zero: calls are outstanding. It waits a moment, so that a host task may call it until it is 0, or until what the
+ * task waits for has been called back; it need not be called for anything to get on. Inside a callback: 0 when only
+ * callbacks are left. */
+int32_t __tgt_process_dep(void);
+
+void __tgt_target_async_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args,
+                                   int64_t* args_size, int32_t* args_maptype, int32_t num_dep_events,
+                                   tgt_event_t* dep_events, tgt_event_t* completion_event, tgt_callback_param_t param);
+void __tgt_target_async_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args, int64_t* args_size,
+                                 int32_t* args_maptype, int32_t num_dep_events, tgt_event_t* dep_events,
+                                 tgt_event_t* completion_event, tgt_callback_param_t param);
+void __tgt_target_async_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args,
+                                    int64_t* args_size, int32_t* args_maptype, int32_t num_dep_events,
+                                    tgt_event_t* dep_events, tgt_event_t* completion_event, tgt_callback_param_t param);
+/* 0: the region runs on the device. Otherwise the caller has to run the host version. */
+int32_t __tgt_target_async(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
+                           int64_t* args_size, int32_t* args_maptype, int32_t num_dep_events, tgt_event_t* dep_events,
+                           tgt_event_t* completion_event, tgt_callback_param_t param);
+int32_t __tgt_target_async_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
+                                 int64_t* args_size, int32_t* args_maptype, int32_t num_teams, int32_t thread_limit,
+                                 int32_t num_dep_events, tgt_event_t* dep_events, tgt_event_t* completion_event,
+                                 tgt_callback_param_t param);
+
 /* OpenMP 4.5 device routines. */
 int omp_get_num_devices(void);
 int omp_get_initial_device(void);

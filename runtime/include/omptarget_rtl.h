@@ -3,8 +3,9 @@
 
 /* The interface of a plugin: `libomptarget.rtl.<name>.so`, beside libomptarget.so or in a folder of
  * OMPTOOL_PLUGIN_PATH. Exactly the C functions of the document "Target RTL interface"; a plugin that
- * lacks one of the ten required ones is refused and named. Every function returns 0 for success
- * unless it says otherwise, and may be called from several threads at once. */
+ * lacks one of the ten required ones is refused and named. The nine asynchronous ones are there together or
+ * not at all. Every function returns 0 for success unless it says otherwise, and may be called from several
+ * threads at once. */
 #ifndef OMPTARGET_RTL_H
 #define OMPTARGET_RTL_H
 
@@ -42,9 +43,90 @@ int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr); /* a failure
  * the program ends. Where it certainly has not (too many threads, too much shared memory), return
  * OMPTARGET_RTL_NOT_STARTED: the region runs on the host. */
 enum { OMPTARGET_RTL_NOT_STARTED = 2 };
+/* What a copy, or a queued operation, may return when its device is lost for good: nothing more is asked of it. Regions
+ * run on the host, unless the device has what they need. */
+enum { OMPTARGET_RTL_DEVICE_LOST = 3 };
 int32_t __tgt_rtl_run_target_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr, int32_t arg_num);
 int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
                                          int32_t arg_num, int32_t num_teams, int32_t thread_limit);
+
+/* The asynchronous functions (device-rtl-interface.tex, "Target RTL asynchronous interface"). All nine, or none: a
+ * plugin that has some of them is used through its synchronous functions, and a line names those that are missing.
+ * Fallback: the core makes synchronous calls, on a thread of its own where the program's call is asynchronous.
+ *
+ * An operation is what one of the five __tgt_rtl_async_* functions asks for. The function returns before the operation
+ * has completed, or after; it does not wait for other operations. The rules for all five:
+ *
+ *   arguments    dep_events and target_vars_ptr are read before the call returns. The bytes of a copy are read and
+ *                written when the operation runs: the caller keeps both sides until it has completed.
+ *   dependences  num_dep_events entries of dep_events, each an event of this plugin that is not released yet, of any
+ *                device for which __tgt_rtl_enforce_dep says so, or NULL for none. The operation starts when all of
+ *                them have completed. dep_events may be NULL when num_dep_events is 0.
+ *   streams      The operations of a stream run one after another, in the order of the calls, without overlapping. The
+ *                first entry names the stream: the operation joins that of its event, and runs after everything that
+ *                the stream got before, which may be more than the event. Where the first entry is NULL, or there is
+ *                none, a new stream begins. The other entries are dependences and nothing more. A device without
+ *                streams need only observe the dependences, and the order in a stream.
+ *   events       Each call that returns 0 stores a new event in *completion_event, which is never NULL. It is valid
+ *                until __tgt_rtl_release_dep.
+ *   several      Operations of different streams may overlap. As many of those whose dependences have completed run at
+ *                once as the device can hold, since a kernel may wait for others. The host plugin holds
+ *                OMPTOOL_HOST_IN_FLIGHT.
+ *   failures     A call that does not return 0 has queued nothing and has made no event. __tgt_rtl_last_error says why.
+ *                A run function may return OMPTARGET_RTL_NOT_STARTED, as the synchronous ones. An operation that
+ *                fails later completes all the same: its event says so in __tgt_rtl_wait_event and
+ *                __tgt_rtl_query_event. What depends on it fails too, without running. What merely comes behind it
+ *                in its stream may. An event that is released, or that the plugin never made, is an error of the call
+ *                where that is cheap to find out.
+ *   threads      Events may be passed to any function on any thread.
+ *   fork         In a child of fork() every event counts as released, and every device as new.
+ *   exit         The process may end while operations run.
+ *
+ * The document writes tgt_sync_event_t once: it is tgt_event_t. */
+
+/* Names the function that gets the completion event of each operation once, whether the operation failed or not, unless
+ * the event was released before. The core calls this once, before any operation; NULL ends it. The function does no
+ * more than take note: it may be called on any thread, with the plugin's locks held, and before the call that made the
+ * event has returned, and it does not call the plugin. Without it, nothing is called back. */
+void __tgt_rtl_init_dep(tgt_callback_fct completion_callback);
+/* Non-zero when operations of to_device_id may have this event of from_device_id among their dependences. 0: the core
+ * waits for it before it queues them. */
+int32_t __tgt_rtl_enforce_dep(int32_t from_device_id, int32_t to_device_id, tgt_event_t completion_event);
+/* Ends the event. Its operation need not have completed: it goes on, and what depends on it still runs after it. When
+ * this has returned, the event is not called back any more. */
+void __tgt_rtl_release_dep(tgt_event_t completion_event);
+/* Takes completed events to the callback, and operations on, as far as that goes without waiting. Non-zero: the plugin
+ * makes progress in this call only, so the core calls it again until it has what it waits for. 0: the plugin gets on by
+ * itself. */
+int32_t __tgt_rtl_process_dep(void);
+
+/* Does nothing: joins its dependences in one event. */
+int32_t __tgt_rtl_async_dep(int32_t device_id, int32_t num_dep_events, tgt_event_t* dep_events,
+                            tgt_event_t* completion_event);
+int32_t __tgt_rtl_async_data_submit(int32_t device_id, void* target_ptr, void* host_ptr, int64_t size,
+                                    int32_t num_dep_events, tgt_event_t* dep_events, tgt_event_t* completion_event);
+int32_t __tgt_rtl_async_data_retrieve(int32_t device_id, void* host_ptr, void* target_ptr, int64_t size,
+                                      int32_t num_dep_events, tgt_event_t* dep_events, tgt_event_t* completion_event);
+int32_t __tgt_rtl_async_run_target_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
+                                          int32_t arg_num, int32_t num_dep_events, tgt_event_t* dep_events,
+                                          tgt_event_t* completion_event);
+int32_t __tgt_rtl_async_run_target_team_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
+                                               int32_t arg_num, int32_t num_teams, int32_t thread_limit,
+                                               int32_t num_dep_events, tgt_event_t* dep_events,
+                                               tgt_event_t* completion_event);
+
+/* Optional beside the nine. */
+
+/* Waits until the event's operation has completed. 0: it did what it should. Else: it failed, or the event is none of
+ * this plugin's; __tgt_rtl_last_error says why. Fallback: the core waits for the callback, and calls
+ * __tgt_rtl_process_dep until it comes where that asks for it; an operation that was called back is then a good one. */
+int32_t __tgt_rtl_wait_event(tgt_event_t completion_event);
+/* The same without waiting: OMPTARGET_RTL_PENDING while the operation has not completed. Fallback: the callback. */
+enum { OMPTARGET_RTL_PENDING = -1 };
+int32_t __tgt_rtl_query_event(tgt_event_t completion_event);
+/* Non-zero when the core shall use the asynchronous functions for this device. Fallback: it does. A plugin whose
+ * synchronous functions do the work on the calling thread anyway is faster through those. */
+int32_t __tgt_rtl_prefers_queues(int32_t device_id);
 
 /* Optional: what the document leaves out. A plugin without one works as the fallback says. */
 
@@ -67,6 +149,105 @@ int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image);
 
 /* One line that says why the last call on this thread failed, or NULL. Fallback: the number alone. */
 const char* __tgt_rtl_last_error(void);
+
+/* Optional: launches in a shape. */
+
+/* What a call asks for. A record begins with its own size: a later core's is longer, an earlier one's shorter, and
+ * what a plugin does not find there, or does not know, is as 0. */
+enum { OMPTARGET_SHAPE_COOPERATIVE = 1 }; /* the teams wait for each other: all of them run at once, or none */
+typedef struct tgt_launch_shape {
+  uint32_t size;           /* of this record, in bytes */
+  uint32_t flags;          /* OMPTARGET_SHAPE_... */
+  uint64_t trip_count;     /* iterations of the loop that the teams share; 0: not known */
+  uint64_t dynamic_memory; /* bytes of each team's own memory, beside what the kernel declares */
+  uint32_t teams[3];       /* the most that the program allows; [0] may be 0: the device chooses. [1] and [2] are 1 */
+  uint32_t threads[3];     /* of each team, likewise                                        unless the call says more */
+} tgt_launch_shape;
+
+/* Runs a kernel in a shape, which is read before the call returns; else as __tgt_rtl_run_target_team_region. It is
+ * called in its place, and in that of __tgt_rtl_run_target_region for kernels that an OpenMP compiler made: there the
+ * shape is what the compiler passes, to be understood as its code for the device asks for. A plugin may return
+ * OMPTARGET_RTL_NOT_STARTED for a shape that it does not know how to launch.
+ * Fallback: __tgt_rtl_run_target_team_region with teams[0] and threads[0]; and for compilers' kernels
+ * __tgt_rtl_run_target_region. */
+int32_t __tgt_rtl_run_shaped(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr, int32_t arg_num,
+                             const tgt_launch_shape* shape);
+/* The same, asynchronous; beside the nine only. Fallback: likewise, by the asynchronous functions. */
+int32_t __tgt_rtl_async_run_shaped(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr, int32_t arg_num,
+                                   const tgt_launch_shape* shape, int32_t num_dep_events, tgt_event_t* dep_events,
+                                   tgt_event_t* completion_event);
+
+/* Non-zero when kernels that an OpenMP compiler made for this device start their teams and threads themselves, as those
+ * for a CPU do: they run by __tgt_rtl_run_target_region, once. Fallback: they do not, where the plugin takes shapes. */
+int32_t __tgt_rtl_kernels_make_teams(int32_t device_id);
+
+/* Optional: memory. A function that returns OMPTARGET_RTL_NOT_STARTED has done nothing, because it cannot: the fallback
+ * does it. Any other result but 0 is a failure. */
+
+/* Sets each of size bytes of device memory to value, as memset() does. Fallback: data_submit of such bytes. */
+int32_t __tgt_rtl_data_fill(int32_t device_id, void* target_ptr, int32_t value, int64_t size);
+/* The same, asynchronous; beside the nine only. Fallback: __tgt_rtl_async_data_submit of such bytes. */
+int32_t __tgt_rtl_async_data_fill(int32_t device_id, void* target_ptr, int32_t value, int64_t size,
+                                  int32_t num_dep_events, tgt_event_t* dep_events, tgt_event_t* completion_event);
+
+/* Copies from one device of this plugin to another, or within one. The two sides do not overlap.
+ * OMPTARGET_RTL_NOT_STARTED: these two cannot reach each other. Fallback: data_retrieve and data_submit, piece by
+ * piece. */
+int32_t __tgt_rtl_data_exchange(int32_t from_device_id, void* source_ptr, int32_t to_device_id, void* target_ptr,
+                                int64_t size);
+/* The same, asynchronous; beside the nine only. The operation is one of to_device_id. Fallback: the synchronous one. */
+int32_t __tgt_rtl_async_data_exchange(int32_t from_device_id, void* source_ptr, int32_t to_device_id, void* target_ptr,
+                                      int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
+                                      tgt_event_t* completion_event);
+
+/* Rows of bytes, of which planes are made, of which there are several: the part of an array that is copied, at
+ * distances of its own on each side. As tgt_launch_shape, it begins with its size. */
+typedef struct tgt_rectangle {
+  uint32_t size; /* of this record, in bytes */
+  uint32_t reserved;
+  uint64_t width; /* bytes of a row; none of the three is 0 */
+  uint64_t rows;  /* of a plane */
+  uint64_t planes;
+  uint64_t target_row, target_plane; /* bytes from the beginning of one to that of the next */
+  uint64_t source_row, source_plane;
+} tgt_rectangle;
+enum { OMPTARGET_RTL_HOST = -1 }; /* in place of a device's number: memory of the host */
+
+/* Copies a rectangle from or to a device of this plugin; one of the two may be OMPTARGET_RTL_HOST. The sides do not
+ * overlap. OMPTARGET_RTL_NOT_STARTED: not this one, or not between these two. Fallback: a copy for each row. */
+int32_t __tgt_rtl_data_copy_rectangle(int32_t from_device_id, void* source_ptr, int32_t to_device_id, void* target_ptr,
+                                      const tgt_rectangle* rectangle);
+
+/* Memory of a kind. NULL: failed. Kernels use each by the address that is returned, the host the latter two. Both
+ * functions are there, or neither is used. Fallback: data_alloc, for the latter two where memory_is_addressable. */
+enum {
+  OMPTARGET_MEMORY_DEVICE = 0, /* as data_alloc gives it */
+  OMPTARGET_MEMORY_HOST = 1,   /* the host's, page-locked: copies from and to it are the fastest */
+  OMPTARGET_MEMORY_SHARED = 2  /* where it lies changes with who uses it */
+};
+void* __tgt_rtl_memory_alloc(int32_t device_id, int64_t size, int32_t kind);
+int32_t __tgt_rtl_memory_free(int32_t device_id, void* memory, int32_t kind);
+
+/* Page-locks memory that the host has, so that copies from and to it are the fastest. Returns the address by which
+ * kernels use it, or NULL: failed. Both functions are there, or neither is used. Fallback: nothing is locked, and
+ * the address is the host's. */
+void* __tgt_rtl_host_lock(int32_t device_id, void* host_ptr, int64_t size);
+int32_t __tgt_rtl_host_unlock(int32_t device_id, void* host_ptr);
+
+/* Optional: what a device is. */
+
+/* As tgt_launch_shape, it begins with its size, which the core sets: no more may be written. 0 and "" are not known. */
+typedef struct tgt_device_description {
+  uint32_t size;         /* of this record, in bytes */
+  uint32_t units;        /* that run teams at once: cores, multiprocessors */
+  uint64_t memory;       /* bytes */
+  uint64_t team_memory;  /* bytes of a team's own memory, at most */
+  uint32_t threads;      /* of a team, at most */
+  char architecture[28]; /* as images name it: "x86-64", "sm_90" */
+  char name[64];         /* as its maker calls it */
+} tgt_device_description;
+/* Fills in the record; the device need not be initialised. Fallback: the plugin's name and the device's number. */
+int32_t __tgt_rtl_describe_device(int32_t device_id, tgt_device_description* description);
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,12 @@ int32_t omptool_describe_plugins(void (*row)(void* context, const char* name, co
                                              const char* reason, int32_t devices),
                                  void* context);
 
+/* Calls row once for each device of each plugin that is ready and describes its devices, in name order; device is the
+ * plugin's own number for it. What is not known is "" or 0. The strings live until row returns. Returns how often. */
+int32_t omptool_describe_devices(void (*row)(void* context, const char* plugin, int32_t device, const char* name,
+                                             const char* architecture, uint64_t memory, uint32_t units),
+                                 void* context);
+
 /* Calls row once for each of these plugins, in name order, and opens none: one that ends its process when it is opened
  * or asked can be told by what becomes of a process that asks it alone (OMPTOOL_PLUGINS). Returns their number. */
 int32_t omptool_list_plugins(void (*row)(void* context, const char* name, const char* path), void* context);
