@@ -42,12 +42,23 @@ void run_one(void* context, std::int64_t i) {
   current_state = before;
 }
 
+// A record of another core's, as this plugin knows it.
+tgt_launch_shape known_part(const tgt_launch_shape& record) {
+  tgt_launch_shape known{};
+  std::memcpy(&known, &record, std::min<std::size_t>(record.size, sizeof known));
+  return known;
+}
+
 [[gnu::noinline, gnu::cold]] std::int32_t fail_for_size(std::int64_t size) {
   return fail("a size of " + std::to_string(size) + " bytes");
 }
 [[gnu::noinline, gnu::cold]] std::int32_t fail_for_arguments(std::int32_t count) {
   fail("a kernel with " + std::to_string(count) + " arguments");
   return OMPTARGET_RTL_NOT_STARTED;
+}
+
+bool can_run(const void* kernel, void* const* arguments, std::int32_t count) {
+  return kernel && count >= 0 && count <= kMostArguments && (count == 0 || arguments);
 }
 
 // The common case, one team of one thread: without the pool, and without copies of the arguments.
@@ -81,6 +92,30 @@ void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int
 }
 
 } // namespace
+
+std::optional<Shape> shape_of(const tgt_launch_shape& asked) {
+  const tgt_launch_shape known = known_part(asked);
+  const auto number_of = [](const std::uint32_t(&each)[3]) -> std::uint64_t {
+    const std::uint64_t further = std::uint64_t{std::max(each[1], 1U)} * std::max(each[2], 1U);
+    return each[0] == 0 ? 0 : further > INT32_MAX ? further : further * each[0];
+  };
+  const std::uint64_t teams = number_of(known.teams);
+  const std::uint64_t threads = number_of(known.threads);
+  if (teams > INT32_MAX || threads > INT32_MAX) {
+    fail("more than 2147483647 teams, or threads of a team");
+    return std::nullopt;
+  }
+  const Shape shape = shape_of(static_cast<std::int32_t>(teams), static_cast<std::int32_t>(threads));
+  if ((known.flags & OMPTARGET_SHAPE_COOPERATIVE) && std::int64_t{shape.num_teams} * shape.num_threads > 1) {
+    fail("teams of the CPU do not wait for each other");
+    return std::nullopt;
+  }
+  if (known.dynamic_memory > 0) {
+    fail("teams of the CPU have no memory of their own");
+    return std::nullopt;
+  }
+  return shape;
+}
 
 tgt_target_table* Device::load(__tgt_device_image* image) {
   // No lock: the image's constructors may call the runtime.
@@ -125,13 +160,21 @@ std::int32_t Device::copy(void* target, const void* source, std::int64_t size) {
   return 0;
 }
 
+std::int32_t Device::fill(void* target, std::int32_t value, std::int64_t size) {
+  if (size < 0)
+    return fail_for_size(size);
+  if (size > 0)
+    std::memset(target, value, static_cast<std::size_t>(size));
+  return 0;
+}
+
 std::int32_t Device::release(void* memory) {
   small_blocks::release(memory);
   return 0;
 }
 
 std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
-  if (!kernel || count < 0 || count > kMostArguments || (count > 0 && !arguments))
+  if (!can_run(kernel, arguments, count))
     return fail_for_arguments(count);
   const std::size_t size = static_cast<std::size_t>(count);
   if (shape.num_teams == 1 && shape.num_threads == 1) {
@@ -144,6 +187,32 @@ std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Sha
   Launch launch{kernel, size < few.size() ? few.data() : arguments, size, shape, number_};
   pool_.run(std::int64_t{shape.num_teams} * shape.num_threads, run_one, &launch);
   return 0;
+}
+
+Body Device::later_copy(void* target, const void* source, std::int64_t size) {
+  if (size < 0) {
+    fail_for_size(size);
+    return {};
+  }
+  return [=, this] { return copy(target, source, size); };
+}
+
+Body Device::later_fill(void* target, std::int32_t value, std::int64_t size) {
+  if (size < 0) {
+    fail_for_size(size);
+    return {};
+  }
+  return [=, this] { return fill(target, value, size); };
+}
+
+Body Device::later_run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
+  if (!can_run(kernel, arguments, count)) {
+    fail_for_arguments(count);
+    return {};
+  }
+  return [=, this, copied = std::vector<void*>(arguments, arguments + count)]() mutable {
+    return run(kernel, copied.data(), count, shape);
+  };
 }
 
 } // namespace omptool::host

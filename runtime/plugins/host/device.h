@@ -4,6 +4,7 @@
 // The CPU as a device: images as shared objects, memory of its own, kernels on a pool of threads.
 #pragma once
 
+#include "event.h"
 #include "image.h"
 #include "pool.h"
 
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace omptool::host {
 
@@ -18,6 +20,13 @@ struct Shape {
   std::int32_t num_teams;
   std::int32_t num_threads; // in each team
 };
+// As the program asks for it; 0 leaves it to the device.
+inline Shape shape_of(std::int32_t num_teams, std::int32_t thread_limit) {
+  const auto all = static_cast<std::int32_t>(Pool::hardware_threads());
+  return {num_teams > 0 ? num_teams : all, thread_limit > 0 ? thread_limit : 1};
+}
+// Dimensions one after the other. Nothing, with last_error set: it cannot be run here.
+std::optional<Shape> shape_of(const tgt_launch_shape& asked);
 
 class Device {
 public:
@@ -27,8 +36,15 @@ public:
   std::int32_t unload(const __tgt_device_image* image);
   void* allocate(std::int64_t size);
   std::int32_t copy(void* target, const void* source, std::int64_t size);
+  std::int32_t fill(void* target, std::int32_t value, std::int64_t size);
   std::int32_t release(void* memory);
   std::int32_t run(void* kernel, void** arguments, std::int32_t count, Shape shape);
+
+  // The same for a queue, which calls it later: empty where that is certain to fail, and fail() says why. The arguments
+  // are copied.
+  Body later_copy(void* target, const void* source, std::int64_t size);
+  Body later_fill(void* target, std::int32_t value, std::int64_t size);
+  Body later_run(void* kernel, void** arguments, std::int32_t count, Shape shape);
 
 private:
   const std::int32_t number_;
