@@ -47,13 +47,48 @@ void DeviceMemory::release(void* device, const void* host, std::int64_t size, co
         static_cast<long long>(size), plugin_.last_error().c_str());
 }
 
+bool DeviceMemory::submit_by_plugin(void* device, const void* host, std::int64_t size) const {
+  return !is_lost() && took(plugin_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
+}
+
+bool DeviceMemory::retrieve_by_plugin(void* host, const void* device, std::int64_t size) const {
+  return !is_lost() && took(plugin_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
+}
+
+void DeviceMemory::note_loss() const {
+  const std::string why = plugin_.last_error();
+  if (!lost_.exchange(true))
+    say("device %d (%s) is lost%s", number_, plugin_.name().c_str(), why.c_str());
+}
+
+void DeviceMemory::discard(Discarded memory) const {
+  const std::lock_guard lock(discarding_);
+  discarded_.push_back(std::move(memory));
+  any_discarded_.store(true, std::memory_order_release);
+}
+
+void DeviceMemory::free_discarded_now() const {
+  std::vector<Discarded> gone;
+  {
+    const std::lock_guard lock(discarding_);
+    gone.swap(discarded_);
+    any_discarded_.store(false, std::memory_order_relaxed);
+  }
+  for (const Discarded& one : gone)
+    if (one.device)
+      release(one.device, one.host, one.size, one.region);
+}
+
 bool DeviceMemory::is_addressable() const {
   return inactive_ || (plugin_.call().memory_is_addressable && plugin_.call().memory_is_addressable(rtl_id_) != 0);
 }
 
 bool DeviceMemory::shares_host_memory() {
+  const auto prefers_queues = plugin_.call().prefers_queues;
+  chains_ = plugin_.has_queues() && (!prefers_queues || prefers_queues(rtl_id_) != 0);
   const auto moves_like_memmove = plugin_.call().moves_like_memmove;
   moves_itself_ = moves_like_memmove && moves_like_memmove(rtl_id_) != 0;
+  chains_ = chains_ && !moves_itself_;
   const bool says_so = plugin_.call().shares_host_memory && plugin_.call().shares_host_memory(rtl_id_) != 0;
   if (plugin_.call().shares_host_memory && !says_so)
     return false;
@@ -68,6 +103,7 @@ bool DeviceMemory::shares_host_memory() {
     say("plugin %s could not free device memory of a probe%s", plugin_.name().c_str(), last_error().c_str());
   inactive_ = moved && !arrived;
   moves_itself_ = moves_itself_ || inactive_;
+  chains_ = chains_ && !moves_itself_; // copies are made at once
   return says_so || inactive_;
 }
 

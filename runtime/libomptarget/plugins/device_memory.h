@@ -7,6 +7,7 @@
 #pragma once
 
 #include "observe/sink.h"
+#include "plugins/event.h"
 #include "plugins/plugin.h"
 
 #include <atomic>
@@ -14,6 +15,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace omptool {
 
@@ -32,6 +37,30 @@ public:
   void release(void* device, const void* host, std::int64_t size, const std::string& region = {}) const;
   // False when the device could not free it.
   bool free(void* device) const;
+  // Sets each byte to the value.
+  bool fill(void* device, int value, std::int64_t size) const;
+  // From another device's memory, or this one's, which do not overlap.
+  bool copy_from(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
+  // Whether one function may copy a rectangle; null is the host.
+  static bool copies_rectangles(const DeviceMemory* to, const DeviceMemory* from);
+  // By that function. Nothing: not this one.
+  static std::optional<bool> copy_rectangle(const DeviceMemory* to, void* target, const DeviceMemory* from,
+                                            const void* source, const tgt_rectangle& rectangle);
+  // What a record had in which nobody has a share any more, whoever had the last: locks may be held, so it goes
+  // when a call next asks for it.
+  struct Discarded {
+    std::byte* device; // or null
+    const void* host;
+    std::int64_t size;
+    std::string region;
+    std::vector<EventPtr> events;
+  };
+  void discard(Discarded memory) const;
+  // No lock may be held.
+  void free_discarded() const {
+    if (any_discarded_.load(std::memory_order_acquire)) [[unlikely]]
+      free_discarded_now();
+  }
   // Whether host addresses are device addresses: asks the plugin, and sends a few bytes there and
   // back, which data functions that do nothing do not move (device-rtl-interface.tex, last
   // paragraph). To be asked before the device is used.
@@ -40,27 +69,52 @@ public:
   bool moves_itself() const { return moves_itself_; }
   // Whether the host can use the addresses that allocate() returns.
   bool is_addressable() const;
-  std::string last_error() const { return plugin_.last_error(); }
+  std::string last_error() const { return is_lost() ? " (the device is lost)" : plugin_.last_error(); }
+  // The plugin has said that the device works no more (decision 23).
+  bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
+  // Whether a call of the plugin's that ended so has done what it should; notes that the device is lost.
+  bool took(std::int32_t result) const {
+    if (result == OMPTARGET_RTL_DEVICE_LOST) [[unlikely]]
+      note_loss();
+    return result == 0;
+  }
   // As the program counts devices.
   int number() const { return number_; }
+  // Whether operations are chained by the plugin's events.
+  bool chains() const { return chains_.load(std::memory_order_relaxed); }
+  const Plugin& plugin() const { return plugin_; }
+  const PluginFunctions& call() const { return plugin_.call(); }
+  std::int32_t rtl_id() const { return rtl_id_; }
 
 private:
   // Without telling anybody.
   std::byte* allocate_now(std::int64_t size) const;
   bool submit_now(void* device, const void* host, std::int64_t size) const;
   bool retrieve_now(void* host, const void* device, std::int64_t size) const;
+  bool submit_by_plugin(void* device, const void* host, std::int64_t size) const;
+  bool retrieve_by_plugin(void* host, const void* device, std::int64_t size) const;
   bool free_now(void* device) const;
   // Told to those who listen. Out of line: others do not pay for them.
   std::byte* allocate_heard(std::int64_t size, const void* host) const;
   bool submit_heard(void* device, const void* host, std::int64_t size) const;
   bool retrieve_heard(void* host, const void* device, std::int64_t size) const;
   bool free_heard(void* device) const;
+  bool fill_now(void* device, int value, std::int64_t size) const;
+  bool copy_now(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
+  bool copy_through_host(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
+  void free_discarded_now() const;
+  void note_loss() const;
 
   const Plugin& plugin_;
   std::int32_t rtl_id_;
   int number_;
   std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
+  std::atomic<bool> chains_{false};
+  mutable std::atomic<bool> lost_{false};
+  mutable std::mutex discarding_;
+  mutable std::vector<Discarded> discarded_; // under `discarding_`
+  mutable std::atomic<bool> any_discarded_{false};
 };
 
 // Inline: most objects are small, and a call costs as much as moving them.
@@ -93,7 +147,7 @@ inline bool DeviceMemory::submit_now(void* device, const void* host, std::int64_
     std::memmove(device, host, static_cast<std::size_t>(size));
     return true;
   }
-  return plugin_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size) == 0;
+  return submit_by_plugin(device, host, size);
 }
 
 inline bool DeviceMemory::retrieve_now(void* host, const void* device, std::int64_t size) const {
@@ -101,7 +155,7 @@ inline bool DeviceMemory::retrieve_now(void* host, const void* device, std::int6
     std::memmove(host, device, static_cast<std::size_t>(size));
     return true;
   }
-  return plugin_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size) == 0;
+  return retrieve_by_plugin(host, device, size);
 }
 
 inline bool DeviceMemory::free_now(void* device) const {
@@ -109,7 +163,7 @@ inline bool DeviceMemory::free_now(void* device) const {
     std::free(device);
     return true;
   }
-  return plugin_.call().data_delete(rtl_id_, device) == 0;
+  return is_lost() || plugin_.call().data_delete(rtl_id_, device) == 0;
 }
 
 } // namespace omptool

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -79,6 +80,40 @@ void Plugin::bind(void* handle) {
   symbols.find("__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
   symbols.find("__tgt_rtl_unload_binary", functions_.unload_binary);
   symbols.find("__tgt_rtl_last_error", functions_.last_error);
+  bind_optional(symbols);
+  if (refusal_.empty())
+    bind_queues(handle);
+}
+
+void Plugin::bind_optional(const PluginSymbols& symbols) {
+  symbols.find("__tgt_rtl_run_shaped", functions_.run_shaped);
+  symbols.find("__tgt_rtl_kernels_make_teams", functions_.kernels_make_teams);
+  symbols.find("__tgt_rtl_data_fill", functions_.data_fill);
+  symbols.find("__tgt_rtl_data_exchange", functions_.data_exchange);
+  symbols.find("__tgt_rtl_data_copy_rectangle", functions_.data_copy_rectangle);
+  symbols.find_both("__tgt_rtl_memory_alloc", functions_.memory_alloc, "__tgt_rtl_memory_free", functions_.memory_free);
+  symbols.find_both("__tgt_rtl_host_lock", functions_.host_lock, "__tgt_rtl_host_unlock", functions_.host_unlock);
+  symbols.find("__tgt_rtl_describe_device", functions_.describe_device);
+}
+
+// Decision 11: all or nothing.
+void Plugin::bind_queues(void* handle) {
+  PluginFunctions with = functions_;
+  PluginSymbols symbols(handle);
+  symbols.require_queues(with);
+  if (symbols.found_none())
+    return;
+  if (!symbols.missing().empty()) {
+    queues_lack_ = symbols.missing();
+    return;
+  }
+  symbols.find("__tgt_rtl_wait_event", with.wait_event);
+  symbols.find("__tgt_rtl_query_event", with.query_event);
+  symbols.find("__tgt_rtl_prefers_queues", with.prefers_queues);
+  symbols.find("__tgt_rtl_async_run_shaped", with.async_run_shaped);
+  symbols.find("__tgt_rtl_async_data_fill", with.async_data_fill);
+  symbols.find("__tgt_rtl_async_data_exchange", with.async_data_exchange);
+  functions_ = with;
 }
 
 const std::string& Plugin::refusal() const {
@@ -100,6 +135,16 @@ int Plugin::device_count() {
     device_count_ = count;
   counted_.store(true, std::memory_order_release);
   return device_count_;
+}
+
+std::optional<tgt_device_description> Plugin::describe(std::int32_t rtl_id) const {
+  tgt_device_description said{};
+  said.size = sizeof said;
+  if (!functions_.describe_device || functions_.describe_device(rtl_id, &said) != 0)
+    return std::nullopt;
+  std::end(said.architecture)[-1] = '\0';
+  std::end(said.name)[-1] = '\0';
+  return said;
 }
 
 std::string Plugin::last_error() const {

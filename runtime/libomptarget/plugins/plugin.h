@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,46 @@ struct PluginFunctions {
   decltype(&__tgt_rtl_data_delete) data_delete = nullptr;
   decltype(&__tgt_rtl_run_target_region) run_target_region = nullptr;
   decltype(&__tgt_rtl_run_target_team_region) run_target_team_region = nullptr;
+  // Asynchronous: all of them or none.
+  decltype(&__tgt_rtl_init_dep) init_dep = nullptr;
+  decltype(&__tgt_rtl_enforce_dep) enforce_dep = nullptr;
+  decltype(&__tgt_rtl_release_dep) release_dep = nullptr;
+  decltype(&__tgt_rtl_process_dep) process_dep = nullptr;
+  decltype(&__tgt_rtl_async_dep) async_dep = nullptr;
+  decltype(&__tgt_rtl_async_data_submit) async_data_submit = nullptr;
+  decltype(&__tgt_rtl_async_data_retrieve) async_data_retrieve = nullptr;
+  decltype(&__tgt_rtl_async_run_target_region) async_run_target_region = nullptr;
+  decltype(&__tgt_rtl_async_run_target_team_region) async_run_target_team_region = nullptr;
+  // Optional beside them.
+  decltype(&__tgt_rtl_wait_event) wait_event = nullptr;
+  decltype(&__tgt_rtl_query_event) query_event = nullptr;
+  decltype(&__tgt_rtl_prefers_queues) prefers_queues = nullptr;
   // Optional.
   decltype(&__tgt_rtl_shares_host_memory) shares_host_memory = nullptr;
   decltype(&__tgt_rtl_memory_is_addressable) memory_is_addressable = nullptr;
   decltype(&__tgt_rtl_moves_like_memmove) moves_like_memmove = nullptr;
   decltype(&__tgt_rtl_unload_binary) unload_binary = nullptr;
   decltype(&__tgt_rtl_last_error) last_error = nullptr;
+  // Optional: shapes.
+  decltype(&__tgt_rtl_run_shaped) run_shaped = nullptr;
+  decltype(&__tgt_rtl_async_run_shaped) async_run_shaped = nullptr;
+  decltype(&__tgt_rtl_kernels_make_teams) kernels_make_teams = nullptr;
+  // Optional: memory.
+  decltype(&__tgt_rtl_data_fill) data_fill = nullptr;
+  decltype(&__tgt_rtl_async_data_fill) async_data_fill = nullptr;
+  decltype(&__tgt_rtl_data_exchange) data_exchange = nullptr;
+  decltype(&__tgt_rtl_async_data_exchange) async_data_exchange = nullptr;
+  decltype(&__tgt_rtl_data_copy_rectangle) data_copy_rectangle = nullptr;
+  decltype(&__tgt_rtl_memory_alloc) memory_alloc = nullptr; // with the next, or null
+  decltype(&__tgt_rtl_memory_free) memory_free = nullptr;
+  decltype(&__tgt_rtl_host_lock) host_lock = nullptr; // with the next, or null
+  decltype(&__tgt_rtl_host_unlock) host_unlock = nullptr;
+  decltype(&__tgt_rtl_describe_device) describe_device = nullptr;
 };
+
+class Completions;
+
+class PluginSymbols;
 
 class Plugin {
 public:
@@ -43,26 +77,38 @@ public:
   const std::string& path() const { return path_; }
   const PluginFunctions& call() const { return functions_; }
   const std::string& refusal() const; // empty: usable
+  // Whether it has the asynchronous functions.
+  bool has_queues() const { return functions_.async_dep != nullptr; }
+  // The asynchronous functions that are not there, where others are: none is used.
+  const std::string& queues_lack() const { return queues_lack_; }
 
   // The number of devices, asked for when first needed: a GPU's driver is not woken for a program
   // without images for it. Threads that come at once may each ask, since the driver may need the dynamic
   // linker and a constructor that calls this has it locked; the first answer counts.
   int device_count();
   bool counted() const { return counted_.load(std::memory_order_acquire); }
+  // What it says of one of its devices. Nothing: it says nothing.
+  std::optional<tgt_device_description> describe(std::int32_t rtl_id) const;
   // Why the last call on this thread failed, as far as the plugin says: " (reason)" or "".
   std::string last_error() const;
 
 private:
+  friend class Completions;
   void bind(void* handle);
+  void bind_optional(const PluginSymbols& symbols);
+  void bind_queues(void* handle);
 
   std::string name_;
   std::string path_;
   PluginFunctions functions_;
   std::string refusal_; // of the file
+  std::string queues_lack_;
   std::mutex counting_; // held to note the answer
   std::atomic<bool> counted_{false};
   std::string count_refusal_; // before counted_
   int device_count_ = 0;      // before counted_
+  mutable std::once_flag asked_;
+  mutable Completions* completions_ = nullptr; // once asked for
 };
 
 // A folder of OMPTOOL_PLUGIN_PATH that nobody can look into, and why.

@@ -17,8 +17,18 @@ public:
     function = reinterpret_cast<Function>(::dlsym(handle_, name));
     return function != nullptr;
   }
+  // Both, or neither.
+  template <typename First, typename Second>
+  void find_both(const char* first_name, First& first, const char* second_name, Second& second) const {
+    if (find(first_name, first) && find(second_name, second))
+      return;
+    first = nullptr;
+    second = nullptr;
+  }
   template <typename Function> void require(const char* name, Function& function) {
-    if (!find(name, function))
+    if (find(name, function))
+      found_none_ = false;
+    else
       missing_ += (missing_.empty() ? "" : ", ") + std::string(name);
   }
   // What both interfaces have, under the same names.
@@ -34,12 +44,27 @@ public:
     require("__tgt_rtl_run_target_region", functions.run_target_region);
     require("__tgt_rtl_run_target_team_region", functions.run_target_team_region);
   }
+  // The asynchronous ones.
+  template <typename Functions> void require_queues(Functions& functions) {
+    require("__tgt_rtl_init_dep", functions.init_dep);
+    require("__tgt_rtl_enforce_dep", functions.enforce_dep);
+    require("__tgt_rtl_release_dep", functions.release_dep);
+    require("__tgt_rtl_process_dep", functions.process_dep);
+    require("__tgt_rtl_async_dep", functions.async_dep);
+    require("__tgt_rtl_async_data_submit", functions.async_data_submit);
+    require("__tgt_rtl_async_data_retrieve", functions.async_data_retrieve);
+    require("__tgt_rtl_async_run_target_region", functions.async_run_target_region);
+    require("__tgt_rtl_async_run_target_team_region", functions.async_run_target_team_region);
+  }
   // The required ones that are not there, or "".
   const std::string& missing() const { return missing_; }
+  // Whether none of the required ones is there.
+  bool found_none() const { return found_none_; }
 
 private:
   void* handle_;
   std::string missing_;
+  bool found_none_ = true;
 };
 
 } // namespace omptool

@@ -67,6 +67,19 @@ int read_default_device(const Environment& read) {
   return 0;
 }
 
+unsigned read_in_flight(const Environment& read) {
+  constexpr unsigned kMost = 4096;
+  const char* value = ::secure_getenv("OMPTOOL_HOST_IN_FLIGHT");
+  if (!value || !*value)
+    return read.in_flight;
+  char* end = nullptr;
+  const long number = std::strtol(value, &end, 10);
+  if (*end == '\0' && number > 0 && number <= kMost)
+    return static_cast<unsigned>(number);
+  refuse(read, "OMPTOOL_HOST_IN_FLIGHT", value, std::to_string(read.in_flight).c_str());
+  return read.in_flight;
+}
+
 Environment read_environment() {
   Environment read;
   const char* quiet = ::secure_getenv("OMPTOOL_QUIET");
@@ -75,6 +88,7 @@ Environment read_environment() {
     refuse(read, "OMPTOOL_QUIET", quiet, "0");
   read.policy = read_policy(read);
   read.default_device = read_default_device(read);
+  read.in_flight = read_in_flight(read);
   read.plugin_path = split(::secure_getenv("OMPTOOL_PLUGIN_PATH"), ':');
   read.plugins = split(::secure_getenv("OMPTOOL_PLUGINS"), ',');
   return read;

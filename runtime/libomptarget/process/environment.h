@@ -18,6 +18,7 @@ struct Environment {
   OffloadPolicy policy = OffloadPolicy::kDefault; // OMP_TARGET_OFFLOAD
   int default_device = 0;                         // OMP_DEFAULT_DEVICE
   bool quiet = false;                             // OMPTOOL_QUIET=1
+  unsigned in_flight = 64;                        // OMPTOOL_HOST_IN_FLIGHT, kernels that run at once, at most
   std::vector<std::string> plugin_path;           // OMPTOOL_PLUGIN_PATH, searched before the library's own folder
   std::vector<std::string> plugins;               // OMPTOOL_PLUGINS; empty: every plugin found
 };

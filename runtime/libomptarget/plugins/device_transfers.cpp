@@ -1,0 +1,119 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Fills, copies between devices and of rectangles: by the plugin's own function where it has one that does it, else by
+// those that every plugin has.
+#include "plugins/device_memory.h"
+#include "plugins/host_buffer.h"
+
+#include <algorithm>
+#include <array>
+
+namespace omptool {
+
+using Operation = observe::Operation;
+using Kind = observe::Operation::Kind;
+
+namespace {
+
+// What a plugin's optional function has done. Nothing: the fallback is to do it.
+std::optional<bool> outcome_of(std::int32_t result) {
+  return result == OMPTARGET_RTL_NOT_STARTED ? std::nullopt : std::optional(result == 0);
+}
+
+// Does it, told to those who listen.
+template <typename Work> bool told(Operation operation, const Work& work) {
+  if (!observe::heard())
+    return work();
+  Operation begun = observe::begin(std::move(operation));
+  const bool done = work();
+  observe::end(begun, done);
+  return done;
+}
+
+} // namespace
+
+// ---- fills ----
+
+bool DeviceMemory::fill(void* device, int value, std::int64_t size) const {
+  return told({Kind::kFill, number_, nullptr, device, size}, [&] { return fill_now(device, value, size); });
+}
+
+bool DeviceMemory::fill_now(void* device, int value, std::int64_t size) const {
+  if (moves_itself_) {
+    std::memset(device, value, static_cast<std::size_t>(size));
+    return true;
+  }
+  if (const auto data_fill = call().data_fill)
+    if (const std::optional<bool> done = outcome_of(data_fill(rtl_id_, device, value, size)))
+      return *done;
+  std::array<unsigned char, 4096> pattern;
+  pattern.fill(static_cast<unsigned char>(value));
+  constexpr auto kMost = static_cast<std::int64_t>(pattern.size());
+  for (std::int64_t at = 0; at < size; at += kMost)
+    if (!submit_now(static_cast<std::byte*>(device) + at, pattern.data(), std::min(size - at, kMost)))
+      return false;
+  return true;
+}
+
+// ---- between devices ----
+
+bool DeviceMemory::copy_from(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
+  return told({Kind::kBetweenDevices, number_, source, device, size, {}, 0, 0, nullptr, 0, other.number_},
+              [&] { return copy_now(device, other, source, size); });
+}
+
+bool DeviceMemory::copy_now(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
+  if (moves_itself_ && other.moves_itself_) {
+    std::memmove(device, source, static_cast<std::size_t>(size));
+    return true;
+  }
+  if (const auto data_exchange = call().data_exchange; data_exchange && &plugin_ == &other.plugin_)
+    if (const std::optional<bool> done =
+            outcome_of(data_exchange(other.rtl_id_, const_cast<void*>(source), rtl_id_, device, size)))
+      return *done;
+  return copy_through_host(device, other, source, size);
+}
+
+bool DeviceMemory::copy_through_host(void* device, const DeviceMemory& other, const void* source,
+                                     std::int64_t size) const {
+  constexpr std::int64_t kMost = 1 << 20;
+  const HostBuffer buffer(*this, other, std::min(size, kMost));
+  for (std::int64_t at = 0; at < size; at += kMost) {
+    const std::int64_t piece = std::min(size - at, kMost);
+    if (!other.retrieve_now(buffer.bytes(), static_cast<const std::byte*>(source) + at, piece) ||
+        !submit_now(static_cast<std::byte*>(device) + at, buffer.bytes(), piece))
+      return false;
+  }
+  return true;
+}
+
+// ---- rectangles ----
+
+bool DeviceMemory::copies_rectangles(const DeviceMemory* to, const DeviceMemory* from) {
+  const DeviceMemory* const one = to ? to : from;
+  return one && one->call().data_copy_rectangle && !one->moves_itself_ &&
+         (!to || !from || &to->plugin_ == &from->plugin_);
+}
+
+std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* target, const DeviceMemory* from,
+                                                 const void* source, const tgt_rectangle& rectangle) {
+  const auto call_it = [&](const DeviceMemory& one) {
+    return one.call().data_copy_rectangle(from ? from->rtl_id_ : OMPTARGET_RTL_HOST, const_cast<void*>(source),
+                                          to ? to->rtl_id_ : OMPTARGET_RTL_HOST, target, &rectangle);
+  };
+  const auto size = static_cast<std::int64_t>(rectangle.width * rectangle.rows * rectangle.planes);
+  Operation operation{Kind::kToDevice, to ? to->number_ : from->number_, source, target, size};
+  if (!to)
+    operation = {Kind::kFromDevice, from->number_, target, source, size};
+  else if (from)
+    operation = {Kind::kBetweenDevices, to->number_, source, target, size, {}, 0, 0, nullptr, 0, from->number_};
+  std::optional<bool> done;
+  told(std::move(operation), [&] {
+    done = outcome_of(call_it(to ? *to : *from));
+    return done.value_or(false);
+  });
+  return done;
+}
+
+} // namespace omptool

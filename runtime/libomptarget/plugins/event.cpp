@@ -1,0 +1,90 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plugins/event.h"
+
+#include "plugins/completions.h"
+
+#include <utility>
+
+namespace omptool {
+
+EventPtr Event::make(const Plugin* plugin, std::int32_t rtl_id, int device) {
+  return EventPtr(new Event(plugin, rtl_id, device));
+}
+
+Event::~Event() {
+  if (const tgt_event_t native = native_.load(std::memory_order_relaxed))
+    Completions::of(*plugin_).release(native);
+}
+
+void Event::set_queued(tgt_event_t native) {
+  native_.store(native, std::memory_order_release);
+  reach(State::kQueued);
+}
+
+void Event::set_done(std::string failure) {
+  failure_ = std::move(failure);
+  reach(State::kDone);
+}
+
+void Event::reach(State state) {
+  Continuations now;
+  {
+    const std::lock_guard lock(mutex_);
+    state_.store(state, std::memory_order_release);
+    now.swap(at_queued_);
+    if (state == State::kDone) {
+      now.insert(now.end(), std::make_move_iterator(at_done_.begin()), std::make_move_iterator(at_done_.end()));
+      at_done_.clear();
+    }
+  }
+  changed_.notify_all();
+  for (const std::function<void()>& then : now)
+    then();
+}
+
+void Event::wait_until(State state) {
+  if (state_.load(std::memory_order_acquire) >= state)
+    return;
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return state_.load(std::memory_order_relaxed) >= state; });
+}
+
+void Event::wait_queued() {
+  wait_until(State::kQueued);
+}
+
+void Event::wait() {
+  wait_until(State::kDone);
+}
+
+bool Event::wait_for(std::chrono::microseconds time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, time, [&] { return is_done(); });
+}
+
+void Event::when(State state, Continuations& waiting, std::function<void()> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_.load(std::memory_order_relaxed) < state) {
+      waiting.push_back(std::move(then));
+      return;
+    }
+  }
+  then();
+}
+
+void Event::when_queued(std::function<void()> then) {
+  when(State::kQueued, at_queued_, std::move(then));
+}
+
+void Event::when_done(std::function<void()> then) {
+  when(State::kDone, at_done_, std::move(then));
+}
+
+bool Event::can_follow(const Plugin& plugin, std::int32_t rtl_id) const {
+  const tgt_event_t there = native();
+  return there && plugin_ == &plugin && plugin.call().enforce_dep(rtl_id_, rtl_id, there) != 0;
+}
+
+} // namespace omptool

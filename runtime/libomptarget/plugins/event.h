@@ -1,0 +1,81 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The completion of a construct that leaves work behind when its call returns. It is placed when the construct
+// takes its place among the others, queued once the device has all its operations, and done when they have ended.
+#pragma once
+
+#include "plugins/plugin.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace omptool {
+
+class Event;
+using EventPtr = std::shared_ptr<Event>;
+
+// Any thread that owns one may call anything. The last owner gives the plugin's event back, so it holds no lock of the
+// core's then.
+class Event {
+public:
+  // Placed. `plugin` is null for a construct that no device does; `rtl_id` is the device's number there, `device`
+  // the program's.
+  static EventPtr make(const Plugin* plugin, std::int32_t rtl_id, int device);
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  bool is_queued() const { return state_.load(std::memory_order_acquire) != State::kPlaced; } // or done
+  bool is_done() const { return state_.load(std::memory_order_acquire) == State::kDone; }
+  // The plugin's event of the last operation; null before it is queued, and where the construct never was.
+  tgt_event_t native() const { return native_.load(std::memory_order_acquire); }
+  const Plugin* plugin() const { return plugin_; }
+  std::int32_t rtl_id() const { return rtl_id_; }
+  int device() const { return device_; }
+
+  // At most once each, in this order; the first may be left out. `native` is this event's from now on.
+  void set_queued(tgt_event_t native);
+  void set_done(std::string failure = {});
+  // Of a done one: why the construct or what it waited for failed, or "".
+  const std::string& failure() const { return failure_; }
+
+  void wait_queued(); // or done
+  void wait();
+  // At most that long. Whether it is done.
+  bool wait_for(std::chrono::microseconds time);
+  // Runs `then` once, with no lock held: now, on this thread, if it is so already, else on the one that sets it.
+  void when_queued(std::function<void()> then); // or done
+  void when_done(std::function<void()> then);
+
+  // Whether an operation of that device may name native() among what it waits for.
+  bool can_follow(const Plugin& plugin, std::int32_t rtl_id) const;
+
+private:
+  enum class State : std::uint8_t { kPlaced, kQueued, kDone };
+  using Continuations = std::vector<std::function<void()>>;
+
+  Event(const Plugin* plugin, std::int32_t rtl_id, int device) : plugin_(plugin), rtl_id_(rtl_id), device_(device) {}
+  void reach(State state);
+  void wait_until(State state);
+  void when(State state, Continuations& waiting, std::function<void()> then);
+
+  const Plugin* const plugin_;
+  const std::int32_t rtl_id_;
+  const int device_;
+  std::atomic<State> state_{State::kPlaced}; // written with the lock held
+  std::atomic<tgt_event_t> native_{nullptr};
+  std::string failure_; // before kDone
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Continuations at_queued_, at_done_;
+};
+
+} // namespace omptool

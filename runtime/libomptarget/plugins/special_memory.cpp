@@ -1,0 +1,108 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plugins/special_memory.h"
+
+namespace omptool {
+
+using Kind = observe::Operation::Kind;
+
+// ---- kinds ----
+
+void* SpecialMemory::allocate(std::int64_t size, std::int32_t kind) {
+  if (!has_kinds() || size <= 0)
+    return nullptr;
+  observe::Operation told{Kind::kAllocate, memory_.number(), nullptr, nullptr, size};
+  if (observe::heard()) [[unlikely]]
+    told = observe::begin(std::move(told));
+  void* const made = memory_.call().memory_alloc(memory_.rtl_id(), size, kind);
+  told.there = made;
+  observe::end(told, made != nullptr);
+  if (!made)
+    return nullptr;
+  const std::lock_guard lock(mutex_);
+  kinds_[made] = kind;
+  any_.store(true, std::memory_order_release);
+  return made;
+}
+
+std::optional<bool> SpecialMemory::free(void* memory) {
+  if (!any_.load(std::memory_order_acquire))
+    return std::nullopt;
+  std::int32_t kind = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = kinds_.find(memory);
+    if (at == kinds_.end())
+      return std::nullopt;
+    kind = at->second;
+    kinds_.erase(at);
+  }
+  observe::Operation told{Kind::kFree, memory_.number(), nullptr, memory};
+  if (observe::heard()) [[unlikely]]
+    told = observe::begin(std::move(told));
+  const bool done = memory_.call().memory_free(memory_.rtl_id(), memory, kind) == 0;
+  observe::end(told, done);
+  return done;
+}
+
+// ---- page-locked ----
+
+// The first range that ends behind `begin`, once no thread is busy with one that overlaps.
+SpecialMemory::Ranges::iterator SpecialMemory::settled(std::uintptr_t begin, std::uintptr_t end, Lock& lock) {
+  for (;;) {
+    auto at = locked_.upper_bound(begin);
+    if (at != locked_.begin() && std::prev(at)->second.end > begin)
+      --at;
+    auto busy = at;
+    while (busy != locked_.end() && busy->first < end && !busy->second.is_busy)
+      ++busy;
+    if (busy == locked_.end() || busy->first >= end)
+      return at;
+    settled_.wait(lock);
+  }
+}
+
+void* SpecialMemory::lock(void* host, std::size_t size) {
+  const auto host_lock = memory_.call().host_lock;
+  if (!host_lock)
+    return host;
+  const auto begin = reinterpret_cast<std::uintptr_t>(host);
+  const std::uintptr_t end = begin + size;
+  Lock lock(mutex_);
+  const auto known = settled(begin, end, lock);
+  if (known != locked_.end() && known->first <= begin && known->second.end >= end) {
+    ++known->second.times;
+    return known->second.device + (begin - known->first);
+  }
+  if (end <= begin || (known != locked_.end() && known->first < end))
+    return nullptr;
+  const auto made = locked_.insert({begin, Locked{end, nullptr, 1, true}}).first;
+  lock.unlock();
+  auto* const device = static_cast<std::byte*>(host_lock(memory_.rtl_id(), host, static_cast<std::int64_t>(size)));
+  lock.lock();
+  made->second.device = device;
+  made->second.is_busy = false;
+  if (!device)
+    locked_.erase(made);
+  settled_.notify_all();
+  return device;
+}
+
+bool SpecialMemory::unlock(void* host) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(host);
+  Lock lock(mutex_);
+  const auto known = settled(begin, begin + 1, lock);
+  if (known == locked_.end() || known->first > begin)
+    return false;
+  if (--known->second.times > 0)
+    return true;
+  known->second.is_busy = true;
+  lock.unlock();
+  const bool done = memory_.call().host_unlock(memory_.rtl_id(), reinterpret_cast<void*>(known->first)) == 0;
+  lock.lock();
+  locked_.erase(known);
+  settled_.notify_all();
+  return done;
+}
+
+} // namespace omptool

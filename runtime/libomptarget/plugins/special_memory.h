@@ -1,0 +1,56 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory beside a device's own: that of other kinds, which its plugin allocates, and the host's while it is
+// page-locked.
+#pragma once
+
+#include "plugins/device_memory.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace omptool {
+
+class SpecialMemory {
+public:
+  explicit SpecialMemory(const DeviceMemory& memory) : memory_(memory) {}
+
+  // Whether allocate() may give any.
+  bool has_kinds() const { return memory_.call().memory_alloc != nullptr; }
+  // OMPTARGET_MEMORY_...; null: there is none.
+  void* allocate(std::int64_t size, std::int32_t kind);
+  // Whether the device could free it. Nothing: allocate() has not given it.
+  std::optional<bool> free(void* memory);
+
+  // The address by which kernels use it; null: it cannot be locked, or a part of it is. What lies within locked memory
+  // is locked once more. Where the plugin locks nothing, the address stays.
+  void* lock(void* host, std::size_t size);
+  // What was locked with this address within it. False: the device could not, or nothing is locked there.
+  bool unlock(void* host);
+
+private:
+  struct Locked {
+    std::uintptr_t end;
+    std::byte* device;
+    int times;
+    bool is_busy; // a thread is with the plugin for it
+  };
+  using Ranges = std::map<std::uintptr_t, Locked>; // by their beginnings
+  using Lock = std::unique_lock<std::mutex>;
+  Ranges::iterator settled(std::uintptr_t begin, std::uintptr_t end, Lock& lock);
+
+  const DeviceMemory& memory_;
+  std::mutex mutex_; // not held while the plugin is called
+  std::condition_variable settled_;
+  std::map<void*, std::int32_t> kinds_; // of what allocate() has given
+  std::atomic<bool> any_{false};        // it has
+  Ranges locked_;
+};
+
+} // namespace omptool
