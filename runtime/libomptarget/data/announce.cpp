@@ -9,8 +9,10 @@
 namespace omptool {
 
 observe::ObjectSeen seen(const Mapping& mapping, bool fresh) {
-  return {mapping.host,  mapping.device,   mapping.padding, mapping.references,
-          mapping.holds, mapping.infinite, fresh,           mapping.state == Mapping::State::kLeaving};
+  return {mapping.host,    mapping.device,
+          mapping.padding, mapping.references,
+          mapping.holds,   mapping.infinite,
+          fresh,           mapping.state == Mapping::State::kLeaving || mapping.state == Mapping::State::kGone};
 }
 
 void announce_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound) {

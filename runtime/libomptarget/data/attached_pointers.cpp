@@ -27,7 +27,7 @@ void DataEnvironment::bind_attached(const Row& row, Binding& binding, const void
 
 // Initialises the device's copy of a pointer with the base device address of its pointee. A pointer
 // to nothing that is present becomes null, unless it already points somewhere on the device.
-bool DataEnvironment::attach(const Row& row, Binding& binding) {
+bool DataEnvironment::attach(const Row& row, Binding& binding, Queue& queue) {
   if (!binding.cell)
     return true;
   void* const host_value = pointer_value(row);
@@ -65,7 +65,7 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
     return !binding.cell->device;
   if (observe::heard()) [[unlikely]]
     announce_copy(memory_.number(), true, *binding.cell, &value, binding.cell->at(cell), sizeof value, row.base);
-  if (memory_.submit(binding.cell->at(cell), &value, kPointerSize))
+  if (queue.submit(binding.cell->at(cell), queue.keep(&value, sizeof value), kPointerSize))
     return true;
   const auto guard = index_.guard(*binding.cell);
   for (AttachedPointer& pointer : binding.cell->make_details().pointers)
@@ -74,13 +74,13 @@ bool DataEnvironment::attach(const Row& row, Binding& binding) {
 }
 
 // For a kAttach row, once everything of the call is in place.
-bool DataEnvironment::attach_later(const Row& row, Binding& binding) {
+bool DataEnvironment::attach_later(const Row& row, Binding& binding, Queue& queue) {
   const bool wanted = binding.object_fresh || binding.cell_fresh || row.has(kAlways);
   if (!binding.object || !binding.cell || !wanted)
     return true;
   // What follows the address, in the descriptors of Fortran.
   const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
-  if (!attach(row, binding) || (rest.size() > 0 && !send(*binding.cell, rest)))
+  if (!attach(row, binding, queue) || (rest.size() > 0 && !send(*binding.cell, rest, queue)))
     return false;
   if (rest.size() > 0)
     note_written(binding.cell.get());

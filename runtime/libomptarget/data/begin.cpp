@@ -174,107 +174,304 @@ void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, 
     parts.push_back(part);
 }
 
-std::string DataEnvironment::begin(Rows rows, Bindings& bound, Purpose purpose) {
+// What a row may have to do with: its object, its pointer's cell, and the members that it grows over.
+std::vector<HostRange> DataEnvironment::places_of(Rows rows, std::size_t index) {
+  const Row& row = rows[index];
+  std::vector<HostRange> places;
+  if (!row.maps() && !row.has(kAttach))
+    return places;
+  if (row.any(kPointer | kAttach) && row.base)
+    places.push_back(cell_of(row));
+  if (row.size > 0 && row.maps()) {
+    HostRange room = range_of(row);
+    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kRoom); ++i)
+      room = hull_of(room, range_of(rows[i]));
+    places.push_back(room);
+  } else if (const void* const address = empty_section(row)) {
+    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
+    places.push_back({at - 1, at + 1}); // or it belongs to what ends there
+  }
+  return places;
+}
+
+// A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
+// before it by another. So what has to be waited for is, before anything is counted.
+void DataEnvironment::wait_until_none_leaves(Rows rows, Lock& lock) {
+  const auto leaving_in = [&](std::size_t index) {
+    for (const HostRange place : places_of(rows, index))
+      for (const MappingPtr& mapping : table_.overlapping(place))
+        if (lock.touch(*mapping).state == Mapping::State::kLeaving)
+          return mapping;
+    return MappingPtr();
+  };
+  for (std::size_t i = 0; i < rows.size();)
+    if (const MappingPtr leaving = leaving_in(i)) {
+      lock.wait_for(*leaving);
+      i = 0;
+    } else {
+      ++i;
+    }
+}
+
+// Finds, creates and counts what the rows name.
+void DataEnvironment::bind(Rows rows, Held& held, Lock& lock) {
+  Bindings& bound = held.bound;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].maps())
+      bind_counted(rows, i, bound[i], &bound, lock);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].maps()) {
+      bind_uncounted(rows[i], bound[i], &bound, lock);
+      note_parts(rows, i, bound, lock);
+    } else if (rows[i].has(kAttach)) {
+      bind_attached(rows[i], bound[i], &bound, lock);
+    }
+    for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+      held.all_there =
+          held.all_there && (!mapping || (lock.touch(*mapping).state == Mapping::State::kReady && !mapping->unusable));
+  }
+}
+
+void DataEnvironment::take_place(Rows rows, Held& held, Purpose purpose, Passage passage, Queue& queue,
+                                 const char* region) {
   HostTurn::end();
-  bool all_there = true; // as in most calls: nothing to create, to wait for or to complain about
   {
     Lock lock(*this);
+    wait_until_none_leaves(rows, lock);
+    bind(rows, held, lock);
+    queue_behind(held, queue, lock);
+    held.leaves_events = queue.leaves_events();
+    if (held.leaves_events)
+      leave_events(rows, held, purpose, queue, lock);
+    if (passage == Passage::kThrough)
+      release(rows, held, Release::kNormal, queue, region, lock);
+  }
+  held.over.clear();
+  if (!held.all_there)
+    provide(held);
+  if (observe::heard()) [[unlikely]] {
+    Lock lock(*this);
+    announce_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), shares_host_memory(), rows, held.bound);
+  }
+  if (held.all_there || !held.leaves_events)
+    return;
+  publish(held); // what is there is said by its events
+  wait_for_others(held);
+}
+
+std::string DataEnvironment::bring_in(Rows rows, Held& held, Purpose purpose, Queue& queue) {
+  Bindings& bound = held.bound;
+  if (!held.all_there) {
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (rows[i].maps())
-        bind_counted(rows, i, bound[i], &bound, lock);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].maps()) {
-        bind_uncounted(rows[i], bound[i], &bound, lock);
-        note_parts(rows, i, bound, lock);
-      } else if (rows[i].has(kAttach)) {
-        bind_attached(rows[i], bound[i], &bound, lock);
-      }
-      for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
-        all_there =
-            all_there && (!mapping || (lock.touch(*mapping).state == Mapping::State::kReady && !mapping->unusable));
+        copy_in(rows[i], bound[i], queue);
+    if (!held.leaves_events) {
+      publish(held);
+      wait_for_others(held);
     }
-    if (observe::heard()) [[unlikely]]
-      announce_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), shares_host_memory(), rows, bound);
   }
-  if (!all_there) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (rows[i].maps())
-        copy_in(rows[i], bound[i]);
-    publish(bound);
-  }
-  const bool refreshed = refresh(rows, bound, purpose);
-  std::string failure = all_there && refreshed ? "" : fault(bound);
-  // One object that the device does not take leaves the others' addresses as they are.
-  if (failure.empty() || purpose == Purpose::kData)
-    return_pointers(rows, bound);
+  const bool refreshed = refresh(rows, bound, purpose, queue);
+  std::string failure = held.all_there && refreshed ? "" : fault(bound, queue.failure());
+  queue.set_filled();
   return failure;
 }
 
+std::string DataEnvironment::begin(Rows rows) {
+  Held held(rows.size());
+  Queue queue(memory_);
+  take_place(rows, held, Purpose::kData, Passage::kIn, queue);
+  std::string failure = bring_in(rows, held, Purpose::kData, queue);
+  return_pointers(rows, held); // one object that the device does not take leaves the others' addresses as they are
+  if (const std::string why = finish_begin(held, queue, queue.wait()); failure.empty())
+    return why;
+  return failure;
+}
+
+std::string DataEnvironment::finish_begin(Held& held, Queue& queue, const std::string& why) {
+  std::string failure;
+  if (!why.empty()) {
+    refuse(held);
+    failure = fault(held.bound, " (" + why + ")");
+  }
+  finish(held, queue, why);
+  return failure;
+}
+
+std::string DataEnvironment::lacks(Held& held) {
+  return held.all_there ? std::string() : fault(held.bound, {});
+}
+
+// Gives memory to what this call created; no lock is held, and nobody else looks at the objects. One that the
+// device has no room for is for the host alone.
+void DataEnvironment::provide(Held& held) {
+  const auto provide_one = [&](Mapping& mapping) {
+    {
+      const auto guard = index_.guard(mapping); // others may leave their events with it
+      if (mapping.device || mapping.unusable)
+        return true;
+    }
+    std::byte* const device =
+        memory_.allocate(static_cast<std::int64_t>(mapping.host.size()) + mapping.padding, mapping.host.address());
+    if (!device) {
+      break_object(mapping);
+      return false;
+    }
+    const auto guard = index_.guard(mapping);
+    mapping.device = device + mapping.padding;
+    return true;
+  };
+  for (Binding& binding : held.bound) {
+    binding.refused = binding.object_fresh && !provide_one(*binding.object);
+    binding.cell_refused = binding.cell_fresh && !provide_one(*binding.cell);
+  }
+}
+
+// The device did not take what the call created: it is for the host alone, unless it has left already.
+void DataEnvironment::break_object(Mapping& mapping) {
+  const auto guard = index_.guard(mapping);
+  if (mapping.state == Mapping::State::kGone)
+    return;
+  set_unusable(mapping);
+  set_host_current(mapping, true);
+}
+
+// ---- the order of constructs ----
+
+// What the construct's operations come after: whoever fills its objects, and whoever still copies back what has been
+// mapped where it creates some.
+void DataEnvironment::queue_behind(Held& held, Queue& queue, Lock& lock) {
+  for (Binding& binding : held.bound) {
+    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      if (mapping && lock.touch(*mapping).queued)
+        if (const EventPtr& written = mapping->details()->written; written && !written->is_done())
+          queue.after(written);
+    if (binding.object_fresh)
+      come_after_departures(binding.object->host, queue, held);
+    if (binding.cell_fresh)
+      come_after_departures(binding.cell->host, queue, held);
+  }
+}
+
+void DataEnvironment::come_after_departures(HostRange range, Queue& queue, Held& held) {
+  if (departures_.empty())
+    return;
+  std::erase_if(departures_, [&](Departure& one) {
+    const bool over = one.ended->is_done();
+    if (over)
+      held.over.push_back(std::move(one.ended));
+    else if (one.host.overlaps(range))
+      queue.after(one.ended);
+    return over;
+  });
+}
+
+// Leaves what the constructs that come later are to come after.
+void DataEnvironment::leave_events(Rows rows, Held& held, Purpose purpose, Queue& queue, Lock& lock) {
+  const bool uses = purpose == Purpose::kRegion;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    Binding& binding = held.bound[i];
+    if (binding.object)
+      leave_event(*binding.object, binding.object_fresh || row.has(kTo | kAlways), uses, held, queue, lock);
+    if (binding.cell)
+      leave_event(*binding.cell, true, uses, held, queue, lock);
+  }
+}
+
+void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, Queue& queue, Lock& lock) {
+  Mapping::Details& details = lock.touch(mapping).make_details();
+  mapping.queued = true;
+  std::erase_if(details.users, [&](EventPtr& user) {
+    const bool over = user->is_done();
+    if (over)
+      held.over.push_back(std::move(user));
+    return over;
+  });
+  if (transfers && details.written != queue.filled())
+    held.over.push_back(std::exchange(details.written, queue.filled()));
+  if (uses && (details.users.empty() || details.users.back() != queue.ended()))
+    details.users.push_back(queue.ended());
+}
+
+// ---- the copies ----
+
 // Fills what this call created.
-void DataEnvironment::copy_in(const Row& row, Binding& binding) {
+void DataEnvironment::copy_in(const Row& row, Binding& binding, Queue& queue) {
   bool filled = true;
   if (binding.object_fresh && row.has(kTo) && row.size > 0)
-    filled = copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host));
-  const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding);
+    filled = copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), queue);
+  const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding, queue);
   if (filled && attached && !row.has(kTo))
     return;
   if (binding.object_fresh)
     note_written(binding.object.get());
-  for (Mapping* broken : {filled ? nullptr : binding.object.get(), attached ? nullptr : binding.cell.get()})
-    if (broken) {
-      const auto guard = index_.guard(*broken);
-      set_unusable(*broken);
-      set_host_current(*broken, true);
-    }
+  if (!filled) {
+    binding.refused = true;
+    break_object(*binding.object);
+  }
+  if (!attached) {
+    binding.cell_refused = true;
+    break_object(*binding.cell);
+  }
 }
 
-// This call's objects are complete; waits until those of other calls are.
-void DataEnvironment::publish(Bindings& bound) {
+// A copy has failed after it was queued, and nobody can tell which: what the call created is for the host alone.
+void DataEnvironment::refuse(Held& held) {
+  for (Binding& binding : held.bound) {
+    if (binding.object_fresh)
+      break_object(*binding.object);
+    if (binding.cell_fresh)
+      break_object(*binding.cell);
+  }
+}
+
+// This call's objects are complete.
+void DataEnvironment::publish(Held& held) {
   Lock lock(*this);
-  const auto each = [&](const auto& visit) {
-    for (Binding& binding : bound)
-      for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
-        if (mapping)
-          visit(*mapping);
-  };
-  each([&](Mapping& mapping) {
-    if (lock.touch(mapping).creator == &bound) {
-      mapping.state = Mapping::State::kReady;
-      mapping.creator = nullptr;
-      lock.wake_those_who_wait_for(mapping);
-    }
-  });
-  each([&](Mapping& mapping) {
-    while (lock.touch(mapping).state == Mapping::State::kCreating)
-      lock.wait_for(mapping);
-  });
+  for (Binding& binding : held.bound)
+    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      if (mapping && lock.touch(*mapping).creator == &held.bound) {
+        if (mapping->state == Mapping::State::kCreating) // else it has left already
+          mapping->state = Mapping::State::kReady;
+        mapping->creator = nullptr;
+        lock.wake_those_who_wait_for(*mapping);
+      }
 }
 
-std::string DataEnvironment::not_there(const Mapping& mapping) const {
+// Waits until what other calls create is there. No call does so with an unfinished object of its own.
+void DataEnvironment::wait_for_others(Held& held) {
+  Lock lock(*this);
+  for (Binding& binding : held.bound)
+    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      while (mapping && lock.touch(*mapping).state == Mapping::State::kCreating)
+        lock.wait_for(*mapping);
+}
+
+std::string DataEnvironment::not_there(const Mapping& mapping, const std::string& why) const {
   return (mapping.device ? "the device did not take a copy of " : "the device has no memory for ") + describe(mapping) +
-         memory_.last_error();
+         why;
 }
 
 // Which object of the call has no usable copy on the device, or "".
-std::string DataEnvironment::fault(Bindings& bound) {
+std::string DataEnvironment::fault(Bindings& bound, const std::string& why) {
   Lock lock(*this);
   for (const Binding& binding : bound)
     for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
       if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object.get()) ||
                       (binding.cell_refused && mapping == binding.cell.get())))
-        return not_there(*mapping);
+        return not_there(*mapping, why.empty() ? memory_.last_error() : why);
   return {};
 }
 
 // Copies and pointers that a call owes to objects which were there before it. When a region's copy
 // fails, the region falls back and its object is repaired from the host; an enclosing construct has
 // no host version, so its program ends.
-bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
+bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose, Queue& queue) {
   bool done = true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     Binding& binding = bound[i];
-    if (row.has(kAttach) && !attach_later(row, binding)) {
+    if (row.has(kAttach) && !attach_later(row, binding, queue)) {
       binding.cell_refused = true;
       done = false;
       const auto guard = index_.guard(*binding.cell);
@@ -284,17 +481,16 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose) {
     if (!row.maps())
       continue;
     if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0) {
-      if (send(*binding.object, common(range_of(row), binding.object->host))) {
+      if (send(*binding.object, common(range_of(row), binding.object->host), queue)) {
         note_written(binding.object.get());
       } else {
         if (purpose == Purpose::kData)
-          die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
-              memory_.last_error().c_str());
+          die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(), queue.failure().c_str());
         binding.refused = true;
         done = false;
       }
     }
-    if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding)) {
+    if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding, queue)) {
       binding.cell_refused = true;
       done = false;
       const auto guard = index_.guard(*binding.cell);
@@ -314,7 +510,8 @@ void DataEnvironment::note_written(Mapping* mapping) {
 }
 
 // Whoever gets a device address may write there without another call.
-void DataEnvironment::return_pointers(Rows rows, Bindings& bound) {
+void DataEnvironment::return_pointers(Rows rows, Held& held) {
+  Bindings& bound = held.bound;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].has(kReturn) || !rows[i].maps())
       continue;

@@ -41,9 +41,10 @@ bool is_last_user(const Mapping& mapping) {
   return mapping.pins == 1 && mapping.shares.load(std::memory_order_acquire) == 1;
 }
 
-// Bytes move as they are, without pointers that mean something else on the device.
+// Bytes move as they are, at once and without pointers that mean something else on the device.
 bool copies_plainly(const Mapping& mapping) {
-  return mapping.device && !mapping.own_value && (!mapping.details() || mapping.details()->pointers.empty());
+  return mapping.device && !mapping.own_value &&
+         (!mapping.details() || (mapping.details()->pointers.empty() && !mapping.queued));
 }
 
 // Whether this call gives up the row's object; several rows may name it.
@@ -63,7 +64,7 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
   {
     const std::lock_guard lock(shard.lock);
     Mapping* const known = ObjectIndex::find(shard, wanted.begin);
-    if (known && (known->host.end < wanted.end || known->unusable || known->hull))
+    if (known && (known->host.end < wanted.end || known->unusable || known->hull || known->queued))
       return Claim::kNo;
     if (known && known->state == Mapping::State::kReady) {
       ++known->references;
@@ -100,7 +101,7 @@ DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& obje
     note_birth(*created);
   Mapping* const fresh = created.get();
   Lock lock(*this);
-  if (!add(std::move(created), lock))
+  if (is_departing(fresh->host) || !add(std::move(created), lock))
     return Claim::kNo;
   object = {.object = fresh, .fresh = true};
   return Claim::kFresh;
@@ -185,7 +186,7 @@ bool DataEnvironment::pin_known(Rows rows, KnownObjects& bound, bool updates) {
     ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
     const std::lock_guard lock(shard.lock);
     Mapping* const known = ObjectIndex::find(shard, wanted.begin);
-    if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady)
+    if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->queued)
       return false;
     if (updates && known->host_current) // the two sides have to be brought together
       return false;
@@ -212,6 +213,7 @@ void DataEnvironment::let_go(KnownObjects& bound) {
       const auto guard = index_.guard(*one.object);
       last = unpin(*one.object);
     }
+  memory_.free_discarded();
 }
 
 void DataEnvironment::end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region) {
@@ -233,27 +235,54 @@ void DataEnvironment::end_known(Rows rows, KnownObjects& bound, Release release,
 bool DataEnvironment::drop_known(KnownObject& known) {
   MappingPtr last; // given up without the lock
   Mapping& mapping = *known.object;
-  const auto guard = index_.guard(mapping);
-  known.host_current = mapping.host_current;
-  if (!mapping.infinite && mapping.references > 0)
-    --mapping.references;
-  known.leaving =
-      !mapping.infinite && mapping.references == 0 && mapping.holds == 0 && mapping.state == Mapping::State::kReady;
-  if (known.leaving) {
-    mapping.state = Mapping::State::kLeaving;
-    known.plain = copies_plainly(mapping);
-  } else {
-    last = unpin(mapping);
+  {
+    const auto guard = index_.guard(mapping);
+    known.host_current = mapping.host_current;
+    if (!mapping.infinite && mapping.references > 0)
+      --mapping.references;
+    known.leaving =
+        !mapping.infinite && mapping.references == 0 && mapping.holds == 0 && mapping.state == Mapping::State::kReady;
+    if (known.leaving) {
+      mapping.state = Mapping::State::kLeaving;
+      known.plain = copies_plainly(mapping);
+    } else {
+      last = unpin(mapping);
+    }
   }
+  if (last) [[unlikely]]
+    give_back(std::move(last));
   return known.leaving;
+}
+
+void DataEnvironment::wait_for_users(const Mapping& mapping) {
+  std::vector<EventPtr> users;
+  {
+    const auto guard = index_.guard(mapping);
+    users = mapping.pending();
+  }
+  for (const EventPtr& user : users)
+    user->wait();
+}
+
+// No lock is held.
+void DataEnvironment::give_back(MappingPtr share) {
+  share = nullptr;
+  memory_.free_discarded();
+}
+
+bool DataEnvironment::fetch_now(Mapping& mapping, HostRange range) {
+  wait_for_users(mapping); // asynchronous calls that have come since this one began
+  Queue queue(memory_);
+  const bool queued = fetch(mapping, range, queue);
+  return queue.wait().empty() && queued;
 }
 
 void DataEnvironment::copy_back(const KnownObject& known, const Row& row, const std::string& region) {
   const Mapping& mapping = *known.object;
   const HostRange range = range_of(row);
-  const bool copied = known.host_current ? fetch(*known.object, range)
-                      : known.plain      ? memory_.retrieve(row.begin, mapping.at(range.begin), row.size)
-                                         : copy(Direction::kToHost, mapping, range);
+  const bool copied = known.plain && !known.host_current
+                          ? memory_.retrieve(row.begin, mapping.at(range.begin), row.size)
+                          : fetch_now(*known.object, range);
   if (!copied)
     die("%s%s%scopying back the object at %s failed%s", region.empty() ? "" : "region ", region.c_str(),
         region.empty() ? "" : ": ", describe(range_of(row)).c_str(), memory_.last_error().c_str());
@@ -284,7 +313,7 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
     memory_.release(device, host.address(), host.size(), region);
   if (vacant)
     return;
-  const MappingPtr last = take_out(mapping, region, device); // given up without the lock
+  give_back(take_out(mapping, region, device));
   if (device)
     memory_.release(device, host.address(), host.size(), region);
 }
@@ -311,7 +340,7 @@ bool DataEnvironment::update_few_bytes(void* host, std::int64_t size, bool to, b
   const std::lock_guard lock(shard.lock);
   Mapping* const known = ObjectIndex::find(shard, wanted.begin);
   if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->host_current ||
-      !copies_plainly(*known))
+      known->queued || !copies_plainly(*known))
     return false;
   // memmove: of memcpy, gcc makes a string instruction here, which takes longer than the call.
   if (to) {
@@ -344,7 +373,7 @@ void DataEnvironment::update_one(Direction direction, const KnownObject& known, 
   const HostRange range = range_of(row);
   std::byte* const device = mapping.at(range.begin);
   const bool to = direction == Direction::kToDevice;
-  if (!known.plain ? copy(direction, mapping, range)
+  if (!known.plain ? copy_now(direction, mapping, range)
       : to         ? memory_.submit(device, row.begin, row.size)
                    : memory_.retrieve(row.begin, device, row.size))
     return;

@@ -40,8 +40,8 @@ void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
 
 } // namespace
 
-// Copies a range of a mapping, except for pointers that have been attached and what `except` names.
-bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range,
+// Queues copies of a range of a mapping, except for pointers that have been attached and what `except` names.
+bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range, Queue& queue,
                            std::span<const HostRange> except) {
   if (!mapping.device || mapping.own_value)
     return true;
@@ -52,8 +52,8 @@ bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRang
                   mapping.at(range.begin), range.size());
   const auto move = [&](HostRange piece) {
     std::byte* const device = mapping.at(piece.begin);
-    return direction == Direction::kToDevice ? memory_.submit(device, piece.address(), piece.size())
-                                             : memory_.retrieve(piece.address(), device, piece.size());
+    return direction == Direction::kToDevice ? queue.submit(device, piece.address(), piece.size())
+                                             : queue.retrieve(piece.address(), device, piece.size());
   };
   const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
   return std::all_of(pieces.begin(), pieces.end(), move);
@@ -79,8 +79,16 @@ std::vector<HostRange> DataEnvironment::parts_of(const Mapping& mapping) {
 
 bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
   const std::vector<HostRange> parts = parts_of(mapping);
-  return std::all_of(parts.begin(), parts.end(),
-                     [&](const HostRange& part) { return copy(direction, mapping, part, except); });
+  Queue queue(memory_);
+  const bool queued = std::all_of(parts.begin(), parts.end(),
+                                  [&](const HostRange& part) { return copy(direction, mapping, part, queue, except); });
+  return queue.wait().empty() && queued;
+}
+
+bool DataEnvironment::copy_now(Direction direction, const Mapping& mapping, HostRange range) {
+  Queue queue(memory_);
+  const bool queued = copy(direction, mapping, range, queue);
+  return queue.wait().empty() && queued;
 }
 
 bool DataEnvironment::copy_in_child(const Mapping& mapping, HostRange range) {
@@ -94,40 +102,70 @@ bool DataEnvironment::copy_in_child(const Mapping& mapping, HostRange range) {
   });
 }
 
-void DataEnvironment::update(Rows rows) {
+void DataEnvironment::take_place_of_update(Rows rows, Held& held, Queue& queue) {
   HostTurn::end();
-  Bindings bound(rows.size());
   {
     Lock lock(*this);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!rows[i].maps() || rows[i].size == 0)
-        continue;
-      const MappingPtr found = find_known(rows[i], range_of(rows[i]), lock);
-      // Nothing less will do, even if the device can use the host's memory.
-      if (!found && rows[i].has(kPresent) && sharing() != Sharing::kOnly)
-        throw absence(range_of(rows[i]), "motion");
-      bound[i].object = found;
-      if (!found)
-        continue;
-      while (lock.touch(*found).state == Mapping::State::kCreating)
-        lock.wait_for(*found);
-      bound[i].host_current = found->host_current;
-      found->written = found->written || rows[i].has(kTo);
-    }
+    wait_until_none_leaves(rows, lock);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (!bind_updated(rows[i], held.bound[i], lock)) { // it has waited
+        wait_until_none_leaves(rows, lock);
+        i = static_cast<std::size_t>(-1);
+      }
+    queue_behind(held, queue, lock);
+    held.leaves_events = queue.leaves_events();
+    for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i)
+      if (held.bound[i].object)
+        leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), held, queue, lock);
     if (observe::heard()) [[unlikely]]
-      announce_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), shares_host_memory(), rows, bound);
+      announce_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), shares_host_memory(), rows, held.bound);
   }
+  held.over.clear();
+}
+
+// False: another call is still filling the object; when it was done, others may have changed.
+bool DataEnvironment::bind_updated(const Row& row, Binding& binding, Lock& lock) {
+  if (!row.maps() || row.size == 0)
+    return true;
+  const MappingPtr found = find_known(row, range_of(row), lock);
+  // Nothing less will do, even if the device can use the host's memory.
+  if (!found && row.has(kPresent) && sharing() != Sharing::kOnly)
+    throw absence(range_of(row), "motion");
+  binding.object = found;
+  if (!found)
+    return true;
+  if (lock.touch(*found).state == Mapping::State::kCreating) {
+    lock.wait_for(*found);
+    return false;
+  }
+  binding.host_current = found->host_current;
+  found->written = found->written || row.has(kTo);
+  return true;
+}
+
+void DataEnvironment::queue_update(Rows rows, Held& held, Queue& queue) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Binding& binding = held.bound[i];
     // What only the host has is not brought up to date.
-    if (!bound[i].object || (bound[i].host_current && !is_usable(*bound[i].object)))
+    if (!binding.object || (binding.host_current && !is_usable(*binding.object)))
       continue;
-    const HostRange there = common(range_of(rows[i]), bound[i].object->host);
-    if (rows[i].has(kTo) && !send(*bound[i].object, there))
-      die("updating the device's copy of %s failed%s", describe(*bound[i].object).c_str(),
-          memory_.last_error().c_str());
-    if (rows[i].has(kFrom) && !fetch(*bound[i].object, there))
-      die("updating %s from the device failed%s", describe(*bound[i].object).c_str(), memory_.last_error().c_str());
+    const HostRange there = common(range_of(rows[i]), binding.object->host);
+    if (rows[i].has(kTo) && !send(*binding.object, there, queue))
+      die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(), queue.failure().c_str());
+    if (rows[i].has(kFrom) && !fetch(*binding.object, there, queue))
+      die("updating %s from the device failed%s", describe(*binding.object).c_str(), queue.failure().c_str());
   }
+  queue.set_queued();
+}
+
+void DataEnvironment::update(Rows rows) {
+  Held held(rows.size());
+  Queue queue(memory_);
+  take_place_of_update(rows, held, queue);
+  queue_update(rows, held, queue);
+  if (const std::string why = queue.wait(); !why.empty())
+    die("%s", why.c_str());
+  finish(held, queue);
 }
 
 } // namespace omptool

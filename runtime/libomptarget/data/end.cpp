@@ -26,25 +26,44 @@ void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock
     binding.cell = found.mapping;
 }
 
-void DataEnvironment::end(Rows rows) {
+void DataEnvironment::take_leave(Rows rows, Held& held, Queue& queue) {
   HostTurn::end();
-  Bindings bound(rows.size());
   {
     Lock lock(*this);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!rows[i].maps())
-        continue;
-      bind_released(rows[i], bound[i], lock);
-      // Another call is still filling it: look again when it is done.
-      for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
-        if (mapping && lock.touch(*mapping).state == Mapping::State::kCreating) {
-          lock.wait_for(*mapping);
-          --i;
-          break;
-        }
+    const auto is_being_filled = [&](const MappingPtr& mapping) {
+      return mapping && lock.touch(*mapping).state == Mapping::State::kCreating;
+    };
+    for (bool again = true; again;) {
+      again = false;
+      wait_until_none_leaves(rows, lock);
+      for (std::size_t i = 0; i < rows.size() && !again; ++i) {
+        if (!rows[i].maps())
+          continue;
+        Binding& binding = held.bound[i];
+        bind_released(rows[i], binding, lock);
+        const MappingPtr filled = is_being_filled(binding.object) ? binding.object : binding.cell;
+        again = is_being_filled(filled);
+        if (again)
+          lock.wait_for(*filled);
+      }
     }
+    queue_behind(held, queue, lock);
+    held.leaves_events = queue.leaves_events();
+    release(rows, held, Release::kNormal, queue, nullptr, lock);
   }
-  end(rows, bound, Release::kNormal);
+  held.over.clear();
+}
+
+void DataEnvironment::end(Rows rows) {
+  Held held(rows.size());
+  Queue queue(memory_);
+  take_leave(rows, held, queue);
+  bring_back(rows, held, Release::kNormal, queue);
+  queue.set_queued();
+  const std::string why = queue.wait();
+  if (!why.empty())
+    die("%s", why.c_str());
+  finish(held, queue);
 }
 
 void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
@@ -67,54 +86,91 @@ void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
       --count;
 }
 
-void DataEnvironment::end(Rows rows, Bindings& bound, Release release, const char* region) {
-  const auto leaves = [](const MappingPtr& mapping) {
-    return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0;
-  };
-  Mappings leaving;
+void DataEnvironment::give_up_place(Rows rows, Held& held, Release how, Queue& queue, const char* region) {
   {
     Lock lock(*this);
-    for (Binding& binding : bound)
-      for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
-        if (mapping)
-          lock.touch(*mapping);
-    for (std::size_t i = rows.size(); i-- > 0;)
-      if (rows[i].maps())
-        drop(rows[i], bound[i], release);
-    for (Binding& binding : bound) {
-      for (const MappingPtr& mapping : {std::cref(binding.object), std::cref(binding.cell)})
-        if (leaves(mapping) && mapping->state == Mapping::State::kReady) {
-          mapping->state = Mapping::State::kLeaving;
-          if (region)
-            mapping->make_details().released_by = region;
-          leaving.push_back(mapping);
-        }
-      binding.leaving = std::find(leaving.begin(), leaving.end(), binding.object) != leaving.end();
-    }
-    if (observe::heard()) [[unlikely]]
-      announce_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), shares_host_memory(), rows, bound);
+    release(rows, held, how, queue, region, lock);
   }
+  held.over.clear();
+}
+
+void DataEnvironment::release(Rows rows, Held& held, Release how, Queue& queue, const char* region, Lock& lock) {
+  const auto leaves = [&](const MappingPtr& mapping) {
+    return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0 &&
+           (mapping->state == Mapping::State::kReady ||
+            (mapping->state == Mapping::State::kCreating && mapping->creator == &held.bound));
+  };
+  for (Binding& binding : held.bound)
+    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      if (mapping)
+        lock.touch(*mapping);
+  for (std::size_t i = rows.size(); i-- > 0;)
+    if (rows[i].maps())
+      drop(rows[i], held.bound[i], how);
+  for (Binding& binding : held.bound) {
+    for (const MappingPtr& mapping : {std::cref(binding.object), std::cref(binding.cell)})
+      if (leaves(mapping)) {
+        if (region)
+          mapping->make_details().released_by = region;
+        held.leaving.push_back(mapping);
+        if ((held.leaves_events || !mapping->pending(queue.own_end()).empty()) && !mapping->host_current)
+          depart(mapping, held, queue, lock);
+        else
+          mapping->state = Mapping::State::kLeaving;
+      }
+    binding.leaving = std::find(held.leaving.begin(), held.leaving.end(), binding.object) != held.leaving.end();
+  }
+  if (observe::heard()) [[unlikely]]
+    announce_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), shares_host_memory(), rows, held.bound);
+}
+
+// Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
+// ended, and who maps the memory again comes after that.
+void DataEnvironment::depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock) {
+  for (EventPtr& event : mapping->pending(queue.own_end()))
+    queue.after(std::move(event));
+  departures_.push_back({mapping->host, queue.ended()});
+  held.departs = true;
+  remove(*mapping, lock);
+}
+
+bool DataEnvironment::is_departing(HostRange range) const {
+  return std::any_of(departures_.begin(), departures_.end(),
+                     [&](const Departure& one) { return one.host.overlaps(range) && !one.ended->is_done(); });
+}
+
+void DataEnvironment::bring_back(Rows rows, Held& held, Release how, Queue& queue, const char* region) {
   // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
   const auto holds_results = [&](const MappingPtr& object) {
-    return release == Release::kNormal || std::none_of(bound.begin(), bound.end(), [&](const Binding& one) {
+    return how == Release::kNormal || std::none_of(held.bound.begin(), held.bound.end(), [&](const Binding& one) {
              return one.object == object && one.object_fresh;
            });
   };
   for (std::size_t i = rows.size(); i-- > 0;) {
     const Row& row = rows[i];
-    const Binding& binding = bound[i];
-    const bool wanted =
-        row.maps() && row.has(kFrom) && row.size > 0 &&
-        (binding.leaving ? holds_results(binding.object) : release == Release::kNormal && row.has(kAlways));
-    if (wanted && binding.object && !fetch(*binding.object, common(range_of(row), binding.object->host)))
+    const Binding& binding = held.bound[i];
+    const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 &&
+                        (binding.leaving ? holds_results(binding.object) : how == Release::kNormal && row.has(kAlways));
+    if (wanted && binding.object && !fetch(*binding.object, common(range_of(row), binding.object->host), queue))
       die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
-          describe(*binding.object).c_str(), memory_.last_error().c_str());
+          describe(*binding.object).c_str(), queue.failure().c_str());
   }
-  if (leaving.empty())
-    return;
-  Lock lock(*this);
-  for (const MappingPtr& mapping : leaving)
-    remove(*mapping, lock);
+}
+
+void DataEnvironment::finish(Held& held, Queue& queue, const std::string& failure) {
+  queue.set_ended(failure);
+  if (!held.leaving.empty()) {
+    Lock lock(*this);
+    for (const MappingPtr& mapping : held.leaving)
+      if (lock.touch(*mapping).state == Mapping::State::kLeaving)
+        remove(*mapping, lock);
+    if (held.departs)
+      std::erase_if(departures_, [&](const Departure& one) { return one.ended == queue.own_end(); });
+  }
+  held.leaving.clear();
+  for (Binding& binding : held.bound)
+    binding.object = binding.cell = nullptr;
+  memory_.free_discarded();
 }
 
 void DataEnvironment::end_in_child(Rows rows, std::span<Mapping* const> objects, const std::string& region) {

@@ -139,24 +139,18 @@ MappingPtr DataEnvironment::find_known(const Row& row, HostRange wanted, Lock& l
   return nullptr;
 }
 
-// The object that holds `wanted`, created if absent. Null on a device that shares the host's memory.
+// The object that holds `wanted`, created if absent, without memory so far. Null on a device that shares the host's
+// memory.
 MappingPtr DataEnvironment::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
                                    std::ptrdiff_t padding) {
   MappingPtr known = find_for(row, wanted, lock);
   if (known || !needs_copy(row))
     return known;
-  MappingPtr created = MappingPtr::make(wanted, memory_.allocate(wanted.size() + padding, wanted.address()), &memory_);
-  if (created->device) {
-    created->device += padding;
-    created->padding = padding;
-  }
+  MappingPtr created = MappingPtr::make(wanted, nullptr, &memory_);
+  created->padding = padding;
   created->state = Mapping::State::kCreating;
   created->creator = call;
   note_birth(*created);
-  if (!created->device) {
-    set_unusable(*created);
-    set_host_current(*created, true);
-  }
   add(created, lock);
   return created;
 }

@@ -22,6 +22,7 @@
 #include "data/table/mapping_table.h"
 #include "data/table/object_index.h"
 #include "observe/sink.h"
+#include "plugins/queue.h"
 #include "process/per_row.h"
 
 #include <algorithm>
@@ -47,6 +48,17 @@ struct Binding {
   bool host_current = false; // at the time the call began to copy
 };
 using Bindings = PerRow<Binding>;
+
+// What a construct holds of a device's data, from its place among the others to the end of its operations.
+struct Held {
+  explicit Held(std::size_t rows) : bound(rows) {}
+  Bindings bound;
+  bool all_there = true;         // nothing to create, to wait for or to complain about
+  bool leaves_events = false;    // its operations may go on while other constructs take their places
+  bool departs = false;          // some of what leaves is on the list of departures
+  std::vector<MappingPtr> leaving; // by it; what departs is gone from the table already
+  std::vector<EventPtr> over;    // events that others have taken the place of
+};
 
 // The same for a call whose objects are all known by their beginning.
 struct KnownObject {
@@ -82,21 +94,44 @@ public:
   void share_host_memory(Sharing how) { sharing_.store(std::max(sharing(), how), std::memory_order_relaxed); }
   bool shares_host_memory() const { return sharing() != Sharing::kNone; }
 
-  // Maps the rows. Returns why the device cannot hold them all, or "". After a failure the rows are
-  // still to be released, and regions that name an object without a device copy run on the host.
-  std::string begin(Rows rows, Bindings& bound, Purpose purpose);
-  // Unmaps what begin() bound. kAbandoned: no region has run, nothing is copied back but
-  // what other constructs have left.
+  // A construct, in its steps. First its place among all constructs on the device (decision 24): its objects are
+  // found or made and counted, and the queue comes after what they wait for. kThrough: they are released in the same
+  // step, so that it is settled what is copied back. Then memory is allocated.
+  enum class Passage { kIn, kThrough };
+  void take_place(Rows rows, Held& held, Purpose purpose, Passage passage, Queue& queue, const char* region = nullptr);
+  // Queues the copies to the device. Returns why the device cannot hold all rows, or "". After a failure the rows
+  // are still to be released, and regions that name an object without a device copy run on the host.
+  std::string bring_in(Rows rows, Held& held, Purpose purpose, Queue& queue);
+  // Once it has its place: which object the device has no memory for, or "".
+  std::string lacks(Held& held);
+  // Stores device addresses for kReturn, where the memory is there.
+  void return_pointers(Rows rows, Held& held);
+  // Releases the rows. kAbandoned: no region has run, nothing is copied back but what other constructs have left.
   // `region` names the region that has run, for the message of a failure.
-  void end(Rows rows, Bindings& bound, Release release, const char* region = nullptr);
+  void give_up_place(Rows rows, Held& held, Release release, Queue& queue, const char* region = nullptr);
+  // Queues the copies back. A failure ends the program.
+  void bring_back(Rows rows, Held& held, Release release, Queue& queue, const char* region = nullptr);
+  // All that was queued has ended; "" or why it failed. No lock may be held.
+  void finish(Held& held, Queue& queue, const std::string& failure = {});
+  // The same of a construct that has only copied to the device: what it created is then for the host alone. Returns
+  // which object the device has not, or "".
+  std::string finish_begin(Held& held, Queue& queue, const std::string& failure);
+
+  // Maps the rows. Returns why the device cannot hold them all, or "".
+  std::string begin(Rows rows);
   // Unmaps rows that an earlier call mapped.
   void end(Rows rows);
+  // Finds what rows that an earlier call mapped refer to, and takes the place of a construct that releases them.
+  void take_leave(Rows rows, Held& held, Queue& queue);
   // The same for a region whose kernel has forked, in the child. Locks may be held by threads that are
   // gone, and what they guard may be half done: nothing but the region's own objects is looked at, and
   // what leaves stays where it is, as all does that the parent had mapped.
   void end_in_child(Rows rows, std::span<Mapping* const> objects, const std::string& region);
   // Copies the rows' ranges of present objects.
   void update(Rows rows);
+  // The same in steps: the place, then the copies, of which a failure ends the program.
+  void take_place_of_update(Rows rows, Held& held, Queue& queue);
+  void queue_update(Rows rows, Held& held, Queue& queue);
 
   // The kernel's argument for a kArgument row that is not private.
   void* argument(const Row& row, const Binding& binding) const;
@@ -221,21 +256,38 @@ private:
   void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_released(const Row& row, Binding& binding, Lock& lock);
+  bool bind_updated(const Row& row, Binding& binding, Lock& lock);
   void note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock);
 
-  void copy_in(const Row& row, Binding& binding);
-  bool attach(const Row& row, Binding& binding);
-  bool attach_later(const Row& row, Binding& binding);
-  void publish(Bindings& bound);
-  std::string not_there(const Mapping& mapping) const;
-  std::string fault(Bindings& bound);
-  bool refresh(Rows rows, Bindings& bound, Purpose purpose);
-  void return_pointers(Rows rows, Bindings& bound);
+  static std::vector<HostRange> places_of(Rows rows, std::size_t index);
+  void wait_until_none_leaves(Rows rows, Lock& lock);
+  void bind(Rows rows, Held& held, Lock& lock);
+  void queue_behind(Held& held, Queue& queue, Lock& lock);
+  void leave_events(Rows rows, Held& held, Purpose purpose, Queue& queue, Lock& lock);
+  void leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, Queue& queue, Lock& lock);
+  void provide(Held& held);
+  void publish(Held& held);
+  void wait_for_others(Held& held);
+  void copy_in(const Row& row, Binding& binding, Queue& queue);
+  bool attach(const Row& row, Binding& binding, Queue& queue);
+  bool attach_later(const Row& row, Binding& binding, Queue& queue);
+  std::string not_there(const Mapping& mapping, const std::string& why) const;
+  std::string fault(Bindings& bound, const std::string& why);
+  bool refresh(Rows rows, Bindings& bound, Purpose purpose, Queue& queue);
+  void refuse(Held& held);
+  void break_object(Mapping& mapping);
   void note_written(Mapping* mapping);
   bool is_usable(const Mapping& mapping);
 
   void drop(const Row& row, Binding& binding, Release release);
-  bool copy(Direction direction, const Mapping& mapping, HostRange range, std::span<const HostRange> except = {});
+  void release(Rows rows, Held& held, Release release, Queue& queue, const char* region, Lock& lock);
+  void depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock);
+  void come_after_departures(HostRange range, Queue& queue, Held& held);
+  bool is_departing(HostRange range) const;
+  void wait_until_settled(const Mappings& mappings, Rows rows = {});
+  bool copy(Direction direction, const Mapping& mapping, HostRange range, Queue& queue,
+            std::span<const HostRange> except = {});
+  bool copy_now(Direction direction, const Mapping& mapping, HostRange range);
   std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
   std::vector<HostRange> parts_of(const Mapping& mapping);
   bool copy_in_child(const Mapping& mapping, HostRange range);
@@ -248,8 +300,8 @@ private:
   bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostTurn& turn);
   bool give_to_device(Mapping& mapping);
   bool fill_all(Mapping& mapping);
-  bool send(Mapping& mapping, HostRange range);
-  bool fetch(Mapping& mapping, HostRange range);
+  bool send(Mapping& mapping, HostRange range, Queue& queue);
+  bool fetch(Mapping& mapping, HostRange range, Queue& queue);
   bool bring_together(Mapping& mapping, HostRange within, Toward toward);
   bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
@@ -272,6 +324,9 @@ private:
   void fill(const Row& row, Rows others, KnownObject& object);
   static MappingPtr unpin(Mapping& mapping);
   bool drop_known(KnownObject& known);
+  void give_back(MappingPtr share);
+  void wait_for_users(const Mapping& mapping);
+  bool fetch_now(Mapping& mapping, HostRange range);
   void copy_back(const KnownObject& known, const Row& row, const std::string& region);
   void leave(Mapping& mapping, const std::string& region);
   MappingPtr take_out(Mapping& mapping, const std::string& region, std::byte*& device);
@@ -287,6 +342,12 @@ private:
   std::map<std::uintptr_t, std::size_t> allocations_; // by address; only where the host cannot use them
   ObjectIndex index_;
   MappedRegions regions_; // of the table
+  // Memory whose copy back is queued. Whoever maps it anew comes after that. Under the table's lock.
+  struct Departure {
+    HostRange host;
+    EventPtr ended;
+  };
+  std::vector<Departure> departures_;
   std::atomic<std::int64_t> host_current_count_{0};
   // Counts what has happened on the device, so that most launches change nothing that other threads look at.
   // Modulo 4: 1, objects have been created since; 2, and then one thing has happened, which may be taken back;

@@ -23,6 +23,10 @@ std::uintptr_t possible_device_address(const Row& row) {
   return address >= kLowest ? address : 0;
 }
 
+HostRange place_named_by(const Row& row) {
+  return row.size > 0 ? range_of(row) : HostRange::of(empty_section(row), 1);
+}
+
 } // namespace
 
 void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
@@ -36,8 +40,9 @@ void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
 // It leaves: what was wrong with it matters no more.
 void DataEnvironment::set_sound(Mapping& mapping) {
   set_host_current(mapping, false);
-  if (std::exchange(mapping.unusable, false))
+  if (mapping.unusable)
     host_current_count_.fetch_sub(1, std::memory_order_relaxed);
+  mapping.unusable = false;
 }
 
 void DataEnvironment::set_unusable(Mapping& mapping) {
@@ -94,6 +99,23 @@ DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows, Lo
   return found;
 }
 
+// Waits for the copies that constructs have queued to and from these objects and what has been mapped there before.
+void DataEnvironment::wait_until_settled(const Mappings& mappings, Rows rows) {
+  std::vector<EventPtr> events;
+  {
+    Lock lock(*this);
+    for (const MappingPtr& mapping : mappings)
+      if (lock.touch(*mapping).queued && mapping->details()->written)
+        events.push_back(mapping->details()->written);
+    for (const Departure& one : departures_)
+      if (std::any_of(rows.begin(), rows.end(),
+                      [&](const Row& row) { return row.maps() && place_named_by(row).overlaps(one.host); }))
+        events.push_back(one.ended);
+  }
+  for (const EventPtr& event : events)
+    event->wait();
+}
+
 std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
   HostTurn::end();
   Mappings stale;
@@ -102,11 +124,11 @@ std::string DataEnvironment::make_device_current(Rows rows, std::span<const Host
     stale = named(rows, globals, lock);
     for (const MappingPtr& mapping : stale)
       if (lock.touch(*mapping).unusable)
-        return not_there(*mapping);
+        return not_there(*mapping, memory_.last_error());
     for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
       if (const std::uintptr_t address = possible_device_address(row))
         if (const auto host = table_.find(reinterpret_cast<const void*>(address)); host && lock.touch(*host).unusable)
-          return not_there(*host);
+          return not_there(*host, memory_.last_error());
     const Mappings more = named_by_device_address(rows, lock);
     stale.insert(stale.end(), more.begin(), more.end());
   }
@@ -128,6 +150,7 @@ std::string DataEnvironment::make_device_current(const void* device, std::size_t
 std::string DataEnvironment::submit_host_current(Mappings stale) {
   if (stale.empty())
     return {};
+  wait_until_settled(stale);
   const observe::Postponed postponed;
   const std::lock_guard moving(moving_);
   for (const MappingPtr& mapping : stale) {
@@ -187,6 +210,7 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
     Lock lock(*this);
     all = named(rows, globals, lock);
   }
+  wait_until_settled(all, rows);
   const HostTurn turn = HostTurn::begin();
   for (const MappingPtr& mapping : all) {
     const observe::Postponed postponed;
@@ -195,7 +219,9 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
   }
+  all.clear();
   forget_deleted(rows);
+  memory_.free_discarded();
   return doubts;
 }
 

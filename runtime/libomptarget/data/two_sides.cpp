@@ -108,19 +108,23 @@ bool DataEnvironment::fill_all(Mapping& mapping) {
 }
 
 // As copy() to the device, of an object whose sides may have parted.
-bool DataEnvironment::send(Mapping& mapping, HostRange range) {
+bool DataEnvironment::send(Mapping& mapping, HostRange range, Queue& queue) {
   if (any_host_current()) {
+    if (!queue.wait().empty()) // what follows is done at once
+      return false;
     const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
     if (mapping.parted && !mapping.parted->before.empty())
       return let_host_win(mapping, {&range, 1}) && bring_together(mapping, range, Toward::kBoth);
   }
-  return copy(Direction::kToDevice, mapping, range);
+  return copy(Direction::kToDevice, mapping, range, queue);
 }
 
 // As copy() to the host, of an object whose sides may have parted, or that only the host has.
-bool DataEnvironment::fetch(Mapping& mapping, HostRange range) {
+bool DataEnvironment::fetch(Mapping& mapping, HostRange range, Queue& queue) {
   if (any_host_current()) {
+    if (!queue.wait().empty())
+      return false;
     const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
     if (mapping.parted)
@@ -129,7 +133,7 @@ bool DataEnvironment::fetch(Mapping& mapping, HostRange range) {
     if (mapping.host_current)
       return true;
   }
-  return copy(Direction::kToHost, mapping, range);
+  return copy(Direction::kToHost, mapping, range, queue);
 }
 
 // Each side, or the host alone, gets what the other has changed. False: the device did not take part.

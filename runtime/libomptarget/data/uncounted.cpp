@@ -27,8 +27,9 @@ bool DataEnvironment::map_global(HostRange host, void* device, const std::string
 }
 
 void DataEnvironment::unmap_global(HostRange host) {
+  Lookup found; // given up without the lock
   Lock lock(*this);
-  const Lookup found = look_up_any(host, lock);
+  found = look_up_any(host, lock);
   if (found.overlap == Overlap::kWhole && found.mapping->is_named())
     remove(*found.mapping, lock);
 }
@@ -43,8 +44,9 @@ bool DataEnvironment::associate(HostRange host, void* device) {
 }
 
 DataEnvironment::Disassociation DataEnvironment::disassociate(const void* host) {
+  MappingPtr found; // given up without the lock
   Lock lock(*this);
-  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
+  found = look_up_any(HostRange::of(host, 1), lock).mapping;
   if (!found || !found->infinite || found->is_named() || found->host.address() != host)
     return Disassociation::kNothingThere;
   if (found->holds != 0)

@@ -61,6 +61,7 @@ void Registry::list_apart(const Kernel& kernel) {
     own->owners = {owner};
   }
   any_apart_.store(true, std::memory_order_release);
+  launches_plainly_.store(false, std::memory_order_release);
 }
 
 const void* Registry::meant_by(const void* host_address, const void* caller) {

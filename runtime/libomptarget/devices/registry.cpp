@@ -4,6 +4,7 @@
 
 #include "observe/ompt.h"
 #include "observe/sink.h"
+#include "plugins/launch_shape.h"
 #include "process/loaded_object.h"
 #include "process/read_only.h"
 
@@ -211,6 +212,8 @@ bool Registry::start(Device& device) {
   }
   if (device.memory.shares_host_memory())
     device.data.share_host_memory(DataEnvironment::Sharing::kOnly);
+  if (takes_compilers_shapes(device.plugin.call(), device.rtl_id))
+    launches_plainly_.store(false, std::memory_order_release);
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);
   observe::announce(observe::DeviceReady{device.number, device.plugin.name(), &device});

@@ -12,6 +12,7 @@
 #include "devices/library.h"
 #include "plugins/device_memory.h"
 #include "plugins/plugin.h"
+#include "plugins/special_memory.h"
 #include "threads/hazard_pointers.h"
 
 #include <array>
@@ -41,6 +42,7 @@ struct Device {
   const std::string uid = plugin.name() + "-" + std::to_string(rtl_id); // no other device has it
   DeviceMemory memory{plugin, rtl_id, number};
   DataEnvironment data{memory};
+  SpecialMemory special{memory};
 
   enum class State { kUntouched, kReady, kFailed };
   // Held while the device is initialised, takes in loaded images and runs deferred work. Recursive:
@@ -214,6 +216,8 @@ public:
   // kernel of one name; to be asked for if there is any such kernel.
   const void* meant_by(const void* host_address, const void* caller);
   bool any_apart() const { return any_apart_.load(std::memory_order_acquire); }
+  // No address has to be asked for, and no device that is used is told the shapes of compilers' kernels.
+  bool launches_plainly() const { return launches_plainly_.load(std::memory_order_acquire); }
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
   // The devices that the owners of the address have used; all that anybody used for null.
@@ -297,6 +301,7 @@ private:
   std::vector<Deferred> deferred_;
   std::atomic<bool> any_pending_{false};
   std::atomic<bool> any_apart_{false};
+  std::atomic<bool> launches_plainly_{true};
   std::atomic<std::uint64_t> generation_{1};
 
   std::shared_ptr<const KernelIndex> published_;   // under the lock: what index_ points to

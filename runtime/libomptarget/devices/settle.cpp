@@ -21,6 +21,16 @@ public:
   Settling& operator=(const Settling&) = delete;
 };
 
+// What does not end the use of a plugin, or of all of them.
+static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<std::unique_ptr<Plugin>>& found) {
+  for (const UnreadFolder& folder : unread)
+    say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
+  for (const std::unique_ptr<Plugin>& plugin : found)
+    if (!plugin->queues_lack().empty())
+      say("plugin %s is used through its synchronous functions: of the asynchronous ones it lacks %s",
+          plugin->name().c_str(), plugin->queues_lack().c_str());
+}
+
 void Registry::settle_now() {
   if (settling_here_)
     return;
@@ -37,8 +47,8 @@ void Registry::open_plugins() {
   std::vector<UnreadFolder> unread;
   std::vector<std::unique_ptr<Plugin>> found = find_plugins(unread);
   static std::atomic<bool> told{false};
-  for (const UnreadFolder& folder : told.exchange(true) ? std::vector<UnreadFolder>() : unread)
-    say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
+  if (!told.exchange(true))
+    tell_of_faults(unread, found);
   const std::lock_guard settling(settling_);
   if (plugins_found_)
     return;

@@ -19,9 +19,29 @@ std::string describe(const Mapping& mapping) {
 }
 
 Mapping::~Mapping() {
-  const std::unique_ptr<const Details> own(details_.load(std::memory_order_relaxed));
-  if (owner && device)
-    owner->release(device - padding, host.address(), host.size(), own ? own->released_by : std::string());
+  const std::unique_ptr<Details> own(details_.load(std::memory_order_relaxed));
+  if (!owner || (!device && !queued))
+    return;
+  DeviceMemory::Discarded left{device ? device - padding : nullptr, host.address(), host.size(), {}, {}};
+  if (own) {
+    left.region = std::move(own->released_by);
+    left.events = std::move(own->users);
+    left.events.push_back(std::move(own->written));
+  }
+  owner->discard(std::move(left));
+}
+
+std::vector<EventPtr> Mapping::pending(const EventPtr& other) const {
+  std::vector<EventPtr> all;
+  if (!queued)
+    return all;
+  const auto add = [&](const EventPtr& event) {
+    if (event && event != other && !event->is_done())
+      all.push_back(event);
+  };
+  add(details()->written);
+  std::for_each(details()->users.begin(), details()->users.end(), add);
+  return all;
 }
 
 Mapping::Details& Mapping::make_details() {

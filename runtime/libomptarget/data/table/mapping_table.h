@@ -8,6 +8,7 @@
 #include "data/table/host_turn_thread.h"
 #include "data/table/mapping_ptr.h"
 #include "plugins/device_memory.h"
+#include "plugins/event.h"
 #include "process/host_range.h"
 #include "small_blocks.h"
 
@@ -53,6 +54,8 @@ struct alignas(64) Mapping : small_blocks::Allocated {
     std::string released_by;               // the region that dropped the last reference, if a region did
     std::vector<AttachedPointer> pointers; // by cell
     std::vector<HostRange> parts;          // of a hull: what the program maps
+    EventPtr written;                      // the last transfer to the device that was queued; null: none was
+    std::vector<EventPtr> users;           // what uses the object and may not have ended
     bool apart = false;                    // part of a struct, outside of what the struct's row reserves
   };
 
@@ -68,6 +71,8 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   const Details* details() const { return details_.load(std::memory_order_acquire); }
   // To be changed under the lock of the object's shard.
   Details& make_details();
+  // Those of its events that have yet to end, `other` aside. Under the lock of its shard.
+  std::vector<EventPtr> pending(const EventPtr& other = {}) const;
   // Rows without a count of their own count it, as no other row does.
   bool is_apart() const { return details() && details()->apart; }
   bool is_named() const { return details() && !details()->name.empty(); }
@@ -92,7 +97,8 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   bool unusable = false;     // no region that names it can run on the device
   bool host_current = false; // a region fell back: the host's copy is the newer one
   bool written = false;      // the host's data has been copied to the device
-  bool hull = false;         // memory around the mapped parts of a struct; the holes hold nothing
+  bool hull : 1 = false;     // memory around the mapped parts of a struct; the holes hold nothing
+  bool queued : 1 = false;   // its details have events
 
   const DeviceMemory* owner;      // null: somebody else's memory (globals, omp_target_associate_ptr)
   std::int64_t holds = 0;         // references that only their own construct gives up
