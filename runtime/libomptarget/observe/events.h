@@ -100,7 +100,18 @@ struct ObjectAsked {
 
 // What a device is asked to do, each once.
 struct Operation {
-  enum class Kind { kAllocate, kToDevice, kFromDevice, kFree, kAssociate, kDisassociate, kLaunch };
+  enum class Kind {
+    kAllocate,
+    kToDevice,
+    kFromDevice,
+    kFree,
+    kAssociate,
+    kDisassociate,
+    kLaunch,
+    kWait,
+    kFill,
+    kBetweenDevices
+  };
   using Clock = std::chrono::steady_clock;
   Kind kind;
   int device;
@@ -111,6 +122,8 @@ struct Operation {
   std::uint64_t id = 0;        // no other has it
   std::uint64_t construct = 0; // 0: it is part of none
   const void* code = nullptr;  // where the program called
+  std::uint64_t queue = 0;     // what was queued with it has the same number; 0: it was done at once
+  int from = -1;               // of kBetweenDevices: the device whose memory `host` is
   Clock::time_point began = {}, ended = {};
   bool failed = false;
 };

@@ -80,7 +80,10 @@ DataOperation data_operation(const Operation& operation) {
   case Operation::Kind::kAllocate:
     return {1, host, host_number, there, operation.device};
   case Operation::Kind::kToDevice:
+  case Operation::Kind::kFill:
     return {2, host, host_number, there, operation.device};
+  case Operation::Kind::kBetweenDevices:
+    return {2, host, operation.from, there, operation.device};
   case Operation::Kind::kFromDevice:
     return {3, there, operation.device, host, host_number};
   case Operation::Kind::kFree:
@@ -90,6 +93,7 @@ DataOperation data_operation(const Operation& operation) {
   case Operation::Kind::kDisassociate:
     return {6, host, host_number, there, operation.device};
   case Operation::Kind::kLaunch:
+  case Operation::Kind::kWait:
     break;
   }
   return {0, nullptr, kNowhere, nullptr, kNowhere};
@@ -134,17 +138,9 @@ private:
     const std::lock_guard lock(mutex_);
     constructs_.erase(event.construct);
   }
-  void on(const observe::OperationBegins& event) {
-    if (event.operation.kind == Operation::Kind::kLaunch)
-      tell_launch(event.operation, kBegin);
-    else
-      tell(event.operation, kBegin);
-  }
+  void on(const observe::OperationBegins& event) { tell(event.operation, kBegin); }
   void on(const observe::OperationEnds& event) {
-    if (event.operation.kind == Operation::Kind::kLaunch)
-      tell_launch(event.operation, kEnd);
-    else
-      tell(event.operation, kEnd);
+    tell(event.operation, kEnd);
     const std::lock_guard lock(mutex_);
     operations_.erase(event.operation.id);
   }
@@ -185,8 +181,16 @@ private:
       tool.target(kind_of(call), endpoint, call.device, construct.task, number, call.code);
   }
 
-  // Without begin and end there is one callback, when all that it tells is known.
+  // There is no callback for a wait.
   void tell(const Operation& operation, Endpoint endpoint) {
+    if (operation.kind == Operation::Kind::kLaunch)
+      tell_launch(operation, endpoint);
+    else if (operation.kind != Operation::Kind::kWait)
+      tell_data(operation, endpoint);
+  }
+
+  // Without begin and end there is one callback, when all that it tells is known.
+  void tell_data(const Operation& operation, Endpoint endpoint) {
     Construct* const construct = find(operation.construct);
     const DataOperation told = data_operation(operation);
     const std::size_t size = static_cast<std::size_t>(operation.size);

@@ -116,10 +116,14 @@ Operation begin(Operation operation) {
   return operation;
 }
 
-void end(Operation& operation, bool done) {
+std::uint64_t next_queue() {
+  return next_number();
+}
+
+void end(Operation& operation, bool done, Operation::Clock::time_point when) {
   if (operation.id == 0)
     return;
-  operation.ended = Operation::Clock::now();
+  operation.ended = when == Operation::Clock::time_point() ? Operation::Clock::now() : when;
   operation.failed = !done;
   announce(OperationEnds{operation});
 }

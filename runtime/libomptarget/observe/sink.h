@@ -98,7 +98,10 @@ private:
 
 // Announces an operation, to be ended by whoever knows that it has. The id is 0 where nobody is told.
 Operation begin(Operation operation);
-void end(Operation& operation, bool done);
+// `when`: now, if not known.
+void end(Operation& operation, bool done, Operation::Clock::time_point when = {});
+// No other queue has it.
+std::uint64_t next_queue();
 
 // The number of the host, which follows those of the devices.
 inline std::atomic<int> host_number{0};

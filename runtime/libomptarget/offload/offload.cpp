@@ -3,108 +3,17 @@
 #include "offload/offload.h"
 
 #include "observe/sink.h"
+#include "offload/fallback.h"
 #include "offload/kept_rows.h"
 #include "offload/launch.h"
 #include "process/default_device.h"
-#include "process/environment.h"
 #include "process/message.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <climits>
 
 namespace omptool {
 namespace {
-
-constexpr std::int32_t kOnHost = -1; // what LLVM's runtime returns, too
-constexpr std::int64_t kDefaultDevice = -1;
-constexpr std::int64_t kEveryDevice = -2;
-constexpr std::int64_t kUsedDevices = -3;
-
-std::string name_of(const void* host_address, const Kernel* kernel) {
-  if (kernel)
-    return kernel->name;
-  char text[32];
-  std::snprintf(text, sizeof text, "at %p", host_address);
-  return text;
-}
-
-bool disabled() {
-  return environment().policy == OffloadPolicy::kDisabled;
-}
-bool mandatory() {
-  return environment().policy == OffloadPolicy::kMandatory;
-}
-
-// One line of the kind per region and process; of regions that no library has registered, for the first 64.
-bool first_time(const void* host_address, const Kernel* kernel, Said kind) {
-  const std::size_t number = static_cast<std::size_t>(kind);
-  if (kernel)
-    return !kernel->said[number].exchange(true, std::memory_order_relaxed);
-  static constinit std::array<std::array<std::atomic<const void*>, 64>, kSayings> said_of{};
-  for (std::atomic<const void*>& one : said_of[number]) {
-    const void* known = nullptr;
-    if (one.compare_exchange_strong(known, host_address))
-      return true;
-    if (known == host_address)
-      return false;
-  }
-  return true;
-}
-
-std::vector<HostRange> globals_of(const Kernel* kernel) {
-  return kernel ? kernel->globals() : std::vector<HostRange>{};
-}
-
-std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
-  // Tasks that nobody waited for run when libomp ends, after the exit handler that unregisters. There
-  // is no device left to insist on.
-  Registry* const registry = Registry::current();
-  if (mandatory() && !(registry && registry->is_over()))
-    die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
-        name_of(host_address, kernel).c_str(), reason.c_str());
-  if (observe::heard()) [[unlikely]]
-    observe::announce(
-        observe::FellBack{observe::Construct::current(), host_address, name_of(host_address, kernel), reason});
-  if (!environment().quiet && first_time(host_address, kernel, Said::kFallsBack))
-    say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
-  return kOnHost;
-}
-
-// Not silenced: where the doubt is right, the host version ends the program without a word.
-void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
-  const std::string name = name_of(host_address, kernel);
-  const std::string doubts = device.data.make_host_current(rows, globals_of(kernel), name);
-  if (!doubts.empty() && first_time(host_address, kernel, Said::kMayUseDevice))
-    tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
-}
-
-// A device that a call can use, or why not. Neither: the program asked for the host.
-struct Selected {
-  Device* device = nullptr;
-  std::string reason;
-};
-
-Selected select(std::int64_t device_id) {
-  Registry* registry = Registry::current();
-  if (!registry)
-    return {nullptr, Registry::lost_by_fork() ? "the process has forked since it registered its images"
-                                              : "no library has registered images"};
-  const int count = registry->device_count();
-  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
-  if (count == 0)
-    return {nullptr, registry->reason_for_none()};
-  if (number == count)
-    return {};
-  if (number < 0 || number > count)
-    return {nullptr, "device number " + std::to_string(number) + " is out of range: there are " +
-                         std::to_string(count) + " devices"};
-  Device& device = *registry->device(static_cast<int>(number));
-  if (!registry->prepare(device))
-    return {nullptr, registry->reason_of(device)};
-  return {&device, {}};
-}
 
 // The device, if nothing is left to do before it can be used; null: select() knows. Nobody prepares a device
 // under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
@@ -122,12 +31,6 @@ std::string try_on(Device& device, const Kernel* kernel, Rows rows, const Launch
   return there.function ? launch(device, *kernel, there, rows, shape) : std::move(there.reason);
 }
 
-[[gnu::cold]] std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
-                                   const std::string& reason) {
-  bring_to_host(device, host_address, kernel, rows);
-  return fall_back(host_address, kernel, reason);
-}
-
 std::int32_t run_on(Device& device, const void* host_address, Rows rows, const LaunchShape& shape) {
   const KernelUse kernel(*Registry::current(), host_address);
   const std::string reason = try_on(device, kernel.get(), rows, shape);
@@ -137,7 +40,7 @@ std::int32_t run_on(Device& device, const void* host_address, Rows rows, const L
 // Callers of constructors and destructors "are always launched with a single thread and team"
 // (libomptarget-interface.tex). A plugin that is told nothing may choose.
 LaunchShape for_every_device(const LaunchShape& shape) {
-  return shape.teams ? shape : LaunchShape{true, 1, 1};
+  return shape.origin == LaunchShape::Origin::kRegion ? shape_of_teams(1, 1) : shape;
 }
 
 // A region for every used device. Once it has run on one of them the host version must not run on
@@ -225,15 +128,18 @@ void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
     die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
 }
 
-// A call that is logged takes the long way, which is the one that tells.
+// They neither queue nor tell.
+bool takes_short_ways(const Device& device) {
+  return !observe::heard() && device.memory.moves_itself();
+}
+
 void begin_on(Device& device, Rows rows) {
   KnownObjects known(rows.size());
-  if (!observe::heard() && device.data.begin_known(rows, known)) {
+  if (takes_short_ways(device) && device.data.begin_known(rows, known)) {
     device.data.let_go(known);
     return;
   }
-  Bindings bound(rows.size());
-  const std::string failure = device.data.begin(rows, bound, Purpose::kData);
+  const std::string failure = device.data.begin(rows);
   device.data.end_known(rows, known, Release::kNormal, {});
   if (!failure.empty() && mandatory())
     die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
@@ -243,7 +149,7 @@ void begin_on(Device& device, Rows rows) {
 
 void end_on(Device& device, Rows rows) {
   KnownObjects known(rows.size());
-  if (!observe::heard() && device.data.pin_known(rows, known)) {
+  if (takes_short_ways(device) && device.data.pin_known(rows, known)) {
     device.data.end_known(rows, known, Release::kNormal, {});
     return;
   }
@@ -281,7 +187,7 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
 
 bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result) {
   Registry* const registry = Registry::current();
-  if (!registry || registry->any_apart())
+  if (!registry || !registry->launches_plainly())
     return false;
   const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
   Device* const device = number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
@@ -335,7 +241,7 @@ void data_end(std::int64_t device_id, Rows rows) {
 
 void data_update(std::int64_t device_id, Rows rows) {
   on_data(device_id, rows, [](Device& device, Rows wanted) {
-    if (observe::heard() || !device.data.update_known(wanted))
+    if (!takes_short_ways(device) || !device.data.update_known(wanted))
       device.data.update(wanted);
   });
 }

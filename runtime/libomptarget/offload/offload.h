@@ -7,23 +7,17 @@
 
 #include "data/row.h"
 #include "devices/registry.h"
+#include "plugins/launch_shape.h"
 
 #include <cstdint>
 #include <string>
 
 namespace omptool {
 
-struct LaunchShape {
-  bool teams = false; // false: one team of one thread
-  std::int32_t num_teams = 0;
-  std::int32_t thread_limit = 0;
-};
-constexpr LaunchShape kOneTeam{};
-
 // 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
-// The same where nothing is left to find out: the device is in use, and the kernel has run on it before.
-// False: something is, and nothing has been done.
+// The same of a compiler's kernel where nothing is left to find out: the device is in use, the kernel has run on it
+// before, and no device is told shapes. False: something is, and nothing has been done.
 [[gnu::hot]] bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result);
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.

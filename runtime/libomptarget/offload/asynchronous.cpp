@@ -1,0 +1,229 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/asynchronous.h"
+
+#include "offload/event_handles.h"
+#include "offload/fallback.h"
+#include "offload/kept_rows.h"
+#include "offload/offload.h"
+#include "offload/outstanding.h"
+#include "plugins/core_workers.h"
+#include "process/default_device.h"
+#include "process/message.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace omptool {
+namespace {
+
+using Events = std::vector<EventPtr>;
+
+void wait_for(const Events& events) {
+  for (const EventPtr& event : events)
+    event->wait();
+}
+
+void give_event(const Later& call, const EventPtr& event) {
+  if (call.completion)
+    *call.completion = event_handles::add(event);
+}
+
+void take_event_back(const Later& call) {
+  if (call.completion)
+    event_handles::take(std::exchange(*call.completion, nullptr));
+}
+
+// Calls `then` when all are done: now, or on the thread that says it of the last.
+void when_all_done(Events events, std::function<void()> then) {
+  while (!events.empty() && events.back()->is_done())
+    events.pop_back();
+  if (events.empty()) {
+    then();
+    return;
+  }
+  const EventPtr last = events.back();
+  last->when_done([events = std::move(events), then = std::move(then)] { when_all_done(events, then); });
+}
+
+// The event of a call that leaves nothing to be done once those have happened.
+void complete_after(const Events& events, const Later& call) {
+  const EventPtr own = Event::make(nullptr, 0, -1);
+  give_event(call, own);
+  outstanding::begin();
+  // On a worker: a chain of such calls must not be as deep as it is long.
+  when_all_done(events, [own, callback = outstanding::Callback(call.param)] {
+    core_workers::finish([own, callback] {
+      own->set_done();
+      outstanding::end(callback);
+    });
+  });
+}
+
+bool find_events(const Later& call, Events& events, std::string& fault) {
+  if (call.completion)
+    *call.completion = nullptr;
+  fault = event_handles::find_all(call.count, call.awaited, events);
+  return fault.empty();
+}
+
+// The first names the stream (device-rtl-interface.tex).
+void come_after(Queue& queue, const Events& events, const Later& call) {
+  const bool any_stream = call.count > 0 && call.awaited[0] && !events.empty();
+  for (const EventPtr& event : events)
+    if (any_stream && event == events.front())
+      queue.in_stream_of(event);
+    else
+      queue.after(event);
+}
+
+void do_now(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
+  constexpr void (*kCalls[])(std::int64_t, Rows) = {data_begin, data_end, data_update};
+  kCalls[static_cast<int>(kind)](device_id, rows);
+}
+
+// Returns why the region will not run on the device, or "".
+std::string try_later(Device& device, const std::shared_ptr<Kernel>& kernel, Rows rows, const LaunchShape& shape,
+                      const Events& events, const Later& call) {
+  const Resolved there = Registry::current()->resolve(kernel.get(), device);
+  if (!there.function)
+    return there.reason;
+  const auto region =
+      std::make_shared<PendingRegion>(device, kernel, there, rows, shape, outstanding::Callback(call.param));
+  come_after(region->queue(), events, call);
+  std::string failure = region->take_place();
+  if (failure.empty()) {
+    give_event(call, region->queue().ended());
+    failure = region->go();
+  }
+  if (!failure.empty()) {
+    take_event_back(call);
+    region->abandon();
+  }
+  return failure;
+}
+
+} // namespace
+
+std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape,
+                              const Later& call) {
+  Events events;
+  if (std::string fault; !find_events(call, events, fault)) {
+    wait_for(events);
+    return refuse_region(device_id, host_address, rows, std::string(call.function) + ": " + fault);
+  }
+  const bool is_one = device_id != kEveryDevice && device_id != kUsedDevices && !disabled();
+  Device* const device = is_one ? select(device_id).device : nullptr;
+  if (!device) {
+    wait_for(events);
+    const std::int32_t result = run_region(device_id, host_address, rows, shape);
+    if (result == 0)
+      complete_after({}, call);
+    return result;
+  }
+  const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
+  const std::string failure = try_later(*device, kernel, rows, shape, events, call);
+  if (failure.empty())
+    return 0;
+  wait_for(events);
+  return give_up(*device, host_address, kernel.get(), rows, failure);
+}
+
+std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
+                                 const Later& call) {
+  Events events;
+  std::string fault;
+  find_events(call, events, fault);
+  wait_for(events);
+  const std::int32_t result = refuse_region(device_id, host_address, rows, reason);
+  if (result == 0) // of every device
+    complete_after({}, call);
+  return result;
+}
+
+void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const Later& call) {
+  Events events;
+  if (std::string fault; !find_events(call, events, fault)) {
+    say("%s: %s; the call is ignored", call.function, fault.c_str());
+    complete_after(events, call);
+    return;
+  }
+  const bool is_one = device_id != kEveryDevice && device_id != kUsedDevices;
+  Device* const device = is_one && !disabled() ? select(device_id).device : nullptr;
+  if (!device && is_one && !mandatory()) {
+    complete_after(events, call);
+    return;
+  }
+  if (!device) {
+    wait_for(events);
+    do_now(kind, device_id, rows);
+    complete_after({}, call);
+    return;
+  }
+  const auto pending = std::make_shared<PendingData>(kind, *device, rows, outstanding::Callback(call.param));
+  come_after(pending->queue(), events, call);
+  pending->take_place();
+  give_event(call, pending->queue().ended());
+  pending->go();
+}
+
+void ignore_data_later(const std::string& reason, const Later& call) {
+  Events events;
+  std::string fault;
+  find_events(call, events, fault);
+  say("%s: %s; the call is ignored", call.function, reason.c_str());
+  complete_after(events, call);
+}
+
+Left leave_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape) {
+  Device* const device = disabled() ? nullptr : select(device_id).device;
+  if (!device)
+    return {run_region(device_id, host_address, rows, shape), nullptr};
+  const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
+  const Resolved there = Registry::current()->resolve(kernel.get(), *device);
+  if (!there.function)
+    return {give_up(*device, host_address, kernel.get(), rows, there.reason), nullptr};
+  const auto kept = std::make_shared<const KeptRows>(rows);
+  const auto region = std::make_shared<PendingRegion>(*device, kernel, there, kept->rows(), shape,
+                                                      outstanding::Callback(nullptr), kept);
+  std::string failure = region->take_place();
+  const EventPtr ended = region->queue().ended();
+  if (failure.empty())
+    failure = region->go();
+  if (failure.empty())
+    return {0, ended};
+  region->abandon();
+  return {give_up(*device, host_address, kernel.get(), rows, failure), nullptr};
+}
+
+Left leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
+  Device* const device = disabled() ? nullptr : select(device_id).device;
+  if (!device) {
+    do_now(kind, device_id, rows);
+    return {};
+  }
+  const auto pending = std::make_shared<PendingData>(kind, *device, rows, outstanding::Callback(nullptr));
+  pending->take_place();
+  const EventPtr ended = pending->queue().ended();
+  pending->go();
+  return {0, ended};
+}
+
+bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event) {
+  if (const event_handles::Found found = event_handles::find(event); !found.fault.empty()) {
+    say("%s: event %s; the host has to enforce what comes after it", function, found.fault.c_str());
+    return false;
+  }
+  const auto works = [](std::int32_t number) {
+    return prepared_device(number == kDefaultDevice ? default_device() : number) != nullptr;
+  };
+  return works(from) && works(to);
+}
+
+void release_event(const char* function, tgt_event_t event) {
+  if (const event_handles::Found found = event_handles::take(event); !found.fault.empty())
+    say("%s: event %s; the call is ignored", function, found.fault.c_str());
+}
+
+} // namespace omptool

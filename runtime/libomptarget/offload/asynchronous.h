@@ -1,0 +1,52 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What every asynchronous call comes down to: the constructs of offload.h, done when the events that they wait for
+// have happened, with an event of their own (decisions 23 to 25).
+#pragma once
+
+#include "data/row.h"
+#include "offload/pending.h"
+#include "omptarget.h"
+#include "plugins/launch_shape.h"
+
+#include <cstdint>
+#include <string>
+
+namespace omptool {
+
+// What an asynchronous call has beside its rows.
+struct Later {
+  const char* function; // its name
+  std::int32_t count;   // of the events that it waits for, which the program holds
+  const tgt_event_t* awaited;
+  tgt_event_t* completion;    // where its own goes, or null
+  tgt_callback_param_t param; // for the callback; null: none follows
+};
+
+// 0: the region runs when its turn comes. Otherwise the caller runs its host version, for which the data is ready:
+// what the region should have come after has ended.
+std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape,
+                              const Later& call);
+// The same for a region that cannot run on any device for `reason`; see refuse_region().
+std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
+                                 const Later& call);
+void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const Later& call);
+// A data call that does nothing, for `reason`, which is said; its event completes all the same.
+void ignore_data_later(const std::string& reason, const Later& call);
+
+// What an OpenMP compiler's call leaves behind, whose caller asks for its end by itself.
+struct Left {
+  std::int32_t result = 0; // of a region, as of run_region()
+  EventPtr event;          // null: nothing
+};
+// Private data is read at once.
+Left leave_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
+Left leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows);
+
+// Whether the devices keep an event of the first, which the program holds, before what is to come after it on the
+// second. Numbers are those of programs.
+bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event);
+void release_event(const char* function, tgt_event_t event);
+
+} // namespace omptool

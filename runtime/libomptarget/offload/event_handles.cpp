@@ -1,0 +1,103 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/event_handles.h"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <pthread.h>
+#include <unordered_map>
+#include <utility>
+
+namespace omptool::event_handles {
+namespace {
+
+// What no address begins with, so that a pointer is never taken for a handle.
+constexpr std::uintptr_t kMark = std::uintptr_t{0x7e17} << 48;
+constexpr std::uintptr_t kMarkBits = ~std::uintptr_t{0} << 48;
+
+struct Table {
+  std::mutex mutex;
+  std::unordered_map<std::uintptr_t, EventPtr> events;
+};
+// Never destroyed. A child of fork() leaves its parent's alone, whose lock may be held by a thread that is gone.
+std::atomic<Table*> the_table{nullptr};
+std::atomic<std::uintptr_t> last{0};      // that was given out
+std::atomic<std::uintptr_t> inherited{0}; // and by a process before this one
+
+Table& table() {
+  static std::atomic<bool> watching{false};
+  if (!watching.exchange(true))
+    ::pthread_atfork(nullptr, nullptr, [] {
+      the_table = nullptr;
+      inherited = last.load();
+    });
+  Table* known = the_table.load(std::memory_order_acquire);
+  if (known)
+    return *known;
+  auto* const made = new Table;
+  if (the_table.compare_exchange_strong(known, made))
+    return *made;
+  delete made;
+  return *known;
+}
+
+std::uintptr_t number_of(tgt_event_t handle) {
+  return reinterpret_cast<std::uintptr_t>(handle) - kMark;
+}
+
+// Of one that is not in the table.
+std::string fault_of(tgt_event_t handle) {
+  const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
+  const bool is_ours = (bits & kMarkBits) == kMark && number_of(handle) > 0 && number_of(handle) <= last;
+  if (!handle || (is_ours && number_of(handle) <= inherited))
+    return {};
+  char text[64];
+  std::snprintf(text, sizeof text, "%p %s", handle, is_ours ? "has been released" : "is no event of this runtime");
+  return text;
+}
+
+} // namespace
+
+tgt_event_t add(EventPtr event) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const std::uintptr_t number = ++last;
+  all.events.emplace(number, std::move(event));
+  return reinterpret_cast<tgt_event_t>(kMark + number);
+}
+
+Found find(tgt_event_t handle) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto at = all.events.find(number_of(handle));
+  if (at == all.events.end())
+    return {nullptr, fault_of(handle)};
+  return {at->second, {}};
+}
+
+Found take(tgt_event_t handle) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const auto at = all.events.find(number_of(handle));
+  if (at == all.events.end())
+    return {nullptr, fault_of(handle)};
+  Found found{std::move(at->second), {}}; // which goes without the lock
+  all.events.erase(at);
+  return found;
+}
+
+std::string find_all(std::int32_t count, const tgt_event_t* handles, std::vector<EventPtr>& events) {
+  if (count < 0 || (count > 0 && !handles))
+    return std::to_string(count) + " events, but no array of them";
+  for (std::int32_t i = 0; i < count; ++i) {
+    Found found = find(handles[i]);
+    if (!found.fault.empty())
+      return "event " + found.fault;
+    if (found.event)
+      events.push_back(std::move(found.event));
+  }
+  return {};
+}
+
+} // namespace omptool::event_handles

@@ -1,0 +1,96 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/fallback.h"
+
+#include "observe/sink.h"
+#include "process/default_device.h"
+#include "process/message.h"
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <vector>
+
+namespace omptool {
+namespace {
+
+// One line of the kind per region and process; of regions that no library has registered, for the first 64.
+bool first_time(const void* host_address, const Kernel* kernel, Said kind) {
+  const std::size_t number = static_cast<std::size_t>(kind);
+  if (kernel)
+    return !kernel->said[number].exchange(true, std::memory_order_relaxed);
+  static constinit std::array<std::array<std::atomic<const void*>, 64>, kSayings> said_of{};
+  for (std::atomic<const void*>& one : said_of[number]) {
+    const void* known = nullptr;
+    if (one.compare_exchange_strong(known, host_address))
+      return true;
+    if (known == host_address)
+      return false;
+  }
+  return true;
+}
+
+std::vector<HostRange> globals_of(const Kernel* kernel) {
+  return kernel ? kernel->globals() : std::vector<HostRange>{};
+}
+
+} // namespace
+
+Selected select(std::int64_t device_id) {
+  Registry* registry = Registry::current();
+  if (!registry)
+    return {nullptr, Registry::lost_by_fork() ? "the process has forked since it registered its images"
+                                              : "no library has registered images"};
+  const int count = registry->device_count();
+  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  if (count == 0)
+    return {nullptr, registry->reason_for_none()};
+  if (number == count)
+    return {};
+  if (number < 0 || number > count)
+    return {nullptr, "device number " + std::to_string(number) + " is out of range: there are " +
+                         std::to_string(count) + " devices"};
+  Device& device = *registry->device(static_cast<int>(number));
+  if (!registry->prepare(device))
+    return {nullptr, registry->reason_of(device)};
+  return {&device, {}};
+}
+
+std::string name_of(const void* host_address, const Kernel* kernel) {
+  if (kernel)
+    return kernel->name;
+  char text[32];
+  std::snprintf(text, sizeof text, "at %p", host_address);
+  return text;
+}
+
+std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
+  // Tasks that nobody waited for run when libomp ends, after the exit handler that unregisters. There
+  // is no device left to insist on.
+  Registry* const registry = Registry::current();
+  if (mandatory() && !(registry && registry->is_over()))
+    die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
+        name_of(host_address, kernel).c_str(), reason.c_str());
+  if (observe::heard()) [[unlikely]]
+    observe::announce(
+        observe::FellBack{observe::Construct::current(), host_address, name_of(host_address, kernel), reason});
+  if (!environment().quiet && first_time(host_address, kernel, Said::kFallsBack))
+    say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
+  return kOnHost;
+}
+
+// Not silenced: where the doubt is right, the host version ends the program without a word.
+void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
+  const std::string name = name_of(host_address, kernel);
+  const std::string doubts = device.data.make_host_current(rows, globals_of(kernel), name);
+  if (!doubts.empty() && first_time(host_address, kernel, Said::kMayUseDevice))
+    tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
+}
+
+std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
+                     const std::string& reason) {
+  bring_to_host(device, host_address, kernel, rows);
+  return fall_back(host_address, kernel, reason);
+}
+
+} // namespace omptool

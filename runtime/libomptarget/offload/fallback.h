@@ -1,0 +1,46 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which device a call means, and what is left to do where a region runs on the host instead (decision 1).
+#pragma once
+
+#include "data/row.h"
+#include "devices/registry.h"
+#include "process/environment.h"
+
+#include <cstdint>
+#include <string>
+
+namespace omptool {
+
+constexpr std::int32_t kOnHost = -1; // what LLVM's runtime returns, too
+constexpr std::int64_t kDefaultDevice = -1;
+constexpr std::int64_t kEveryDevice = -2;
+constexpr std::int64_t kUsedDevices = -3;
+
+inline bool disabled() {
+  return environment().policy == OffloadPolicy::kDisabled;
+}
+inline bool mandatory() {
+  return environment().policy == OffloadPolicy::kMandatory;
+}
+
+// A device that a call can use, or why not. Neither: the program asked for the host.
+struct Selected {
+  Device* device = nullptr;
+  std::string reason;
+};
+// Of a number other than -2 and -3.
+Selected select(std::int64_t device_id);
+
+// How messages name a region; `kernel` is null where no library has it.
+std::string name_of(const void* host_address, const Kernel* kernel);
+// Gives the host what the device has of the region's data.
+void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows);
+// Says why the region runs on the host, or ends the program where it must not. Returns what its call returns.
+std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason);
+// Both.
+[[gnu::cold]] std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
+                                   const std::string& reason);
+
+} // namespace omptool

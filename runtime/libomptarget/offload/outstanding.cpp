@@ -1,0 +1,115 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/outstanding.h"
+
+#include "plugins/completions.h"
+#include "plugins/core_workers.h"
+#include "threads/hazard_pointers.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdlib>
+#include <mutex>
+#include <pthread.h>
+
+namespace omptool::outstanding {
+namespace {
+
+struct Counts {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t calls = 0;
+  std::size_t callbacks = 0; // of ended calls, waiting or running
+};
+
+std::atomic<tgt_callback_fct> the_callback{nullptr};
+thread_local bool in_callback [[gnu::tls_model("initial-exec")]] = false;
+std::atomic<Counts*> the_counts{nullptr}; // never destroyed: threads go on while the process exits
+
+// The kernel of a region that this thread waits for would never end.
+bool is_in_region() {
+  return the_announcement && the_announcement->record.load(std::memory_order_relaxed);
+}
+
+void wait_at_exit() {
+  Counts* const counts = the_counts;
+  if (!counts || core_workers::here() || is_in_region())
+    return;
+  std::unique_lock lock(counts->mutex);
+  counts->changed.wait(lock, [&] { return counts->calls == 0 && counts->callbacks == 0; });
+}
+
+// A child of fork() has nothing to wait for, and its parent's lock may be held by a thread that is gone.
+Counts& counts() {
+  static std::atomic<bool> watching{false};
+  if (!watching.exchange(true)) {
+    ::pthread_atfork(nullptr, nullptr, [] { the_counts = nullptr; });
+    std::atexit(wait_at_exit);
+  }
+  Counts* known = the_counts.load(std::memory_order_acquire);
+  if (known)
+    return *known;
+  auto* const made = new Counts;
+  if (the_counts.compare_exchange_strong(known, made))
+    return *made;
+  delete made;
+  return *known;
+}
+
+void call_back(Counts& counted, const Callback& callback) {
+  in_callback = true;
+  callback();
+  in_callback = false;
+  if (the_counts != &counted)
+    return; // a child of fork()
+  const std::lock_guard lock(counted.mutex);
+  --counted.callbacks;
+  counted.changed.notify_all();
+}
+
+} // namespace
+
+void set_callback(tgt_callback_fct callback) {
+  the_callback = callback;
+}
+
+Callback::Callback(tgt_callback_param_t param) : function_(the_callback), param_(param) {}
+
+void begin() {
+  Counts& all = counts();
+  const std::lock_guard lock(all.mutex);
+  ++all.calls;
+}
+
+void end(const Callback& callback) {
+  Counts& all = counts();
+  {
+    const std::lock_guard lock(all.mutex);
+    --all.calls;
+    if (callback)
+      ++all.callbacks;
+    all.changed.notify_all();
+  }
+  if (callback)
+    core_workers::finish([&all, callback] { call_back(all, callback); });
+}
+
+void withdraw() {
+  Counts& all = counts();
+  const std::lock_guard lock(all.mutex);
+  --all.calls;
+  all.changed.notify_all();
+}
+
+bool process() {
+  constexpr std::chrono::microseconds kMoment{100};
+  Counts& all = counts();
+  Completions::progress_all();
+  const auto over = [&] { return all.calls == 0 && (in_callback || all.callbacks == 0); };
+  std::unique_lock lock(all.mutex);
+  return !all.changed.wait_for(lock, kMoment, over);
+}
+
+} // namespace omptool::outstanding

@@ -1,0 +1,172 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/pending.h"
+
+#include "offload/fallback.h"
+#include "plugins/completions.h"
+#include "plugins/core_workers.h"
+#include "process/message.h"
+
+#include <algorithm>
+#include <exception>
+#include <unistd.h>
+#include <utility>
+
+namespace omptool {
+
+// ---- when ----
+
+// Whether nothing is left to do on the host before what comes after the event is handed over.
+bool Pending::is_its_turn(const Event& event) const {
+  return event.is_done() || (device_.memory.chains() && event.can_follow(device_.plugin, device_.rtl_id));
+}
+
+// False: this goes on when an event says so.
+bool Pending::wait_for_turn() {
+  const std::vector<EventPtr>& awaited = queue().awaited();
+  const auto at = std::find_if(awaited.begin(), awaited.end(), [&](const EventPtr& one) { return !is_its_turn(*one); });
+  if (at == awaited.end())
+    return true;
+  const EventPtr event = *at;
+  const auto then = [self = shared_from_this()] { self->proceed(); };
+  if (device_.memory.chains() && !event->is_queued())
+    event->when_queued(then);
+  else
+    event->when_done(then);
+  return false;
+}
+
+void Pending::proceed() {
+  if (wait_for_turn())
+    run_later();
+}
+
+std::string Pending::go() {
+  outstanding::begin();
+  if (!wait_for_turn())
+    return {};
+  if (!device_.memory.chains()) {
+    run_later();
+    return {};
+  }
+  std::string failure = start();
+  if (failure.empty())
+    started();
+  else
+    outstanding::withdraw();
+  return failure;
+}
+
+void Pending::run_later() {
+  core_workers::operate([self = shared_from_this()] { self->run(); });
+}
+
+void Pending::run() {
+  try {
+    if (const std::string failure = start(); !failure.empty()) // no host version is left to run (decision 23)
+      die("%s cannot be done on %s, and its call has returned: %s", name().c_str(), device_.describe().c_str(),
+          failure.c_str());
+    if (!Registry::current())
+      ::_exit(0); // the kernel has forked, and its child has returned to where nothing of the program is
+    started();
+  } catch (const std::exception& error) {
+    die("%s", error.what());
+  }
+}
+
+void Pending::started() {
+  const tgt_event_t last = queue().last();
+  if (!last) {
+    end({});
+    return;
+  }
+  Completions::of(device_.plugin).when_done(last, [self = shared_from_this()](const std::string& why) {
+    self->end(self->queue().has_ended(why));
+  });
+}
+
+void Pending::end(const std::string& failure) {
+  finish(failure);
+  outstanding::end(callback_);
+}
+
+// ---- regions ----
+
+std::string PendingRegion::take_place() {
+  region_.take_place(DataEnvironment::Passage::kThrough);
+  return region_.lacks();
+}
+
+std::string PendingRegion::start() {
+  std::string failure = region_.start();
+  if (failure.empty() && Registry::current())
+    region_.queue_end();
+  return failure;
+}
+
+void PendingRegion::finish(const std::string& failure) {
+  region_.finish(failure);
+}
+
+void PendingRegion::abandon() {
+  for (const EventPtr& event : std::vector<EventPtr>(queue().awaited()))
+    event->wait();
+  region_.abandon();
+}
+
+// ---- data ----
+
+void PendingData::take_place() {
+  queue_.ended(); // for the program
+  switch (kind_) {
+  case Kind::kBegin:
+    device_.data.take_place(rows_, held_, Purpose::kData, DataEnvironment::Passage::kIn, queue_);
+    tell(device_.data.lacks(held_));
+    device_.data.return_pointers(rows_, held_);
+    break;
+  case Kind::kEnd:
+    device_.data.take_leave(rows_, held_, queue_);
+    break;
+  case Kind::kUpdate:
+    device_.data.take_place_of_update(rows_, held_, queue_);
+    break;
+  }
+}
+
+// Which object of a begin the device does not have, if any: regions that use it run on the host.
+void PendingData::tell(const std::string& failure) {
+  if (failure.empty() || std::exchange(told_, true))
+    return;
+  if (mandatory())
+    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
+  say("regions that use it run on the host: %s", failure.c_str());
+}
+
+std::string PendingData::start() {
+  switch (kind_) {
+  case Kind::kBegin:
+    tell(device_.data.bring_in(rows_, held_, Purpose::kData, queue_));
+    queue_.set_queued();
+    break;
+  case Kind::kEnd:
+    device_.data.bring_back(rows_, held_, Release::kNormal, queue_);
+    queue_.set_queued();
+    break;
+  case Kind::kUpdate:
+    device_.data.queue_update(rows_, held_, queue_);
+    break;
+  }
+  return {};
+}
+
+void PendingData::finish(const std::string& failure) {
+  if (kind_ == Kind::kBegin) {
+    tell(device_.data.finish_begin(held_, queue_, failure));
+    return;
+  }
+  if (!failure.empty())
+    die("%s", failure.c_str());
+  device_.data.finish(held_, queue_);
+}
+
+} // namespace omptool

@@ -1,0 +1,62 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/private_copies.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace omptool {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+} // namespace
+
+bool PrivateCopies::make(std::size_t index, const Row& row, void*& argument, Queue& queue) {
+  Copy& copy = copies_[index];
+  // A row of no bytes says nothing in `begin`.
+  const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
+  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), device_.data.shares_host_memory()};
+  // Where host memory is device memory nothing is allocated, but a private copy is still a copy.
+  copy.device = copy.on_host ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size),
+                                                                      std::align_val_t{kAlignment}, std::nothrow))
+                             : device_.memory.allocate(copy.size);
+  if (!copy.device)
+    return false;
+  argument =
+      reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(copy.device) -
+                              (reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(row.base)));
+  if (!row.has(kTo) || row.size == 0)
+    return true;
+  if (!copy.on_host)
+    return queue.submit(copy.device, row.begin, row.size);
+  std::copy_n(static_cast<const std::byte*>(row.begin), row.size, copy.device);
+  return true;
+}
+
+bool PrivateCopies::attach(const void* cell, void* value, Queue& queue) {
+  for (const Copy& copy : copies_) {
+    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(cell) - reinterpret_cast<std::uintptr_t>(copy.host);
+    if (!copy.device || offset > static_cast<std::uintptr_t>(copy.size) ||
+        static_cast<std::uintptr_t>(copy.size) - offset < sizeof value)
+      continue;
+    if (copy.on_host)
+      std::memcpy(copy.device + offset, &value, sizeof value);
+    else if (!queue.submit(copy.device + offset, queue.keep(&value, sizeof value), sizeof value))
+      return false;
+  }
+  return true;
+}
+
+void PrivateCopies::release() {
+  for (Copy& copy : copies_) {
+    std::byte* const device = std::exchange(copy.device, nullptr);
+    if (device && !copy.on_host)
+      device_.memory.release(device, copy.host, copy.size, region_);
+    else if (device)
+      ::operator delete(device, std::align_val_t{kAlignment});
+  }
+}
+
+} // namespace omptool

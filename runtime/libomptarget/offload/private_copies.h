@@ -1,0 +1,41 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device memory of kPrivate rows, for the length of one launch.
+#pragma once
+
+#include "devices/registry.h"
+#include "plugins/queue.h"
+
+#include <string>
+
+namespace omptool {
+
+class PrivateCopies {
+public:
+  PrivateCopies(Device& device, const std::string& region, std::size_t rows)
+      : device_(device), region_(region), copies_(rows) {}
+  ~PrivateCopies() { release(); }
+  PrivateCopies(const PrivateCopies&) = delete;
+  PrivateCopies& operator=(const PrivateCopies&) = delete;
+
+  // The argument for the row: the device address of its base. False: the device could not provide it.
+  bool make(std::size_t index, const Row& row, void*& argument, Queue& queue);
+  // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
+  bool attach(const void* cell, void* value, Queue& queue);
+  // Nothing uses them any more.
+  void release();
+
+private:
+  struct Copy {
+    std::byte* device;
+    const void* host;
+    std::int64_t size;
+    bool on_host;
+  };
+  Device& device_;
+  const std::string& region_;
+  PerRow<Copy> copies_;
+};
+
+} // namespace omptool

@@ -1,0 +1,56 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A region on its way through a device, with rows of every kind: its place among the constructs, its copies and its
+// kernel on a queue, its end. One that the caller waits for and an asynchronous one take the same steps.
+#pragma once
+
+#include "devices/registry.h"
+#include "offload/private_copies.h"
+#include "plugins/launch_shape.h"
+#include "plugins/queue.h"
+
+#include <string>
+
+namespace omptool {
+
+class Region {
+public:
+  // All that is named here has to live as long as this.
+  Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
+         Queue::Use use);
+
+  // First. kThrough: the region's objects are released at once, though they are used until finish().
+  void take_place(DataEnvironment::Passage passage);
+  // Then, of an asynchronous one: which object the device has no memory for, or "". Else addresses are returned.
+  std::string lacks();
+  // Queues the copies to the device and the kernel. Returns why the kernel has not begun and will not, or "".
+  std::string start();
+  // After start() has failed: waits for what is queued, and undoes it.
+  void abandon();
+  // Else: queues the copies back.
+  void queue_end();
+  // All has ended; a failure, if not "", ends the program.
+  void finish(const std::string& failure);
+
+  Queue& queue() { return queue_; }
+  Held& held() { return held_; }
+
+private:
+  std::string collect();
+  std::string run();
+
+  Device& device_;
+  const Kernel& kernel_;
+  const Resolved there_;
+  const Rows rows_;
+  const LaunchShape shape_;
+  Queue queue_;
+  Held held_;
+  PrivateCopies copies_;
+  PerRow<void*> arguments_;
+  std::int32_t count_ = 0;
+  bool released_ = false;
+};
+
+} // namespace omptool
