@@ -6,87 +6,15 @@
 #define OMPTARGET_NO_SYMVER
 #include "omptarget.h"
 
-#include "abi/calls_of_arrays.h"
 #include "abi/exports.h"
+#include "abi/interface/arrays.h"
 #include "abi/llvm/narrator.h"
 #include "offload/offload.h"
 
-#include <algorithm>
-#include <cstdio>
 #include <string>
 
 namespace omptool {
 namespace {
-
-constexpr struct {
-  std::int32_t type;
-  std::uint32_t flags;
-} kTranslation[] = {
-    {OMP_TGT_MAPTYPE_TO, kTo},
-    {OMP_TGT_MAPTYPE_FROM, kFrom},
-    {OMP_TGT_MAPTYPE_ALWAYS, kAlways},
-    {OMP_TGT_MAPTYPE_DELETE, kDelete},
-    {OMP_TGT_MAPTYPE_MAP_PTR, kPointer},
-    {OMP_TGT_MAPTYPE_FIRST_REF, kCounts | kArgument},
-    {OMP_TGT_MAPTYPE_RETURN_PTR, kReturn},
-    {OMP_TGT_MAPTYPE_PRIVATE_PTR, kPrivate | kArgument},
-    {OMP_TGT_MAPTYPE_PRIVATE_VAL, kValue | kArgument},
-};
-
-std::uint32_t flags_of(std::int32_t type) {
-  std::uint32_t flags = 0;
-  for (const auto& row : kTranslation)
-    if (type & row.type)
-      flags |= row.flags;
-  return flags;
-}
-
-struct Arrays {
-  std::int32_t count;
-  void** bases;
-  void** begins;
-  std::int64_t* sizes;
-  std::int32_t* types;
-
-  static std::string fault() { return {}; }
-  static const char* how_many() { return "four"; }
-  bool complete() const { return bases && begins && sizes && types; }
-  void* base(std::size_t i) const { return bases[i]; }
-  Row row(std::size_t i) const { return {bases[i], begins[i], sizes[i], flags_of(types[i]), &bases[i]}; }
-  const char* fault_of(std::size_t i) const {
-    constexpr std::int32_t kKnown = 0x1ff;
-    if (types[i] & ~kKnown)
-      return "has an unknown bit in its map type";
-    if (types[i] & OMP_TGT_MAPTYPE_PRIVATE_VAL)
-      return nullptr; // the value alone counts
-    if (const char* const fault = fault_of_memory(begins[i], sizes[i]))
-      return fault;
-    if ((types[i] & OMP_TGT_MAPTYPE_MAP_PTR) && !bases[i])
-      return "has MAP_PTR and no pointer";
-    return nullptr;
-  }
-  std::string describe(std::size_t i) const {
-    char text[96];
-    std::snprintf(text, sizeof text, "address %p, size %lld, type 0x%x", begins[i], static_cast<long long>(sizes[i]),
-                  static_cast<unsigned>(types[i]));
-    return text;
-  }
-};
-
-using Action = observe::Action;
-
-observe::Call call_of(Action action, const char* function, const void* code, const void* entry = nullptr,
-                      std::int32_t teams = 1) {
-  return {observe::Abi::kInterface,
-          action,
-          function,
-          code,
-          -1,
-          entry,
-          nullptr,
-          false,
-          static_cast<std::uint32_t>(std::max(teams, 0))};
-}
 
 // ---- registered libraries ----
 
@@ -141,34 +69,38 @@ OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5"
 
 OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                             int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(omptool::call_of(omptool::Action::kEnterData, __func__, __builtin_return_address(0)), device_id,
-                   omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_begin);
+  omptool::on_data(
+      omptool::document::call_of(omptool::document::Action::kEnterData, __func__, __builtin_return_address(0)),
+      device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_begin);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                           int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(omptool::call_of(omptool::Action::kExitData, __func__, __builtin_return_address(0)), device_id,
-                   omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_end);
+  omptool::on_data(
+      omptool::document::call_of(omptool::document::Action::kExitData, __func__, __builtin_return_address(0)),
+      device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_end);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                              int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(omptool::call_of(omptool::Action::kUpdate, __func__, __builtin_return_address(0)), device_id,
-                   omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_update);
+  omptool::on_data(
+      omptool::document::call_of(omptool::document::Action::kUpdate, __func__, __builtin_return_address(0)), device_id,
+      omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_update);
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
                                     int64_t* args_size, int32_t* args_maptype) {
   return omptool::on_region(
-      omptool::call_of(omptool::Action::kRegion, __func__, __builtin_return_address(0), host_addr), device_id,
-      omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, {});
+      omptool::document::call_of(omptool::document::Action::kRegion, __func__, __builtin_return_address(0), host_addr),
+      device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, {});
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base,
                                           void** args, int64_t* args_size, int32_t* args_maptype, int32_t num_teams,
                                           int32_t thread_limit) {
-  return omptool::on_region(
-      omptool::call_of(omptool::Action::kRegion, __func__, __builtin_return_address(0), host_addr, num_teams),
-      device_id, omptool::Arrays{num_args, args_base, args, args_size, args_maptype}, {true, num_teams, thread_limit});
+  return omptool::on_region(omptool::document::call_of(omptool::document::Action::kRegion, __func__,
+                                                       __builtin_return_address(0), host_addr, num_teams),
+                            device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype},
+                            omptool::shape_of_teams(num_teams, thread_limit));
 }
 }

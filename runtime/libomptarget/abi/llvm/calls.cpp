@@ -2,44 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The calls of programs compiled by clang 14 to 22, version VERS1.0: registration, regions, data. Each
-// is a translation into offload.h. Work that clang marks nowait runs before the call returns; libomp
-// has put it on a thread of its own and has waited for what it depends on.
+// is a translation into offload.h. Work that clang marks nowait goes on when the call has
+// returned, where libomp has a place to remember it (nowait.h); libomp has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
 #include "abi/exports.h"
 #include "abi/llvm/descriptor.h"
 #include "abi/llvm/info.h"
+#include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/messages.h"
 #include "abi/llvm/narrator.h"
+#include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
 #include "observe/sink.h"
+#include "offload/asynchronous.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace omptool::llvm {
 namespace {
 
 constexpr std::int64_t kDefaultDevice = -1;
-constexpr std::uint32_t kNewestVersion = 3; // of the kernel arguments
-
-// How every version of LLVM's kernel arguments begins; the first ends soon after.
-struct KernelArguments {
-  std::uint32_t version;
-  std::uint32_t count;
-  void** base;
-  void** begin;
-  std::int64_t* size;
-  std::int64_t* type;
-  void** names;
-  void** mappers;
-  std::uint64_t trip_count;
-  // From version 2 on.
-  std::uint64_t flags;
-  std::uint32_t teams[3];
-};
-constexpr std::uint64_t kNowaitFlag = 1;
-constexpr std::uint32_t kNoTeams = ~0U; // not a construct of teams
 
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
 // when every region runs on the host.
@@ -64,18 +49,37 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
   });
 }
 
+// Where what a task's call does may go on when the task's function has returned. Those who listen hear of constructs
+// from their threads.
+void** handle_for(const Call& call) {
+  return call.waiting == Waiting::kNowait && !observe::heard() ? nowait_handle() : nullptr;
+}
+
+void act(const Call& call, void (*action)(std::int64_t, Rows), Rows rows) {
+  void** const handle = handle_for(call);
+  if (!handle) [[likely]] {
+    action(call.device, rows);
+    return;
+  }
+  const auto kind = action == data_begin ? PendingData::Kind::kBegin
+                    : action == data_end ? PendingData::Kind::kEnd
+                                         : PendingData::Kind::kUpdate;
+  if (Left left = leave_data(kind, call.device, rows); left.event)
+    leave(handle, std::move(left.event));
+}
+
 [[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   translated(call, [&] {
     check_device(call.device);
     if (RowList rows; !observe::may_be_heard() && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
-      action(call.device, rows);
+      act(call, action, rows);
       return;
     }
     RowList rows;
     if (const std::string fault = add_rows(call.arrays, call.construct, rows); !fault.empty())
       say("%s: %s; the call is ignored", call.name, fault.c_str());
     else
-      action(call.device, rows);
+      act(call, action, rows);
   });
 }
 
@@ -90,20 +94,33 @@ inline bool update_again(std::int64_t device, void** base, void** begin, const s
 }
 
 // `rows` holds what precedes the arguments that the arrays describe.
-std::int32_t on_region(const Call& call, const void* region, RowList& rows) {
+std::int32_t on_region(const Call& call, const void* region, RowList& rows, const LaunchShape& shape) {
   check_device(call.device);
   if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
     region = registry->meant_by(region, call.caller);
   if (const std::string fault = add_rows(call.arrays, Construct::kRegion, rows); !fault.empty())
     return refuse_region(call.device, region, rows, (std::string(call.name) + ": " + fault).c_str());
-  return run_region(call.device, region, rows, kOneTeam);
+  void** const handle = handle_for(call);
+  if (!handle) [[likely]]
+    return run_region(call.device, region, rows, shape);
+  Left left = leave_region(call.device, region, rows, shape);
+  if (left.event)
+    leave(handle, std::move(left.event));
+  return left.result;
+}
+
+constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
+
+// How many teams listeners hear of.
+std::uint32_t teams_said(std::int32_t number) {
+  return number == kNone ? 1 : static_cast<std::uint32_t>(std::max(number, 0));
 }
 
 // Clang 14 and before: no environment.
-std::int32_t on_old_region(const Call& call, const void* region) {
+std::int32_t on_old_region(const Call& call, const void* region, std::int32_t num_teams, std::int32_t thread_limit) {
   return translated(call, [&] {
     RowList rows;
-    return on_region(call, region, rows);
+    return on_region(call, region, rows, shape_of(num_teams, thread_limit, take_trip_count(call.device)));
   });
 }
 
@@ -115,17 +132,13 @@ void add_environment(std::uint32_t version, RowList& rows) {
     rows.add({nobody, nullptr, 0, kValue | kArgument | kEnvironment | (version == 2 ? kIfEnvironment : 0U), nullptr});
 }
 
-bool is_known(const KernelArguments* arguments) {
-  return arguments && arguments->version > 0 && arguments->version <= kNewestVersion;
-}
-
 Arrays arrays_of(const KernelArguments& all) {
   return {all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
 }
 
 Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
              const KernelArguments* arguments, const void* caller) {
-  const bool complete = is_known(arguments) && arguments->version >= 2;
+  const bool complete = is_known(arguments) && has_shape(*arguments);
   return {name,
           Construct::kRegion,
           complete && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
@@ -141,7 +154,8 @@ Call call_of(const char* name, const Location* where, std::int64_t device, const
 // is told of the call unless it fails. False: it is another one, and nothing has been done.
 bool run_again(const char* name, const Location* where, std::int64_t device, const void* region,
                const KernelArguments* arguments, const void* caller, std::int32_t& result) {
-  if (!arguments || arguments->version != kNewestVersion || observe::may_be_heard()) [[unlikely]]
+  if (!arguments || arguments->version != kNewestVersion || (arguments->flags & kNowaitFlag) || observe::may_be_heard())
+      [[unlikely]]
     return false;
   return guarded(name, [&] {
     try {
@@ -154,8 +168,9 @@ bool run_again(const char* name, const Location* where, std::int64_t device, con
   });
 }
 
-std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, const void* region,
-                       const KernelArguments* arguments, const void* caller) {
+std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, std::int32_t num_teams,
+                       std::int32_t thread_limit, const void* region, const KernelArguments* arguments,
+                       const void* caller) {
   if (std::int32_t result = 0; run_again(name, where, device, region, arguments, caller, result)) [[likely]]
     return result;
   const Call call = call_of(name, where, device, region, arguments, caller);
@@ -168,7 +183,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
     }
     RowList rows;
     add_environment(arguments->version, rows);
-    return on_region(call, region, rows);
+    return on_region(call, region, rows, shape_of(*arguments, num_teams, thread_limit));
   });
 }
 
@@ -176,6 +191,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
 } // namespace omptool::llvm
 
 using omptool::llvm::Construct;
+using omptool::llvm::kNone;
 using omptool::llvm::Location;
 using omptool::llvm::Waiting;
 
@@ -219,20 +235,24 @@ OMPTOOL_EXPORT void __tgt_init_all_rtls() {}
 // Arguments that nothing needs are left out at the end of parameter lists; the C calling convention
 // lets callers pass them all the same. Dependences are among them: clang 14 to 18 leave them undefined.
 
-OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(const Location* where, std::int64_t device, std::int32_t, std::int32_t,
-                                                void* region, const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, where, device, region, arguments, __builtin_return_address(0));
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel(const Location* where, std::int64_t device, std::int32_t num_teams,
+                                                std::int32_t thread_limit, void* region,
+                                                const omptool::llvm::KernelArguments* arguments) {
+  return omptool::llvm::on_kernel(__func__, where, device, num_teams, thread_limit, region, arguments,
+                                  __builtin_return_address(0));
 }
-OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, std::int64_t device, std::int32_t,
-                                                       std::int32_t, void* region,
+OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, std::int64_t device,
+                                                       std::int32_t num_teams, std::int32_t thread_limit, void* region,
                                                        const omptool::llvm::KernelArguments* arguments) {
-  return omptool::llvm::on_kernel(__func__, where, device, region, arguments, __builtin_return_address(0));
+  return omptool::llvm::on_kernel(__func__, where, device, num_teams, thread_limit, region, arguments,
+                                  __builtin_return_address(0));
 }
 
-#define OMPTOOL_LLVM_REGION(function)                                                                                  \
+// What follows the function's name: the numbers that it is called with, if any, and their parameters.
+#define OMPTOOL_LLVM_REGION(function, teams, threads, ...)                                                             \
   OMPTOOL_EXPORT std::int32_t function(const Location* where, std::int64_t device, void* region, std::uint32_t count,  \
                                        void** base, void** begin, std::int64_t* size, std::int64_t* type,              \
-                                       void** names, void** mappers) {                                                 \
+                                       void** names, void** mappers __VA_OPT__(, ) __VA_ARGS__) {                      \
     return omptool::llvm::on_old_region({__func__,                                                                     \
                                          Construct::kRegion,                                                           \
                                          Waiting::kWaits,                                                              \
@@ -240,20 +260,23 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
                                          device,                                                                       \
                                          {count, base, begin, size, type, names, mappers},                             \
                                          __builtin_return_address(0),                                                  \
-                                         1,                                                                            \
+                                         omptool::llvm::teams_said(teams),                                             \
                                          region},                                                                      \
-                                        region);                                                                       \
+                                        region, teams, threads);                                                       \
   }
-OMPTOOL_LLVM_REGION(__tgt_target_mapper)
-OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper)
-OMPTOOL_LLVM_REGION(__tgt_target_teams_mapper)
-OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
+OMPTOOL_LLVM_REGION(__tgt_target_mapper, kNone, kNone)
+OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper, kNone, kNone)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_mapper, num_teams, thread_limit, std::int32_t num_teams,
+                    std::int32_t thread_limit)
+OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper, num_teams, thread_limit, std::int32_t num_teams,
+                    std::int32_t thread_limit)
 #undef OMPTOOL_LLVM_REGION
 
 // Before clang 12: no source location, no names, no mappers.
-#define OMPTOOL_LLVM_OLD_REGION(function, name)                                                                        \
+#define OMPTOOL_LLVM_OLD_REGION(function, name, teams, threads, ...)                                                   \
   OMPTOOL_EXPORT std::int32_t function(std::int64_t device, void* region, std::uint32_t count, void** base,            \
-                                       void** begin, std::int64_t* size, std::int64_t* type) {                         \
+                                       void** begin, std::int64_t* size,                                               \
+                                       std::int64_t* type __VA_OPT__(, ) __VA_ARGS__) {                                \
     return omptool::llvm::on_old_region({name,                                                                         \
                                          Construct::kRegion,                                                           \
                                          Waiting::kWaits,                                                              \
@@ -261,19 +284,24 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper)
                                          device,                                                                       \
                                          {count, base, begin, size, type, nullptr, nullptr},                           \
                                          __builtin_return_address(0),                                                  \
-                                         1,                                                                            \
+                                         omptool::llvm::teams_said(teams),                                             \
                                          region},                                                                      \
-                                        region);                                                                       \
+                                        region, teams, threads);                                                       \
   }
-OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target")
-OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams")
-OMPTOOL_LLVM_OLD_REGION(__tgt_target_nowait, __func__)
-OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__)
+OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target", kNone, kNone)
+OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams", num_teams, thread_limit, std::int32_t num_teams,
+                        std::int32_t thread_limit)
+OMPTOOL_LLVM_OLD_REGION(__tgt_target_nowait, __func__, kNone, kNone)
+OMPTOOL_LLVM_OLD_REGION(__tgt_target_teams_nowait, __func__, num_teams, thread_limit, std::int32_t num_teams,
+                        std::int32_t thread_limit)
 #undef OMPTOOL_LLVM_OLD_REGION
 
-// The device image itself shares out iterations; their number is of no use here.
-OMPTOOL_EXPORT void __kmpc_push_target_tripcount(std::int64_t, std::uint64_t) {}
-OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t, std::uint64_t) {}
+OMPTOOL_EXPORT void __kmpc_push_target_tripcount(std::int64_t device, std::uint64_t count) {
+  omptool::guarded(__func__, [&] { omptool::llvm::push_trip_count(device, count); });
+}
+OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t device, std::uint64_t count) {
+  omptool::guarded(__func__, [&] { omptool::llvm::push_trip_count(device, count); });
+}
 
 // ---- data ----
 
@@ -339,10 +367,8 @@ OMPTOOL_EXPORT void __tgt_push_mapper_component(void* handle, void* base, void* 
       __func__, [&] { static_cast<omptool::llvm::Components*>(handle)->push_back({base, begin, size, type, name}); });
 }
 
-// A task that waits for a region asks whether it is done: regions are, when their call returns.
 OMPTOOL_EXPORT void __tgt_target_nowait_query(void** handle) {
-  if (handle)
-    *handle = nullptr;
+  omptool::guarded(__func__, [&] { omptool::llvm::query(handle); });
 }
 OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
 }

@@ -61,10 +61,9 @@ void on_data(observe::Action action, const char* function, const void* code, con
 
 int on_region(const char* function, const void* code, const void* entry, const Arrays& arrays,
               const LaunchShape& shape) {
-  const std::uint32_t teams = shape.teams ? static_cast<std::uint32_t>(std::max(shape.num_teams, 0)) : 1;
-  return omptool::on_region(
-      {observe::Abi::kProposal, observe::Action::kRegion, function, code, -1, entry, nullptr, false, teams},
-      arrays.known_device(), arrays, shape);
+  return omptool::on_region({observe::Abi::kProposal, observe::Action::kRegion, function, code, -1, entry, nullptr,
+                             false, shape.asked.teams[0]},
+                            arrays.known_device(), arrays, shape);
 }
 
 } // namespace
@@ -112,7 +111,7 @@ OMPTOOL_EXPORT int omptool_2013_target_teams(int device, void* entry, int count,
                                              const void* types, int num_teams, int thread_limit) {
   return omptool::proposal::on_region("__tgt_target_teams", __builtin_return_address(0), entry,
                                       {device, count, host, size, static_cast<const int*>(types)},
-                                      {true, num_teams, thread_limit});
+                                      omptool::shape_of_teams(num_teams, thread_limit));
 }
 
 OMPTOOL_EXPORT void omptool_2013_set_default_device(int number) {

@@ -9,12 +9,11 @@
 #include "abi/exports.h"
 #include "abi/llvm/narrator.h"
 #include "abi/llvm/tables.h"
+#include "abi/routines/copies.h"
 #include "abi/routines/routine.h"
 #include "offload/offload.h"
 #include "process/libomp.h"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <climits>
 #include <cstdio>
@@ -45,22 +44,6 @@ bool is_host(int number) {
   return number == number_of_devices();
 }
 
-bool fill(Device& device, std::byte* target, int value, std::size_t size) {
-  std::array<unsigned char, 4096> pattern;
-  pattern.fill(static_cast<unsigned char>(value));
-  if (!device.data.make_device_current(target, size).empty()) // what is next to it in the same object
-    return false;
-  device.data.note_activity();
-  announce_copy(device, true, pattern.data(), target, size);
-  for (std::size_t done = 0; done < size;) {
-    const std::size_t piece = std::min(size - done, pattern.size());
-    if (!device.memory.submit(target + done, pattern.data(), static_cast<std::int64_t>(piece)))
-      return false;
-    done += piece;
-  }
-  return true;
-}
-
 void* set_memory(void* target, int value, std::size_t size, int number) {
   if (!target || size == 0)
     return target;
@@ -70,12 +53,17 @@ void* set_memory(void* target, int value, std::size_t size, int number) {
   return device && fill(*device, static_cast<std::byte*>(target), value, size) ? target : nullptr;
 }
 
-// Device memory that the host can use at the same address, where there is any.
-void* allocate_for_both(std::size_t size, int number) {
+// Memory that the host and the device can use at the same address, where there is any: of the kind, or the device's
+// own.
+void* allocate_for_both(std::size_t size, int number, std::int32_t kind) {
   if (is_host(number))
     return std::malloc(size);
   Device* device = usable_device(number);
-  return device && device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
+  if (!device || size > LONG_MAX)
+    return nullptr;
+  if (device->special.has_kinds())
+    return device->special.allocate(static_cast<std::int64_t>(size), kind);
+  return device->memory.is_addressable() ? omp_target_alloc(size, number) : nullptr;
 }
 
 } // namespace
@@ -148,6 +136,10 @@ OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
       return 0;
     const omptool::Device& device = *omptool::Registry::current()->device(static_cast<int>(number));
     std::printf("%s: uid %s, plugin %s\n", device.describe().c_str(), device.uid.c_str(), device.plugin.path().c_str());
+    if (const std::optional<tgt_device_description> said = device.plugin.describe(device.rtl_id))
+      std::printf("  %s, architecture %s, %u units, %llu bytes\n", said->name[0] ? said->name : "no name",
+                  said->architecture[0] ? said->architecture : "not known", said->units,
+                  static_cast<unsigned long long>(said->memory));
     std::fflush(stdout);
     return 1;
   });
@@ -196,10 +188,12 @@ OMPTOOL_EXPORT void* llvm_omp_target_alloc_device(size_t size, int number) {
   return omp_target_alloc(size, number);
 }
 OMPTOOL_EXPORT void* llvm_omp_target_alloc_host(size_t size, int number) {
-  return omptool::guarded(__func__, [&] { return omptool::allocate_for_both(size, number); });
+  const omptool::Routine here(__func__, __builtin_return_address(0));
+  return omptool::guarded(__func__, [&] { return omptool::allocate_for_both(size, number, OMPTARGET_MEMORY_HOST); });
 }
 OMPTOOL_EXPORT void* llvm_omp_target_alloc_shared(size_t size, int number) {
-  return omptool::guarded(__func__, [&] { return omptool::allocate_for_both(size, number); });
+  const omptool::Routine here(__func__, __builtin_return_address(0));
+  return omptool::guarded(__func__, [&] { return omptool::allocate_for_both(size, number, OMPTARGET_MEMORY_SHARED); });
 }
 OMPTOOL_EXPORT void llvm_omp_target_free_device(void* memory, int number) {
   omp_target_free(memory, number);
@@ -211,11 +205,18 @@ OMPTOOL_EXPORT void llvm_omp_target_free_shared(void* memory, int number) {
   omp_target_free(memory, number);
 }
 
-// Copies need no locked memory.
-OMPTOOL_EXPORT void* llvm_omp_target_lock_mem(void* memory, size_t, int) {
-  return memory;
+OMPTOOL_EXPORT void* llvm_omp_target_lock_mem(void* memory, size_t size, int number) {
+  return omptool::guarded(__func__, [&] {
+    omptool::Device* const device = memory && size > 0 ? omptool::usable_device(number) : nullptr;
+    return device ? device->special.lock(memory, size) : memory;
+  });
 }
-OMPTOOL_EXPORT void llvm_omp_target_unlock_mem(void*, int) {}
+OMPTOOL_EXPORT void llvm_omp_target_unlock_mem(void* memory, int number) {
+  omptool::guarded(__func__, [&] {
+    if (omptool::Device* const device = memory ? omptool::usable_device(number) : nullptr)
+      device->special.unlock(memory);
+  });
+}
 
 // Memory of a team: the host has none.
 OMPTOOL_EXPORT void* llvm_omp_target_dynamic_shared_alloc(void) {
@@ -232,12 +233,13 @@ OMPTOOL_EXPORT int tgt_pause_resource(int, int number) {
 
 // ---- memory spaces of libomp 22 ----
 
-// With a single device whose memory the host can use, it is the resource of every space; an allocator does
+// With a single device that has memory which the host can use, it is the resource of every space; an allocator does
 // not tell which of several is meant.
 OMPTOOL_EXPORT int __tgt_get_mem_resources(int count, const int* devices, int, const void*, int* resources) {
   return omptool::guarded(__func__, [&]() -> int {
     omptool::Device* const only = omptool::number_of_devices() == 1 ? omptool::usable_device(0) : nullptr;
-    if (count != 1 || !devices || devices[0] != 0 || !only || !only->memory.is_addressable())
+    if (count != 1 || !devices || devices[0] != 0 || !only ||
+        !(only->special.has_kinds() || only->memory.is_addressable()))
       return 0;
     if (resources)
       resources[0] = 0;

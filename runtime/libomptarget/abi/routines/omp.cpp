@@ -7,6 +7,7 @@
 #include "omptarget.h"
 
 #include "abi/exports.h"
+#include "abi/routines/copies.h"
 #include "abi/routines/routine.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
@@ -14,9 +15,7 @@
 
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
-#include <vector>
 
 namespace omptool {
 namespace {
@@ -24,11 +23,6 @@ namespace {
 using Operation = observe::Operation::Kind;
 
 constexpr int kFailed = -1;
-
-// Where one end of a copy is; nothing for a number that names no usable place.
-struct Place {
-  Device* device; // null: the host
-};
 
 bool is_host(int number) {
   return number == number_of_devices();
@@ -39,89 +33,6 @@ bool is_host(int number) {
 void free_on_host(void* memory) {
   if (!Registry::lost_any_device())
     std::free(memory);
-}
-
-std::optional<Place> place_of(int number) {
-  if (is_host(number))
-    return Place{nullptr};
-  if (Device* device = usable_device(number))
-    return Place{device};
-  return std::nullopt;
-}
-
-int copy_between_devices(Device& to, std::byte* target, Device& from, const std::byte* source, std::size_t length) {
-  constexpr std::size_t kBounce = std::size_t{1} << 20;
-  std::vector<std::byte> bounce(std::min(length, kBounce));
-  for (std::size_t done = 0; done < length;) {
-    const std::size_t piece = std::min(length - done, bounce.size());
-    const std::int64_t size = static_cast<std::int64_t>(piece);
-    if (!from.memory.retrieve(bounce.data(), source + done, size) ||
-        !to.memory.submit(target + done, bounce.data(), size))
-      return kFailed;
-    done += piece;
-  }
-  return 0;
-}
-
-int copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length) {
-  const std::int64_t size = static_cast<std::int64_t>(length);
-  // What a region that fell back has left newer on the host.
-  if ((to.device && !to.device->data.make_device_current(target, length).empty()) ||
-      (from.device && !from.device->data.make_device_current(source, length).empty()))
-    return kFailed;
-  if (to.device)
-    to.device->data.note_activity();
-  if (to.device && from.device)
-    return copy_between_devices(*to.device, target, *from.device, source, length);
-  if (to.device) {
-    announce_copy(*to.device, true, source, target, length);
-    return to.device->memory.submit(target, source, size) ? 0 : kFailed;
-  }
-  if (from.device) {
-    announce_copy(*from.device, false, target, source, length);
-    return from.device->memory.retrieve(target, source, size) ? 0 : kFailed;
-  }
-  std::memmove(target, source, length);
-  return 0;
-}
-
-// One dimension after the other; the last is contiguous.
-struct Rectangle {
-  std::size_t element_size;
-  const std::size_t *volume, *target_offsets, *source_offsets, *target_dimensions, *source_dimensions;
-};
-
-// Bytes of one step in the first of `dimensions`; nothing when that overflows.
-std::optional<std::size_t> stride(std::size_t element_size, const std::size_t* dimensions, int count) {
-  std::size_t bytes = element_size;
-  for (int i = 1; i < count; ++i)
-    if (__builtin_mul_overflow(bytes, dimensions[i], &bytes))
-      return std::nullopt;
-  return bytes;
-}
-
-int copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, Rectangle rectangle, int count) {
-  const auto target_stride = stride(rectangle.element_size, rectangle.target_dimensions, count);
-  const auto source_stride = stride(rectangle.element_size, rectangle.source_dimensions, count);
-  std::size_t target_at = 0;
-  std::size_t source_at = 0;
-  std::size_t last = 0;
-  if (!target_stride || !source_stride ||
-      __builtin_mul_overflow(*target_stride, *rectangle.target_offsets, &target_at) ||
-      __builtin_mul_overflow(*source_stride, *rectangle.source_offsets, &source_at) ||
-      __builtin_mul_overflow(std::max(*target_stride, *source_stride), *rectangle.volume, &last) || last > LONG_MAX)
-    return kFailed;
-  target += target_at;
-  source += source_at;
-  if (count == 1)
-    return last == 0 ? 0 : copy(to, target, from, source, last);
-  const Rectangle inner{rectangle.element_size,          rectangle.volume + 1,
-                        rectangle.target_offsets + 1,    rectangle.source_offsets + 1,
-                        rectangle.target_dimensions + 1, rectangle.source_dimensions + 1};
-  for (std::size_t i = 0; i < *rectangle.volume; ++i)
-    if (copy_rectangle(to, target + i * *target_stride, from, source + i * *source_stride, inner, count - 1) != 0)
-      return kFailed;
-  return 0;
 }
 
 } // namespace
@@ -170,8 +81,12 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
     if (!device_ptr)
       return;
     if (omptool::is_host(device_num))
-      omptool::free_on_host(device_ptr);
-    else if (omptool::Device* device = omptool::usable_device(device_num); device && !device->data.release(device_ptr))
+      return omptool::free_on_host(device_ptr);
+    omptool::Device* device = omptool::usable_device(device_num);
+    if (!device)
+      return;
+    const std::optional<bool> special = device->special.free(device_ptr);
+    if (special ? !*special : !device->data.release(device_ptr))
       omptool::say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
                    device->memory.last_error().c_str());
   });
@@ -201,7 +116,9 @@ OMPTOOL_EXPORT int omp_target_memcpy(void* dst, const void* src, size_t length, 
     if (!dst || !src || !to || !from || length > LONG_MAX)
       return omptool::kFailed;
     return omptool::copy(*to, static_cast<std::byte*>(dst) + dst_offset, *from,
-                         static_cast<const std::byte*>(src) + src_offset, length);
+                         static_cast<const std::byte*>(src) + src_offset, length)
+               ? 0
+               : omptool::kFailed;
   });
 }
 
@@ -220,7 +137,9 @@ OMPTOOL_EXPORT int omp_target_memcpy_rect(void* dst, const void* src, size_t ele
       return omptool::kFailed;
     const omptool::Rectangle rectangle{element_size, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions};
     return omptool::copy_rectangle(*to, static_cast<std::byte*>(dst), *from, static_cast<const std::byte*>(src),
-                                   rectangle, num_dims);
+                                   rectangle, num_dims)
+               ? 0
+               : omptool::kFailed;
   });
 }
 

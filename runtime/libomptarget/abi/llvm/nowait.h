@@ -1,0 +1,20 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tasks of libomp's whose region goes on when the task's function has returned: libomp keeps a handle in the task, and
+// asks from time to time whether it is done (__tgt_target_nowait_query). So more regions overlap than libomp has
+// threads for them.
+#pragma once
+
+#include "plugins/event.h"
+
+namespace omptool::llvm {
+
+// Where the task that runs on this thread has its handle; null: what it does has to be done when its call returns.
+void** nowait_handle();
+// The task is over when the event has happened.
+void leave(void** handle, EventPtr event);
+// Sets the handle to null if it is; waits a moment for that.
+void query(void** handle);
+
+} // namespace omptool::llvm

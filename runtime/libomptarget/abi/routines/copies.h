@@ -1,0 +1,33 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What routines do with memory of the host and of devices: copies of bytes and of rectangles, and fills.
+#pragma once
+
+#include "offload/offload.h"
+
+#include <cstddef>
+#include <optional>
+
+namespace omptool {
+
+// Where one end of a copy is.
+struct Place {
+  Device* device; // null: the host
+};
+// Nothing for a number that names no usable place.
+std::optional<Place> place_of(int number);
+
+// These are false where a device fails.
+bool copy(Place to, std::byte* target, Place from, const std::byte* source, std::size_t length);
+bool fill(Device& device, std::byte* target, int value, std::size_t size);
+
+// One dimension after the other; the last is contiguous.
+struct Rectangle {
+  std::size_t element_size;
+  const std::size_t *volume, *target_offsets, *source_offsets, *target_dimensions, *source_dimensions;
+};
+// Also false where a number of bytes overflows.
+bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, Rectangle rectangle, int count);
+
+} // namespace omptool
