@@ -29,7 +29,7 @@ char add_one, unknown; // addresses that stand for the host versions
 int values[4] = {1, 2, 3, 4};
 
 const char* name_of(Operation::Kind kind) {
-  static const char* const kNames[] = {"allocate", "to", "from", "free", "associate", "disassociate", "launch"};
+  static const char* const kNames[] = {"allocate", "to", "from", "free", "associate", "disassociate", "launch", "wait", "fill", "exchange"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -122,7 +122,8 @@ SCENARIO_OF(announce_all) {
 }
 
 TEST_CASE("calls are announced with what they do, and no lock is held") {
-  const Outcome outcome = run_scenario("announce_all", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/..", "OMPTOOL_QUIET=1"});
+  const Outcome outcome = run_scenario(
+      "announce_all", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/..", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_QUEUES=0"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output == "device 0 ready\n"
                           "image loaded\n"
@@ -145,6 +146,43 @@ TEST_CASE("calls are announced with what they do, and no lock is held") {
                           "begins __tgt_target_data_end device 0\n"
                           "released size 16 count 0 leaving\n"
                           "copied out 16\n"
+                          "from 16\n"
+                          "free 0\n"
+                          "ends __tgt_target_data_end\n"
+                          "begins __tgt_target device 0\n"
+                          "fell back: no registered library lists it\n"
+                          "ends __tgt_target\n");
+}
+
+TEST_CASE("operations on a queue are announced when they have ended, after one wait") {
+  const Outcome outcome = run_scenario(
+      "announce_all", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/..", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_QUEUES=1"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "device 0 ready\n"
+                          "image loaded\n"
+                          "begins __tgt_target_data_begin device 0\n"
+                          "allocate 16\n"
+                          "mapped size 16 count 1 fresh\n"
+                          "copied in 16\n"
+                          "wait 0\n"
+                          "to 16\n"
+                          "ends __tgt_target_data_begin\n"
+                          "begins __tgt_target device 0\n"
+                          "mapped size 16 count 2 size 0\n"
+                          "released size 16 count 1 size 0\n"
+                          "wait 0\n"
+                          "launch add_one\n"
+                          "ends __tgt_target\n"
+                          "begins __tgt_target_data_update device 0\n"
+                          "updated size 16 count 1\n"
+                          "copied out 16\n"
+                          "wait 0\n"
+                          "from 16\n"
+                          "ends __tgt_target_data_update\n"
+                          "begins __tgt_target_data_end device 0\n"
+                          "released size 16 count 0 leaving\n"
+                          "copied out 16\n"
+                          "wait 0\n"
                           "from 16\n"
                           "free 0\n"
                           "ends __tgt_target_data_end\n"

@@ -100,6 +100,31 @@ TEST_CASE("a folder that cannot be read is said once") {
                           "cannot be read: Not a directory\n");
 }
 
+TEST_CASE("a plugin with some of the asynchronous functions is used without them, and that is said once") {
+  const Outcome outcome =
+      run_scenario("two_launches", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesome", "OMPTOOL_PLUGINS=fakesome"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output ==
+        "omptarget: plugin fakesome is used through its synchronous functions: of the asynchronous ones it lacks "
+        "__tgt_rtl_enforce_dep, __tgt_rtl_release_dep, __tgt_rtl_async_data_submit, __tgt_rtl_async_data_retrieve, "
+        "__tgt_rtl_async_run_target_region, __tgt_rtl_async_run_target_team_region\n");
+}
+
+TEST_CASE("values of the CPU device's variables that cannot be used are named, once") {
+  const Outcome outcome = run_scenario("two_launches", {"OMPTOOL_HOST_DEVICES=257", "OMPTOOL_HOST_MEMORY=none",
+                                                        "OMPTOOL_HOST_QUEUES=yes", "OMPTOOL_HOST_IN_FLIGHT=0"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  for (const char* line : {"OMPTOOL_HOST_DEVICES=257 is not a number from 0 to 256; 1 is used\n",
+                           "OMPTOOL_HOST_MEMORY=none is not shared or separate; separate is used\n",
+                           "OMPTOOL_HOST_QUEUES=yes is not 1 or 0; 0 is used\n",
+                           "OMPTOOL_HOST_IN_FLIGHT=0 is not a value for it; 64 is used\n"}) {
+    CAPTURE(line);
+    const std::size_t first = outcome.output.find(line);
+    CHECK(first != std::string::npos);
+    CHECK(outcome.output.find(line, first + 1) == std::string::npos);
+  }
+}
+
 // Private copies, pointers, sections, globals and counts where host memory is device memory.
 SCENARIO_OF(shared_memory) {
   use_main();

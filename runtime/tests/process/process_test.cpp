@@ -253,6 +253,8 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "OMPTOOL_QUIET=1",
                                      "OMPTOOL_HOST_DEVICES=0",
                                      "OMPTOOL_HOST_MEMORY=none",
+                                     "OMPTOOL_HOST_QUEUES=maybe",
+                                     "OMPTOOL_HOST_IN_FLIGHT=none",
                                      "LIBOMPTARGET_INFO=-1",
                                      "OMPTOOL_KEEP_IMAGES=" + kept};
   for (const std::string& one : all)

@@ -16,7 +16,7 @@ struct Arguments { // version 3
   std::int64_t *size, *type;
   void **names, **mappers;
   std::uint64_t trip_count = 0, flags = 0;
-  std::uint32_t teams[3]{}, threads[3]{}, dynamic = 0;
+  std::uint32_t teams[3]{}, threads[3]{}, dynamic_memory = 0;
 };
 static_assert(sizeof(Arguments) == 104);
 
@@ -63,6 +63,19 @@ __attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, cons
                       all.size.data(), all.type.data(), nullptr,         all.mapper.data()};
   return reinterpret_cast<std::int32_t (*)(void*, std::int64_t, std::int32_t, std::int32_t, void*, Arguments*)>(
       versioned(name))(nullptr, -1, -1, 0, region, &arguments);
+}
+
+__attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, std::uint32_t version,
+                                                              const Numbers& numbers) {
+  Arguments arguments{version, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, numbers.trip_count};
+  if (version >= 2) {
+    arguments.flags = numbers.flags;
+    std::copy_n(numbers.teams, 3, arguments.teams);
+    std::copy_n(numbers.threads, 3, arguments.threads);
+    arguments.dynamic_memory = numbers.dynamic_memory;
+  }
+  return reinterpret_cast<std::int32_t (*)(void*, std::int64_t, std::int32_t, std::int32_t, void*, Arguments*)>(
+      versioned("__tgt_target_kernel"))(nullptr, -1, numbers.num_teams, numbers.thread_limit, region, &arguments);
 }
 
 __attribute__((no_sanitize("undefined"))) std::vector<void*> data(const char* name,

@@ -43,6 +43,13 @@ Element literal(std::uintptr_t value);
 void* versioned(const char* name);
 std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version = 1,
                     const char* name = "__tgt_target_kernel");
+// What a call of __tgt_target_kernel says of teams and threads: in its record from version 2 on, and beside it.
+struct Numbers {
+  std::uint64_t trip_count = 0, flags = 0;
+  std::uint32_t teams[3]{}, threads[3]{}, dynamic_memory = 0;
+  std::int32_t num_teams = -1, thread_limit = 0;
+};
+std::int32_t launch(void* region, std::uint32_t version, const Numbers& numbers);
 // A call without a result: __tgt_target_data_*_mapper. The bases as the call leaves them.
 std::vector<void*> data(const char* name, const std::vector<Element>& elements);
 void register_library(void* descriptor);

@@ -18,8 +18,9 @@ int counter = 1;
 void* seen[24];
 int order[16];
 int order_length;
-char record, record1, record7, record20, add_one, add_ten, add_ten_later, add_second, call_host, count_up, add_counter,
-    nothing, list_add_one, example, construct, team_square, hidden, other_add_hundred, absent;
+char record, record1, record7, record20, add_one, add_ten, add_ten_later, add_second, call_host, count_up, meet,
+    add_both, times_plus, add_counter, nothing, list_add_one, example, construct, team_square, hidden,
+    other_add_hundred, absent;
 } // namespace host
 
 Rows::Rows(std::initializer_list<Row> rows) {
@@ -46,6 +47,40 @@ void Rows::end(std::int32_t device) {
 }
 void Rows::update(std::int32_t device) {
   __tgt_target_data_update(device, count(), base_.data(), begin_.data(), size_.data(), type_.data());
+}
+
+bool over_queues() {
+  const char* const asked = std::getenv("OMPTOOL_HOST_QUEUES");
+  return asked && std::strcmp(asked, "1") == 0;
+}
+
+tgt_event_t Rows::region_later(void* host, const std::vector<tgt_event_t>& after, std::int32_t device,
+                               tgt_callback_param_t param, std::int32_t* result) {
+  tgt_event_t event = nullptr;
+  const std::int32_t returned = __tgt_target_async(device, host, count(), base_.data(), begin_.data(), size_.data(),
+                                                   type_.data(), static_cast<std::int32_t>(after.size()),
+                                                   const_cast<tgt_event_t*>(after.data()), &event, param);
+  if (result)
+    *result = returned;
+  else if (returned != 0)
+    std::fprintf(stderr, "an asynchronous region did not run\n");
+  return event;
+}
+tgt_event_t Rows::later(DataCall call, const std::vector<tgt_event_t>& after, std::int32_t device,
+                        tgt_callback_param_t param) {
+  tgt_event_t event = nullptr;
+  call(device, count(), base_.data(), begin_.data(), size_.data(), type_.data(),
+       static_cast<std::int32_t>(after.size()), const_cast<tgt_event_t*>(after.data()), &event, param);
+  return event;
+}
+tgt_event_t Rows::begin_later(const std::vector<tgt_event_t>& after, std::int32_t device, tgt_callback_param_t param) {
+  return later(__tgt_target_async_data_begin, after, device, param);
+}
+tgt_event_t Rows::end_later(const std::vector<tgt_event_t>& after, std::int32_t device, tgt_callback_param_t param) {
+  return later(__tgt_target_async_data_end, after, device, param);
+}
+tgt_event_t Rows::update_later(const std::vector<tgt_event_t>& after, std::int32_t device, tgt_callback_param_t param) {
+  return later(__tgt_target_async_data_update, after, device, param);
 }
 
 std::vector<char> read_file(const std::string& path) {
@@ -88,6 +123,9 @@ std::vector<Program::Entry> main_entries() {
           {&add_second, "add_second"},
           {&call_host, "call_host"},
           {&count_up, "count_up"},
+          {&meet, "meet"},
+          {&add_both, "add_both"},
+          {&times_plus, "times_plus"},
           {&add_counter, "add_counter"},
           {&nothing, "nothing"},
           {&list_add_one, "list_add_one"},

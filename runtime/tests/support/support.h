@@ -7,6 +7,13 @@
 #include "omptarget.h"
 #include "scenario.h"
 
+// Programs are some twenty times slower with sanitizers: tests that start hundreds take a sample there.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -41,9 +48,21 @@ public:
   void begin(std::int32_t device = -1);
   void end(std::int32_t device = -1);
   void update(std::int32_t device = -1);
+  // The asynchronous calls. What they return goes to `result`, their event is returned.
+  tgt_event_t region_later(void* host, const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
+                           tgt_callback_param_t param = nullptr, std::int32_t* result = nullptr);
+  tgt_event_t begin_later(const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
+                          tgt_callback_param_t param = nullptr);
+  tgt_event_t end_later(const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
+                        tgt_callback_param_t param = nullptr);
+  tgt_event_t update_later(const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
+                           tgt_callback_param_t param = nullptr);
   void* base(std::size_t index) const { return base_[index]; }
 
 private:
+  using DataCall = decltype(__tgt_target_async_data_begin);
+  tgt_event_t later(DataCall call, const std::vector<tgt_event_t>& after, std::int32_t device,
+                    tgt_callback_param_t param);
   std::int32_t count() const { return static_cast<std::int32_t>(base_.size()); }
   std::vector<void*> base_, begin_;
   std::vector<std::int64_t> size_;
@@ -71,6 +90,9 @@ private:
   std::vector<__tgt_device_image> records_;
 };
 
+// Whether the tests run over the queue of the CPU device.
+bool over_queues();
+
 // The host's side of images/main.c.
 namespace host {
 extern int counter;
@@ -78,8 +100,9 @@ extern void* seen[24];
 extern int order[16];
 extern int order_length;
 // Addresses that stand for the host versions.
-extern char record, record1, record7, record20, add_one, add_ten, add_ten_later, add_second, call_host, count_up,
-    add_counter, nothing, list_add_one, example, construct, team_square, hidden, other_add_hundred, absent;
+extern char record, record1, record7, record20, add_one, add_ten, add_ten_later, add_second, call_host, count_up, meet,
+    add_both, times_plus, add_counter, nothing, list_add_one, example, construct, team_square, hidden,
+    other_add_hundred, absent;
 } // namespace host
 std::vector<Program::Entry> main_entries();
 // Registers images/main.c for the whole process, once.

@@ -9,13 +9,19 @@
 //   FAKEFAIL_IN=name  the calls of this function only
 //   FAKEFAIL_HOOK=1   before a call fails, the program's test_call_fails() does what another thread might
 //   FAKEFAIL_RESULT=N what a run that fails returns, if not 1
+//   FAKEFAIL_COPY=N   what a copy that fails returns, if not 1; also when queued
 //   FAKEFAIL_ADDRESSABLE=1  it says that the host can use its memory
 //   FAKEFAIL_TABLE=how  its tables of entries are changed: see Tables
 //   FAKEFAIL_TELL=1   what it is asked to run is said on stderr
 //
+// An asynchronous call has the name of the synchronous one, and can fail twice: at once, and, as later_..., in the
+// event that it makes. That event's operation does not run, nor does what depends on it. Joins are "dep" and
+// "later_dep". Where enforce_dep fails, the core has to wait.
+//
 // Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing
-// is copied. What is left of it when the program ends, or freed twice, is said on stderr.
-#include "forward.h"
+// is copied, or queued. What is left of it when the program ends, or freed twice, is said on stderr.
+#include "queued_calls.h"
+#include "tracked_events.h"
 
 #include <algorithm>
 #include <atomic>
@@ -58,6 +64,10 @@ bool fails(const char* function) {
 
 std::int32_t failed_run() {
   return std::getenv("FAKEFAIL_RESULT") ? static_cast<std::int32_t>(number_in("FAKEFAIL_RESULT")) : 1;
+}
+
+std::int32_t failed_copy() {
+  return std::getenv("FAKEFAIL_COPY") ? static_cast<std::int32_t>(number_in("FAKEFAIL_COPY")) : 1;
 }
 
 // `shape`: of teams.
@@ -175,6 +185,43 @@ private:
   }
 };
 
+TrackedEvents& events() {
+  static TrackedEvents& only = *new TrackedEvents;
+  return only;
+}
+
+std::atomic<bool> next_fails{false};
+
+void completed(tgt_event_t event) {
+  memory().leave();
+  events().complete(event);
+}
+
+std::int32_t queue(const Operation& operation) {
+  static std::once_flag listening;
+  std::call_once(listening, [] { HOST(__tgt_rtl_init_dep)(completed); });
+  events().release_left();
+  const bool runs = !operation.shape.empty();
+  if (runs)
+    tell_of_run(operation.shape.c_str());
+  if (fails(operation.name))
+    return runs ? failed_run() : failed_copy();
+  const bool fails_later = fails((std::string("later_") + operation.name).c_str()) || next_fails.exchange(false);
+  const std::int32_t count = operation.dependences ? operation.count : 0;
+  if (!events().are_live(count, operation.dependences))
+    return 1;
+  const bool failed = fails_later || events().any_fails(count, operation.dependences);
+  memory().enter();
+  const std::int32_t result =
+      failed ? HOST(__tgt_rtl_async_dep)(operation.device, operation.count, operation.dependences, operation.made)
+             : operation.forward();
+  if (result == 0)
+    events().add(*operation.made, failed);
+  else
+    memory().leave();
+  return result;
+}
+
 class Inside {
 public:
   Inside() { memory().enter(); }
@@ -205,11 +252,11 @@ FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t device, int64_t size) {
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_submit(int32_t device, void* target, void* host, int64_t size) {
   const Inside copying;
-  return fails("data_submit") ? 1 : HOST(__tgt_rtl_data_submit)(device, target, host, size);
+  return fails("data_submit") ? failed_copy() : HOST(__tgt_rtl_data_submit)(device, target, host, size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t device, void* host, void* target, int64_t size) {
   const Inside copying;
-  return fails("data_retrieve") ? 1 : HOST(__tgt_rtl_data_retrieve)(device, host, target, size);
+  return fails("data_retrieve") ? failed_copy() : HOST(__tgt_rtl_data_retrieve)(device, host, target, size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t, void* target) {
   memory().release(target);
@@ -232,4 +279,30 @@ FAKE_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
 }
 FAKE_EXPORT const char* __tgt_rtl_last_error(void) {
   return "FAKE failure";
+}
+
+FAKE_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct callback) {
+  events().set_callback(callback);
+}
+FAKE_EXPORT int32_t __tgt_rtl_enforce_dep(int32_t from, int32_t to, tgt_event_t event) {
+  return fails("enforce_dep") || !events().are_live(1, &event) ? 0 : HOST(__tgt_rtl_enforce_dep)(from, to, event);
+}
+FAKE_EXPORT void __tgt_rtl_release_dep(tgt_event_t event) {
+  events().release(event);
+}
+FAKE_EXPORT int32_t __tgt_rtl_process_dep(void) {
+  return HOST(__tgt_rtl_process_dep)();
+}
+FAKE_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t event) {
+  return events().result(event, HOST(__tgt_rtl_wait_event)(event));
+}
+FAKE_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t event) {
+  return events().result(event, HOST(__tgt_rtl_query_event)(event));
+}
+FAKE_EXPORT int32_t __tgt_rtl_prefers_queues(int32_t device) {
+  return HOST(__tgt_rtl_prefers_queues)(device);
+}
+// For conformance_queues_test.cpp.
+FAKE_EXPORT void test_next_operation_fails(void) {
+  next_fails = true;
 }

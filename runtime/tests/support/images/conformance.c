@@ -1,6 +1,10 @@
 /* The image for plugins/conformance_test.cpp, for plugins whose images are shared objects of this CPU. A plugin
  * of another device brings one that does the same. */
 
+#include <unistd.h>
+
+enum { A_MOMENT = 50 }; /* microseconds */
+
 /* Each image that is loaded has one of its own. */
 int counter = 5;
 
@@ -23,4 +27,26 @@ void store_seven(long* seen, long a, long b, long c, long d, long e, long f) {
 
 void count_calls(int* calls) {
   __atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
+}
+
+/* Ends when `gate` is open. */
+void hold(int* gate) {
+  while (!__atomic_load_n(gate, __ATOMIC_ACQUIRE))
+    usleep(A_MOMENT);
+}
+
+/* Ends when as many as `count` have begun. */
+void meet(int* begun, long count) {
+  __atomic_fetch_add(begun, 1, __ATOMIC_ACQ_REL);
+  while (__atomic_load_n(begun, __ATOMIC_ACQUIRE) < count)
+    usleep(A_MOMENT);
+}
+
+/* Adds `number` to a list: its length, how many are inside, how often several were, and the numbers. */
+void note(int* list, long number) {
+  if (__atomic_fetch_add(&list[1], 1, __ATOMIC_ACQ_REL) != 0)
+    __atomic_fetch_add(&list[2], 1, __ATOMIC_ACQ_REL);
+  usleep(A_MOMENT);
+  list[3 + __atomic_fetch_add(&list[0], 1, __ATOMIC_ACQ_REL)] = (int)number;
+  __atomic_fetch_sub(&list[1], 1, __ATOMIC_ACQ_REL);
 }

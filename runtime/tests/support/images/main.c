@@ -74,6 +74,25 @@ void add_ten_later(int* value, int* begun, int* may_go_on) {
   *value += 10;
 }
 
+/* Adds one, and waits until as many have come here as are expected. */
+void meet(int* value, int* come, long expected) {
+  __atomic_fetch_add(come, 1, __ATOMIC_ACQ_REL);
+  while (__atomic_load_n(come, __ATOMIC_ACQUIRE) < expected)
+    ;
+  __atomic_fetch_add(value, 1, __ATOMIC_RELAXED);
+}
+
+/* To both, which other launches add to at the same time. */
+void add_both(long* one, long* other, long amount) {
+  __atomic_fetch_add(one, amount, __ATOMIC_RELAXED);
+  __atomic_fetch_add(other, amount, __ATOMIC_RELAXED);
+}
+
+/* What comes out depends on the order of the launches. */
+void times_plus(long* value, long factor, long amount) {
+  *value = *value * factor + amount;
+}
+
 struct list {
   int before;
   int* items;

@@ -1,0 +1,604 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The document's asynchronous calls, on plugins with and without asynchronous functions.
+#include "support.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using Events = std::vector<tgt_event_t>;
+using Environment = std::vector<std::string>;
+
+const Environment kPlugins[] = {
+    {},
+    {"OMPTOOL_HOST_QUEUES=1"},
+    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail"},
+    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "OMPTOOL_PLUGINS=fakesync"},
+};
+
+Environment with(Environment all, const Environment& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+// Runs the scenario on each plugin; it ends well, and says nothing.
+void check_everywhere(const std::string& name, const Environment& more = {}) {
+  for (const Environment& plugin : kPlugins) {
+    const Outcome outcome = run_scenario(name, with(plugin, more));
+    CAPTURE(plugin.empty() ? "host" : plugin.front());
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.output == "");
+  }
+}
+
+// For ThreadSanitizer: a gate orders them, but what a kernel does with it is not watched.
+__attribute__((no_sanitize("thread"), noinline)) int unwatched(const int& number) {
+  return number;
+}
+__attribute__((no_sanitize("thread"), noinline)) void set_unwatched(int& number, int value) {
+  number = value;
+}
+
+// What kernels on the host plugin, and on those over it, share with the host.
+struct Gate {
+  int begun = 0, may_go_on = 0;
+  Row its_begun() { return value(reinterpret_cast<std::uintptr_t>(&begun)); }
+  Row its_key() { return value(reinterpret_cast<std::uintptr_t>(&may_go_on)); }
+  void open() { __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE); }
+  bool has_begun() const { return __atomic_load_n(&begun, __ATOMIC_ACQUIRE) != 0; }
+};
+
+bool soon(const auto& is_so) {
+  for (int i = 0; i < 20000 && !is_so(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return is_so();
+}
+
+std::atomic<int> called_back{0};
+std::atomic<std::uintptr_t> params{0};
+
+void count_callback(tgt_callback_param_t param) {
+  params += reinterpret_cast<std::uintptr_t>(param);
+  ++called_back;
+}
+
+tgt_callback_param_t param(std::uintptr_t number) {
+  return reinterpret_cast<tgt_callback_param_t>(number);
+}
+
+void finish_all() {
+  while (__tgt_process_dep() != 0)
+    ;
+}
+
+Row ones(int& number, std::int32_t type = TOFROM | REF) {
+  return row(number, type);
+}
+
+} // namespace
+
+// ---- the three ways to find out ----
+
+SCENARIO_OF(async_waits) {
+  use_main();
+  __tgt_init_dep(count_callback);
+  static int number = 1;
+  Rows data{ones(number)}, region{ones(number), value(1)};
+  Events events{data.begin_later({}, -1, param(1))};
+  for (std::uintptr_t i = 0; i < 10; ++i)
+    events.push_back(region.region_later(&host::add_one, {events.back()}, -1, param(10)));
+  events.push_back(Rows{row(number, FROM)}.update_later({events.back()}, -1, param(100)));
+  events.push_back(data.end_later({events.back()}, -1, param(1000)));
+  EXPECT(soon([] { return called_back == 13; }));
+  EXPECT(params == 1201);
+  EXPECT(number == 11);
+  EXPECT(omp_target_is_present(&number, 0) == 0);
+  for (const tgt_event_t event : events) {
+    EXPECT(event);
+    __tgt_release_dep(event);
+  }
+  EXPECT(__tgt_process_dep() == 0);
+  EXPECT(called_back == 13);
+  return 0;
+}
+
+TEST_CASE("a program that waits for its callbacks gets each once, in a chain of every kind of call") {
+  check_everywhere("async_waits");
+}
+
+SCENARIO_OF(async_polls) {
+  use_main();
+  static int number = 1;
+  Gate gate;
+  Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later);
+  EXPECT(__tgt_process_dep() != 0);
+  EXPECT(soon([&] { return gate.has_begun(); }));
+  EXPECT(unwatched(number) == 1);
+  gate.open();
+  finish_all();
+  EXPECT(number == 11);
+  EXPECT(__tgt_process_dep() == 0);
+  return 0;
+}
+
+TEST_CASE("a program that only polls sees when all is done, without a callback") {
+  check_everywhere("async_polls");
+}
+
+static int at_exit_number = 1;
+static std::atomic<bool> at_exit_called{false};
+
+SCENARIO_OF(async_exits) {
+  use_main();
+  std::atexit([] {
+    const bool right = at_exit_number == 6 && at_exit_called;
+    std::fprintf(stderr, "%s", right ? "" : "the program has exited before its calls\n");
+  });
+  __tgt_init_dep([](tgt_callback_param_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    at_exit_called = true;
+  });
+  Rows region{ones(at_exit_number), value(1)};
+  tgt_event_t last = nullptr;
+  for (int i = 0; i < 5; ++i)
+    last = region.region_later(&host::add_one, {last}, -1, i == 4 ? param(1) : nullptr);
+  return 0;
+}
+
+TEST_CASE("a program that neither waits nor polls has its calls done when it exits") {
+  check_everywhere("async_exits");
+}
+
+SCENARIO_OF(async_exit_in_callback) {
+  use_main();
+  __tgt_init_dep([](tgt_callback_param_t) { std::exit(7); });
+  static int number = 1;
+  Rows{ones(number), value(1)}.region_later(&host::add_one, {}, -1, param(1));
+  for (;;)
+    ::pause();
+}
+
+TEST_CASE("a callback may end the program") {
+  for (const Environment& plugin : kPlugins) {
+    const Outcome outcome = run_scenario("async_exit_in_callback", plugin);
+    CHECK_MESSAGE(outcome.code == 7, outcome.output);
+  }
+}
+
+// ---- order ----
+
+SCENARIO_OF(async_order) {
+  use_main();
+  static int number = 1, copy = 0;
+  Gate gate;
+  const tgt_event_t first = Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later);
+  // No event between them: it maps what is leaving, and comes after its copy back.
+  const tgt_event_t second = Rows{ones(number), value(1)}.region_later(&host::add_one);
+  // The same on the host's side: what is to be written there is not there yet.
+  const tgt_event_t other = Rows{ones(copy, TO | REF), value(1)}.begin_later({first});
+  EXPECT(soon([&] { return gate.has_begun(); }));
+  set_unwatched(copy, 5); // read when its turn comes
+  EXPECT(unwatched(number) == 1);
+  gate.open();
+  const tgt_event_t updated = Rows{row(copy, FROM)}.update_later({other});
+  Rows{ones(copy, DELETE | REF)}.end_later({updated});
+  finish_all();
+  EXPECT(number == 12);
+  EXPECT(copy == 5);
+  for (const tgt_event_t event : {first, second, other})
+    __tgt_release_dep(event);
+  return 0;
+}
+
+TEST_CASE("a call that maps what is leaving comes after its copy back; data is read when the events say so") {
+  check_everywhere("async_order");
+}
+
+SCENARIO_OF(async_then_synchronous) {
+  use_main();
+  static int number = 1;
+  Gate gate;
+  Rows{ones(number)}.begin_later();
+  const tgt_event_t first = Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later);
+  std::thread opener([&] {
+    soon([&] { return gate.has_begun(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    gate.open();
+  });
+  Rows{ones(number)}.end(); // releases what the region uses, and waits for it
+  EXPECT(number == 11);
+  EXPECT(Rows({ones(number), value(1)}).region(&host::add_one) == 0);
+  EXPECT(number == 12);
+  opener.join();
+  __tgt_release_dep(first);
+  return 0;
+}
+
+TEST_CASE("a synchronous call comes after the asynchronous ones that use its objects") {
+  check_everywhere("async_then_synchronous");
+}
+
+SCENARIO_OF(async_overlap) {
+  use_main();
+  static int value_of_all = 0;
+  int come = 0;
+  constexpr int kKernels = 12;
+  Rows data{ones(value_of_all)};
+  const tgt_event_t filled = data.begin_later();
+  Events ended;
+  for (int i = 0; i < kKernels; ++i)
+    ended.push_back(
+        Rows{ones(value_of_all), value(reinterpret_cast<std::uintptr_t>(&come)), value(kKernels)}.region_later(
+            &host::meet, {nullptr, filled})); // each in a stream of its own
+  data.end_later(ended);
+  finish_all();
+  EXPECT(value_of_all == kKernels);
+  return 0;
+}
+
+TEST_CASE("regions on one object without an event between them overlap") {
+  check_everywhere("async_overlap");
+}
+
+SCENARIO_OF(async_after_a_fallback) {
+  use_main();
+  static int number = 1;
+  Rows data{ones(number)};
+  data.begin();
+  EXPECT((Rows{ones(number), value(1)}.region(&host::absent) != 0));
+  ++number; // the host version
+  const tgt_event_t added = Rows{ones(number), value(1)}.region_later(&host::add_one);
+  EXPECT(added != nullptr);
+  const tgt_event_t ended = data.end_later({added});
+  finish_all();
+  EXPECT(number == 3);
+  __tgt_release_dep(added);
+  __tgt_release_dep(ended);
+  return 0;
+}
+
+TEST_CASE("an asynchronous region gets what a host version has written") {
+  check_everywhere("async_after_a_fallback", {"OMPTOOL_QUIET=1"});
+}
+
+SCENARIO_OF(async_many) {
+  use_main();
+  static int numbers[100];
+  for (int i = 0; i < 100; ++i)
+    for (int j = 0; j < 5; ++j)
+      __tgt_release_dep(Rows{ones(numbers[i]), value(1)}.region_later(&host::add_one));
+  finish_all();
+  for (const int number : numbers)
+    EXPECT(number == 5);
+  return 0;
+}
+
+TEST_CASE("events may be released before their calls are done, which go on in their order") {
+  check_everywhere("async_many");
+  check_everywhere("async_many", {"OMPTOOL_HOST_IN_FLIGHT=1"});
+}
+
+// ---- what happens at the call ----
+
+SCENARIO_OF(async_at_the_call) {
+  use_main();
+  static int number = 1, other[2] = {3, 4};
+  Gate gate;
+  const tgt_event_t first = Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later);
+  Rows wanted{row(other, TO | REF | RETURN)};
+  const tgt_event_t second = wanted.begin_later({first});
+  EXPECT(wanted.base(0) != nullptr && wanted.base(0) != other);
+  EXPECT(omp_target_is_present(other, 0) == 1);
+  void* const there = wanted.base(0);
+  gate.open();
+  finish_all();
+  Rows again{row(other, TO | REF | RETURN)};
+  again.begin();
+  EXPECT(again.base(0) == there);
+  int got[2] = {};
+  EXPECT(omp_target_memcpy(got, there, sizeof got, 0, 0, omp_get_initial_device(), 0) == 0);
+  EXPECT(got[0] == 3 && got[1] == 4);
+  Rows{row(other, DELETE | REF)}.end();
+  __tgt_release_dep(first);
+  __tgt_release_dep(second);
+  return 0;
+}
+
+TEST_CASE("memory is there, and addresses are returned, when the call returns") {
+  check_everywhere("async_at_the_call", {"OMPTOOL_HOST_MEMORY=separate"});
+}
+
+SCENARIO_OF(async_private) {
+  use_main();
+  static int sum[2] = {100, 200}, own[3] = {-1, 7, 8}, first = 0;
+  Gate gate;
+  const tgt_event_t held = Rows{ones(first), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later);
+  {
+    Rows gone{row(sum, TOFROM | REF), {own, &own[1], 2 * sizeof(int), PRIVATE | TO}};
+    Events events{held};
+    gone.region_later(&host::add_second, events);
+  } // the arrays are gone when the region runs
+  set_unwatched(own[1], 10); // but this is read when its turn comes
+  gate.open();
+  finish_all();
+  EXPECT(sum[0] == 110 && sum[1] == 208);
+  return 0;
+}
+
+TEST_CASE("arrays are read at the call, private data when the region's turn comes") {
+  check_everywhere("async_private");
+}
+
+// ---- devices ----
+
+SCENARIO_OF(async_two_devices) {
+  use_main();
+  EXPECT(omp_get_num_devices() == 2);
+  static int number = 1;
+  Rows region{ones(number), value(1)};
+  tgt_event_t last = nullptr;
+  Events all;
+  for (int i = 0; i < 20; ++i) {
+    if (last)
+      EXPECT(__tgt_enforce_dep((i + 1) % 2, i % 2, last) != 0);
+    last = region.region_later(&host::add_one, {last}, i % 2);
+    all.push_back(last);
+  }
+  finish_all();
+  EXPECT(number == 21);
+  EXPECT(__tgt_enforce_dep(0, 1, last) != 0);
+  EXPECT(__tgt_enforce_dep(-1, 1, last) != 0);
+  EXPECT(__tgt_enforce_dep(0, 2, last) == 0);
+  for (const tgt_event_t event : all)
+    __tgt_release_dep(event);
+  return 0;
+}
+
+TEST_CASE("events order calls on two devices of one plugin") {
+  for (const Environment& plugin : {kPlugins[0], kPlugins[1]}) {
+    const Outcome outcome = run_scenario("async_two_devices", with(plugin, {"OMPTOOL_HOST_DEVICES=2"}));
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.output == "");
+  }
+}
+
+SCENARIO_OF(async_every_device) {
+  use_main();
+  __tgt_init_dep(count_callback);
+  static int values[2] = {1, 2};
+  tgt_event_t event = Rows{value(1)}.region_later(&host::construct, {}, -2, param(1));
+  EXPECT(event);
+  event = Rows{row(values, TO | REF)}.begin_later({event}, -2, param(1));
+  EXPECT(event);
+  EXPECT(omp_target_is_present(values, 1) == 1);
+  event = Rows{value(10)}.region_later(&host::construct, {event}, 1, param(1));
+  event = Rows{value(90)}.region_later(&host::construct, {event}, -3, param(1));
+  Rows{row(host::order, FROM), row(host::order_length, FROM)}.update(1);
+  EXPECT(host::order_length == 3 && host::order[0] == 1 && host::order[1] == 10 && host::order[2] == 90);
+  event = Rows{row(values, DELETE | REF)}.end_later({event}, -3, param(1));
+  EXPECT(omp_target_is_present(values, 1) == 0);
+  finish_all();
+  EXPECT(called_back == 5);
+  return 0;
+}
+
+TEST_CASE("calls for every device, or every used one, have completed when they return") {
+  const Outcome outcome = run_scenario("async_every_device", {"OMPTOOL_HOST_DEVICES=2"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+// ---- callbacks ----
+
+static Rows& chain_region() {
+  static int number = 0;
+  static Rows& region = *new Rows{ones(number), value(1)};
+  return region;
+}
+
+SCENARIO_OF(async_callbacks_call) {
+  use_main();
+  __tgt_init_dep([](tgt_callback_param_t left) {
+    const std::uintptr_t more = reinterpret_cast<std::uintptr_t>(left) - 1;
+    while (__tgt_process_dep() != 0) // of what this waits for there is nothing left
+      ;
+    if (more > 0)
+      __tgt_release_dep(chain_region().region_later(&host::add_one, {}, -1, param(more)));
+    ++called_back;
+  });
+  chain_region().region_later(&host::add_one, {}, -1, param(100));
+  finish_all();
+  EXPECT(called_back == 100);
+  EXPECT(*static_cast<int*>(chain_region().base(0)) == 100);
+  return 0;
+}
+
+TEST_CASE("callbacks make calls, and poll") {
+  check_everywhere("async_callbacks_call");
+}
+
+SCENARIO_OF(async_who_is_called) {
+  use_main();
+  static int number = 1;
+  Rows region{ones(number), value(1)};
+  region.region_later(&host::add_one, {}, -1, param(1)); // nobody has said whom to call
+  finish_all();
+  __tgt_init_dep(count_callback);
+  region.region_later(&host::add_one);
+  region.region_later(&host::add_one, {}, -1, param(1));
+  finish_all();
+  EXPECT(called_back == 1);
+  __tgt_init_dep(nullptr);
+  region.region_later(&host::add_one, {}, -1, param(1));
+  finish_all();
+  EXPECT(called_back == 1);
+  EXPECT(number == 5);
+  return 0;
+}
+
+TEST_CASE("a call without a parameter is not called back, nor one before or after there is a callback") {
+  check_everywhere("async_who_is_called");
+}
+
+// ---- faults ----
+
+SCENARIO_OF(async_faults) {
+  use_main();
+  __tgt_init_dep(count_callback);
+  static int number = 1;
+  Rows region{ones(number), value(1)}, data{ones(number)};
+  const tgt_event_t gone = region.region_later(&host::add_one);
+  finish_all();
+  __tgt_release_dep(gone);
+  std::int32_t result = 0;
+  EXPECT(region.region_later(&host::add_one, {nullptr, gone}, -1, param(1), &result) == nullptr);
+  EXPECT(result != 0);
+  EXPECT(region.region_later(&host::add_one, {&number}, -1, param(1), &result) == nullptr);
+  EXPECT(result != 0);
+  const tgt_event_t completes = data.begin_later({gone}, -1, param(5));
+  EXPECT(completes);
+  EXPECT(omp_target_is_present(&number, 0) == 0);
+  finish_all();
+  EXPECT(params == 5);
+  EXPECT(__tgt_enforce_dep(0, 0, gone) == 0);
+  EXPECT(__tgt_enforce_dep(0, 0, &number) == 0);
+  EXPECT(__tgt_enforce_dep(0, 0, completes) != 0);
+  __tgt_release_dep(completes);
+  __tgt_release_dep(completes);
+  __tgt_release_dep(nullptr);
+  __tgt_target_async_data_begin(-1, 0, nullptr, nullptr, nullptr, nullptr, -1, nullptr, nullptr, param(6));
+  EXPECT(__tgt_target_async(-1, &host::nothing, 0, nullptr, nullptr, nullptr, nullptr, 2, nullptr, nullptr, param(7)) !=
+         0);
+  EXPECT(Rows({row(number, 0x4000)}).region_later(&host::nothing, {}, -1, param(8), &result) == nullptr);
+  EXPECT(result != 0);
+  EXPECT((Rows{row(number, 0x4000)}.begin_later({}, -1, param(9))));
+  finish_all();
+  EXPECT(params == 5 + 6 + 9);
+  EXPECT(number == 2);
+  return 0;
+}
+
+TEST_CASE("events that are none, and malformed calls, are said; data calls complete all the same") {
+  for (const Environment& plugin : kPlugins) {
+    const Outcome outcome = run_scenario("async_faults", plugin);
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    for (const char* line :
+         {"region add_one runs on the host: __tgt_target_async: event 0x", " has been released\n",
+          "__tgt_target_async_data_begin: event 0x", " has been released; the call is ignored\n",
+          " is no event of this runtime\n", "__tgt_enforce_dep: event 0x",
+          " has been released; the host has to enforce what comes after it\n", "__tgt_release_dep: event 0x",
+          "__tgt_target_async_data_begin: -1 events, but no array of them; the call is ignored\n",
+          "region nothing runs on the host: __tgt_target_async: 2 events, but no array of them\n",
+          "__tgt_target_async: row 0 has an unknown bit in its map type",
+          "__tgt_target_async_data_begin: row 0 has an unknown bit in its map type"})
+      CHECK_MESSAGE(outcome.has(line), line << " is not in\n" << outcome.output);
+  }
+}
+
+SCENARIO_OF(async_refused) {
+  use_main();
+  __tgt_init_dep(count_callback);
+  static int number = 1;
+  Gate gate;
+  Rows{ones(number)}.begin_later({}, -1, param(1));
+  const tgt_event_t first =
+      Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later, {}, -1, param(10));
+  std::thread opener([&] {
+    soon([&] { return gate.has_begun(); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    gate.open();
+  });
+  std::int32_t result = 0;
+  tgt_event_t event = Rows{ones(number), value(1)}.region_later(&host::absent, {first}, -1, param(100), &result);
+  EXPECT(result != 0 && event == nullptr);
+  EXPECT(number == 11); // ready for the host version
+  opener.join();
+  Rows{ones(number)}.end_later({}, -1, param(10000));
+  finish_all();
+  EXPECT(number == 11);
+  EXPECT(params == 10011);
+  event = Rows{ones(number), value(1)}.region_later(&host::add_one, {}, omp_get_initial_device(), param(7), &result);
+  EXPECT(result != 0 && event == nullptr);
+  event = Rows{ones(number)}.begin_later({}, omp_get_initial_device(), param(7));
+  EXPECT(event);
+  finish_all();
+  EXPECT(params == 10018);
+  return 0;
+}
+
+TEST_CASE("a region that cannot offload returns non-zero, with the data of what it depends on, and leaves nothing") {
+  for (const Environment& plugin : kPlugins) {
+    const Outcome outcome = run_scenario("async_refused", plugin);
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.has("region absent runs on the host: "));
+  }
+}
+
+SCENARIO_OF(async_disabled) {
+  use_main();
+  __tgt_init_dep(count_callback);
+  static int number = 1;
+  std::int32_t result = 0;
+  const tgt_event_t event = Rows{ones(number)}.begin_later({}, -1, param(1));
+  EXPECT(event);
+  EXPECT((Rows{ones(number), value(1)}.region_later(&host::add_one, {event}, -1, param(2), &result) == nullptr));
+  EXPECT(result != 0);
+  EXPECT((Rows{ones(number)}.end_later({event}, -1, param(4))));
+  finish_all();
+  EXPECT(params == 5);
+  return 0;
+}
+
+TEST_CASE("without offloading regions are the host's, and data calls complete") {
+  const Outcome outcome = run_scenario("async_disabled", {"OMP_TARGET_OFFLOAD=DISABLED"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.output == "");
+}
+
+SCENARIO_OF(async_fork) {
+  use_main();
+  static int number = 1;
+  Gate gate;
+  const tgt_event_t event = Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later);
+  EXPECT(soon([&] { return gate.has_begun(); }));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::int32_t result = 0;
+    Rows{ones(number), value(1)}.region_later(&host::add_one, {event}, -1, nullptr, &result);
+    bool right = result != 0;
+    __tgt_release_dep(event);
+    __tgt_release_dep(event);
+    right = right && __tgt_process_dep() == 0;
+    const tgt_event_t own = Rows{ones(number)}.begin_later({event});
+    right = right && own;
+    finish_all();
+    __tgt_release_dep(own);
+    ::_exit(right ? 0 : 1); // the leak sanitizer waits for the parent's threads at exit
+  }
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  gate.open();
+  finish_all();
+  EXPECT(number == 11);
+  __tgt_release_dep(event);
+  return 0;
+}
+
+TEST_CASE("in a child of fork every event counts as released, and as happened") {
+  for (const Environment& plugin : kPlugins) {
+    const Outcome outcome = run_scenario("async_fork", plugin);
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK_FALSE(outcome.has("event"));
+  }
+}

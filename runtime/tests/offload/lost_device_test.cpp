@@ -1,0 +1,66 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Devices that their plugin gives up while the program runs (decision 23).
+#include "scenario.h"
+#include "support.h"
+
+#include <csignal>
+#include <doctest/doctest.h>
+
+namespace {
+
+// The program's second copy to the device finds it lost; the core tries one when it starts.
+const std::vector<std::string> kLost[] = {
+    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "FAKEFAIL_COPY=3", "FAKEFAIL_AT=3",
+     "FAKEFAIL_IN=data_submit", "OMPTOOL_HOST_QUEUES=0"},
+    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "FAKEFAIL_COPY=3", "FAKEFAIL_AT=3",
+     "FAKEFAIL_IN=data_submit", "OMPTOOL_HOST_QUEUES=1"},
+};
+
+// Without variables, which only the device has once a kernel has run.
+Program one_kernel() {
+  return Program({image_file("main")}, {{&host::add_one, "add_one"}});
+}
+
+} // namespace
+
+SCENARIO_OF(lost_before_a_kernel) {
+  const Program program = one_kernel();
+  int values[2] = {1, 2};
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) == 0);
+  EXPECT(values[0] == 2);
+  for (int i = 0; i < 3; ++i)
+    EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) != 0);
+  EXPECT(values[0] == 2);
+  return 0;
+}
+
+TEST_CASE("regions run on the host when their device is lost") {
+  for (const std::vector<std::string>& environment : kLost) {
+    const Outcome outcome = run_scenario("lost_before_a_kernel", environment);
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.has("omptarget: device 0 (fakefail) is lost (FAKE failure)\n"));
+    CHECK(
+        outcome.has("omptarget: region add_one runs on the host: the device did not take a copy of the object at 0x"));
+  }
+}
+
+SCENARIO_OF(lost_with_results) {
+  const Program program = one_kernel();
+  int values[2] = {1, 2}, other[2] = {};
+  Rows data{row(values, TOFROM | REF)};
+  data.begin();
+  EXPECT(Rows({row(values, REF), value(2)}).region(&host::add_one) == 0);
+  Rows({row(values, REF), row(other, TOFROM | REF)}).region(&host::add_one);
+  return 0;
+}
+
+TEST_CASE("what only a lost device has ends the program, by its name") {
+  for (const std::vector<std::string>& environment : kLost) {
+    const Outcome outcome = run_scenario("lost_with_results", environment);
+    CHECK_MESSAGE(outcome.signal == SIGABRT, outcome.output);
+    CHECK(outcome.has("region add_one must run on the host, but copying the object at 0x"));
+    CHECK(outcome.has("from the device failed (the device is lost)\n"));
+  }
+}

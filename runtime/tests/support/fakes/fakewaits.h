@@ -1,0 +1,15 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+// What fakewaits.cpp has counted since the process began.
+struct FakeWaits {
+  long waits;       // calls of wait_event, and of synchronous functions that copy or run: each waits for a GPU
+  long made;        // events
+  long released;    // events
+  long allocated;   // pieces of device memory
+  long deallocated; // the same
+};
+// Exported by the plugin under this name.
+using FakeWaitsCounts = void(FakeWaits* counts);
+inline constexpr char kFakeWaitsCounts[] = "fakewaits_counts";
