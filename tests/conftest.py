@@ -1,30 +1,54 @@
-"""What the tests share that lives as long as the session."""
+"""What the tests share that lives as long as the session; which way each takes to the device."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+import queues
 from outcomes import Programs
-from products import Products
+from products import Products, of_this_run
 
 
-@pytest.fixture(scope="session")
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that offload run over the queue as well."""
+    if metafunc.definition.get_closest_marker("offloads"):
+        metafunc.parametrize("way", queues.ways(metafunc.definition.originalname), indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
+    """What the environment says of the device while a test runs."""
+    chosen: Mapping[str, str] = getattr(request, "param", queues.NO_DEVICE)
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    return chosen
+
+
+@pytest.fixture(scope="session", autouse=True)
 def products(tmp_path_factory: pytest.TempPathFactory) -> Products:
     """What is made once, for all workers of the run."""
     own = tmp_path_factory.getbasetemp()
     # pytest-xdist gives each worker a folder of its own, in one of the run's.
     run = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    return Products(run / "products")
+    shared = Products(run / "products")
+    of_this_run[:] = [shared]
+    return shared
 
 
 @pytest.fixture(scope="session")
-def programs(products: Products) -> Iterator[Programs]:
-    """The programs of every clang."""
-    with Programs(products) as started:
-        yield started
+def programs_either_way(products: Products) -> Iterator[dict[str, Programs]]:
+    """The programs of every clang, by what becomes of them on each way to the device."""
+    with Programs(products, queues.AT_ONCE) as at_once, Programs(products, queues.QUEUED) as queued:
+        yield {"0": at_once, "1": queued}
+
+
+@pytest.fixture
+def programs(way: Mapping[str, str], programs_either_way: dict[str, Programs]) -> Programs:
+    """The programs of every clang, on the way that the test takes."""
+    return programs_either_way[way[queues.VARIABLE]]
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 from fixture_programs import OMPTOOL
 from places import FIXTURES, ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
 
 def of_the_readme() -> str:

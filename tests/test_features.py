@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from features import FEATURES, PAGE, Bench, Feature, page
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
 
 @pytest.fixture(scope="module")

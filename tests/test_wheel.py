@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from places import ROOT, TESTS
 from products import Products
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
 FIXTURE = ROOT / "fixtures" / "two_images"
 TRIPLES = ("x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda")
@@ -24,6 +25,11 @@ def run(*command: object, env: dict[str, str] | None = None, cwd: Path | None = 
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def way() -> dict[str, str]:
+    """What says which way the CPU device takes."""
+    return {name: value for name, value in os.environ.items() if name.startswith("OMPTOOL_")}
 
 
 class Installed:
@@ -42,7 +48,7 @@ class Installed:
         run(folder / "venv" / "bin" / "pip", "install", "-q", self.wheel)
 
     def __call__(self, *arguments: object, cwd: Path | None = None) -> str:
-        environment = {"PATH": str(self.tools), "NO_COLOR": "1"}
+        environment = {"PATH": str(self.tools), "NO_COLOR": "1"} | way()
         omptool = self.folder / "venv" / "bin" / "omptool"
         return run(omptool, *arguments, env=environment, cwd=cwd)
 
@@ -129,7 +135,7 @@ def test_wheel_is_one_runtime_under_all_its_names(omptool: Installed, tmp_path: 
     (tmp_path / "users.c").write_text(USERS)
     paths = (f"-Wl,-rpath,{tmp_path}", f"-Wl,-rpath-link,{libdir}")
     run("gcc", "users.c", *users, *paths, "-o", "app", cwd=tmp_path)
-    alone = {"LD_LIBRARY_PATH": libdir, "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    alone = {"LD_LIBRARY_PATH": libdir, "OMP_TARGET_OFFLOAD": "MANDATORY"} | way()
     assert run(tmp_path / "app", env=alone) == "1 0 1 0 3 6\n"
     assert omptool("run", "--mandatory", "./app", cwd=tmp_path) == "1 0 1 0 3 6\n"
 

@@ -11,9 +11,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import compiler, libraries, stem
-from fixture_programs import OMPTOOL, call
+from clangs import compiler, libraries, made, stem
+from fixture_programs import OMPTOOL
 from places import TESTS
+
+pytestmark = pytest.mark.offloads
 
 SOURCES = sorted((TESTS / "applications").glob("*.c"))
 STRICT = ("-O2", "-Wall", "-Wextra", "-Werror")
@@ -38,7 +40,7 @@ def results(command: list[str], arguments: tuple[int, ...], **environment: str) 
 @pytest.mark.parametrize("source", SOURCES, ids=stem)
 def test_the_results_are_those_on_llvm(tmp_path: Path, source: Path, version: str) -> None:
     program = tmp_path / source.stem
-    call(*compiler(version, source), *STRICT, source, "-lm", "-o", program)
+    made(program, *compiler(version, source), *STRICT, source, "-lm")
     ours = results([OMPTOOL, "run", "--mandatory", str(program)], SMALL[source.stem])
     llvm = results(
         [str(program)],
@@ -53,7 +55,7 @@ def test_the_results_are_those_on_llvm(tmp_path: Path, source: Path, version: st
 @pytest.mark.parametrize("source", SOURCES, ids=stem)
 def test_a_wrong_size_is_named(tmp_path: Path, source: Path) -> None:
     program = tmp_path / source.stem
-    call(*compiler("19", source), source, "-lm", "-o", program)
+    made(program, *compiler("19", source), source, "-lm")
     done = subprocess.run(
         [OMPTOOL, "run", str(program), "0"], capture_output=True, text=True, check=False
     )

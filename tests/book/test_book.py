@@ -10,6 +10,8 @@ from clangs import VERSIONS, compiled_by, run, stem
 from outcomes import Outcome, Programs
 from whole_programs import BOOK, FIGURES, REFUSED, SOUND, is_error
 
+pytestmark = pytest.mark.offloads
+
 # The figures that show an error, and how they end here.
 ERRORS = {
     "fig_6_08_error": Outcome(stdout="the region wrote to memory of the host\n"),

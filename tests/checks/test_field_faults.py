@@ -169,6 +169,7 @@ def test_an_object_of_clang_14_linked_by_a_later_one(
     assert errors(tmp_path / "x") & {"OMP104", "OMP105"}
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize(
     ("linker", "other"), [("16", "19"), ("16", "22"), ("19", "22"), ("22", "16"), ("22", "19")]
 )
@@ -179,6 +180,7 @@ def test_objects_of_two_releases(folder: Path, tmp_path: Path, linker: str, othe
         assert run_by_us(tmp_path / "x") == 0  # which `verify` names as a cure
 
 
+@pytest.mark.offloads
 def test_objects_of_two_releases_that_fit(folder: Path, tmp_path: Path) -> None:
     """LLVM 19's linker wrapper and runtime know what 16 writes; and so does omptool's runtime."""
     clang("19", main_of("19", folder), part_of("16", folder), "-o", tmp_path / "x")

@@ -27,6 +27,7 @@ from toolchain import (
 COMMANDS = (["--version"], ["--help"], ["devices"], ["devices", "--json"], ["config", "--libdir"])
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -46,6 +47,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize(
     "words", [["doctor"], ["dump"], ["verify"], ["verify", "--explain=OMP101"]]
 )
@@ -86,6 +88,7 @@ def test_what_has_no_room_is_named_and_taken_away(work: Path, words: list[str], 
     assert [path for path in work.rglob("*") if path.is_file() and path not in before] == []
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_closed_output_is_one_line(command: list[str]) -> None:
     words = " ".join([OMPTOOL, *command])

@@ -18,6 +18,8 @@ from places import TESTS
 from omptool import __version__
 from omptool.installation import includedir, libdir
 
+pytestmark = pytest.mark.offloads
+
 PROGRAM = (TESTS / "commands" / "sources" / "prints_runtime.c").read_text()
 DECOY = (TESTS / "commands" / "sources" / "decoy.c").read_text()
 
@@ -188,8 +190,12 @@ def test_devices_shows_the_host_plugin() -> None:
         plugin for plugin in document("devices", done.stdout)["plugins"] if plugin["name"] == "host"
     )
     assert (host["state"], host["reason"]) == ("ready", None)
-    assert host["devices"] == [{"number": 0}, {"number": 1}]
-    assert "ready" in run("devices").stdout
+    assert [device["number"] for device in host["devices"]] == [0, 1]
+    assert all(device["units"] > 0 and device["memory"] > 0 for device in host["devices"])
+    assert [device["architecture"] for device in host["devices"]] == ["x86-64"] * 2
+    table = run("devices").stdout
+    assert "ready" in table
+    assert "x86-64" in table
 
 
 def test_devices_names_a_refused_plugin(tmp_path: Path) -> None:
@@ -241,7 +247,7 @@ def test_crashing_plugins_are_named_beside_the_others(tmp_path: Path) -> None:
         "second": "fails",
     }
     assert (plugins["crash"]["path"], plugins["crash"]["devices"]) == (str(one), [])
-    assert plugins["host"]["devices"] == [{"number": 0}]
+    assert [device["number"] for device in plugins["host"]["devices"]] == [0]
     only = run("devices", OMPTOOL_PLUGIN_PATH=str(tmp_path), OMPTOOL_PLUGINS="host")
     assert (only.returncode, only.stderr) == (0, "")
 

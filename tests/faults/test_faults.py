@@ -22,6 +22,8 @@ from products import Products
 
 from omptool.installation import libdir
 
+pytestmark = pytest.mark.offloads
+
 PROGRAM = ROOT / "tests" / "faults" / "constructs.cpp"
 FAKES = ROOT / "runtime" / "tests" / "support" / "fakes"
 AT_ONCE = 2
@@ -38,8 +40,12 @@ FAULTS = {"one call": ONE, "device lost": LOST, "memory full": FULL, "takes no d
 # Every reason to end; OBJECT is a mapped one or a global variable, REGION a kernel.
 OBJECT = r"(the object at 0x[0-9a-f]+|\w+ at 0x[0-9a-f]+) \(\d+ bytes\)"
 REGION = r"region __omp_offloading_\w+"
+# What a wait reports of a queue names the construct alone.
 ENDS = [
-    rf"{REGION} failed on device 0 \(fakefail\) with error 1",
+    rf"{REGION} failed on device 0 \(fakefail\) (with error 1|\(error 1)",
+    rf"{REGION}: copying objects back failed \(error 1",
+    r"copying objects back from device 0 failed \(error 1",
+    r"updating objects of device 0 failed \(error 1",
     rf"{REGION}: copying back {OBJECT} failed",
     rf"{REGION} must run on the host, but copying {OBJECT} from the device failed",
     rf"copying back {OBJECT} failed",
@@ -48,7 +54,9 @@ ENDS = [
     rf"({REGION} cannot run on a device|data cannot be mapped), and OMP_TARGET_OFFLOAD is "
     r"MANDATORY: .+",
 ]
-END = re.compile(rf"^omptarget fatal error: ({'|'.join(ENDS)})( \(FAKE failure\))?$", re.MULTILINE)
+END = re.compile(
+    rf"^omptarget fatal error: ({'|'.join(ENDS)})( \(FAKE failure\)\)?)?$", re.MULTILINE
+)
 FELL_BACK = re.compile(r"^omptarget: (region \S+) runs on the host: ", re.MULTILINE)
 
 

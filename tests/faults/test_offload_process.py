@@ -12,12 +12,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, compiled, compiled_by
-from fixture_programs import X86_64, call
+from clangs import INSTALLED, OTHERS, compiled, compiled_by, made
+from fixture_programs import X86_64
 from machine import lacks, moved, with_tmp
 from places import ROOT
 
 from omptool.installation import libdir
+
+pytestmark = pytest.mark.offloads
 
 SOURCES = ROOT / "tests" / "faults"
 VERSIONS = (INSTALLED, *OTHERS)
@@ -78,8 +80,8 @@ def test_calls_after_the_images_are_gone(tmp_path: Path, version: str, policy: s
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_library_is_closed_in_a_destructor(tmp_path: Path, version: str) -> None:
     library = tmp_path / "libcounting.so"
-    call("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", "-shared", "-fPIC",
-         SOURCES / "counting.c", "-o", library)  # fmt: skip
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-shared", "-fPIC")
+    made(library, "clang-19", *flags, SOURCES / "counting.c")
     done = run(built("unloads", tmp_path, version), library, OMP_TARGET_OFFLOAD="MANDATORY")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
@@ -89,7 +91,7 @@ def test_a_setgid_program_ignores_our_variables(tmp_path: Path) -> None:
         lacks("only root can give a program another group and make it setgid")
     program = tmp_path / "regions"
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", f"-Wl,-rpath,{libdir()}")
-    call("clang-19", *flags, SOURCES / "regions.c", "-o", program)
+    made(program, "clang-19", *flags, SOURCES / "regions.c")
     ours = {"OMPTOOL_PLUGINS": "nosuch", "OMP_TARGET_OFFLOAD": "MANDATORY"}
     assert run(program, **ours).returncode == -6
     os.chown(program, 0, 65534)
@@ -183,7 +185,7 @@ def test_the_order_of_entries_does_not_matter(tmp_path: Path) -> None:
     """The runtime of LLVM 14 would run each kernel for the other."""
     program = tmp_path / "regions"
     source = SOURCES / "regions.c"
-    call("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", "-no-pie", source, "-o", program)
+    made(program, "clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", "-no-pie", source)
     data = bytearray(program.read_bytes())
     headers = subprocess.check_output(["readelf", "-SW", program], text=True)
     found = re.search(r"omp_offloading_entries +PROGBITS +\w+ (\w+) (\w+)", headers)

@@ -119,6 +119,7 @@ def test_what_tells_the_records_where_no_section_does(
 # ---- verify ----
 
 
+@pytest.mark.offloads
 def test_a_table_of_another_length_is_an_error(tmp_path: Path) -> None:
     short = device(tmp_path, "LIBTARGET_GLOBAL(table);\nLIBTARGET_KERNEL(first);\n")
     app = program(tmp_path, short)
@@ -141,6 +142,7 @@ def test_an_image_without_a_table_pairs_with_nothing(tmp_path: Path) -> None:
     assert "has no table of entries" in str(errors[-1]["message"])
 
 
+@pytest.mark.offloads
 def test_an_unsupported_entry_keeps_its_place(tmp_path: Path) -> None:
     entries = ENTRIES.replace("LIBTARGET_KERNEL(first)", "LIBTARGET_ENTRY(0, 0)")
     app = program(tmp_path, device(tmp_path, entries))
@@ -148,6 +150,7 @@ def test_an_unsupported_entry_keeps_its_place(tmp_path: Path) -> None:
     assert under_run(app, "--mandatory").stdout == "0 2\n"
 
 
+@pytest.mark.offloads
 def test_a_variable_of_another_size_is_an_error(tmp_path: Path) -> None:
     smaller = SOURCE.replace("long table[4]", "int table[4]")
     app = program(tmp_path, device(tmp_path, ENTRIES, smaller))
@@ -194,6 +197,7 @@ def test_an_image_whose_places_are_not_known_is_not_judged(tmp_path: Path, image
     assert found(app) == set()
 
 
+@pytest.mark.offloads
 @pytest.mark.slow
 def test_entries_of_another_abi_on_libtargets_registration_are_an_error(tmp_path: Path) -> None:
     """Clang's references have no version: they go to the first library that has the name."""
@@ -211,6 +215,7 @@ def test_entries_of_another_abi_on_libtargets_registration_are_an_error(tmp_path
 # ---- bundle and emit ----
 
 
+@pytest.mark.offloads
 def test_bundle_writes_the_entries_that_it_is_asked_for(tmp_path: Path, image: Path) -> None:
     plain = host(tmp_path, SOURCE + MAIN)
     listed = tmp_path / "entries.txt"
@@ -225,6 +230,7 @@ def test_bundle_writes_the_entries_that_it_is_asked_for(tmp_path: Path, image: P
         assert under_run(app, "--mandatory").stdout == "0 2\n"
 
 
+@pytest.mark.offloads
 def test_emit_serves_the_hosts_own_tables(tmp_path: Path, image: Path) -> None:
     out = tmp_path / "wrapper.o"
     done = omptool("emit", "--abi", "proposal", "--image", f"{X86_64}={image}", "-o", out)

@@ -31,6 +31,8 @@ from whole_programs import FIGURES, REFUSED, SOUND, is_error
 from omptool import installation
 from packager.machine.dynamic_loader import libraries
 
+pytestmark = pytest.mark.offloads
+
 RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not is_error(path)]
 # Every fourth in `make test`, all in `make test-all`.
 SAMPLED = [

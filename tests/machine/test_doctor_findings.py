@@ -39,6 +39,8 @@ from packager.hosts.load import load
 from packager.machine.diagnosis import diagnose
 from packager.machine.facts import NODES, Answer, Machine
 
+pytestmark = pytest.mark.offloads
+
 # What every plugin has, named without __tgt_rtl_.
 RTL_FUNCTIONS = (
     "number_of_devices",

@@ -145,6 +145,7 @@ def test_without_a_driver(program: Path) -> None:
     assert first.startswith(f"{program}: on GCC's libgomp ")
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize("number", ["0", "2"])
 def test_what_must_offload(program: Path, tmp_path: Path, number: str) -> None:
     """By a driver without devices: device 0 is the host then, and 2 is nothing."""

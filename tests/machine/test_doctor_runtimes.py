@@ -27,6 +27,8 @@ from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, link
 from omptool.installation import libdir
 from packager.machine.program import inspect_program
 
+pytestmark = pytest.mark.offloads
+
 # What a program prints whose regions run on a device, and on the host.
 PRINTED = {"00\n": "device", "11\n": "host"}
 EVERY = ("14", "16", "19", "22")

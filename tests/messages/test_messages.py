@@ -6,14 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
-from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, libraries
+from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, libraries, made
 from fixture_programs import build as build_fixture
-from fixture_programs import call
 from fixture_programs import run as run_fixture
 from llvm_runtime import MESSAGES, llvm_libraries, said
 from whole_programs import FATAL, source
 
 from omptool.installation import libdir
+
+pytestmark = pytest.mark.offloads
 
 # A program ends in one way, whatever construct breaks the rule.
 SOURCE = MESSAGES / "broken.c"
@@ -60,7 +61,7 @@ def test_a_value_that_makes_no_sense_is_named(constructs: Path) -> None:
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_rule_ends_the_program_as_on_llvm(tmp_path: Path, name: str, debug: str) -> None:
     out = tmp_path / "main"
-    call(CLANG[".c"], *FLAGS, "-fopenmp-version=51", debug, f"-D{name}", SOURCE, "-o", out)
+    made(out, CLANG[".c"], *FLAGS, "-fopenmp-version=51", debug, f"-D{name}", SOURCE)
     ours, llvm = both(tmp_path / "main")
     assert ours == llvm
     assert "fatal error" in str(ours)
@@ -71,7 +72,7 @@ def test_with_the_table_of_what_is_mapped_if_the_user_asked_for_it(
     tmp_path: Path, name: str
 ) -> None:
     out = tmp_path / "main"
-    call(CLANG[".c"], *FLAGS, "-fopenmp-version=51", "-g", f"-D{name}", SOURCE, "-o", out)
+    made(out, CLANG[".c"], *FLAGS, "-fopenmp-version=51", "-g", f"-D{name}", SOURCE)
     ours, llvm = both(tmp_path / "main", LIBOMPTARGET_INFO="4")
     assert ours == llvm
     assert "pointer mappings" in str(ours)
@@ -88,7 +89,7 @@ def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["EMPTY", "GROWN", "GROWN_REGION", "held"])
 def test_so_do_programs_of_every_clang(tmp_path: Path, name: str, version: str) -> None:
     path, program = MESSAGES / "held.c" if name == "held" else SOURCE, tmp_path / "main"
-    call(*compiler(version, path), f"-D{name}", path, "-o", program)
+    made(program, *compiler(version, path), f"-D{name}", path)
     llvm = [Path(folder) for folder in libraries(version).split(":")]
     code, stderr, stdout = said(program, llvm)
     stderr = [re.sub("^Libomptarget ", "omptarget ", line) for line in stderr]  # until LLVM 18

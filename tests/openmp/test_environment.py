@@ -7,9 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import compiler
-from fixture_programs import OMPTOOL, call
+from clangs import compiler, made
+from fixture_programs import OMPTOOL
 from whole_programs import SOURCES
+
+pytestmark = pytest.mark.offloads
 
 
 @pytest.fixture(scope="module", params=["14", "22"])
@@ -17,7 +19,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """Tells the number of devices, the default device, and where a region ran."""
     source = SOURCES / "linked" / "where_it_runs.c"
     out = tmp_path_factory.mktemp("environment") / "main"
-    call(*compiler(request.param, source), source, "-o", out)
+    made(out, *compiler(request.param, source), source)
     return out
 
 

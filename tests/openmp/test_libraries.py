@@ -8,16 +8,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, compiler
+from clangs import INSTALLED, OTHERS, compiler, made
 from fixture_programs import OMPTOOL, call
 from whole_programs import SOURCES
+
+pytestmark = pytest.mark.offloads
 
 EVERY = sorted((*OTHERS, INSTALLED))
 LIBRARIES = SOURCES / "libraries"
 
 
 def library(version: str, source: Path, output: Path, *flags: str) -> Path:
-    call(*compiler(version, source), "-shared", "-fPIC", *flags, source, "-o", output)
+    made(output, *compiler(version, source), "-shared", "-fPIC", *flags, source)
     return output
 
 
@@ -83,7 +85,7 @@ def test_a_variable_that_the_device_lacks_is_an_error(tmp_path: Path, policy: st
     """LLVM's runtime says so and runs the region all the same."""
     source = LIBRARIES / "lost.c"
     clang = compiler(INSTALLED, source)
-    call(*clang, "-Xarch_device", "-DDEVICE", source, "-o", tmp_path / "main")
+    made(tmp_path / "main", *clang, "-Xarch_device", "-DDEVICE", source)
     done = subprocess.run(
         [OMPTOOL, "run", tmp_path / "main"],
         capture_output=True,
@@ -106,7 +108,7 @@ def test_objects_of_a_library_live_on_the_device_as_long_as_it_is_loaded(
     """Constructors in their order before a region, destructors backwards when it is unloaded."""
     source, program = LIBRARIES / "objects.cpp", LIBRARIES / "loading.c"
     built = library(version, source, tmp_path / "libobjects.so")
-    call(*compiler(version, program), program, "-o", tmp_path / "main")
+    made(tmp_path / "main", *compiler(version, program), program)
     words = ran(tmp_path / "main", built).split()
     assert words[-1] == "end"
     for half in (words[:5], words[5:-1]):
@@ -119,7 +121,7 @@ def test_objects_of_a_library_live_on_the_device_as_long_as_it_is_loaded(
 @pytest.mark.parametrize("version", EVERY)
 def test_objects_of_a_program_live_until_it_ends(tmp_path: Path, version: str) -> None:
     source = LIBRARIES / "objects_main.cpp"
-    call(*compiler(version, source), source, "-o", tmp_path / "main")
+    made(tmp_path / "main", *compiler(version, source), source)
     words = ran(tmp_path / "main").split()
     assert words[0] == "1324"
     assert sorted(words[1:]) == ["13", "24", "3", "4"]

@@ -7,12 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, run, stem
+from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, made, run, stem
 from fixture_programs import OMPTOOL, call
 from outcomes import Programs
 from whole_programs import SOUND, SOURCES, source
 
 from omptool.installation import libdir
+
+pytestmark = pytest.mark.offloads
 
 LINKED = SOURCES / "linked"
 
@@ -49,7 +51,7 @@ def test_it_runs_without_omptool_run(tmp_path: Path, name: str) -> None:
 def test_two_sonames_in_one_process_are_one_runtime(tmp_path: Path) -> None:
     """Each library asks for another libomptarget; what one maps, the other finds."""
     clang = (CLANG[".c"], *FLAGS, "-shared", "-fPIC")
-    call(*clang, LINKED / "maps.c", "-o", tmp_path / "libmap.so")
+    made(tmp_path / "libmap.so", *clang, LINKED / "maps.c")
     old = libdir() / "libomptarget.so.16"
     find = (LINKED / "finds.c", "-Wl,--no-as-needed", old)
     call("gcc", "-shared", "-fPIC", *find, "-o", tmp_path / "libfind.so")
@@ -71,15 +73,15 @@ def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
 ) -> None:
     """Images of clang 14 and 16 leave the linker the choice; libraries export all of theirs."""
     source, program = LINKED / "linked_variable.c", tmp_path / "main"
-    call(*compiler(version, source), "-rdynamic", source, "-o", program)
+    made(program, *compiler(version, source), "-rdynamic", source)
     done = run(program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 60 99\n", "")
 
 
 def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
     library = tmp_path / "library.so"
-    call(CLANG[".c"], *FLAGS, "-shared", "-fPIC", LINKED / "counts.c", "-o", library)
-    call(CLANG[".c"], *FLAGS, LINKED / "opens_thrice.c", "-o", tmp_path / "main")
+    made(library, CLANG[".c"], *FLAGS, "-shared", "-fPIC", LINKED / "counts.c")
+    made(tmp_path / "main", CLANG[".c"], *FLAGS, LINKED / "opens_thrice.c")
     done = subprocess.run(
         [OMPTOOL, "run", "--mandatory", str(tmp_path / "main"), str(library)],
         capture_output=True,
@@ -105,7 +107,7 @@ def test_libomp_may_come_with_a_library_that_is_opened(tmp_path: Path, before: s
 
 def test_tasks_that_nobody_waits_for_do_no_harm(tmp_path: Path) -> None:
     """Libomp runs them when it ends, after the program's images are gone."""
-    call(CLANG[".c"], *FLAGS, LINKED / "not_waited_for.c", "-o", tmp_path / "main")
+    made(tmp_path / "main", CLANG[".c"], *FLAGS, LINKED / "not_waited_for.c")
     assert run(tmp_path / "main").returncode == 0
 
 

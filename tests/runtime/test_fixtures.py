@@ -27,6 +27,8 @@ from products import Products
 
 from omptool.installation import libdir
 
+pytestmark = pytest.mark.offloads
+
 PROGRAMS = sorted(path.parent.name for path in FIXTURES.glob("*/expected.txt"))
 # What one of their regions is there to show: that it falls back.
 FALL_BACK = {

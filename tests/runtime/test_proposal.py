@@ -36,6 +36,8 @@ from toolchain import (
 
 from omptool.installation import includedir, libdir
 
+pytestmark = pytest.mark.offloads
+
 
 @pytest.fixture
 def image(tmp_path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The plugin that people start from, built against the installed headers alone, runs programs."""
+"""The plugin that people start from, in both forms: built with the installed headers, it runs."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from pathlib import Path
 import pytest
 from fixture_programs import OMPTOOL, build, call, run
 from places import FIXTURES
+from products import Products
 
 from omptool.installation import includedir
 
-SOURCE = FIXTURES / "sample_plugin" / "sample.c"
-FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC")
+pytestmark = pytest.mark.offloads
+
+SOURCES = FIXTURES / "sample_plugin"
+FORMS = ("sample.c", "sample_async.c")
+FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-pthread")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=FORMS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the plugin is, alone."""
     into = tmp_path_factory.mktemp("plugin")
     plugin = into / "libomptarget.rtl.sample.so"
-    call("cc", *FLAGS, f"-I{includedir()}", SOURCE, "-o", plugin)
+    call("cc", *FLAGS, f"-I{includedir()}", SOURCES / request.param, "-o", plugin)
     return into
 
 
@@ -42,9 +46,9 @@ def test_devices_shows_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["saxpy", "dotp", "mxv", "map_types", "pointer_mapping", "global_ctor", "two_images"]
 )
-def test_programs_give_their_results_on_it(folder: Path, tmp_path: Path, name: str) -> None:
+def test_programs_give_their_results_on_it(folder: Path, products: Products, name: str) -> None:
     done = run(
-        build(name, tmp_path),
+        products.made(f"fixture-{name}", lambda folder: build(name, folder)),
         OMPTOOL_PLUGIN_PATH=str(folder),
         OMPTOOL_PLUGINS="sample",
         OMP_TARGET_OFFLOAD="MANDATORY",
@@ -54,10 +58,12 @@ def test_programs_give_their_results_on_it(folder: Path, tmp_path: Path, name: s
     assert done.returncode == 0
 
 
-def test_its_first_comment_builds_it(tmp_path: Path) -> None:
-    lines = [line.removeprefix(" *").strip() for line in SOURCE.read_text().splitlines()]
+@pytest.mark.parametrize("form", FORMS)
+def test_its_first_comment_builds_it(tmp_path: Path, form: str) -> None:
+    lines = [line.removeprefix(" *").strip() for line in (SOURCES / form).read_text().splitlines()]
     command = next(line for line in lines if line.startswith("cc "))
-    (tmp_path / SOURCE.name).write_bytes(SOURCE.read_bytes())
+    for source in FORMS:
+        (tmp_path / source).write_bytes((SOURCES / source).read_bytes())
     path = f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-c", command],

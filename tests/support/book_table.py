@@ -15,6 +15,7 @@ from clangs import VERSIONS
 from outcomes import Outcome, Programs
 from places import ROOT
 from products import Products
+from queues import AT_ONCE
 from tabulate import tabulate
 from whole_programs import BOOK, SOUND, is_error
 from whole_programs import FIGURES as PROGRAMS
@@ -138,7 +139,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Programs(Products(Path(folder))) as programs:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Programs(Products(Path(folder)), AT_ONCE) as programs,
+    ):
         figures = found(programs, PROGRAMS)
         others = found(programs, SOUND)
     for file, table in ((README, summary(figures, others)), (BOOK / "README.md", details(figures))):

@@ -12,6 +12,7 @@ from pathlib import Path
 from fixture_programs import OMPTOOL, X86_64, call
 from machine import lacks
 from places import ROOT
+from products import of_this_run
 
 INSTALLED = "19"
 PATIENCE = 120  # seconds, on a loaded machine
@@ -27,16 +28,21 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable", "-Wno
 
 def compiled(source: Path, into: Path, *flags: str) -> Path:
     """The program of `source`; clang's warnings are errors."""
-    program = into / source.stem
-    call(CLANG[source.suffix], *FLAGS, *WARNINGS, *flags, source, "-o", program)
-    return program
+    return made(into / source.stem, CLANG[source.suffix], *FLAGS, *WARNINGS, *flags, source)
 
 
 def compiled_by(version: str, source: Path, into: Path) -> Path:
     """The program of `source`, compiled by a clang and linked with its own runtime."""
-    program = into / source.stem
-    call(*compiler(version, source), source, "-o", program)
-    return program
+    return made(into / source.stem, *compiler(version, source), source)
+
+
+def made(out: Path, *command: object) -> Path:
+    """What a compiler makes, once in a run of the tests: those who ask later get a copy."""
+    words = [str(word) for word in command]
+    for products in of_this_run:
+        return products.copied(out, words, lambda path: call(*words, "-o", path))
+    call(*words, "-o", out)
+    return out
 
 
 def program_of(version: str, text: str, source: Path) -> Path:

@@ -1,6 +1,7 @@
 """What becomes of programs that every clang compiles: refused, or run on the device.
 
-Each is compiled and run once in a run of the tests, when the first of them asks.
+In a run of the tests each is compiled once, when the first of them asks, and run once on each way
+to the device.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 import signal
 import subprocess
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,10 +58,11 @@ class Outcome:
 
 
 class Programs:
-    """The outcomes of programs, each found out once for all workers."""
+    """The outcomes of programs in an environment, each found out once for all workers."""
 
-    def __init__(self, products: Products) -> None:
+    def __init__(self, products: Products, environment: Mapping[str, str]) -> None:
         self._products = products
+        self._environment = environment
         self._pool = ThreadPoolExecutor(os.cpu_count())
         self._outcomes: dict[tuple[str, Path], Future[Outcome]] = {}
 
@@ -84,27 +86,35 @@ class Programs:
 
     def path(self, version: str, source: Path) -> Path:
         """Where the program is, if it was not refused."""
-        return self._made(version, source)[0]
+        return self._compiled(version, source)[0]
 
     def _found_out(self, version: str, source: Path) -> Outcome:
-        return self._made(version, source)[1]
+        def run_it(_folder: Path) -> Outcome:
+            program, refusal = self._compiled(version, source)
+            if refusal is not None:
+                return Outcome(refusal=refusal)
+            return ended(program, attempts(version, source), **self._environment)
 
-    def _made(self, version: str, source: Path) -> tuple[Path, Outcome]:
-        def make(folder: Path) -> tuple[Path, Outcome]:
+        way = "-".join(self._environment.values())
+        return self._products.made(f"outcome-{source.stem}-{version}-{way}", run_it)
+
+    def _compiled(self, version: str, source: Path) -> tuple[Path, str | None]:
+        def compile_it(folder: Path) -> tuple[Path, str | None]:
             program = folder / source.stem
-            return program, _outcome(version, source, program)
+            return program, _refusal(version, source, program)
 
-        return self._products.made(f"{source.stem}-{version}", make)
+        return self._products.made(f"{source.stem}-{version}", compile_it)
 
 
-def _outcome(version: str, source: Path, program: Path) -> Outcome:
+def _refusal(version: str, source: Path, program: Path) -> str | None:
+    """Compiles the program; what clang says if it does not like it."""
     warnings = WARNINGS if version == INSTALLED else ()
     command = [*compiler(version, source), *warnings, LINKER, str(source), "-o", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode:
-        error = re.search(r"error: (.*)", done.stderr)
-        return Outcome(refusal=error[1] if error else done.stderr)
-    return ended(program, attempts(version, source))
+    if done.returncode == 0:
+        return None
+    error = re.search(r"error: (.*)", done.stderr)
+    return error[1] if error else done.stderr
 
 
 def attempts(version: str, source: Path) -> int:
@@ -112,10 +122,10 @@ def attempts(version: str, source: Path) -> int:
     return ATTEMPTS if version == RACING and WAITS.search(source.read_text()) else 1
 
 
-def ended(program: Path, starts: int) -> Outcome:
+def ended(program: Path, starts: int, **environment: str) -> Outcome:
     """How a program ends, or, where libomp's race ended it, another attempt."""
     try:
-        done = run(program, **ENVIRONMENT)
+        done = run(program, **ENVIRONMENT, **environment)
     except subprocess.TimeoutExpired:
         if starts == 1:
             raise
@@ -126,7 +136,7 @@ def ended(program: Path, starts: int) -> Outcome:
             return outcome
         race = str(outcome)
     warnings.warn(f"{program.name} is started again, libomp {RACING} raced: {race}", stacklevel=1)
-    return ended(program, starts - 1)
+    return ended(program, starts - 1, **environment)
 
 
 def _is_race(outcome: Outcome) -> bool:

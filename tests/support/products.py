@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import pickle
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,3 +45,21 @@ class Products:
             return folder
 
         return self.made(name, make)
+
+    def copied(self, out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Path:
+        """`out`, a copy of what `make` writes to the path that it gets.
+
+        It is the same for all who give these words, as long as the files among them are the same.
+        """
+        digest = hashlib.sha256()
+        for word in words:
+            digest.update(word.encode() + b"\0")
+            if Path(word).is_file():
+                digest.update(Path(word).read_bytes())
+        name = f"{out.name}-{digest.hexdigest()[:16]}"
+        folder = self.folder(name, lambda folder: make(folder / out.name))
+        return Path(shutil.copy(folder / out.name, out))
+
+
+# Those of the run of tests that this process is part of, if it is.
+of_this_run: list[Products] = []

@@ -39,3 +39,23 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
         products.made("thing", fail)
     folder = products.folder("thing", lambda folder: (folder / "whole").touch())
     assert [path.name for path in folder.iterdir()] == ["whole"]
+
+
+def test_a_copy_is_made_again_when_a_file_it_is_made_from_is_another(tmp_path: Path) -> None:
+    products = Products(tmp_path / "products")
+    source, makers = tmp_path / "source", []
+
+    def make(out: Path) -> None:
+        makers.append(out)
+        out.write_text(source.read_text())
+
+    source.write_text("one")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        out = products.copied(tmp_path / name / "out", ["make", str(source)], make)
+        assert (out, out.read_text()) == (tmp_path / name / "out", "one")
+    assert len(makers) == 1
+    source.write_text("two")
+    out = products.copied(tmp_path / "a" / "out", ["make", str(source)], make)
+    assert out.read_text() == "two"
+    assert len(makers) == 2

@@ -16,7 +16,7 @@ from products import Products
 
 from omptool.installation import includedir, libdir
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
 OMPTOOL = str(Path(sys.executable).parent / "omptool")
 TRIPLE = "x86_64-pc-linux-gnu"

@@ -1,0 +1,24 @@
+"""Regions with `nowait` overlap, also more of them than libomp has threads for tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from clangs import VERSIONS, compiler, run
+from fixture_programs import call
+from whole_programs import SOURCES
+
+pytestmark = pytest.mark.offloads
+
+SOURCE = SOURCES / "linked" / "nowait.c"
+
+
+# libomp has eight such threads; clang 14 knows no other way.
+@pytest.mark.parametrize("queues", ["0", "1"])
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version != "14"])
+def test_each_region_ends_when_all_have_begun(version: str, queues: str, tmp_path: Path) -> None:
+    program = tmp_path / "main"
+    call(*compiler(version, SOURCE), SOURCE, "-o", program)
+    done = run(program, OMPTOOL_HOST_QUEUES=queues)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")

@@ -1,0 +1,73 @@
+"""The shape in which each clang's programs launch their kernels, as a plugin is told it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import VERSIONS, compiler
+from fixture_programs import OMPTOOL, call
+from places import TESTS
+from whole_programs import SOURCES
+
+from omptool.installation import includedir, libdir
+
+pytestmark = pytest.mark.offloads
+
+SOURCE = SOURCES / "linked" / "shapes.c"
+PLUGIN = TESTS / "support" / "sources" / "shapes_plugin.c"
+FLAGS = ("-std=c99", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a plugin is that says the shapes."""
+    into = tmp_path_factory.mktemp("shapes")
+    host = f'-DHOST_PLUGIN="{libdir() / "libomptarget.rtl.host.so"}"'
+    plugin = into / "libomptarget.rtl.shapes.so"
+    call("cc", *FLAGS, host, f"-I{includedir()}", PLUGIN, "-ldl", "-o", plugin)
+    return into
+
+
+def ran(program: Path, **environment: str) -> tuple[str, list[str]]:
+    done = subprocess.run(
+        [OMPTOOL, "run", "--mandatory", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | {"KMP_WARNINGS": "0"} | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr.splitlines()
+
+
+# Of the constructs in their order: teams, threads, iterations.
+SHAPES = [
+    ("1 1 1", "0 1 1", 0),
+    ("4 1 1", "8 1 1", 0),
+    ("3 1 1", "16 1 1", 1000),
+    ("1 1 1", "5 1 1", 0),
+    ("0 1 1", "0 1 1", 500),
+    ("2 1 1", "0 1 1", 10),
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_plugin_is_told_what_clang_passes(version: str, folder: Path, tmp_path: Path) -> None:
+    program = tmp_path / "main"
+    flags = () if version == "14" else ("-DDYNAMIC_MEMORY",)
+    call(*compiler(version, SOURCE), *flags, SOURCE, "-o", program)
+    stdout, stderr = ran(program, OMPTOOL_PLUGIN_PATH=str(folder), OMPTOOL_PLUGINS="shapes")
+    expected = [
+        f"teams {teams} threads {threads} trip {trip} memory 0" for teams, threads, trip in SHAPES
+    ]
+    if flags:
+        expected.append("teams 2 1 1 threads 1 1 1 trip 10 memory 128")
+    assert stderr == expected
+    assert ran(program) == (
+        stdout,
+        [],
+    )  # on the CPU device, whose kernels make their teams themselves
