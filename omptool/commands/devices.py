@@ -38,9 +38,24 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _table(plugins: list[dict[str, Any]]) -> str:
+    """The plugins, and below them what is known of their devices."""
     if not plugins:
         return "no plugins"
     from tabulate import tabulate
+
+    described = [
+        (
+            device["number"],
+            plugin["name"],
+            device["name"] or "",
+            device["architecture"] or "",
+            device["units"] or "",
+            f"{device['memory'] / 2**30:.1f} GiB" if device["memory"] else "",
+        )
+        for plugin in plugins
+        for device in plugin["devices"]
+        if device["name"] or device["architecture"]
+    ]
 
     rows = [
         (
@@ -52,4 +67,8 @@ def _table(plugins: list[dict[str, Any]]) -> str:
         )
         for plugin in plugins
     ]
-    return tabulate(rows, headers=("plugin", "state", "device numbers", "path", "reason"))
+    table = tabulate(rows, headers=("plugin", "state", "device numbers", "path", "reason"))
+    if not described:
+        return table
+    headers = ("device", "plugin", "name", "architecture", "units", "memory")
+    return f"{table}\n\n{tabulate(described, headers=headers)}"

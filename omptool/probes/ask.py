@@ -14,6 +14,8 @@ from packager.machine.facts import FAILS, Cuda, Plugins
 
 ASKER = "omptool.probes.runtime_plugins"
 ONLY = "OMPTOOL_PLUGINS"  # names the plugins that are opened
+# What is known of a device whose plugin says nothing of it.
+UNDESCRIBED = dict.fromkeys(("name", "architecture", "memory", "units"))
 
 
 class ImageBytes(NamedTuple):
@@ -58,7 +60,10 @@ def ask_plugins(
     number = 0
     for row in said.plugins:
         count = row["devices"] if row["state"] == "ready" else 0
-        row["devices"] = [{"number": number + n} for n in range(count)]
+        described = row.pop("described", {})
+        row["devices"] = [
+            {"number": number + n} | UNDESCRIBED | described.get(str(n), {}) for n in range(count)
+        ]
         number += count
     return said
 

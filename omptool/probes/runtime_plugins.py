@@ -32,6 +32,16 @@ _ROW = ctypes.CFUNCTYPE(
 )
 
 
+_DEVICE = ctypes.CFUNCTYPE(
+    None,
+    ctypes.c_void_p,
+    ctypes.c_char_p,
+    ctypes.c_int32,
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    ctypes.c_uint64,
+    ctypes.c_uint32,
+)
 _FILE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 _ANSWER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_char_p)
 
@@ -60,7 +70,7 @@ def _asked(
     library: str, plugin: str, entries: str, *places: str
 ) -> Iterator[list[dict[str, object]] | None]:
     """None for the plugin, if one was named, [{plugin, accepts, reason}] for each image, and
-    [{name, path, state, reason, devices}]."""
+    [{name, path, state, reason, devices, described}]."""
     runtime = ctypes.CDLL(library)
     if plugin:
         with suppress(OSError):  # then it is refused
@@ -111,11 +121,37 @@ def _plugins(runtime: ctypes.CDLL) -> list[dict[str, object]]:
                 "state": _text(state),
                 "reason": _text(reason),
                 "devices": devices,
+                "described": described.get(_text(name), {}),
             }
         )
 
+    described = _descriptions(runtime)
     runtime.omptool_describe_plugins(_ROW(row), None)
     return rows
+
+
+def _descriptions(runtime: ctypes.CDLL) -> dict[str | None, dict[int, dict[str, object]]]:
+    """Of each plugin: what it says of its devices, by its own numbers for them."""
+    all_of: dict[str | None, dict[int, dict[str, object]]] = {}
+
+    def row(
+        _context: object,
+        plugin: bytes,
+        device: int,
+        name: bytes,
+        architecture: bytes,
+        memory: int,
+        units: int,
+    ) -> None:
+        all_of.setdefault(_text(plugin), {})[device] = {
+            "name": _text(name) or None,
+            "architecture": _text(architecture) or None,
+            "memory": memory or None,
+            "units": units or None,
+        }
+
+    runtime.omptool_describe_devices(_DEVICE(row), None)
+    return all_of
 
 
 if __name__ == "__main__":
