@@ -6,7 +6,10 @@ bench/launch.c, compiled by clang-19 and by clang-22 (scripts/compilers.sh unpac
 the runtime of LLVM and on ours in turn; a ratio is the median of the ratios of neighbouring runs.
 Offloading is mandatory, so that nothing is measured that ran on the host.
 
-With --build, ours is compared with another build of it, whose libraries are in that folder.
+Constructs over the queue of our CPU device are measured beside the same without it.
+
+With --build, ours is compared with another build of it, whose libraries are in that folder; if that
+has no queues, only ours is measured over them.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ from omptool.installation import libdir
 HERE = Path(__file__).parent
 UNPACKED = HERE.parent / "build" / "compilers" / "22" / "usr"
 FLAGS = ("-O2", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-lpthread")
-PARTS = ("constructs", "objects", "threads", "bandwidth", "register")
+PARTS = ("constructs", "queued", "objects", "threads", "bandwidth", "register")
+QUEUED = {"OMPTOOL_HOST_QUEUES": "1"}
 Figures = dict[str, float]
 
 
@@ -73,9 +77,10 @@ class Program:
         subprocess.run(command, check=True, env=environment)
         return cls(compiler, path)
 
-    def on(self, libraries: str, *arguments: object) -> Figures:
+    def on(self, libraries: str, *arguments: object, **more: str) -> Figures:
         """What it prints when it runs with the libraries of that search path."""
-        environment = os.environ | {
+        environment = os.environ | more
+        environment |= {
             "LD_LIBRARY_PATH": libraries,
             "OMP_TARGET_OFFLOAD": "MANDATORY",
             "OMP_NUM_THREADS": "2",
@@ -87,8 +92,8 @@ class Program:
         lines = (line.split() for line in done.stdout.splitlines())
         return {name: float(figure) for name, figure in lines}
 
-    def on_ours(self, *arguments: object) -> Figures:
-        return self.on(self.compiler.path(libdir()), *arguments)
+    def on_ours(self, *arguments: object, **more: str) -> Figures:
+        return self.on(self.compiler.path(libdir()), *arguments, **more)
 
     def on_llvm(self, *arguments: object) -> Figures:
         return self.on(self.compiler.path(), *arguments)
@@ -117,6 +122,9 @@ def main() -> None:
         if "constructs" in parts:
             for program in programs:
                 beside_llvm(program, program.compiler.target, options.runs, "constructs")
+        if "queued" in parts:
+            for program in programs:
+                over_the_queue(program, options.runs)
         if "objects" in parts:
             few, many = options.objects
             for program in programs:
@@ -154,24 +162,63 @@ def beside_llvm(program: Program, target: int | None, runs: int, *arguments: obj
     show(title, ("what", "ours", f"LLVM {version}", "times faster", "asked for"), rows)
 
 
+def over_the_queue(program: Program, runs: int) -> None:
+    """Times over the queue, and how many times as long a construct takes then."""
+    queued, at_once = in_turn(
+        runs,
+        partial(program.on_ours, "constructs", **QUEUED),
+        partial(program.on_ours, "constructs"),
+    )
+    rows = []
+    for name in queued[0]:
+        ratio = median(a[name] / b[name] for a, b in zip(queued, at_once, strict=True))
+        rows.append((name, middle(queued, name), middle(at_once, name), f"{ratio:.1f}"))
+    title = f"constructs over the queue: clang {program.compiler.version}, nanoseconds"
+    show(title, ("what", "queued", "at once", "times as long"), rows)
+
+
 def beside_build(
     programs: Sequence[Program], build: Path, parts: Sequence[str], count: int, runs: int
 ) -> None:
     """Figures of ours and of another build of ours, and how many times as good ours is."""
     rows = []
     for program, part in product(programs, parts):
-        arguments = (part, count) if part == "objects" else (part,)
-        other = program.compiler.path(build)
-        ours, others = in_turn(
-            runs, partial(program.on_ours, *arguments), partial(program.on, other, *arguments)
-        )
-        for name in ours[0]:
-            pairs = [(a[name], b[name]) for a, b in zip(ours, others, strict=True)]
-            is_better_if_large = not TIME.search(name)
-            ratio = median(a / b if is_better_if_large else b / a for a, b in pairs)
-            what = f"{name} (clang {program.compiler.version})"
-            rows.append((what, middle(ours, name), middle(others, name), f"{ratio:.3f}"))
+        rows += rows_beside(program, build, part, count, runs)
     show(f"{runs} alternated pairs", ("what", "ours", "other build", "times as good"), rows)
+
+
+def rows_beside(
+    program: Program, build: Path, part: str, count: int, runs: int
+) -> list[tuple[str, ...]]:
+    """Those of one part; where the other build lacks what the part measures, without a ratio."""
+    arguments = {"queued": ("constructs",), "objects": (part, count)}.get(part, (part,))
+    environment = QUEUED if part == "queued" else {}
+    label = f"{'queued, ' if part == 'queued' else ''}clang {program.compiler.version}"
+    ours = partial(program.on_ours, *arguments, **environment)
+    if part == "queued" and not has_queues(build):
+        (alone,) = in_turn(runs, ours)
+        return [(f"{name} ({label})", middle(alone, name), "", "") for name in alone[0]]
+    other = partial(program.on, program.compiler.path(build), *arguments, **environment)
+    rows = []
+    for name, pairs in paired(*in_turn(runs, ours, other)).items():
+        is_better_if_large = not TIME.search(name)
+        ratio = median(a / b if is_better_if_large else b / a for a, b in pairs)
+        middles = [f"{median(one):.4g}" for one in zip(*pairs, strict=True)]
+        rows.append((f"{name} ({label})", *middles, f"{ratio:.3f}"))
+    return rows
+
+
+def paired(ours: list[Figures], others: list[Figures]) -> dict[str, list[tuple[float, float]]]:
+    """The figures of runs in turn, by their names."""
+    return {
+        name: [(a[name], b[name]) for a, b in zip(ours, others, strict=True)] for name in ours[0]
+    }
+
+
+def has_queues(libraries: Path) -> bool:
+    """Whether that build's CPU device has the asynchronous functions."""
+    plugin = libraries / "libomptarget.rtl.host.so"
+    return b"__tgt_rtl_async_run_target_region" in plugin.read_bytes()
 
 
 def growth(program: Program, few: int, many: int, runs: int) -> None:
