@@ -78,8 +78,8 @@ static void all_operators() {
   CHECK(product == 2432902008176640000L && lowest == 1);
 }
 
-static void scans_and_tasks() {
-  int a[20], sums[20], sum = 0, tasks = 0;
+static void scans() {
+  int a[20], sums[20], sum = 0;
   for (int i = 0; i < 20; ++i)
     a[i] = i + 1;
 #pragma omp target map(to : a) map(from : sums) map(tofrom : sum)
@@ -90,13 +90,6 @@ static void scans_and_tasks() {
     sums[i] = sum;
   }
   CHECK(sums[0] == 1 && sums[4] == 15 && sums[19] == 210);
-#pragma omp target map(tofrom : tasks)
-#pragma omp parallel num_threads(3) reduction(task, + : tasks)
-#pragma omp single
-  for (int i = 0; i < 10; ++i)
-#pragma omp task in_reduction(+ : tasks) firstprivate(i)
-    tasks += i;
-  CHECK(tasks == 45);
 }
 
 static void synchronisation() {
@@ -249,7 +242,7 @@ int main() {
   user_defined_reductions();
   reductions_of_sections();
   all_operators();
-  scans_and_tasks();
+  scans();
   synchronisation();
   loops();
   arguments();

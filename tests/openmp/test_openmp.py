@@ -78,6 +78,14 @@ def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 60 99\n", "")
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_tasks_may_take_part_in_a_reduction(tmp_path: Path, version: str) -> None:
+    source, program = LINKED / "task_reduction.c", tmp_path / "main"
+    made(program, *compiler(version, source), source)
+    done = run(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "45\n", "")
+
+
 def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
     library = tmp_path / "library.so"
     made(library, CLANG[".c"], *FLAGS, "-shared", "-fPIC", LINKED / "counts.c")
