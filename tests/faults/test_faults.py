@@ -46,6 +46,8 @@ ENDS = [
     rf"{REGION}: copying objects back failed \(error 1",
     r"copying objects back from device 0 failed \(error 1",
     r"updating objects of device 0 failed \(error 1",
+    rf"({REGION}: )?copying {OBJECT} to the device failed",
+    rf"{REGION} cannot be done on device 0 \(fakefail\), and its call has returned: .+",
     rf"{REGION}: copying back {OBJECT} failed",
     rf"{REGION} must run on the host, but copying {OBJECT} from the device failed",
     rf"copying back {OBJECT} failed",
@@ -54,9 +56,9 @@ ENDS = [
     rf"({REGION} cannot run on a device|data cannot be mapped), and OMP_TARGET_OFFLOAD is "
     r"MANDATORY: .+",
 ]
-END = re.compile(
-    rf"^omptarget fatal error: ({'|'.join(ENDS)})( \(FAKE failure\)\)?)?$", re.MULTILINE
-)
+# The device's own word for it follows, where the end does not hold it already.
+WORD = r"( \((error 1 \()?FAKE failure\)+)?"
+END = re.compile(rf"^omptarget fatal error: ({'|'.join(ENDS)}){WORD}$", re.MULTILINE)
 FELL_BACK = re.compile(r"^omptarget: (region \S+) runs on the host: ", re.MULTILINE)
 
 
