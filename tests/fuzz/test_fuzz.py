@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import queues
 from mutate import mutated
 from target import check
 
@@ -20,6 +21,7 @@ def test_the_corpus(path: Path) -> None:
     check(path)
 
 
+@pytest.mark.parametrize("way", [queues.AT_ONCE], ids=["at-once"], indirect=True)  # doctor asks it
 def test_the_corpus_under_limits(tmp_path: Path) -> None:
     """No traceback, no more than 5 s of the processor and 1 GiB, whatever command reads it."""
     command = [sys.executable, str(HERE / "limited.py"), str(tmp_path), *map(str, CORPUS)]
