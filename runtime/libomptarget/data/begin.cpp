@@ -281,20 +281,17 @@ std::string DataEnvironment::begin(Rows rows) {
   Queue queue(memory_);
   take_place(rows, held, Purpose::kData, Passage::kIn, queue);
   std::string failure = bring_in(rows, held, Purpose::kData, queue);
+  const std::string why = queue.wait();
+  const std::string refused = refuse(rows, held, why);
   return_pointers(rows, held); // one object that the device does not take leaves the others' addresses as they are
-  if (const std::string why = finish_begin(held, queue, queue.wait()); failure.empty())
-    return why;
-  return failure;
+  finish(held, queue, why);
+  return failure.empty() ? refused : failure;
 }
 
-std::string DataEnvironment::finish_begin(Held& held, Queue& queue, const std::string& why) {
-  std::string failure;
-  if (!why.empty()) {
-    refuse(held);
-    failure = fault(held.bound, " (" + why + ")");
-  }
+std::string DataEnvironment::finish_begin(Rows rows, Held& held, Queue& queue, const std::string& why) {
+  std::string refused = refuse(rows, held, why);
   finish(held, queue, why);
-  return failure;
+  return refused;
 }
 
 std::string DataEnvironment::lacks(Held& held) {
@@ -415,14 +412,24 @@ void DataEnvironment::copy_in(const Row& row, Binding& binding, Queue& queue) {
   }
 }
 
-// A copy has failed after it was queued, and nobody can tell which: what the call created is for the host alone.
-void DataEnvironment::refuse(Held& held) {
-  for (Binding& binding : held.bound) {
+// Where a copy has failed after it was queued, nobody can tell which: what the call created is for the host alone.
+// Returns which object the device has not, or "". What was there before has been changed in part, and the program
+// ends, as in refresh().
+std::string DataEnvironment::refuse(Rows rows, Held& held, const std::string& why) {
+  if (why.empty())
+    return {};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Binding& binding = held.bound[i];
+    const bool updates = rows[i].maps() && binding.object && rows[i].has(kTo | kAlways) && rows[i].size > 0;
+    const bool attaches = binding.cell && rows[i].any(kPointer | kAttach);
+    if ((updates && !binding.object_fresh) || (attaches && !binding.cell_fresh))
+      die("%s", why.c_str());
     if (binding.object_fresh)
       break_object(*binding.object);
     if (binding.cell_fresh)
       break_object(*binding.cell);
   }
+  return fault(held.bound, " (" + why + ")");
 }
 
 // This call's objects are complete.

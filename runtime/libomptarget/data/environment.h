@@ -53,11 +53,11 @@ using Bindings = PerRow<Binding>;
 struct Held {
   explicit Held(std::size_t rows) : bound(rows) {}
   Bindings bound;
-  bool all_there = true;         // nothing to create, to wait for or to complain about
-  bool leaves_events = false;    // its operations may go on while other constructs take their places
-  bool departs = false;          // some of what leaves is on the list of departures
+  bool all_there = true;           // nothing to create, to wait for or to complain about
+  bool leaves_events = false;      // its operations may go on while other constructs take their places
+  bool departs = false;            // some of what leaves is on the list of departures
   std::vector<MappingPtr> leaving; // by it; what departs is gone from the table already
-  std::vector<EventPtr> over;    // events that others have taken the place of
+  std::vector<EventPtr> over;      // events that others have taken the place of
 };
 
 // The same for a call whose objects are all known by their beginning.
@@ -115,7 +115,7 @@ public:
   void finish(Held& held, Queue& queue, const std::string& failure = {});
   // The same of a construct that has only copied to the device: what it created is then for the host alone. Returns
   // which object the device has not, or "".
-  std::string finish_begin(Held& held, Queue& queue, const std::string& failure);
+  std::string finish_begin(Rows rows, Held& held, Queue& queue, const std::string& failure);
 
   // Maps the rows. Returns why the device cannot hold them all, or "".
   std::string begin(Rows rows);
@@ -274,7 +274,7 @@ private:
   std::string not_there(const Mapping& mapping, const std::string& why) const;
   std::string fault(Bindings& bound, const std::string& why);
   bool refresh(Rows rows, Bindings& bound, Purpose purpose, Queue& queue);
-  void refuse(Held& held);
+  std::string refuse(Rows rows, Held& held, const std::string& why);
   void break_object(Mapping& mapping);
   void note_written(Mapping* mapping);
   bool is_usable(const Mapping& mapping);

@@ -161,7 +161,7 @@ std::string PendingData::start() {
 
 void PendingData::finish(const std::string& failure) {
   if (kind_ == Kind::kBegin) {
-    tell(device_.data.finish_begin(held_, queue_, failure));
+    tell(device_.data.finish_begin(rows_, held_, queue_, failure));
     return;
   }
   if (!failure.empty())
