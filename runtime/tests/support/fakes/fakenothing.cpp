@@ -8,15 +8,6 @@
 FAKE_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
   return 1;
 }
-FAKE_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
-  return HOST(__tgt_rtl_is_valid_binary)(image);
-}
-FAKE_EXPORT int32_t __tgt_init_device(int32_t device) {
-  return HOST(__tgt_init_device)(device);
-}
-FAKE_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device, __tgt_device_image* image) {
-  return HOST(__tgt_rtl_load_binary)(device, image);
-}
 FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t, int64_t) {
   static char somewhere[64];
   return somewhere;
@@ -29,11 +20,4 @@ FAKE_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t, void*, void*, int64_t) {
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t, void*) {
   return 0;
-}
-FAKE_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device, void* entry, void** arguments, int32_t count) {
-  return HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
-}
-FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry, void** arguments, int32_t count,
-                                                     int32_t teams, int32_t threads) {
-  return HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
 }

@@ -4,7 +4,6 @@
 // FAKE: the host plugin with the nine asynchronous functions and none beside them. What has completed it says in
 // __tgt_rtl_process_dep only.
 #include "queued_calls.h"
-#include "synchronous.h"
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // FAKE: the host plugin with some of the asynchronous functions, which nobody calls.
-#include "synchronous.h"
+#include "forward.h"
 
 FAKE_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct) {
   std::abort();

@@ -46,18 +46,6 @@ FAKE_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t event) {
   return HOST(__tgt_rtl_query_event)(event);
 }
 
-FAKE_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
-  return HOST(__tgt_rtl_number_of_devices)();
-}
-FAKE_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
-  return HOST(__tgt_rtl_is_valid_binary)(image);
-}
-FAKE_EXPORT int32_t __tgt_init_device(int32_t device) {
-  return HOST(__tgt_init_device)(device);
-}
-FAKE_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device, __tgt_device_image* image) {
-  return HOST(__tgt_rtl_load_binary)(device, image);
-}
 FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t device, int64_t size) {
   void* const memory = HOST(__tgt_rtl_data_alloc)(device, size);
   allocated += memory != nullptr;

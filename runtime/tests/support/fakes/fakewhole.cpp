@@ -36,21 +36,6 @@ bool has_result(int32_t& result) {
 
 } // namespace
 
-FAKE_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
-  return HOST(__tgt_rtl_number_of_devices)();
-}
-FAKE_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
-  return HOST(__tgt_rtl_is_valid_binary)(image);
-}
-FAKE_EXPORT int32_t __tgt_rtl_init_device(int32_t device) {
-  return HOST(__tgt_init_device)(device);
-}
-FAKE_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device, __tgt_device_image* image) {
-  return HOST(__tgt_rtl_load_binary)(device, image);
-}
-FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t device, int64_t size) {
-  return HOST(__tgt_rtl_data_alloc)(device, size);
-}
 FAKE_EXPORT int32_t __tgt_rtl_data_submit(int32_t device, void* target, void* host, int64_t size) {
   tell_copy("submit", size);
   return HOST(__tgt_rtl_data_submit)(device, target, host, size);
@@ -58,12 +43,6 @@ FAKE_EXPORT int32_t __tgt_rtl_data_submit(int32_t device, void* target, void* ho
 FAKE_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t device, void* host, void* target, int64_t size) {
   tell_copy("retrieve", size);
   return HOST(__tgt_rtl_data_retrieve)(device, host, target, size);
-}
-FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t device, void* target) {
-  return HOST(__tgt_rtl_data_delete)(device, target);
-}
-FAKE_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device, void* entry, void** arguments, int32_t count) {
-  return HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry, void** arguments, int32_t count,
                                                      int32_t teams, int32_t threads) {
