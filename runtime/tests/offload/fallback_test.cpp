@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Regions that run on the host after all have the right data: decisions 1 and 3.
+#include "fault_sweep.h"
 #include "support.h"
 
 #include <csignal>
@@ -314,26 +315,9 @@ SCENARIO_OF(all_kinds_of_work) {
 }
 
 TEST_CASE("whatever call of the plugin fails, the results are right or the program says why it ends") {
-  const std::string path = "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail";
-  int completed = 0, aborted = 0;
-  for (const char* stay : {"FAKEFAIL_ON=0", "FAKEFAIL_ON=1"})
-    for (int at = 1; at < 200; ++at) {
-      const Outcome outcome = run_scenario(
-          "all_kinds_of_work", {path, "OMPTOOL_PLUGINS=fakefail", stay, "FAKEFAIL_AT=" + std::to_string(at)});
-      INFO("call " << at << ", " << stay << ": " << outcome.output);
-      if (outcome.signal == SIGABRT) {
-        CHECK(outcome.has("omptarget fatal error: "));
-        ++aborted;
-      } else {
-        CHECK(outcome.code == 0);
-        CHECK(outcome.has("done"));
-        ++completed;
-      }
-      if (outcome.code == 0 && !outcome.has("FAKE: "))
-        break; // fewer calls than that
-    }
-  CHECK(completed > 10);
-  CHECK(aborted > 10);
+  const FaultSweep sweep = fail_each_call("all_kinds_of_work");
+  CHECK(sweep.completed > 10);
+  CHECK(sweep.aborted > 10);
 }
 
 TEST_CASE("failures are named") {

@@ -3,10 +3,10 @@
 //
 // The document's asynchronous calls on a device that fails at its k-th call, at once or later, with and without
 // asynchronous functions of its own.
+#include "fault_sweep.h"
 #include "support.h"
 
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <doctest/doctest.h>
 #include <functional>
@@ -120,28 +120,10 @@ constexpr int kEvery = 1;
 #endif
 
 TEST_CASE("whatever call of the plugin fails under asynchronous calls, the results are right or the program says why") {
-  const std::string path = "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail";
   for (const char* way : {"OMPTOOL_HOST_QUEUES=0", "OMPTOOL_HOST_QUEUES=1"}) {
-    int completed = 0, aborted = 0;
-    for (const char* stay : {"FAKEFAIL_ON=0", "FAKEFAIL_ON=1"})
-      for (int at = 1;; at += kEvery) {
-        REQUIRE(at < 400);
-        const Outcome outcome = run_scenario("every_asynchronous_call", {path, "OMPTOOL_PLUGINS=fakefail", way, stay,
-                                                                         "FAKEFAIL_AT=" + std::to_string(at)});
-        INFO(way << ", call " << at << ", " << stay << ": " << outcome.output);
-        if (outcome.signal == SIGABRT) {
-          CHECK(outcome.has("omptarget fatal error: "));
-          ++aborted;
-        } else {
-          CHECK(outcome.code == 0);
-          CHECK(outcome.has("done"));
-          CHECK(!outcome.has("FAKE: 0x")); // left, or freed twice
-          ++completed;
-        }
-        if (outcome.code == 0 && !outcome.has("FAKE: call"))
-          break; // fewer calls than that
-      }
-    CHECK(completed > 10 / kEvery);
-    CHECK(aborted > 10 / kEvery);
+    INFO(way);
+    const FaultSweep sweep = fail_each_call("every_asynchronous_call", {way}, kEvery);
+    CHECK(sweep.completed > 10 / kEvery);
+    CHECK(sweep.aborted > 10 / kEvery);
   }
 }

@@ -3,9 +3,9 @@
 //
 // The calls of clang's programs on a device that fails at its k-th call, where sanitizers can watch.
 // fallback_test.cpp does the same with the document's calls, tests/faults/test_faults.py with clang itself.
+#include "fault_sweep.h"
 #include "llvm_calls.h"
 
-#include <csignal>
 #include <cstdio>
 #include <doctest/doctest.h>
 
@@ -150,26 +150,7 @@ SCENARIO_OF(every_llvm_call) {
 }
 
 TEST_CASE("whatever call of the plugin fails under clang's calls, the results are right or the program says why") {
-  const std::string path = "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail";
-  int completed = 0, aborted = 0;
-  for (const char* stay : {"FAKEFAIL_ON=0", "FAKEFAIL_ON=1"})
-    for (int at = 1;; ++at) {
-      REQUIRE(at < 400);
-      const Outcome outcome = run_scenario(
-          "every_llvm_call", {path, "OMPTOOL_PLUGINS=fakefail", stay, "FAKEFAIL_AT=" + std::to_string(at)});
-      INFO("call " << at << ", " << stay << ": " << outcome.output);
-      if (outcome.signal == SIGABRT) {
-        CHECK(outcome.has("omptarget fatal error: "));
-        ++aborted;
-      } else {
-        CHECK(outcome.code == 0);
-        CHECK(outcome.has("done"));
-        CHECK(!outcome.has("FAKE: 0x")); // left, or freed twice
-        ++completed;
-      }
-      if (outcome.code == 0 && !outcome.has("FAKE: call"))
-        break; // fewer calls than that
-    }
-  CHECK(completed > 20);
-  CHECK(aborted > 20);
+  const FaultSweep sweep = fail_each_call("every_llvm_call");
+  CHECK(sweep.completed > 20);
+  CHECK(sweep.aborted > 20);
 }
