@@ -7,7 +7,6 @@
 #include "plugins/core_workers.h"
 #include "process/message.h"
 
-#include <algorithm>
 #include <exception>
 #include <unistd.h>
 #include <utility>
@@ -23,17 +22,20 @@ bool Pending::is_its_turn(const Event& event) const {
 
 // False: this goes on when an event says so.
 bool Pending::wait_for_turn() {
-  const std::vector<EventPtr>& awaited = queue().awaited();
-  const auto at = std::find_if(awaited.begin(), awaited.end(), [&](const EventPtr& one) { return !is_its_turn(*one); });
-  if (at == awaited.end())
-    return true;
-  const EventPtr event = *at;
-  const auto then = [self = shared_from_this()] { self->proceed(); };
-  if (device_.memory.chains() && !event->is_queued())
-    event->when_queued(then);
-  else
-    event->when_done(then);
-  return false;
+  for (const EventPtr& one : queue().awaited()) {
+    // Asked first: what is queued meanwhile may be followed. It may be done only when this has been queued.
+    const bool is_settled = one->is_queued() || !device_.memory.chains();
+    if (is_its_turn(*one))
+      continue;
+    const EventPtr event = one; // what goes on may be over before this returns
+    const auto then = [self = shared_from_this()] { self->proceed(); };
+    if (is_settled)
+      event->when_done(then);
+    else
+      event->when_queued(then);
+    return false;
+  }
+  return true;
 }
 
 void Pending::proceed() {
