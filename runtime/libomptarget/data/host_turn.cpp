@@ -113,7 +113,7 @@ void DataEnvironment::wait_until_settled(const Mappings& mappings, Rows rows) {
         events.push_back(one.ended);
   }
   for (const EventPtr& event : events)
-    event->wait();
+    event->wait_for_operations();
 }
 
 std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {

@@ -30,7 +30,7 @@ bool Pending::wait_for_turn() {
     const EventPtr event = one; // what goes on may be over before this returns
     const auto then = [self = shared_from_this()] { self->proceed(); };
     if (is_settled)
-      event->when_done(then);
+      Event::when_operations_end(event, then);
     else
       event->when_queued(then);
     return false;

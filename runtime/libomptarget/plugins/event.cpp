@@ -8,8 +8,8 @@
 
 namespace omptool {
 
-EventPtr Event::make(const Plugin* plugin, std::int32_t rtl_id, int device) {
-  return EventPtr(new Event(plugin, rtl_id, device));
+EventPtr Event::make(const Plugin* plugin, std::int32_t rtl_id, int device, Kind kind) {
+  return EventPtr(new Event(plugin, rtl_id, device, kind));
 }
 
 Event::~Event() {
@@ -19,18 +19,20 @@ Event::~Event() {
 
 void Event::set_queued(tgt_event_t native) {
   native_.store(native, std::memory_order_release);
-  reach(State::kQueued);
+  reach(State::kQueued, {});
 }
 
 void Event::set_done(std::string failure) {
-  failure_ = std::move(failure);
-  reach(State::kDone);
+  reach(State::kDone, std::move(failure));
 }
 
-void Event::reach(State state) {
+void Event::reach(State state, std::string failure) {
   Continuations now;
   {
     const std::lock_guard lock(mutex_);
+    if (is_done())
+      return;
+    failure_ = std::move(failure);
     state_.store(state, std::memory_order_release);
     now.swap(at_queued_);
     if (state == State::kDone) {
@@ -58,6 +60,14 @@ void Event::wait() {
   wait_until(State::kDone);
 }
 
+std::string Event::wait_for_operations() {
+  wait_queued();
+  if (!is_done() && native())
+    return Completions::of(*plugin_).wait(native());
+  wait();
+  return failure_;
+}
+
 bool Event::wait_for(std::chrono::microseconds time) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, time, [&] { return is_done(); });
@@ -80,6 +90,14 @@ void Event::when_queued(std::function<void()> then) {
 
 void Event::when_done(std::function<void()> then) {
   when(State::kDone, at_done_, std::move(then));
+}
+
+void Event::when_operations_end(const EventPtr& event, std::function<void()> then) {
+  event->when_done(std::move(then));
+  if (event->kind_ == Kind::kFilled && event->native() && !event->watched_.exchange(true))
+    Completions::of(*event->plugin_).when_done(event->native(), [event](std::string failure) {
+      event->set_done(std::move(failure));
+    });
 }
 
 bool Event::can_follow(const Plugin& plugin, std::int32_t rtl_id) const {

@@ -26,9 +26,11 @@ using EventPtr = std::shared_ptr<Event>;
 // core's then.
 class Event {
 public:
+  // Of all operations of a construct, or of its copies to the device alone.
+  enum class Kind : std::uint8_t { kEnded, kFilled };
   // Placed. `plugin` is null for a construct that no device does; `rtl_id` is the device's number there, `device`
   // the program's.
-  static EventPtr make(const Plugin* plugin, std::int32_t rtl_id, int device);
+  static EventPtr make(const Plugin* plugin, std::int32_t rtl_id, int device, Kind kind = Kind::kEnded);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -41,19 +43,24 @@ public:
   std::int32_t rtl_id() const { return rtl_id_; }
   int device() const { return device_; }
 
-  // At most once each, in this order; the first may be left out. `native` is this event's from now on.
+  // In this order; the first may be left out. `native` is this event's from now on.
   void set_queued(tgt_event_t native);
-  void set_done(std::string failure = {});
+  void set_done(std::string failure = {}); // again: without effect
   // Of a done one: why the construct or what it waited for failed, or "".
   const std::string& failure() const { return failure_; }
 
   void wait_queued(); // or done
   void wait();
+  // Until its operations have ended, which the construct may say later. "" or why they failed.
+  std::string wait_for_operations();
   // At most that long. Whether it is done.
   bool wait_for(std::chrono::microseconds time);
   // Runs `then` once, with no lock held: now, on this thread, if it is so already, else on the one that sets it.
   void when_queued(std::function<void()> then); // or done
   void when_done(std::function<void()> then);
+  // The same of one that is queued. Its construct may have to wait for the caller before it says that the copies to the
+  // device are done: here the device says it.
+  static void when_operations_end(const EventPtr& event, std::function<void()> then);
 
   // Whether an operation of that device may name native() among what it waits for.
   bool can_follow(const Plugin& plugin, std::int32_t rtl_id) const;
@@ -62,14 +69,17 @@ private:
   enum class State : std::uint8_t { kPlaced, kQueued, kDone };
   using Continuations = std::vector<std::function<void()>>;
 
-  Event(const Plugin* plugin, std::int32_t rtl_id, int device) : plugin_(plugin), rtl_id_(rtl_id), device_(device) {}
-  void reach(State state);
+  Event(const Plugin* plugin, std::int32_t rtl_id, int device, Kind kind)
+      : plugin_(plugin), rtl_id_(rtl_id), device_(device), kind_(kind) {}
+  void reach(State state, std::string failure);
   void wait_until(State state);
   void when(State state, Continuations& waiting, std::function<void()> then);
 
   const Plugin* const plugin_;
   const std::int32_t rtl_id_;
   const int device_;
+  const Kind kind_;
+  std::atomic<bool> watched_{false};         // the device says when it is done
   std::atomic<State> state_{State::kPlaced}; // written with the lock held
   std::atomic<tgt_event_t> native_{nullptr};
   std::string failure_; // before kDone

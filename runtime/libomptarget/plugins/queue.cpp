@@ -167,10 +167,9 @@ bool Queue::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t
       dependences.front() = event->native();
     else if (follows)
       dependences.push_back(event->native());
-    else
-      event->wait();
-    if (event->is_done() && !event->failure().empty()) {
-      failure_ = " (" + event->failure() + ")";
+    const std::string why = follows && !event->is_done() ? std::string() : event->wait_for_operations();
+    if (!why.empty()) {
+      failure_ = " (" + why + ")";
       return false;
     }
   }
@@ -193,7 +192,7 @@ bool Queue::wait_for_others() {
 
 const EventPtr& Queue::filled() {
   if (!filled_)
-    filled_ = Event::make(&memory_.plugin(), memory_.rtl_id(), memory_.number());
+    filled_ = Event::make(&memory_.plugin(), memory_.rtl_id(), memory_.number(), Event::Kind::kFilled);
   return filled_;
 }
 
@@ -241,7 +240,7 @@ void Queue::set_queued() {
 
 void Queue::set_ended(const std::string& failure) {
   for (const EventPtr& event : {filled_, ended_})
-    if (event && !event->is_done())
+    if (event)
       event->set_done(failure);
 }
 
@@ -261,7 +260,7 @@ std::string Queue::wait() {
 }
 
 std::string Queue::has_ended(const std::string& why) {
-  if (filled_ && filled_->is_queued() && !filled_->is_done())
+  if (filled_ && filled_->is_queued())
     filled_->set_done(why);
   for (Link& link : links_)
     if (link.what.id != 0)

@@ -224,6 +224,7 @@ TEST_CASE("random programs of asynchronous and synchronous calls compute what th
       {"OMPTOOL_HOST_QUEUES=1", "OMPTOOL_HOST_IN_FLIGHT=4"},
       {"OMPTOOL_HOST_QUEUES=0"},
       {"OMPTOOL_HOST_QUEUES=0", "OMPTOOL_PLUGINS=fakesync", "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync"},
+      {"FAKEWAITS_ENFORCE=0", "OMPTOOL_PLUGINS=fakewaits", "OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakewaits"},
   };
   for (std::vector<std::string> environment : kWays) {
     environment.emplace_back("OMPTOOL_HOST_DEVICES=2");

@@ -31,6 +31,7 @@ struct FakePlugin {
     auto& functions = const_cast<PluginFunctions&>(plugin.call());
     functions.init_dep = [](tgt_callback_fct callback) { call_back = callback; };
     functions.release_dep = [](tgt_event_t event) { released.push_back(event); };
+    functions.process_dep = [] { return 0; };
     functions.enforce_dep = [](std::int32_t from, std::int32_t to, tgt_event_t) { return from + to < 10 ? 1 : 0; };
   }
   Plugin plugin;
@@ -63,6 +64,23 @@ TEST_CASE("an event is placed, queued, then done, and releases the plugin's even
   CHECK(released.empty());
   event.reset();
   CHECK(released == std::vector<tgt_event_t>{kNative});
+}
+
+TEST_CASE("what is filled is so when the device says it, where somebody waits for that, and once") {
+  static const FakePlugin fake; // a worker may have the last share of the event
+  const EventPtr event = Event::make(&fake.plugin, 0, 0, Event::Kind::kFilled);
+  event->set_queued(kNative);
+  std::atomic<int> told{0};
+  Event::when_operations_end(event, [&] { ++told; });
+  Event::when_operations_end(event, [&] { ++told; });
+  CHECK_FALSE(event->is_done());
+  call_back(kNative);
+  event->wait();
+  event->set_done("later");
+  CHECK(event->failure() == "");
+  CHECK(event->wait_for_operations() == "");
+  while (told < 2)
+    std::this_thread::yield();
 }
 
 TEST_CASE("an event that was never queued has nothing to release") {
