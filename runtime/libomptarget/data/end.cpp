@@ -124,21 +124,6 @@ void DataEnvironment::release(Rows rows, Held& held, Release how, Queue& queue, 
     announce_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), shares_host_memory(), rows, held.bound);
 }
 
-// Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
-// ended, and who maps the memory again comes after that.
-void DataEnvironment::depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock) {
-  for (EventPtr& event : mapping->pending(queue.own_end()))
-    queue.after(std::move(event));
-  departures_.push_back({mapping->host, queue.ended()});
-  held.departs = true;
-  remove(*mapping, lock);
-}
-
-bool DataEnvironment::is_departing(HostRange range) const {
-  return std::any_of(departures_.begin(), departures_.end(),
-                     [&](const Departure& one) { return one.host.overlaps(range) && !one.ended->is_done(); });
-}
-
 void DataEnvironment::bring_back(Rows rows, Held& held, Release how, Queue& queue, const char* region) {
   // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
   const auto holds_results = [&](const MappingPtr& object) {

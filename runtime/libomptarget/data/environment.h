@@ -12,9 +12,9 @@
 //
 // Most calls name objects by where they begin, and find them there: they need the index alone
 // (by_beginning.cpp). All others go through the table: environment.cpp finds objects, begin.cpp and end.cpp
-// are the two ends of a construct, attached_pointers.cpp attaches pointers, copies.cpp moves bytes,
-// host_turn.cpp is about regions that run on the host, two_sides.cpp about what they and kernels change
-// meanwhile, uncounted.cpp about objects that no construct counts.
+// are the two ends of a construct, order.cpp is its place among the others, attached_pointers.cpp attaches
+// pointers, copies.cpp moves bytes, host_turn.cpp is about regions that run on the host, two_sides.cpp about
+// what they and kernels change meanwhile, uncounted.cpp about objects that no construct counts.
 #pragma once
 
 #include "data/row.h"

@@ -1,0 +1,129 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order of the constructs on one device (decision 24): what each comes after when it takes its place, and the
+// events that it leaves for those that come later.
+#include "data/environment.h"
+
+#include "data/row_ranges.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace omptool {
+
+// What a row may have to do with: its object, its pointer's cell, and the members that it grows over.
+std::vector<HostRange> DataEnvironment::places_of(Rows rows, std::size_t index) {
+  const Row& row = rows[index];
+  std::vector<HostRange> places;
+  if (!row.maps() && !row.has(kAttach))
+    return places;
+  if (row.any(kPointer | kAttach) && row.base)
+    places.push_back(cell_of(row));
+  if (row.size > 0 && row.maps()) {
+    HostRange room = range_of(row);
+    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kRoom); ++i)
+      room = hull_of(room, range_of(rows[i]));
+    places.push_back(room);
+  } else if (const void* const address = empty_section(row)) {
+    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
+    places.push_back({at - 1, at + 1}); // or it belongs to what ends there
+  }
+  return places;
+}
+
+// A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
+// before it by another. So what has to be waited for is, before anything is counted.
+void DataEnvironment::wait_until_none_leaves(Rows rows, Lock& lock) {
+  const auto leaving_in = [&](std::size_t index) {
+    for (const HostRange place : places_of(rows, index))
+      for (const MappingPtr& mapping : table_.overlapping(place))
+        if (lock.touch(*mapping).state == Mapping::State::kLeaving)
+          return mapping;
+    return MappingPtr();
+  };
+  for (std::size_t i = 0; i < rows.size();)
+    if (const MappingPtr leaving = leaving_in(i)) {
+      lock.wait_for(*leaving);
+      i = 0;
+    } else {
+      ++i;
+    }
+}
+
+// ---- events ----
+
+// What the construct's operations come after: whoever fills its objects, and whoever still copies back what has been
+// mapped where it creates some.
+void DataEnvironment::queue_behind(Held& held, Queue& queue, Lock& lock) {
+  for (Binding& binding : held.bound) {
+    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+      if (mapping && lock.touch(*mapping).queued)
+        if (const EventPtr& written = mapping->details()->written; written && !written->is_done())
+          queue.after(written);
+    if (binding.object_fresh)
+      come_after_departures(binding.object->host, queue, held);
+    if (binding.cell_fresh)
+      come_after_departures(binding.cell->host, queue, held);
+  }
+}
+
+void DataEnvironment::come_after_departures(HostRange range, Queue& queue, Held& held) {
+  if (departures_.empty())
+    return;
+  std::erase_if(departures_, [&](Departure& one) {
+    const bool over = one.ended->is_done();
+    if (over)
+      held.over.push_back(std::move(one.ended));
+    else if (one.host.overlaps(range))
+      queue.after(one.ended);
+    return over;
+  });
+}
+
+// Leaves what the constructs that come later are to come after.
+void DataEnvironment::leave_events(Rows rows, Held& held, Purpose purpose, Queue& queue, Lock& lock) {
+  const bool uses = purpose == Purpose::kRegion;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    Binding& binding = held.bound[i];
+    if (binding.object)
+      leave_event(*binding.object, binding.object_fresh || row.has(kTo | kAlways), uses, held, queue, lock);
+    if (binding.cell)
+      leave_event(*binding.cell, true, uses, held, queue, lock);
+  }
+}
+
+void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, Queue& queue, Lock& lock) {
+  Mapping::Details& details = lock.touch(mapping).make_details();
+  mapping.queued = true;
+  std::erase_if(details.users, [&](EventPtr& user) {
+    const bool over = user->is_done();
+    if (over)
+      held.over.push_back(std::move(user));
+    return over;
+  });
+  if (transfers && details.written != queue.filled())
+    held.over.push_back(std::exchange(details.written, queue.filled()));
+  if (uses && (details.users.empty() || details.users.back() != queue.ended()))
+    details.users.push_back(queue.ended());
+}
+
+// ---- what leaves ----
+
+// Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
+// ended, and who maps the memory again comes after that.
+void DataEnvironment::depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock) {
+  for (EventPtr& event : mapping->pending(queue.own_end()))
+    queue.after(std::move(event));
+  departures_.push_back({mapping->host, queue.ended()});
+  held.departs = true;
+  remove(*mapping, lock);
+}
+
+bool DataEnvironment::is_departing(HostRange range) const {
+  return std::any_of(departures_.begin(), departures_.end(),
+                     [&](const Departure& one) { return one.host.overlaps(range) && !one.ended->is_done(); });
+}
+
+} // namespace omptool
