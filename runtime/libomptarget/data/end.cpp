@@ -113,7 +113,11 @@ void DataEnvironment::release(Rows rows, Held& held, Release how, Queue& queue, 
         if (region)
           mapping->make_details().released_by = region;
         held.leaving.push_back(mapping);
-        if ((held.leaves_events || !mapping->pending(queue.own_end()).empty()) && !mapping->host_current)
+        std::vector<EventPtr> pending = mapping->pending(queue.own_end());
+        const bool departs = (held.leaves_events || !pending.empty()) && !mapping->host_current;
+        for (EventPtr& event : pending) // its bytes go back when all that uses it has ended
+          queue.after(std::move(event));
+        if (departs)
           depart(mapping, held, queue, lock);
         else
           mapping->state = Mapping::State::kLeaving;

@@ -178,13 +178,11 @@ bool Queue::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t
 
 // The same where operations are done at once.
 bool Queue::wait_for_others() {
-  for (const EventPtr& event : std::exchange(awaited_, {})) {
-    event->wait();
-    if (!event->failure().empty()) {
-      failure_ = " (" + event->failure() + ")";
+  for (const EventPtr& event : std::exchange(awaited_, {}))
+    if (const std::string why = event->wait_for_operations(); !why.empty()) {
+      failure_ = " (" + why + ")";
       return false;
     }
-  }
   return true;
 }
 

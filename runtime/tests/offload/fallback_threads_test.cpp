@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <atomic>
+#include <chrono>
 #include <doctest/doctest.h>
 #include <functional>
 #include <thread>
@@ -232,6 +233,30 @@ TEST_CASE("memory that no kernel has seen is shared between a host version and a
   data.end();
   CHECK(values[0] == 100);
   CHECK(values[1] == 12);
+}
+
+TEST_CASE("what an asynchronous kernel writes after a region fell back arrives at the end of the data") {
+  use_main();
+  int values[2] = {1, 2};
+  std::atomic<int> begun{0}, may_go_on{0};
+  Rows data{row(values, TOFROM | REF)};
+  data.begin();
+  const auto bits = [](std::atomic<int>& flag) { return value(reinterpret_cast<std::uintptr_t>(&flag)); };
+  __tgt_release_dep(Rows{row(values, TOFROM | REF), bits(begun), bits(may_go_on)}.region_later(&host::add_ten_later));
+  while (begun == 0)
+    std::this_thread::yield();
+  CHECK(Rows({row(values, TOFROM | REF)}).region(&host::absent) != 0);
+  values[1] = 20;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // the end has begun
+    may_go_on = 1;
+  });
+  data.end();
+  later.join();
+  while (__tgt_process_dep() != 0)
+    ;
+  CHECK(values[0] == 11);
+  CHECK(values[1] == 20);
 }
 
 TEST_CASE("a host version that is over costs later launches nothing") {
