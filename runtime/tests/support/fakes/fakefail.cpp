@@ -302,7 +302,7 @@ FAKE_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t event) {
 FAKE_EXPORT int32_t __tgt_rtl_prefers_queues(int32_t device) {
   return HOST(__tgt_rtl_prefers_queues)(device);
 }
-// For conformance_queues_test.cpp.
+// For conformance_events_test.cpp.
 FAKE_EXPORT void test_next_operation_fails(void) {
   next_fails = true;
 }
