@@ -79,7 +79,7 @@ void Pending::run() {
 void Pending::started() {
   const tgt_event_t last = queue().last();
   if (!last) {
-    end({});
+    end(queue().wait());
     return;
   }
   Completions::of(device_.plugin).when_done(last, [self = shared_from_this()](const std::string& why) {

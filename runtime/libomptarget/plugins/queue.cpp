@@ -128,7 +128,7 @@ template <typename Call> std::int32_t Queue::chain(observe::Operation told, cons
   const std::vector<EventPtr> behind = std::exchange(awaited_, {}); // whose natives live until the call has returned
   std::vector<tgt_event_t> dependences;
   if (!collect(behind, dependences) || !is_there())
-    return OMPTARGET_RTL_NOT_STARTED;
+    return 1; // no other way is to be tried
   if (observe::heard()) [[unlikely]]
     told = tell(std::move(told));
   Completions::of(memory_.plugin()); // before its first operation
@@ -204,7 +204,7 @@ const EventPtr& Queue::ended() {
 void Queue::join() {
   if (chain({Kind::kWait, memory_.number(), nullptr, nullptr},
             [&](auto... chained) { return memory_.call().async_dep(memory_.rtl_id(), chained...); }) != 0)
-    wait();
+    unsaid_ = wait();
 }
 
 // Gives the event what follows the queue as it is now.
@@ -214,7 +214,7 @@ void Queue::hand_over(Event& event) {
   if (!awaited_.empty() || (last() && links_.back().is_given))
     join();
   if (!last()) {
-    event.set_done();
+    event.set_done(unsaid_);
     return;
   }
   links_.back().is_given = true;
@@ -243,8 +243,8 @@ void Queue::set_ended(const std::string& failure) {
 }
 
 std::string Queue::wait() {
-  std::string failure; // of what none of the operations came after
-  if (!awaited_.empty() && !wait_for_others())
+  std::string failure = std::exchange(unsaid_, {});
+  if (!awaited_.empty() && !wait_for_others() && failure.empty()) // none of the operations came after that
     failure = "what it came after failed" + failure_;
   if (!last())
     return failure;

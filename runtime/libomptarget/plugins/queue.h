@@ -100,6 +100,7 @@ private:
   std::deque<std::vector<std::byte>> kept_;
   std::uint64_t number_ = 0; // as those who listen know it
   std::string failure_;
+  std::string unsaid_; // what wait() has to return, besides
 };
 
 } // namespace omptool
