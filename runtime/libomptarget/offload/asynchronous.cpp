@@ -78,6 +78,15 @@ void come_after(Queue& queue, const Events& events, const Later& call) {
       queue.after(event);
 }
 
+std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
+                    const Events& events, const Later& call) {
+  wait_for(events);
+  const std::int32_t result = refuse_region(device_id, host_address, rows, reason);
+  if (result == 0) // of every device
+    complete_after({}, call);
+  return result;
+}
+
 void do_now(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
   constexpr void (*kCalls[])(std::int64_t, Rows) = {data_begin, data_end, data_update};
   kCalls[static_cast<int>(kind)](device_id, rows);
@@ -109,10 +118,8 @@ std::string try_later(Device& device, const std::shared_ptr<Kernel>& kernel, Row
 std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape,
                               const Later& call) {
   Events events;
-  if (std::string fault; !find_events(call, events, fault)) {
-    wait_for(events);
-    return refuse_region(device_id, host_address, rows, std::string(call.function) + ": " + fault);
-  }
+  if (std::string fault; !find_events(call, events, fault))
+    return refuse(device_id, host_address, rows, std::string(call.function) + ": " + fault, events, call);
   const bool is_one = device_id != kEveryDevice && device_id != kUsedDevices && !disabled();
   Device* const device = is_one ? select(device_id).device : nullptr;
   if (!device) {
@@ -135,11 +142,7 @@ std::int32_t refuse_region_later(std::int64_t device_id, const void* host_addres
   Events events;
   std::string fault;
   find_events(call, events, fault);
-  wait_for(events);
-  const std::int32_t result = refuse_region(device_id, host_address, rows, reason);
-  if (result == 0) // of every device
-    complete_after({}, call);
-  return result;
+  return refuse(device_id, host_address, rows, reason, events, call);
 }
 
 void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const Later& call) {

@@ -4,6 +4,7 @@
 // Device numbers -2 and -3: constructors and destructors of device variables.
 #include "support.h"
 
+#include <atomic>
 #include <cstdio>
 #include <doctest/doctest.h>
 
@@ -63,6 +64,26 @@ SCENARIO_OF(deferred_data) {
   EXPECT(omp_target_is_present(values, 0) == 0);
   EXPECT(omp_target_is_present(values, 1) == 1);
   return 0;
+}
+
+SCENARIO_OF(deferred_with_a_faulty_event) {
+  use_main();
+  const tgt_event_t released = Rows{}.region_later(&host::nothing);
+  __tgt_release_dep(released);
+  static std::atomic<int> called_back{0};
+  __tgt_init_dep([](tgt_callback_param_t) { ++called_back; });
+  std::int32_t result = 1;
+  __tgt_release_dep(Rows{}.region_later(&host::nothing, {released}, -2, &called_back, &result));
+  EXPECT(result == 0);
+  while (__tgt_process_dep() != 0)
+    ;
+  EXPECT(called_back == 1);
+  return 0;
+}
+
+TEST_CASE("an asynchronous region of every device completes, though its events are at fault") {
+  const Outcome outcome = run_scenario("deferred_with_a_faulty_event");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
 }
 
 TEST_CASE("data calls can be deferred, too") {
