@@ -290,6 +290,7 @@ def test_one_source_compiled_twice(tmp_path: Path, version: str) -> None:
     assert "OMP108" in of_severity(tmp_path / "x", "info")
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize(
     ("version", "strip"), [*((version, False) for version in VERSIONS), ("14", True)]
 )
@@ -341,6 +342,7 @@ def test_relocatable_links_by_the_driver(tmp_path: Path, version: str) -> None:
         assert "OMP118" in of_severity(tmp_path / "x", "warning")
 
 
+@pytest.mark.offloads
 @EVERY
 def test_a_source_from_standard_input(tmp_path: Path, version: str) -> None:
     """The compilation for the device finds nothing more to read; clang 22 alone goes on."""
