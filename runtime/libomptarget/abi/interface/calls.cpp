@@ -47,6 +47,12 @@ const char* read_library(const void* address, LibraryContents& contents) {
 } // namespace
 } // namespace omptool
 
+using omptool::on_data;
+using omptool::on_region;
+using omptool::document::Action;
+using omptool::document::Arrays;
+using omptool::document::call_of;
+
 extern "C" {
 
 OMPTOOL_EXPORT void omptarget_register_lib(__tgt_bin_desc* descriptor) {
@@ -69,38 +75,33 @@ OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5"
 
 OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                             int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(
-      omptool::document::call_of(omptool::document::Action::kEnterData, __func__, __builtin_return_address(0)),
-      device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_begin);
+  on_data(call_of(Action::kEnterData, __func__, __builtin_return_address(0)), device_id,
+          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_begin);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                           int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(
-      omptool::document::call_of(omptool::document::Action::kExitData, __func__, __builtin_return_address(0)),
-      device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_end);
+  on_data(call_of(Action::kExitData, __func__, __builtin_return_address(0)), device_id,
+          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_end);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                              int64_t* args_size, int32_t* args_maptype) {
-  omptool::on_data(
-      omptool::document::call_of(omptool::document::Action::kUpdate, __func__, __builtin_return_address(0)), device_id,
-      omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_update);
+  on_data(call_of(Action::kUpdate, __func__, __builtin_return_address(0)), device_id,
+          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_update);
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,
                                     int64_t* args_size, int32_t* args_maptype) {
-  return omptool::on_region(
-      omptool::document::call_of(omptool::document::Action::kRegion, __func__, __builtin_return_address(0), host_addr),
-      device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype}, {});
+  return on_region(call_of(Action::kRegion, __func__, __builtin_return_address(0), host_addr), device_id,
+                   Arrays{num_args, args_base, args, args_size, args_maptype}, {});
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args, void** args_base,
                                           void** args, int64_t* args_size, int32_t* args_maptype, int32_t num_teams,
                                           int32_t thread_limit) {
-  return omptool::on_region(omptool::document::call_of(omptool::document::Action::kRegion, __func__,
-                                                       __builtin_return_address(0), host_addr, num_teams),
-                            device_id, omptool::document::Arrays{num_args, args_base, args, args_size, args_maptype},
-                            omptool::shape_of_teams(num_teams, thread_limit));
+  return on_region(call_of(Action::kRegion, __func__, __builtin_return_address(0), host_addr, num_teams), device_id,
+                   Arrays{num_args, args_base, args, args_size, args_maptype},
+                   omptool::shape_of_teams(num_teams, thread_limit));
 }
 }
