@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/event_handles.h"
 
+#include "process/per_process.h"
+
 #include <atomic>
 #include <cstdio>
 #include <mutex>
-#include <pthread.h>
 #include <unordered_map>
 #include <utility>
 
@@ -16,41 +17,23 @@ namespace {
 constexpr std::uintptr_t kMark = std::uintptr_t{0x7e17} << 48;
 constexpr std::uintptr_t kMarkBits = ~std::uintptr_t{0} << 48;
 
+std::atomic<std::uintptr_t> last{0}; // that was given out, by this process or one before it
+
 struct Table {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, EventPtr> events;
+  const std::uintptr_t inherited = last; // that a process before this one gave out
 };
-// Never destroyed. A child of fork() leaves its parent's alone, whose lock may be held by a thread that is gone.
-std::atomic<Table*> the_table{nullptr};
-std::atomic<std::uintptr_t> last{0};      // that was given out
-std::atomic<std::uintptr_t> inherited{0}; // and by a process before this one
-
-Table& table() {
-  static std::atomic<bool> watching{false};
-  if (!watching.exchange(true))
-    ::pthread_atfork(nullptr, nullptr, [] {
-      the_table = nullptr;
-      inherited = last.load();
-    });
-  Table* known = the_table.load(std::memory_order_acquire);
-  if (known)
-    return *known;
-  auto* const made = new Table;
-  if (the_table.compare_exchange_strong(known, made))
-    return *made;
-  delete made;
-  return *known;
-}
 
 std::uintptr_t number_of(tgt_event_t handle) {
   return reinterpret_cast<std::uintptr_t>(handle) - kMark;
 }
 
 // Of one that is not in the table.
-std::string fault_of(tgt_event_t handle) {
+std::string fault_of(const Table& table, tgt_event_t handle) {
   const std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(handle);
   const bool is_ours = (bits & kMarkBits) == kMark && number_of(handle) > 0 && number_of(handle) <= last;
-  if (!handle || (is_ours && number_of(handle) <= inherited))
+  if (!handle || (is_ours && number_of(handle) <= table.inherited))
     return {};
   char text[64];
   std::snprintf(text, sizeof text, "%p %s", handle, is_ours ? "has been released" : "is no event of this runtime");
@@ -60,7 +43,7 @@ std::string fault_of(tgt_event_t handle) {
 } // namespace
 
 tgt_event_t add(EventPtr event) {
-  Table& all = table();
+  Table& all = PerProcess<Table>::get();
   const std::lock_guard lock(all.mutex);
   const std::uintptr_t number = ++last;
   all.events.emplace(number, std::move(event));
@@ -68,20 +51,20 @@ tgt_event_t add(EventPtr event) {
 }
 
 Found find(tgt_event_t handle) {
-  Table& all = table();
+  Table& all = PerProcess<Table>::get();
   const std::lock_guard lock(all.mutex);
   const auto at = all.events.find(number_of(handle));
   if (at == all.events.end())
-    return {nullptr, fault_of(handle)};
+    return {nullptr, fault_of(all, handle)};
   return {at->second, {}};
 }
 
 Found take(tgt_event_t handle) {
-  Table& all = table();
+  Table& all = PerProcess<Table>::get();
   const std::lock_guard lock(all.mutex);
   const auto at = all.events.find(number_of(handle));
   if (at == all.events.end())
-    return {nullptr, fault_of(handle)};
+    return {nullptr, fault_of(all, handle)};
   Found found{std::move(at->second), {}}; // which goes without the lock
   all.events.erase(at);
   return found;

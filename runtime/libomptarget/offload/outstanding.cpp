@@ -4,6 +4,7 @@
 
 #include "plugins/completions.h"
 #include "plugins/core_workers.h"
+#include "process/per_process.h"
 #include "threads/hazard_pointers.h"
 
 #include <atomic>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <mutex>
-#include <pthread.h>
 
 namespace omptool::outstanding {
 namespace {
@@ -26,7 +26,6 @@ struct Counts {
 
 std::atomic<tgt_callback_fct> the_callback{nullptr};
 thread_local bool in_callback [[gnu::tls_model("initial-exec")]] = false;
-std::atomic<Counts*> the_counts{nullptr}; // never destroyed: threads go on while the process exits
 
 // The kernel of a region that this thread waits for would never end.
 bool is_in_region() {
@@ -34,35 +33,26 @@ bool is_in_region() {
 }
 
 void wait_at_exit() {
-  Counts* const counts = the_counts;
+  Counts* const counts = PerProcess<Counts>::known();
   if (!counts || core_workers::here() || is_in_region())
     return;
   std::unique_lock lock(counts->mutex);
   counts->changed.wait(lock, [&] { return counts->calls == 0 && counts->callbacks == 0; });
 }
 
-// A child of fork() has nothing to wait for, and its parent's lock may be held by a thread that is gone.
+// A child of fork() has nothing to wait for.
 Counts& counts() {
-  static std::atomic<bool> watching{false};
-  if (!watching.exchange(true)) {
-    ::pthread_atfork(nullptr, nullptr, [] { the_counts = nullptr; });
+  static std::atomic<bool> is_watching{false};
+  if (!is_watching.exchange(true))
     std::atexit(wait_at_exit);
-  }
-  Counts* known = the_counts.load(std::memory_order_acquire);
-  if (known)
-    return *known;
-  auto* const made = new Counts;
-  if (the_counts.compare_exchange_strong(known, made))
-    return *made;
-  delete made;
-  return *known;
+  return PerProcess<Counts>::get();
 }
 
 void call_back(Counts& counted, const Callback& callback) {
   in_callback = true;
   callback();
   in_callback = false;
-  if (the_counts != &counted)
+  if (PerProcess<Counts>::known() != &counted)
     return; // a child of fork()
   const std::lock_guard lock(counted.mutex);
   --counted.callbacks;

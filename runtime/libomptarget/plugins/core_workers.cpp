@@ -3,10 +3,9 @@
 #include "plugins/core_workers.h"
 
 #include "process/environment.h"
+#include "process/per_process.h"
 #include "workers.h"
 
-#include <atomic>
-#include <pthread.h>
 #include <utility>
 
 namespace omptool::core_workers {
@@ -16,23 +15,7 @@ struct Pools {
   Workers operating{environment().in_flight}, finishing{environment().in_flight};
 };
 
-std::atomic<Pools*> the_pools{nullptr};
 thread_local bool is_one [[gnu::tls_model("initial-exec")]] = false;
-
-// Never destroyed: its threads outlive everything. A child of fork() has none of them, and makes its own.
-Pools& pools() {
-  static std::atomic<bool> watching{false};
-  if (!watching.exchange(true))
-    ::pthread_atfork(nullptr, nullptr, [] { the_pools = nullptr; });
-  Pools* known = the_pools.load(std::memory_order_acquire);
-  if (known)
-    return *known;
-  auto* const made = new Pools;
-  if (the_pools.compare_exchange_strong(known, made))
-    return *made;
-  delete made;
-  return *known;
-}
 
 std::function<void()> marked(std::function<void()> work) {
   return [work = std::move(work)] {
@@ -44,11 +27,11 @@ std::function<void()> marked(std::function<void()> work) {
 } // namespace
 
 void operate(std::function<void()> work) {
-  pools().operating.run(marked(std::move(work)));
+  PerProcess<Pools>::get().operating.run(marked(std::move(work)));
 }
 
 void finish(std::function<void()> work) {
-  pools().finishing.run(marked(std::move(work)));
+  PerProcess<Pools>::get().finishing.run(marked(std::move(work)));
 }
 
 bool here() {
