@@ -141,9 +141,11 @@ public:
 
   // Some object is newer on the host than here, or has no usable copy here.
   bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
-  // A region is about to run: the device gets what the host computed in a region that fell back.
-  // Returns which object could not be copied, or "".
-  std::string make_device_current(Rows rows, std::span<const HostRange> globals);
+  // A region is about to run: the device gets what the host computed in a region that fell back. `held` is the
+  // region's own, which may be leaving by now. Returns which object could not be copied, or "".
+  std::string make_device_current(Rows rows, std::span<const HostRange> globals, Held& held);
+  // The same before a region takes its place; what copies that have yet to end lead to is left for later.
+  void make_device_current_early(Rows rows, std::span<const HostRange> globals);
   // The same for device memory that a copy by address is about to read or to write in part.
   std::string make_device_current(const void* device, std::size_t size);
   // A region is about to run on the host instead: the host gets what the device computed. Ends the
@@ -304,12 +306,13 @@ private:
   bool fetch(Mapping& mapping, HostRange range, Queue& queue);
   bool bring_together(Mapping& mapping, HostRange within, Toward toward);
   bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
-  Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  Mappings named(Rows rows, std::span<const HostRange> globals, Bindings* held, Lock& lock);
   Mappings named_by_device_address(Rows rows, Lock& lock);
   std::string keep_on_device(Rows rows);
   std::string submit_at(const Row& row);
   bool is_out_of_reach(std::uintptr_t address);
-  std::string submit_host_current(Mappings stale);
+  enum class Unsettled { kWaitFor, kLeave };
+  std::string submit_host_current(Mappings stale, Unsettled how = Unsettled::kWaitFor);
   bool is_untouched(const Mapping& mapping) const;
   void set_host_current(Mapping& mapping, bool value);
   void set_unusable(Mapping& mapping);

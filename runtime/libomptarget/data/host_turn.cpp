@@ -52,8 +52,13 @@ void DataEnvironment::set_unusable(Mapping& mapping) {
 }
 
 // The present objects that rows and globals name, and what their attached pointers lead to. Waits
-// until none of them is on its way in or out.
-DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+// until none of them is on its way in or out, but for what is held: who has it leave may wait for the holder.
+DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Bindings* held,
+                                                 Lock& lock) {
+  const auto is_held = [&](const MappingPtr& mapping) {
+    return held && std::any_of(held->begin(), held->end(),
+                               [&](const Binding& one) { return one.object == mapping || one.cell == mapping; });
+  };
   for (;;) {
     Mappings found;
     const auto add_all = [&](const Mappings& mappings) {
@@ -79,7 +84,8 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
       for (const AttachedPointer& pointer : found[i]->pointers())
         add({pointer.pointee, pointer.pointee + 1});
     const auto unsettled = std::find_if(found.begin(), found.end(), [&](const MappingPtr& mapping) {
-      return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone;
+      return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone &&
+             !is_held(mapping);
     });
     if (unsettled == found.end())
       return found;
@@ -116,12 +122,23 @@ void DataEnvironment::wait_until_settled(const Mappings& mappings, Rows rows) {
     event->wait_for_operations();
 }
 
-std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals) {
+void DataEnvironment::make_device_current_early(Rows rows, std::span<const HostRange> globals) {
   HostTurn::end();
   Mappings stale;
   {
     Lock lock(*this);
-    stale = named(rows, globals, lock);
+    stale = named(rows, globals, nullptr, lock);
+  }
+  // A failure shows again when the region runs.
+  static_cast<void>(submit_host_current(std::move(stale), Unsettled::kLeave));
+}
+
+std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals, Held& held) {
+  HostTurn::end();
+  Mappings stale;
+  {
+    Lock lock(*this);
+    stale = named(rows, globals, &held.bound, lock);
     for (const MappingPtr& mapping : stale)
       if (lock.touch(*mapping).unusable)
         return not_there(*mapping, memory_.last_error());
@@ -147,7 +164,13 @@ std::string DataEnvironment::make_device_current(const void* device, std::size_t
 }
 
 // Returns which of them could not be copied, or "".
-std::string DataEnvironment::submit_host_current(Mappings stale) {
+std::string DataEnvironment::submit_host_current(Mappings stale, Unsettled how) {
+  std::erase_if(stale, [&](const MappingPtr& mapping) {
+    const auto guard = index_.guard(*mapping);
+    const bool is_settled = how == Unsettled::kWaitFor || !mapping->queued || !mapping->details()->written ||
+                            mapping->details()->written->is_done();
+    return !mapping->host_current || !is_settled;
+  });
   if (stale.empty())
     return {};
   wait_until_settled(stale);
@@ -208,7 +231,7 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
   Mappings all;
   {
     Lock lock(*this);
-    all = named(rows, globals, lock);
+    all = named(rows, globals, nullptr, lock);
   }
   wait_until_settled(all, rows);
   const HostTurn turn = HostTurn::begin();

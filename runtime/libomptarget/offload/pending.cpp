@@ -7,6 +7,7 @@
 #include "plugins/core_workers.h"
 #include "process/message.h"
 
+#include <algorithm>
 #include <exception>
 #include <unistd.h>
 #include <utility>
@@ -14,6 +15,15 @@
 namespace omptool {
 
 // ---- when ----
+
+// Whether handing it over takes no longer than the device needs to take it: not where the host makes the copies, nor
+// where it has yet to bring the two sides of some object together, which comes after all that is awaited.
+bool Pending::goes_at_once() {
+  const std::vector<EventPtr>& awaited = queue().awaited();
+  return device_.memory.chains() &&
+         (!device_.data.any_host_current() ||
+          std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));
+}
 
 // Whether nothing is left to do on the host before what comes after the event is handed over.
 bool Pending::is_its_turn(const Event& event) const {
@@ -47,7 +57,7 @@ std::string Pending::go() {
   outstanding::begin();
   if (!wait_for_turn())
     return {};
-  if (!device_.memory.chains()) {
+  if (!goes_at_once()) {
     run_later();
     return {};
   }

@@ -43,6 +43,7 @@ protected:
   const std::vector<Row> rows_;
 
 private:
+  bool goes_at_once();
   bool is_its_turn(const Event& event) const;
   bool wait_for_turn();
   void proceed();

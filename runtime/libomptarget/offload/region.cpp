@@ -13,10 +13,11 @@ Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows
       held_(rows.size()), copies_(device, kernel.name, rows.size()), arguments_(rows.size()) {}
 
 void Region::take_place(DataEnvironment::Passage passage) {
-  // What may be newer on the host is brought together when the operations run, and has to be there until then.
-  released_ = passage == DataEnvironment::Passage::kThrough && !device_.data.any_host_current();
-  device_.data.take_place(rows_, held_, Purpose::kRegion, released_ ? passage : DataEnvironment::Passage::kIn, queue_,
-                          kernel_.name.c_str());
+  released_ = passage == DataEnvironment::Passage::kThrough;
+  // What is newer on the host would keep its place until the region has run, and let others wait.
+  if (released_ && device_.data.any_host_current())
+    device_.data.make_device_current_early(rows_, kernel_.globals());
+  device_.data.take_place(rows_, held_, Purpose::kRegion, passage, queue_, kernel_.name.c_str());
 }
 
 std::string Region::lacks() {
@@ -35,7 +36,7 @@ std::string Region::start() {
   if (failure.empty() && device_.data.any_host_current()) {
     failure = queue_.wait(); // what follows is done at once
     if (failure.empty())
-      failure = device_.data.make_device_current(rows_, kernel_.globals());
+      failure = device_.data.make_device_current(rows_, kernel_.globals(), held_);
   }
   return failure.empty() ? run() : failure;
 }

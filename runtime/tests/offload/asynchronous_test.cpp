@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The document's asynchronous calls, on plugins with and without asynchronous functions.
-#include "support.h"
+#include "later.h"
 
 #include <atomic>
 #include <chrono>
@@ -42,29 +42,6 @@ void check_everywhere(const std::string& name, const Environment& more = {}) {
   }
 }
 
-// For ThreadSanitizer: a gate orders them, but what a kernel does with it is not watched.
-__attribute__((no_sanitize("thread"), noinline)) int unwatched(const int& number) {
-  return number;
-}
-__attribute__((no_sanitize("thread"), noinline)) void set_unwatched(int& number, int value) {
-  number = value;
-}
-
-// What kernels on the host plugin, and on those over it, share with the host.
-struct Gate {
-  int begun = 0, may_go_on = 0;
-  Row its_begun() { return value(reinterpret_cast<std::uintptr_t>(&begun)); }
-  Row its_key() { return value(reinterpret_cast<std::uintptr_t>(&may_go_on)); }
-  void open() { __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE); }
-  bool has_begun() const { return __atomic_load_n(&begun, __ATOMIC_ACQUIRE) != 0; }
-};
-
-bool soon(const auto& is_so) {
-  for (int i = 0; i < 20000 && !is_so(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return is_so();
-}
-
 std::atomic<int> called_back{0};
 std::atomic<std::uintptr_t> params{0};
 
@@ -75,11 +52,6 @@ void count_callback(tgt_callback_param_t param) {
 
 tgt_callback_param_t param(std::uintptr_t number) {
   return reinterpret_cast<tgt_callback_param_t>(number);
-}
-
-void finish_all() {
-  while (__tgt_process_dep() != 0)
-    ;
 }
 
 Row ones(int& number, std::int32_t type = TOFROM | REF) {
@@ -270,6 +242,62 @@ SCENARIO_OF(async_after_a_fallback) {
 
 TEST_CASE("an asynchronous region gets what a host version has written") {
   check_everywhere("async_after_a_fallback", {"OMPTOOL_QUIET=1"});
+}
+
+// Ends when the gate opens.
+static tgt_event_t held_region(int& number, Gate& gate) {
+  return Rows{ones(number, TO | REF), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later);
+}
+
+SCENARIO_OF(async_ends_after_a_fallback) {
+  use_main();
+  static int number = 1, other = 1;
+  Rows data{ones(number)};
+  data.begin();
+  EXPECT((Rows{ones(number)}.region(&host::absent) != 0));
+  ++number; // the host version
+  Gate gate;
+  const tgt_event_t held = held_region(number, gate);
+  const tgt_event_t ended = data.end_later({held}); // copies back what the region makes, which does not
+  Rows{ones(number, TO | REF)}.begin_later({ended});
+  // One behind the other on what the first maps.
+  EXPECT((Rows{ones(other)}.region(&host::absent) != 0));
+  const tgt_event_t first = Rows{ones(other), value(1)}.region_later(&host::add_one, {held});
+  const tgt_event_t second = Rows{ones(other), value(1)}.region_later(&host::add_one, {first});
+  EXPECT(soon([&] { return gate.has_begun(); }));
+  EXPECT(unwatched(number) == 2);
+  gate.open();
+  finish_all();
+  EXPECT(number == 12);
+  EXPECT(other == 3);
+  Rows{ones(number, DELETE | REF)}.end();
+  for (const tgt_event_t event : {held, ended, first, second})
+    __tgt_release_dep(event);
+  return 0;
+}
+
+SCENARIO_OF(async_fallback_between) {
+  use_main();
+  static int number = 1;
+  Rows data{ones(number)};
+  data.begin();
+  Gate gate;
+  const tgt_event_t held = held_region(number, gate);
+  EXPECT((Rows{ones(number, TO | REF)}.region(&host::absent) != 0)); // its host version only reads
+  const tgt_event_t again = Rows{ones(number, TO | REF), value(1)}.region_later(&host::add_one, {held});
+  EXPECT((Rows{ones(number, TO | REF)}.region(&host::absent) != 0));
+  const tgt_event_t ended = data.end_later({again});
+  gate.open();
+  finish_all();
+  EXPECT(number == 12);
+  for (const tgt_event_t event : {held, again, ended})
+    __tgt_release_dep(event);
+  return 0;
+}
+
+TEST_CASE("asynchronous calls keep their order around regions that fall back") {
+  check_everywhere("async_ends_after_a_fallback", {"OMPTOOL_QUIET=1"});
+  check_everywhere("async_fallback_between", {"OMPTOOL_QUIET=1"});
 }
 
 SCENARIO_OF(async_many) {

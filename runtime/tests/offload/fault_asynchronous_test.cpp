@@ -4,7 +4,7 @@
 // The document's asynchronous calls on a device that fails at its k-th call, at once or later, with and without
 // asynchronous functions of its own.
 #include "fault_sweep.h"
-#include "support.h"
+#include "later.h"
 
 #include <atomic>
 #include <cstdio>
@@ -23,11 +23,6 @@ int to_be_called_back = 0;
 tgt_callback_param_t some_parameter() {
   static int something;
   return &something;
-}
-
-void finish_all() {
-  while (__tgt_process_dep() != 0)
-    ;
 }
 
 // What comes after: the region's event, or nothing, where the host version has run.
