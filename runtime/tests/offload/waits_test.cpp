@@ -6,17 +6,13 @@
 #include "support.h"
 
 #include <cstdio>
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <functional>
 
 namespace {
 
 FakeWaits counts() {
-  static void* const plugin = dlopen(TEST_FOLDER "/fakewaits/libomptarget.rtl.fakewaits.so", RTLD_NOW | RTLD_NOLOAD);
-  FakeWaits now{};
-  reinterpret_cast<FakeWaitsCounts*>(dlsym(plugin, kFakeWaitsCounts))(&now);
-  return now;
+  return counts_of_fakewaits(TEST_FOLDER);
 }
 
 // Which of the constructs waited another number of times than `wanted`, once the device has begun to work.

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <dlfcn.h>
+#include <string>
+
 // What fakewaits.cpp has counted since the process began.
 struct FakeWaits {
   long waits;       // calls of wait_event, and of synchronous functions that copy or run: each waits for a GPU
@@ -13,3 +16,12 @@ struct FakeWaits {
 // Exported by the plugin under this name.
 using FakeWaitsCounts = void(FakeWaits* counts);
 inline constexpr char kFakeWaitsCounts[] = "fakewaits_counts";
+
+// For a test whose process has opened the plugin, which is in that folder.
+inline FakeWaits counts_of_fakewaits(const std::string& folder) {
+  static void* const plugin =
+      dlopen((folder + "/fakewaits/libomptarget.rtl.fakewaits.so").c_str(), RTLD_NOW | RTLD_NOLOAD);
+  FakeWaits now{};
+  reinterpret_cast<FakeWaitsCounts*>(dlsym(plugin, kFakeWaitsCounts))(&now);
+  return now;
+}

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of the real host plugin, for fakes that change some of them.
+// The functions of the host plugin, by a copy of it, for fakes that change some of them.
 #pragma once
 
 #include "omptarget_rtl.h"
