@@ -284,6 +284,7 @@ private:
   void drop(const Row& row, Binding& binding, Release release);
   void release(Rows rows, Held& held, Release release, Queue& queue, const char* region, Lock& lock);
   void depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock);
+  bool forget_if_over(Mapping& mapping, Held& held);
   void come_after_departures(HostRange range, Queue& queue, Held& held);
   bool is_departing(HostRange range) const;
   void wait_until_settled(const Mappings& mappings, Rows rows = {});

@@ -8,6 +8,7 @@
 #include "data/row_ranges.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace omptool {
@@ -58,7 +59,7 @@ void DataEnvironment::wait_until_none_leaves(Rows rows, Lock& lock) {
 void DataEnvironment::queue_behind(Held& held, Queue& queue, Lock& lock) {
   for (Binding& binding : held.bound) {
     for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
-      if (mapping && lock.touch(*mapping).queued)
+      if (mapping && lock.touch(*mapping).queued && !forget_if_over(*mapping, held))
         if (const EventPtr& written = mapping->details()->written; written && !written->is_done())
           queue.after(written);
     if (binding.object_fresh)
@@ -66,6 +67,20 @@ void DataEnvironment::queue_behind(Held& held, Queue& queue, Lock& lock) {
     if (binding.cell_fresh)
       come_after_departures(binding.cell->host, queue, held);
   }
+}
+
+// Where all that uses the object has ended, the short ways find it again. The caller holds its shard's lock.
+bool DataEnvironment::forget_if_over(Mapping& mapping, Held& held) {
+  Mapping::Details& details = mapping.make_details();
+  const auto is_over = [](const EventPtr& event) { return !event || event->is_done(); };
+  if (!is_over(details.written) || !std::all_of(details.users.begin(), details.users.end(), is_over))
+    return false;
+  held.over.push_back(std::move(details.written));
+  held.over.insert(held.over.end(), std::make_move_iterator(details.users.begin()),
+                   std::make_move_iterator(details.users.end()));
+  details.users.clear();
+  mapping.queued = false;
+  return true;
 }
 
 void DataEnvironment::come_after_departures(HostRange range, Queue& queue, Held& held) {

@@ -98,7 +98,7 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   bool host_current = false; // a region fell back: the host's copy is the newer one
   bool written = false;      // the host's data has been copied to the device
   bool hull : 1 = false;     // memory around the mapped parts of a struct; the holes hold nothing
-  bool queued : 1 = false;   // its details have events
+  bool queued : 1 = false;   // its details have events, which may be over
 
   const DeviceMemory* owner;      // null: somebody else's memory (globals, omp_target_associate_ptr)
   std::int64_t holds = 0;         // references that only their own construct gives up

@@ -1,0 +1,103 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
+#include "data/environment.h"
+
+#include <cstdlib>
+#include <doctest/doctest.h>
+
+using omptool::DataEnvironment;
+using omptool::DeviceMemory;
+using omptool::Held;
+using omptool::KnownObjects;
+using omptool::Plugin;
+using omptool::PluginFunctions;
+using omptool::Purpose;
+using omptool::Queue;
+using omptool::Release;
+using omptool::Row;
+
+namespace {
+
+// No file: the functions that data needs.
+struct MemmovePlugin {
+  MemmovePlugin() : plugin("memmove", "/nowhere"), memory(plugin, 0) {
+    auto& functions = const_cast<PluginFunctions&>(plugin.call());
+    functions.data_alloc = [](std::int32_t, std::int64_t size) { return std::malloc(static_cast<std::size_t>(size)); };
+    functions.data_delete = [](std::int32_t, void* target) -> std::int32_t { return std::free(target), 0; };
+    functions.moves_like_memmove = [](std::int32_t) -> std::int32_t { return 1; };
+    functions.shares_host_memory = [](std::int32_t) -> std::int32_t { return 0; };
+    memory.shares_host_memory();
+  }
+  Plugin plugin;
+  DeviceMemory memory;
+};
+
+// An object that is there.
+struct Present {
+  Present() { data.begin({&row, 1}); }
+  ~Present() { data.end({&row, 1}); }
+  Present(const Present&) = delete;
+  Present& operator=(const Present&) = delete;
+
+  bool takes_the_short_way() {
+    KnownObjects known(1);
+    const bool taken = data.begin_known({&row, 1}, known);
+    data.end_known({&row, 1}, known, Release::kNormal, {});
+    return taken;
+  }
+
+  MemmovePlugin fake;
+  DataEnvironment data{fake.memory};
+  int number = 1;
+  Row row{&number, &number, sizeof number, omptool::kTo | omptool::kFrom | omptool::kCounts};
+};
+
+// A region that is not over before this goes.
+class Later {
+public:
+  explicit Later(Present& present) : present_(present), queue_(present.fake.memory, Queue::Use::kLater) {
+    present_.data.take_place({&present_.row, 1}, held_, Purpose::kRegion, DataEnvironment::Passage::kThrough, queue_);
+  }
+  ~Later() {
+    present_.data.bring_in({&present_.row, 1}, held_, Purpose::kRegion, queue_);
+    queue_.set_queued();
+    present_.data.finish(held_, queue_);
+  }
+  Later(const Later&) = delete;
+  Later& operator=(const Later&) = delete;
+
+private:
+  Present& present_;
+  Queue queue_;
+  Held held_{1};
+};
+
+} // namespace
+
+TEST_CASE("an object goes the short way again when the asynchronous regions that use it are over") {
+  Present present;
+  const omptool::Rows rows(&present.row, 1);
+  CHECK(present.takes_the_short_way());
+  {
+    const Later one(present);
+    CHECK_FALSE(present.takes_the_short_way());
+    {
+      const Later other(present);
+    }
+    present.data.begin(rows); // one is not over
+    CHECK_FALSE(present.takes_the_short_way());
+  }
+  present.data.end(rows); // a long way finds out that both are
+  CHECK(present.takes_the_short_way());
+}
+
+TEST_CASE("an update finds out as well") {
+  Present present;
+  {
+    const Later one(present);
+  }
+  present.data.update({&present.row, 1});
+  CHECK(present.takes_the_short_way());
+}
