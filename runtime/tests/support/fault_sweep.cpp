@@ -7,10 +7,10 @@
 #include <csignal>
 #include <doctest/doctest.h>
 
-FaultSweep fail_each_call(const std::string& scenario, const std::vector<std::string>& environment, int step) {
+FaultSweep fail_each_call(const std::string& scenario, const std::vector<std::string>& environment) {
   FaultSweep sweep;
   for (const char* stay : {"FAKEFAIL_ON=0", "FAKEFAIL_ON=1"})
-    for (int at = 1;; at += step) {
+    for (int at = 1;; at += kSweepStep) {
       REQUIRE(at < 400);
       std::vector<std::string> failing = environment;
       failing.insert(failing.end(), {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", stay,

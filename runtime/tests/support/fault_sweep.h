@@ -4,8 +4,17 @@
 // A scenario on a device that fails at its k-th call (support/fakes/fakefail.cpp), for each k.
 #pragma once
 
+#include "support.h"
+
 #include <string>
 #include <vector>
+
+// From one k to the next: processes with a sanitizer take long to start, and the plain build tries each.
+#ifdef SANITIZED
+inline constexpr int kSweepStep = 7;
+#else
+inline constexpr int kSweepStep = 1;
+#endif
 
 // How often the scenario ended well, and how often by a message.
 struct FaultSweep {
@@ -14,5 +23,5 @@ struct FaultSweep {
 };
 
 // Checks that it does either, where the k-th call alone fails and where all after it do, too. The scenario prints
-// "done" when its results are right. `step`: from one k to the next.
-FaultSweep fail_each_call(const std::string& scenario, const std::vector<std::string>& environment = {}, int step = 1);
+// "done" when its results are right.
+FaultSweep fail_each_call(const std::string& scenario, const std::vector<std::string>& environment = {});
