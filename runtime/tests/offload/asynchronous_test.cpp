@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The document's asynchronous calls, on plugins with and without asynchronous functions.
-#include "later.h"
+#include "asynchronous.h"
 
 #include <atomic>
 #include <chrono>
@@ -17,31 +17,6 @@
 
 namespace {
 
-using Events = std::vector<tgt_event_t>;
-using Environment = std::vector<std::string>;
-
-const Environment kPlugins[] = {
-    {},
-    {"OMPTOOL_HOST_QUEUES=1"},
-    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail"},
-    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "OMPTOOL_PLUGINS=fakesync"},
-};
-
-Environment with(Environment all, const Environment& more) {
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
-// Runs the scenario on each plugin; it ends well, and says nothing.
-void check_everywhere(const std::string& name, const Environment& more = {}) {
-  for (const Environment& plugin : kPlugins) {
-    const Outcome outcome = run_scenario(name, with(plugin, more));
-    CAPTURE(plugin.empty() ? "host" : plugin.front());
-    CHECK_MESSAGE(outcome.code == 0, outcome.output);
-    CHECK(outcome.output == "");
-  }
-}
-
 std::atomic<int> called_back{0};
 std::atomic<std::uintptr_t> params{0};
 
@@ -52,10 +27,6 @@ void count_callback(tgt_callback_param_t param) {
 
 tgt_callback_param_t param(std::uintptr_t number) {
   return reinterpret_cast<tgt_callback_param_t>(number);
-}
-
-Row ones(int& number, std::int32_t type = TOFROM | REF) {
-  return row(number, type);
 }
 
 } // namespace
@@ -366,6 +337,7 @@ SCENARIO_OF(async_private) {
 
 TEST_CASE("arrays are read at the call, private data when the region's turn comes") {
   check_everywhere("async_private");
+  check_everywhere("async_private", {"OMPTOOL_HOST_MEMORY=shared"});
 }
 
 // ---- devices ----

@@ -1,0 +1,41 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The plugins on which the tests of asynchronous calls run, one at a time.
+#pragma once
+
+#include "later.h"
+
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+
+using Events = std::vector<tgt_event_t>;
+using Environment = std::vector<std::string>;
+
+inline const Environment kPlugins[] = {
+    {},
+    {"OMPTOOL_HOST_QUEUES=1"},
+    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail"},
+    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "OMPTOOL_PLUGINS=fakesync"},
+};
+
+inline Environment with(Environment all, const Environment& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+// Runs the scenario on each plugin; it ends well, and says nothing.
+inline void check_everywhere(const std::string& name, const Environment& more = {}) {
+  for (const Environment& plugin : kPlugins) {
+    const Outcome outcome = run_scenario(name, with(plugin, more));
+    CAPTURE(plugin.empty() ? "host" : plugin.front());
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.output == "");
+  }
+}
+
+inline Row ones(int& number, std::int32_t type = TOFROM | REF) {
+  return row(number, type);
+}
