@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "data/announce.h"
 
-#include "data/row_ranges.h"
-
 #include <utility>
 
 namespace omptool {
@@ -21,8 +19,8 @@ void announce_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, R
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     observe::RowSeen one{row.base, row.begin, row.size, row.flags, nullptr, {}, {}};
-    if (kind == observe::RowsSeen::Kind::kMapped && row.maps() && row.has(kPointer))
-      one.pointer = pointer_value(row);
+    if (kind == observe::RowsSeen::Kind::kMapped && row.maps())
+      one.pointer = bound[i].pointer;
     if (const Mapping* const object = bound[i].object.get())
       one.object = seen(*object, bound[i].object_fresh);
     if (const Mapping* const cell = bound[i].cell.get())

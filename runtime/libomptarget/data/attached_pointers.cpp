@@ -17,6 +17,7 @@ namespace omptool {
 void DataEnvironment::bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock) {
   if (!row.base || !row.begin || row.size < kPointerSize)
     return;
+  binding.pointer = pointer_value(row);
   const Lookup cell = look_up(HostRange::of(row.base, row.size), lock);
   binding.cell = cell.overlap == Overlap::kWhole ? cell.mapping : nullptr;
   binding.object = look_up_empty(row, lock);
@@ -30,7 +31,7 @@ void DataEnvironment::bind_attached(const Row& row, Binding& binding, const void
 bool DataEnvironment::attach(const Row& row, Binding& binding, Queue& queue) {
   if (!binding.cell)
     return true;
-  void* const host_value = pointer_value(row);
+  void* const host_value = binding.pointer;
   void* value = nullptr;
   const Mapping* const object = binding.object.get();
   if (object && object->device) {
@@ -90,7 +91,7 @@ bool DataEnvironment::attach_later(const Row& row, Binding& binding, Queue& queu
 void* DataEnvironment::pointee(const Row& row, const Binding& binding) const {
   if (!binding.object || !binding.object->device)
     return nullptr;
-  return device_base(binding.object->at(reinterpret_cast<std::uintptr_t>(row.begin)), row.begin, pointer_value(row));
+  return device_base(binding.object->at(reinterpret_cast<std::uintptr_t>(row.begin)), row.begin, binding.pointer);
 }
 
 } // namespace omptool

@@ -97,6 +97,8 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
   const Row& row = rows[index];
   if (!row.has(kPointer) && !row.has(kCounts))
     return;
+  if (row.has(kPointer))
+    binding.pointer = pointer_value(row);
   const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
   const HostRange room = room_of(rows, index, lock);
   if (room.size() == 0)
@@ -108,7 +110,7 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
     throw absence(HostRange::of(empty_section(row), 0));
   if (binding.object) {
     count(*binding.object);
-    const void* const base = row.has(kPointer) ? pointer_value(row) : row.base;
+    const void* const base = row.has(kPointer) ? binding.pointer : row.base;
     if (binding.object->creator == call && binding.object->host.begin == room.begin && base < room.address())
       binding.object->base = reinterpret_cast<std::uintptr_t>(base);
   }

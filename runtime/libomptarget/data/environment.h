@@ -40,6 +40,7 @@ namespace omptool {
 struct Binding {
   MappingPtr object;         // what begin and size name; null: not present
   MappingPtr cell;           // of a kPointer row: what holds the pointer
+  void* pointer = nullptr;   // of a kPointer or kAttach row: what it held when the call was made
   bool object_fresh = false; // created by this call
   bool cell_fresh = false;
   bool refused = false;      // the device did not take what this call owes to the object
