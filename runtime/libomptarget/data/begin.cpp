@@ -196,13 +196,15 @@ void DataEnvironment::bind(Rows rows, Held& held, Lock& lock) {
 }
 
 void DataEnvironment::take_place(Rows rows, Held& held, Purpose purpose, Passage passage, Queue& queue,
-                                 const char* region) {
+                                 const char* region, std::span<const HostRange> globals) {
   HostTurn::end();
   {
     Lock lock(*this);
     wait_until_none_leaves(rows, lock);
     bind(rows, held, lock);
     queue_behind(held, queue, lock);
+    if (purpose == Purpose::kRegion && any_host_current()) [[unlikely]]
+      note_stale(rows, globals, held, queue, lock);
     held.leaves_events = queue.leaves_events();
     if (held.leaves_events)
       leave_events(rows, held, purpose, queue, lock);
@@ -234,7 +236,7 @@ std::string DataEnvironment::bring_in(Rows rows, Held& held, Purpose purpose, Qu
     }
   }
   const bool refreshed = refresh(rows, bound, purpose, queue);
-  std::string failure = held.all_there && refreshed ? "" : fault(bound, queue.failure());
+  std::string failure = held.all_there && refreshed ? "" : fault(held, queue.failure());
   queue.set_filled();
   return failure;
 }
@@ -258,7 +260,7 @@ std::string DataEnvironment::finish_begin(Rows rows, Held& held, Queue& queue, c
 }
 
 std::string DataEnvironment::lacks(Held& held) {
-  return held.all_there ? std::string() : fault(held.bound, {});
+  return held.all_there ? std::string() : fault(held, {});
 }
 
 // Gives memory to what this call created; no lock is held, and nobody else looks at the objects. One that the
@@ -332,7 +334,7 @@ std::string DataEnvironment::refuse(Rows rows, Held& held, const std::string& wh
     if (binding.cell_fresh)
       break_object(*binding.cell);
   }
-  return fault(held.bound, " (" + why + ")");
+  return fault(held, " (" + why + ")");
 }
 
 // This call's objects are complete.
@@ -363,13 +365,16 @@ std::string DataEnvironment::not_there(const Mapping& mapping, const std::string
 }
 
 // Which object of the call has no usable copy on the device, or "".
-std::string DataEnvironment::fault(Bindings& bound, const std::string& why) {
+std::string DataEnvironment::fault(Held& held, const std::string& why) {
   Lock lock(*this);
-  for (const Binding& binding : bound)
+  for (const Binding& binding : held.bound)
     for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
       if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object.get()) ||
                       (binding.cell_refused && mapping == binding.cell.get())))
         return not_there(*mapping, why.empty() ? memory_.last_error() : why);
+  for (const MappingPtr& mapping : held.stale)
+    if (lock.touch(*mapping).unusable)
+      return not_there(*mapping, why.empty() ? memory_.last_error() : why);
   return {};
 }
 
@@ -432,6 +437,11 @@ void DataEnvironment::return_pointers(Rows rows, Held& held) {
     note_written(bound[i].object.get());
     note_written(bound[i].cell.get());
   }
+}
+
+bool DataEnvironment::is_host_current(const Mapping& mapping) {
+  const auto guard = index_.guard(mapping);
+  return mapping.host_current;
 }
 
 bool DataEnvironment::is_usable(const Mapping& mapping) {

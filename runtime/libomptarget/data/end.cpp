@@ -113,11 +113,7 @@ void DataEnvironment::release(Rows rows, Held& held, Release how, Queue& queue, 
         if (region)
           mapping->make_details().released_by = region;
         held.leaving.push_back(mapping);
-        std::vector<EventPtr> pending = mapping->pending(queue.own_end());
-        const bool departs = (held.leaves_events || !pending.empty()) && !mapping->host_current;
-        for (EventPtr& event : pending) // its bytes go back when all that uses it has ended
-          queue.after(std::move(event));
-        if (departs)
+        if (held.leaves_events || !mapping->pending(queue.own_end()).empty())
           depart(mapping, held, queue, lock);
         else
           mapping->state = Mapping::State::kLeaving;
@@ -153,6 +149,8 @@ void DataEnvironment::finish(Held& held, Queue& queue, const std::string& failur
     for (const MappingPtr& mapping : held.leaving)
       if (lock.touch(*mapping).state == Mapping::State::kLeaving)
         remove(*mapping, lock);
+      else // it has departed
+        set_sound(*mapping);
     if (held.departs)
       std::erase_if(departures_, [&](const Departure& one) { return one.ended == queue.own_end(); });
   }

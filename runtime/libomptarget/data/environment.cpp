@@ -44,10 +44,15 @@ bool DataEnvironment::add(MappingPtr mapping, Lock& lock) {
 // Calls that use it keep the record; its device memory goes with it. Returns the last share in it, if nobody
 // uses it.
 MappingPtr DataEnvironment::remove(Mapping& mapping, Lock& lock) {
+  set_sound(lock.touch(mapping));
+  return take_from_table(mapping, lock);
+}
+
+// The same of one whose bytes have yet to go back: what is to be known of it for that stays.
+MappingPtr DataEnvironment::take_from_table(Mapping& mapping, Lock& lock) {
   ObjectIndex::Shard& shard = lock.shard_of(mapping);
   if (mapping.state == Mapping::State::kVacant)
     --shard.vacant;
-  set_sound(mapping);
   mapping.state = Mapping::State::kGone;
   ObjectIndex::erase(shard, mapping);
   regions_.remove(mapping.host);

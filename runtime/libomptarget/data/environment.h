@@ -58,6 +58,7 @@ struct Held {
   bool leaves_events = false;      // its operations may go on while other constructs take their places
   bool departs = false;            // some of what leaves is on the list of departures
   std::vector<MappingPtr> leaving; // by it; what departs is gone from the table already
+  std::vector<MappingPtr> stale;   // what a kernel may read that is newer on the host, or that the device has not
   std::vector<EventPtr> over;      // events that others have taken the place of
 };
 
@@ -99,7 +100,9 @@ public:
   // found or made and counted, and the queue comes after what they wait for. kThrough: they are released in the same
   // step, so that it is settled what is copied back. Then memory is allocated.
   enum class Passage { kIn, kThrough };
-  void take_place(Rows rows, Held& held, Purpose purpose, Passage passage, Queue& queue, const char* region = nullptr);
+  // A region's kernel may also use `globals`.
+  void take_place(Rows rows, Held& held, Purpose purpose, Passage passage, Queue& queue, const char* region = nullptr,
+                  std::span<const HostRange> globals = {});
   // Queues the copies to the device. Returns why the device cannot hold all rows, or "". After a failure the rows
   // are still to be released, and regions that name an object without a device copy run on the host.
   std::string bring_in(Rows rows, Held& held, Purpose purpose, Queue& queue);
@@ -142,11 +145,9 @@ public:
 
   // Some object is newer on the host than here, or has no usable copy here.
   bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
-  // A region is about to run: the device gets what the host computed in a region that fell back. `held` is the
-  // region's own, which may be leaving by now. Returns which object could not be copied, or "".
-  std::string make_device_current(Rows rows, std::span<const HostRange> globals, Held& held);
-  // The same before a region takes its place; what copies that have yet to end lead to is left for later.
-  void make_device_current_early(Rows rows, std::span<const HostRange> globals);
+  // A region is about to run: the device gets what the host computed in regions that fell back before it took its
+  // place. Returns which object could not be copied, or "".
+  std::string make_device_current(Held& held);
   // The same for device memory that a copy by address is about to read or to write in part.
   std::string make_device_current(const void* device, std::size_t size);
   // A region is about to run on the host instead: the host gets what the device computed. Ends the
@@ -235,6 +236,7 @@ private:
   // False: something is mapped there.
   bool add(MappingPtr mapping, Lock& lock);
   MappingPtr remove(Mapping& mapping, Lock& lock);
+  MappingPtr take_from_table(Mapping& mapping, Lock& lock);
   void note_birth(Mapping& mapping);
   std::vector<MappingPtr> on_device(MappingTable::DeviceRange range, Lock& lock);
 
@@ -275,12 +277,13 @@ private:
   bool attach(const Row& row, Binding& binding, Queue& queue);
   bool attach_later(const Row& row, Binding& binding, Queue& queue);
   std::string not_there(const Mapping& mapping, const std::string& why) const;
-  std::string fault(Bindings& bound, const std::string& why);
+  std::string fault(Held& held, const std::string& why);
   bool refresh(Rows rows, Bindings& bound, Purpose purpose, Queue& queue);
   std::string refuse(Rows rows, Held& held, const std::string& why);
   void break_object(Mapping& mapping);
   void note_written(Mapping* mapping);
   bool is_usable(const Mapping& mapping);
+  bool is_host_current(const Mapping& mapping);
 
   void drop(const Row& row, Binding& binding, Release release);
   void release(Rows rows, Held& held, Release release, Queue& queue, const char* region, Lock& lock);
@@ -308,13 +311,15 @@ private:
   bool fetch(Mapping& mapping, HostRange range, Queue& queue);
   bool bring_together(Mapping& mapping, HostRange within, Toward toward);
   bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
-  Mappings named(Rows rows, std::span<const HostRange> globals, Bindings* held, Lock& lock);
+  Mappings present(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
+  void note_stale(Rows rows, std::span<const HostRange> globals, Held& held, Queue& queue, Lock& lock);
   Mappings named_by_device_address(Rows rows, Lock& lock);
   std::string keep_on_device(Rows rows);
   std::string submit_at(const Row& row);
   bool is_out_of_reach(std::uintptr_t address);
-  enum class Unsettled { kWaitFor, kLeave };
-  std::string submit_host_current(Mappings stale, Unsettled how = Unsettled::kWaitFor);
+  std::string submit_host_current(const Mappings& stale);
+  std::string give_all_to_device(const Mappings& stale);
   bool is_untouched(const Mapping& mapping) const;
   void set_host_current(Mapping& mapping, bool value);
   void set_unusable(Mapping& mapping);

@@ -51,41 +51,36 @@ void DataEnvironment::set_unusable(Mapping& mapping) {
   mapping.unusable = true;
 }
 
-// The present objects that rows and globals name, and what their attached pointers lead to. Waits
-// until none of them is on its way in or out, but for what is held: who has it leave may wait for the holder.
-DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Bindings* held,
-                                                 Lock& lock) {
-  const auto is_held = [&](const MappingPtr& mapping) {
-    return held && std::any_of(held->begin(), held->end(),
-                               [&](const Binding& one) { return one.object == mapping || one.cell == mapping; });
+// The present objects that rows and globals name, and what their attached pointers lead to.
+DataEnvironment::Mappings DataEnvironment::present(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+  Mappings found;
+  const auto add = [&](HostRange range) {
+    for (const MappingPtr& mapping : table_.overlapping(range))
+      if (lock.touch(*mapping).state != Mapping::State::kVacant &&
+          std::find(found.begin(), found.end(), mapping) == found.end())
+        found.push_back(mapping);
   };
+  for (const Row& row : rows) {
+    if (!row.maps())
+      continue;
+    if (row.has(kPointer))
+      add(cell_of(row));
+    add(place_named_by(row));
+  }
+  for (const HostRange global : globals)
+    add(global);
+  for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
+    for (const AttachedPointer& pointer : found[i]->pointers())
+      add({pointer.pointee, pointer.pointee + 1});
+  return found;
+}
+
+// The same, once none of them is on its way in or out.
+DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   for (;;) {
-    Mappings found;
-    const auto add_all = [&](const Mappings& mappings) {
-      for (const MappingPtr& mapping : mappings)
-        if (lock.touch(*mapping).state != Mapping::State::kVacant &&
-            std::find(found.begin(), found.end(), mapping) == found.end())
-          found.push_back(mapping);
-    };
-    const auto add = [&](HostRange range) { add_all(table_.overlapping(range)); };
-    for (const Row& row : rows) {
-      if (!row.maps())
-        continue;
-      if (row.has(kPointer))
-        add(cell_of(row));
-      if (row.size > 0)
-        add(range_of(row));
-      else
-        add(HostRange::of(empty_section(row), 1));
-    }
-    for (const HostRange global : globals)
-      add(global);
-    for (std::size_t i = 0; i < found.size(); ++i) // grows while it runs
-      for (const AttachedPointer& pointer : found[i]->pointers())
-        add({pointer.pointee, pointer.pointee + 1});
+    Mappings found = present(rows, globals, lock);
     const auto unsettled = std::find_if(found.begin(), found.end(), [&](const MappingPtr& mapping) {
-      return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone &&
-             !is_held(mapping);
+      return lock.touch(*mapping).state != Mapping::State::kReady && mapping->state != Mapping::State::kGone;
     });
     if (unsettled == found.end())
       return found;
@@ -122,34 +117,28 @@ void DataEnvironment::wait_until_settled(const Mappings& mappings, Rows rows) {
     event->wait_for_operations();
 }
 
-void DataEnvironment::make_device_current_early(Rows rows, std::span<const HostRange> globals) {
-  HostTurn::end();
-  Mappings stale;
-  {
-    Lock lock(*this);
-    stale = named(rows, globals, nullptr, lock);
+// In the step in which a region takes its place: what its kernel may read that only the host has as it should be. The
+// region comes after the copies that earlier constructs have queued to and from it.
+void DataEnvironment::note_stale(Rows rows, std::span<const HostRange> globals, Held& held, Queue& queue, Lock& lock) {
+  Mappings all = present(rows, globals, lock);
+  const Mappings more = named_by_device_address(rows, lock);
+  all.insert(all.end(), more.begin(), more.end());
+  for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
+    if (const std::uintptr_t address = possible_device_address(row))
+      if (MappingPtr host = table_.find(reinterpret_cast<const void*>(address)); host && lock.touch(*host).unusable)
+        all.push_back(std::move(host));
+  for (MappingPtr& mapping : all) {
+    if (lock.touch(*mapping).state != Mapping::State::kReady || !(mapping->host_current || mapping->unusable))
+      continue;
+    held.all_there = held.all_there && !mapping->unusable;
+    if (mapping->queued && mapping->details()->written && !mapping->details()->written->is_done())
+      queue.after(mapping->details()->written);
+    held.stale.push_back(std::move(mapping));
   }
-  // A failure shows again when the region runs.
-  static_cast<void>(submit_host_current(std::move(stale), Unsettled::kLeave));
 }
 
-std::string DataEnvironment::make_device_current(Rows rows, std::span<const HostRange> globals, Held& held) {
-  HostTurn::end();
-  Mappings stale;
-  {
-    Lock lock(*this);
-    stale = named(rows, globals, &held.bound, lock);
-    for (const MappingPtr& mapping : stale)
-      if (lock.touch(*mapping).unusable)
-        return not_there(*mapping, memory_.last_error());
-    for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
-      if (const std::uintptr_t address = possible_device_address(row))
-        if (const auto host = table_.find(reinterpret_cast<const void*>(address)); host && lock.touch(*host).unusable)
-          return not_there(*host, memory_.last_error());
-    const Mappings more = named_by_device_address(rows, lock);
-    stale.insert(stale.end(), more.begin(), more.end());
-  }
-  return submit_host_current(std::move(stale));
+std::string DataEnvironment::make_device_current(Held& held) {
+  return give_all_to_device(std::exchange(held.stale, {}));
 }
 
 std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
@@ -160,20 +149,19 @@ std::string DataEnvironment::make_device_current(const void* device, std::size_t
     stale = on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock);
     std::erase_if(stale, [](const MappingPtr& mapping) { return mapping->state != Mapping::State::kReady; });
   }
-  return submit_host_current(std::move(stale));
+  return submit_host_current(stale);
 }
 
 // Returns which of them could not be copied, or "".
-std::string DataEnvironment::submit_host_current(Mappings stale, Unsettled how) {
-  std::erase_if(stale, [&](const MappingPtr& mapping) {
-    const auto guard = index_.guard(*mapping);
-    const bool is_settled = how == Unsettled::kWaitFor || !mapping->queued || !mapping->details()->written ||
-                            mapping->details()->written->is_done();
-    return !mapping->host_current || !is_settled;
-  });
+std::string DataEnvironment::submit_host_current(const Mappings& stale) {
   if (stale.empty())
     return {};
   wait_until_settled(stale);
+  return give_all_to_device(stale);
+}
+
+// The same where nothing is queued for them.
+std::string DataEnvironment::give_all_to_device(const Mappings& stale) {
   const observe::Postponed postponed;
   const std::lock_guard moving(moving_);
   for (const MappingPtr& mapping : stale) {
@@ -216,7 +204,7 @@ std::string DataEnvironment::submit_at(const Row& row) {
     Lock lock(*this);
     there = named_by_device_address(Rows(&row, 1), lock);
   }
-  const std::string failure = submit_host_current(std::move(there));
+  const std::string failure = submit_host_current(there);
   return failure.empty() ? failure : "but " + failure;
 }
 
@@ -231,7 +219,7 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
   Mappings all;
   {
     Lock lock(*this);
-    all = named(rows, globals, nullptr, lock);
+    all = named(rows, globals, lock);
   }
   wait_until_settled(all, rows);
   const HostTurn turn = HostTurn::begin();

@@ -126,12 +126,14 @@ void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, H
 
 // ---- what leaves ----
 
-// Takes it out of the table at once, so that nobody waits for it there. Who maps the memory again comes after the copy
-// back.
+// Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
+// ended, and who maps the memory again comes after that.
 void DataEnvironment::depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock) {
+  for (EventPtr& event : mapping->pending(queue.own_end()))
+    queue.after(std::move(event));
   departures_.push_back({mapping->host, queue.ended()});
   held.departs = true;
-  remove(*mapping, lock);
+  take_from_table(*mapping, lock);
 }
 
 bool DataEnvironment::is_departing(HostRange range) const {

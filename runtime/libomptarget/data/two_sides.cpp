@@ -109,7 +109,7 @@ bool DataEnvironment::fill_all(Mapping& mapping) {
 
 // As copy() to the device, of an object whose sides may have parted.
 bool DataEnvironment::send(Mapping& mapping, HostRange range, Queue& queue) {
-  if (any_host_current()) {
+  if (any_host_current() && is_host_current(mapping)) {
     if (!queue.wait().empty()) // what follows is done at once
       return false;
     const observe::Postponed postponed;
@@ -122,7 +122,7 @@ bool DataEnvironment::send(Mapping& mapping, HostRange range, Queue& queue) {
 
 // As copy() to the host, of an object whose sides may have parted, or that only the host has.
 bool DataEnvironment::fetch(Mapping& mapping, HostRange range, Queue& queue) {
-  if (any_host_current()) {
+  if (any_host_current() && is_host_current(mapping)) {
     if (!queue.wait().empty())
       return false;
     const observe::Postponed postponed;

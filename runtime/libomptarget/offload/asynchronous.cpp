@@ -4,7 +4,6 @@
 
 #include "offload/event_handles.h"
 #include "offload/fallback.h"
-#include "offload/kept_rows.h"
 #include "offload/offload.h"
 #include "offload/outstanding.h"
 #include "plugins/core_workers.h"
@@ -187,13 +186,14 @@ Left leave_region(std::int64_t device_id, const void* host_address, Rows rows, c
   const Resolved there = Registry::current()->resolve(kernel.get(), *device);
   if (!there.function)
     return {give_up(*device, host_address, kernel.get(), rows, there.reason), nullptr};
-  const auto kept = std::make_shared<const KeptRows>(rows);
-  const auto region = std::make_shared<PendingRegion>(*device, kernel, there, kept->rows(), shape,
-                                                      outstanding::Callback(nullptr), kept);
+  const auto region =
+      std::make_shared<PendingRegion>(*device, kernel, there, rows, shape, outstanding::Callback(nullptr));
   std::string failure = region->take_place();
   const EventPtr ended = region->queue().ended();
-  if (failure.empty())
+  if (failure.empty()) {
+    region->read_private();
     failure = region->go();
+  }
   if (failure.empty())
     return {0, ended};
   region->abandon();

@@ -16,8 +16,8 @@ namespace omptool {
 
 // ---- when ----
 
-// Whether handing it over takes no longer than the device needs to take it: not where the host makes the copies, nor
-// where it has yet to bring the two sides of some object together, which comes after all that is awaited.
+// Whether it is handed over as soon as the device can order it behind what is awaited: not where the host makes the
+// copies, nor where it has yet to bring the two sides of some object together, which comes after all that is awaited.
 bool Pending::goes_at_once() {
   const std::vector<EventPtr>& awaited = queue().awaited();
   return device_.memory.chains() &&
@@ -27,7 +27,7 @@ bool Pending::goes_at_once() {
 
 // Whether nothing is left to do on the host before what comes after the event is handed over.
 bool Pending::is_its_turn(const Event& event) const {
-  return event.is_done() || (device_.memory.chains() && event.can_follow(device_.plugin, device_.rtl_id));
+  return event.is_done() || (is_chained_ && event.can_follow(device_.plugin, device_.rtl_id));
 }
 
 // False: this goes on when an event says so.
@@ -55,9 +55,10 @@ void Pending::proceed() {
 
 std::string Pending::go() {
   outstanding::begin();
+  is_chained_ = goes_at_once();
   if (!wait_for_turn())
     return {};
-  if (!goes_at_once()) {
+  if (!is_chained_) {
     run_later();
     return {};
   }
@@ -106,7 +107,8 @@ void Pending::end(const std::string& failure) {
 
 std::string PendingRegion::take_place() {
   region_.take_place(DataEnvironment::Passage::kThrough);
-  return region_.lacks();
+  std::string failure = device_.data.lacks(region_.held());
+  return failure.empty() ? region_.settle() : failure;
 }
 
 std::string PendingRegion::start() {

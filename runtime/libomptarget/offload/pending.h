@@ -53,19 +53,21 @@ private:
   void end(const std::string& failure);
 
   const outstanding::Callback callback_;
+  bool is_chained_ = false; // the device orders it behind what it awaits
 };
 
 // A region; what it names is kept from being unloaded.
 class PendingRegion final : public Pending {
 public:
   PendingRegion(Device& device, std::shared_ptr<const Kernel> kernel, const Resolved& there, Rows rows,
-                const LaunchShape& shape, const outstanding::Callback& callback,
-                std::shared_ptr<const void> bytes = nullptr)
-      : Pending(device, rows, callback), bytes_(std::move(bytes)), kernel_(std::move(kernel)),
+                const LaunchShape& shape, const outstanding::Callback& callback)
+      : Pending(device, rows, callback), kernel_(std::move(kernel)),
         region_(device, *kernel_, there, rows_, shape, Queue::Use::kLater) {}
   Queue& queue() override { return region_.queue(); }
   // Counts, allocates, returns addresses. Returns why it cannot be done on the device, or "".
   std::string take_place();
+  // After that: private data is read at once, rather than when its turn comes.
+  void read_private() { region_.read_private(); }
   // It has not gone: undoes its place, when all that it should come after has ended.
   void abandon();
 
@@ -74,7 +76,6 @@ private:
   void finish(const std::string& failure) override;
   std::string name() const override { return "region " + kernel_->name; }
 
-  const std::shared_ptr<const void> bytes_; // that rows lead to
   const std::shared_ptr<const Kernel> kernel_;
   Region region_;
 };

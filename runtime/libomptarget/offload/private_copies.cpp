@@ -13,12 +13,13 @@ constexpr std::size_t kAlignment = 64;
 
 } // namespace
 
-bool PrivateCopies::make(std::size_t index, const Row& row, void*& argument, Queue& queue) {
+bool PrivateCopies::allocate(std::size_t index, const Row& row, void*& argument) {
   Copy& copy = copies_[index];
   // A row of no bytes says nothing in `begin`.
   const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
-  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), device_.data.shares_host_memory()};
   // Where host memory is device memory nothing is allocated, but a private copy is still a copy.
+  const bool on_host = device_.data.shares_host_memory() && !device_.memory.chains();
+  copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), on_host, begin};
   copy.device = copy.on_host ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size),
                                                                       std::align_val_t{kAlignment}, std::nothrow))
                              : device_.memory.allocate(copy.size);
@@ -27,11 +28,21 @@ bool PrivateCopies::make(std::size_t index, const Row& row, void*& argument, Que
   argument =
       reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(copy.device) -
                               (reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(row.base)));
-  if (!row.has(kTo) || row.size == 0)
+  return true;
+}
+
+void PrivateCopies::read(std::size_t index, const Row& row, Queue& queue) {
+  if (row.has(kTo) && row.size > 0)
+    copies_[index].source = queue.keep(row.begin, static_cast<std::size_t>(row.size));
+}
+
+bool PrivateCopies::fill(std::size_t index, const Row& row, Queue& queue) {
+  const Copy& copy = copies_[index];
+  if (!row.has(kTo) || row.size <= 0)
     return true;
   if (!copy.on_host)
-    return queue.submit(copy.device, row.begin, row.size);
-  std::copy_n(static_cast<const std::byte*>(row.begin), row.size, copy.device);
+    return queue.submit(copy.device, copy.source, row.size);
+  std::copy_n(static_cast<const std::byte*>(copy.source), row.size, copy.device);
   return true;
 }
 

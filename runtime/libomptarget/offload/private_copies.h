@@ -19,8 +19,12 @@ public:
   PrivateCopies(const PrivateCopies&) = delete;
   PrivateCopies& operator=(const PrivateCopies&) = delete;
 
-  // The argument for the row: the device address of its base. False: the device could not provide it.
-  bool make(std::size_t index, const Row& row, void*& argument, Queue& queue);
+  // Memory for the row's copy. `argument` becomes the device address of its base. False: there is none.
+  bool allocate(std::size_t index, const Row& row, void*& argument);
+  // Reads what the copy begins with now, rather than in the queue's order.
+  void read(std::size_t index, const Row& row, Queue& queue);
+  // What the copy begins with. False: the device did not take it.
+  bool fill(std::size_t index, const Row& row, Queue& queue);
   // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
   bool attach(const void* cell, void* value, Queue& queue);
   // Nothing uses them any more.
@@ -32,6 +36,7 @@ private:
     const void* host;
     std::int64_t size;
     bool on_host;
+    const void* source; // what it begins with
   };
   Device& device_;
   const std::string& region_;

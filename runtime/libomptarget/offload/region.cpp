@@ -6,22 +6,34 @@
 #include "process/message.h"
 
 namespace omptool {
+namespace {
+
+bool is_private(const Row& row) {
+  return row.has(kPrivate | kArgument) && !row.has(kValue);
+}
+
+std::string no_private_copy(const Row& row, const std::string& why) {
+  return "the device has no private copy of the object at " + describe(range_of(row)) + why;
+}
+
+} // namespace
 
 Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
                Queue::Use use)
-    : device_(device), kernel_(kernel), there_(there), rows_(rows), shape_(shape), queue_(device.memory, use),
-      held_(rows.size()), copies_(device, kernel.name, rows.size()), arguments_(rows.size()) {}
+    : device_(device), kernel_(kernel), there_(there), rows_(rows), shape_(shape), held_(rows.size()),
+      copies_(device, kernel.name, rows.size()), arguments_(rows.size()), queue_(device.memory, use) {}
 
 void Region::take_place(DataEnvironment::Passage passage) {
   released_ = passage == DataEnvironment::Passage::kThrough;
-  // What is newer on the host would keep its place until the region has run, and let others wait.
-  if (released_ && device_.data.any_host_current())
-    device_.data.make_device_current_early(rows_, kernel_.globals());
-  device_.data.take_place(rows_, held_, Purpose::kRegion, passage, queue_, kernel_.name.c_str());
+  std::vector<HostRange> globals;
+  if (device_.data.any_host_current()) [[unlikely]]
+    globals = kernel_.globals();
+  device_.data.take_place(rows_, held_, Purpose::kRegion, passage, queue_, kernel_.name.c_str(), globals);
 }
 
-std::string Region::lacks() {
-  std::string failure = device_.data.lacks(held_);
+std::string Region::settle() {
+  settled_ = true;
+  std::string failure = collect();
   if (failure.empty())
     device_.data.return_pointers(rows_, held_);
   return failure;
@@ -29,14 +41,14 @@ std::string Region::lacks() {
 
 std::string Region::start() {
   std::string failure = device_.data.bring_in(rows_, held_, Purpose::kRegion, queue_);
-  if (failure.empty() && !released_)
-    device_.data.return_pointers(rows_, held_);
+  if (failure.empty() && !settled_) // what others create has its memory now
+    failure = settle();
   if (failure.empty())
-    failure = collect();
-  if (failure.empty() && device_.data.any_host_current()) {
+    failure = fill_private();
+  if (failure.empty() && !held_.stale.empty()) [[unlikely]] {
     failure = queue_.wait(); // what follows is done at once
     if (failure.empty())
-      failure = device_.data.make_device_current(rows_, kernel_.globals(), held_);
+      failure = device_.data.make_device_current(held_);
   }
   return failure.empty() ? run() : failure;
 }
@@ -48,11 +60,24 @@ std::string Region::collect() {
     if (!row.has(kArgument) || (row.has(kIfEnvironment) && there_.image->without_environment))
       continue;
     void*& argument = arguments_[static_cast<std::size_t>(count_++)];
-    if (!row.has(kPrivate) || row.has(kValue))
+    if (!is_private(row))
       argument = device_.data.argument(row, held_.bound[i]);
-    else if (!copies_.make(i, row, argument, queue_))
-      return "the device has no private copy of the object at " + describe(range_of(row)) + queue_.failure();
+    else if (!copies_.allocate(i, row, argument))
+      return no_private_copy(row, device_.memory.last_error());
   }
+  return {};
+}
+
+void Region::read_private() {
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (is_private(rows_[i]))
+      copies_.read(i, rows_[i], queue_);
+}
+
+std::string Region::fill_private() {
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (is_private(rows_[i]) && !copies_.fill(i, rows_[i], queue_))
+      return no_private_copy(rows_[i], queue_.failure());
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (rows_[i].has(kAttach))
       if (void* value = device_.data.pointee(rows_[i], held_.bound[i]);

@@ -22,8 +22,11 @@ public:
 
   // First. kThrough: the region's objects are released at once, though they are used until finish().
   void take_place(DataEnvironment::Passage passage);
-  // Then, of an asynchronous one: which object the device has no memory for, or "". Else addresses are returned.
-  std::string lacks();
+  // Then, of an asynchronous one whose objects have their memory, what else its call settles: memory for private
+  // copies, what the kernel gets, addresses that are returned. Returns why it cannot run, or "".
+  std::string settle();
+  // After that: private data is read now, and not when the copies are queued.
+  void read_private();
   // Queues the copies to the device and the kernel. Returns why the kernel has not begun and will not, or "".
   std::string start();
   // After start() has failed: waits for what is queued, and undoes it.
@@ -38,6 +41,7 @@ public:
 
 private:
   std::string collect();
+  std::string fill_private();
   std::string run();
 
   Device& device_;
@@ -45,12 +49,13 @@ private:
   const Resolved there_;
   const Rows rows_;
   const LaunchShape shape_;
-  Queue queue_;
   Held held_;
   PrivateCopies copies_;
   PerRow<void*> arguments_;
   std::int32_t count_ = 0;
   bool released_ = false;
+  bool settled_ = false;
+  Queue queue_; // last: what it uses outlives it
 };
 
 } // namespace omptool

@@ -29,7 +29,7 @@ void Queue::in_stream_of(const EventPtr& event) {
 }
 
 const void* Queue::keep(const void* bytes, std::size_t size) {
-  if (!memory_.chains()) // operations are done when they return
+  if (!memory_.chains() && use_ == Use::kNow)
     return bytes;
   const auto* const first = static_cast<const std::byte*>(bytes);
   return kept_.emplace_back(first, first + size).data();

@@ -50,7 +50,7 @@ public:
                                  const std::string& name);
   // Why the last of these failed: " (reason)" or "".
   const std::string& failure() const { return failure_; }
-  // A copy of a few bytes, which stays until the queue has ended.
+  // What these bytes are now, until the queue has ended. Where operations are done when they return, the bytes.
   const void* keep(const void* bytes, std::size_t size);
 
   // To be asked under the lock under which the construct takes its place.

@@ -94,13 +94,32 @@ int one_object_again_and_again() {
   return 0;
 }
 
+// Whatever fails later, a host version has run between two that did not.
+int after_a_host_version() {
+  static int number;
+  number = 1;
+  Rows there{row(number, TOFROM | REF)}, kernel{row(number, TOFROM | REF), value(1)};
+  Events last = data(there.begin_later({}, -1, some_parameter()));
+  last = region(kernel, &host::add_one, last, [] { number += 1; });
+  std::int32_t result = 0;
+  kernel.region_later(&host::absent, last, -1, some_parameter(), &result);
+  EXPECT(result != 0);
+  number += 10;
+  last = region(kernel, &host::add_one, {}, [] { number += 1; });
+  last = data(Rows{row(number, FROM)}.update_later(last, -1, some_parameter()));
+  data(there.end_later(last, -1, some_parameter()));
+  finish_all();
+  EXPECT(number == 13);
+  return 0;
+}
+
 } // namespace
 
 SCENARIO_OF(every_asynchronous_call) {
   use_main();
   __tgt_init_dep([](tgt_callback_param_t) { ++called_back; });
-  for (int (*const part)() :
-       {a_chain_in_a_data_region, regions_that_map, a_copy_for_one_region, one_object_again_and_again})
+  for (int (*const part)() : {a_chain_in_a_data_region, regions_that_map, a_copy_for_one_region,
+                              one_object_again_and_again, after_a_host_version})
     if (part() != 0)
       return 1;
   EXPECT(called_back == to_be_called_back);

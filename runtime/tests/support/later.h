@@ -8,13 +8,15 @@
 
 #include <chrono>
 #include <thread>
+#include <type_traits>
 
 // For ThreadSanitizer: a gate orders them, but what a kernel does with it is not watched.
 __attribute__((no_sanitize("thread"), noinline)) inline int unwatched(const int& number) {
   return number;
 }
-__attribute__((no_sanitize("thread"), noinline)) inline void set_unwatched(int& number, int value) {
-  number = value;
+template <typename T>
+__attribute__((no_sanitize("thread"), noinline)) void set_unwatched(T& object, std::type_identity_t<T> value) {
+  object = value;
 }
 
 // What kernels on the host plugin, and on those over it, share with the host: for add_ten_later of images/main.c.

@@ -56,13 +56,26 @@ Element literal(std::uintptr_t value) {
   return {reinterpret_cast<void*>(value), reinterpret_cast<void*>(value), 8, kLiteral | kParameter};
 }
 
-__attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, const std::vector<Element>& elements,
-                                                              std::uint32_t version, const char* name) {
-  Arrays all(elements);
-  Arguments arguments{version,         all.count(),     all.base.data(), all.begin.data(),
-                      all.size.data(), all.type.data(), nullptr,         all.mapper.data()};
+__attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, Arguments arguments, const char* name) {
   return reinterpret_cast<std::int32_t (*)(void*, std::int64_t, std::int32_t, std::int32_t, void*, Arguments*)>(
       versioned(name))(nullptr, -1, -1, 0, region, &arguments);
+}
+
+Arguments arguments_of(Arrays& all, std::uint32_t version) {
+  return {version,         all.count(),     all.base.data(), all.begin.data(),
+          all.size.data(), all.type.data(), nullptr,         all.mapper.data()};
+}
+
+std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version, const char* name) {
+  Arrays all(elements);
+  return launch(region, arguments_of(all, version), name);
+}
+
+std::int32_t launch_nowait(void* region, const std::vector<Element>& elements) {
+  Arrays all(elements);
+  Arguments arguments = arguments_of(all, 2);
+  arguments.flags = 1;
+  return launch(region, arguments, "__tgt_target_kernel");
 }
 
 __attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, std::uint32_t version,

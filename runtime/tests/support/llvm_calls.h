@@ -43,6 +43,8 @@ Element literal(std::uintptr_t value);
 void* versioned(const char* name);
 std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version = 1,
                     const char* name = "__tgt_target_kernel");
+// A region with `nowait`, as clang 16 and 17 have it.
+std::int32_t launch_nowait(void* region, const std::vector<Element>& elements);
 // What a call of __tgt_target_kernel says of teams and threads: in its record from version 2 on, and beside it.
 struct Numbers {
   std::uint64_t trip_count = 0, flags = 0;

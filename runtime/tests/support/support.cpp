@@ -18,8 +18,8 @@ int counter = 1;
 void* seen[24];
 int order[16];
 int order_length;
-char record, record1, record7, record20, add_one, add_ten, add_ten_later, add_second, call_host, count_up, meet,
-    add_both, times_plus, add_counter, nothing, list_add_one, example, construct, team_square, hidden,
+char record, record1, record7, record20, add_one, add_one_by, add_ten, add_ten_later, add_second, call_host, count_up,
+    meet, add_both, times_plus, add_counter, nothing, list_add_one, example, construct, team_square, hidden,
     other_add_hundred, absent;
 } // namespace host
 
@@ -118,6 +118,7 @@ std::vector<Program::Entry> main_entries() {
           {&order, "order", sizeof order},
           {&order_length, "order_length", sizeof order_length},
           {&add_one, "add_one"},
+          {&add_one_by, "add_one_by"},
           {&add_ten, "add_ten"},
           {&add_ten_later, "add_ten_later"},
           {&add_second, "add_second"},

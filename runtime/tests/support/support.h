@@ -100,8 +100,8 @@ extern void* seen[24];
 extern int order[16];
 extern int order_length;
 // Addresses that stand for the host versions.
-extern char record, record1, record7, record20, add_one, add_ten, add_ten_later, add_second, call_host, count_up, meet,
-    add_both, times_plus, add_counter, nothing, list_add_one, example, construct, team_square, hidden,
+extern char record, record1, record7, record20, add_one, add_one_by, add_ten, add_ten_later, add_second, call_host,
+    count_up, meet, add_both, times_plus, add_counter, nothing, list_add_one, example, construct, team_square, hidden,
     other_add_hundred, absent;
 } // namespace host
 std::vector<Program::Entry> main_entries();

@@ -44,6 +44,10 @@ void add_ten(int* values, long count) {
     values[i] += 10;
 }
 
+void add_one_by(int** values, long count) {
+  add_one(*values, count);
+}
+
 /* Adds the second array's items from its second on. */
 void add_second(int* values, const int* more) {
   for (int i = 0; i < 2; ++i)
