@@ -98,7 +98,10 @@ case $what in
     begin 'runtime, address + undefined' runtime_tests build/asan
     begin 'runtime, thread' runtime_tests build/tsan
     finish
-    [ "$what" = all ] && every=(-m '')  # what pyproject.toml leaves out
+    if [ "$what" = all ]; then
+      every=(-m '')  # what pyproject.toml leaves out
+      alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 ctest --test-dir build/package/runtime -R '^stress$'
+    fi
     alone 'pytest' pytest -n "$cores" --dist worksteal "${every[@]}"
     ;;
 esac
