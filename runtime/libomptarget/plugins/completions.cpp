@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <pthread.h>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -231,7 +232,12 @@ void Completions::keep_going() {
     if (std::exchange(polled_, true))
       return;
   }
-  std::thread([this] { poll(); }).detach();
+  try {
+    std::thread([this] { poll(); }).detach();
+  } catch (const std::system_error&) { // the next operation asks again; who waits polls itself
+    const Lock lock(mutex_);
+    polled_ = false;
+  }
 }
 
 void Completions::poll() {
