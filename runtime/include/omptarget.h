@@ -104,24 +104,25 @@ int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args,
  * Each does what the synchronous call of its name does, once the num_dep_events events of dep_events have happened, and
  * returns without waiting for that. The rules for all five:
  *
- *   arguments    The arrays, dep_events among them, are read before the call returns. So are the pointer cells of
- *                MAP_PTR rows. Memory is allocated, and RETURN_PTR is stored, by then too. Data is read and written
- * when the events say so: it has to live until the call has completed, that of PRIVATE_PTR|TO included. order What is
- * mapped and how often it is counted follows the order of the calls, and that alone. What is copied and run follows the
- * events. Beside those, a call comes after what fills an object that it names, and one that gives an object up copies
- * it back when all that uses it has ended. So two regions that map one object may overlap, and need an event between
- * them where one uses what the other does. events       *completion_event, unless completion_event is NULL, is the new
- * event of the call. It is there until
- *                __tgt_release_dep, for any thread and any device; it may be released at any time, and the call goes
- * on. NULL in dep_events is no event. With an event that has been released, or was never one, a region runs on the host
- * (the call returns non-zero), and a data call is ignored; both say so on stderr. completion   The event happens, and
- * the callback is called, once: when the data is where it belongs. Data calls that cannot do what they are asked for
- * complete, too, after their dep_events. the host     A region that cannot run on the device returns non-zero: its
- * *completion_event is NULL, and no callback follows. The call has then waited for dep_events, and the data is ready
- * for the host version. Once a call has returned 0, whatever fails ends the program. -2 and -3    Calls for every
- * device wait for their dep_events, and are done when they return. exit         The program waits for what is
- * outstanding when it exits, callbacks included. fork         In the child, every event counts as released and as
- * happened; what was outstanding is the parent's. */
+ * - Arguments: the arrays, dep_events among them, are read before the call returns. So are the pointer cells of MAP_PTR
+ *   rows. Memory is allocated, that of private copies included, and RETURN_PTR is stored, by then too. Data is read and
+ *   written when the events say so: it has to live until the call has completed, that of PRIVATE_PTR|TO included.
+ * - Order: what is mapped and how often it is counted follows the order of the calls, and that alone. What is copied
+ *   and run follows the events. Beside those, a call comes after what fills an object that it names, and one that gives
+ *   an object up copies it back when all that uses it has ended. So two regions that map one object may overlap, and
+ *   need an event between them where one uses what the other does.
+ * - Events: *completion_event, unless completion_event is NULL, is the new event of the call. It is there until
+ *   __tgt_release_dep, for any thread and any device; it may be released at any time, and the call goes on. NULL in
+ *   dep_events is no event. With an event that has been released, or was never one, a region runs on the host (the call
+ *   returns non-zero), and a data call is ignored; both say so on stderr.
+ * - Completion: the event happens, and the callback is called, once: when the data is where it belongs. Data calls that
+ *   cannot do what they are asked for complete, too, after their dep_events.
+ * - The host: a region that cannot run on the device returns non-zero: its *completion_event is NULL, and no callback
+ *   follows. The call has then waited for dep_events, and the data is ready for the host version. Once a call has
+ *   returned 0, whatever fails ends the program.
+ * - -2 and -3: calls for every device wait for their dep_events, and are done when they return.
+ * - Exit: the program waits for what is outstanding when it exits, callbacks included.
+ * - Fork: in the child, every event counts as released and as happened; what was outstanding is the parent's. */
 typedef void* tgt_event_t;
 typedef tgt_event_t tgt_sync_event_t; /* as the document calls it once */
 typedef void* tgt_callback_param_t;
