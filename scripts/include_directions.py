@@ -26,6 +26,7 @@ LEVELS = (
     ("libomptarget/observe",),
     ("libomptarget/process",),
     ("libomptarget/threads", "plugins/host"),
+    ("plugins/host/kernels",),
     ("common",),
     ("include",),
 )

@@ -30,7 +30,7 @@ class DeviceLibrary:
 
 # A plugin that runs x86_64 kernels stores a function here when it loads an image; the function
 # returns the address of the calling thread's {team, teams, thread, threads, device}. Until then
-# a kernel sees itself alone: team 0 of 1, thread 0 of 1. runtime/plugins/host/thread_state.h
+# a kernel sees itself alone: team 0 of 1, thread 0 of 1. runtime/plugins/host/kernels/thread_state.h
 # describes the same record.
 THREAD_STATE = "__omptool_thread_state"
 _FIELDS = (

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
-#include "call.h"
 #include "error.h"
+#include "kernels/call.h"
 #include "small_blocks.h"
 
 #include <algorithm>

@@ -12,7 +12,7 @@ namespace {
 #if defined(__x86_64__)
 constexpr Elf64_Half kMachine = EM_X86_64;
 #else
-#error "the host plugin calls kernels on x86-64 only (call.h)"
+#error "the host plugin calls kernels on x86-64 only (kernels/call.h)"
 #endif
 
 // Entries of this project, with names and without, and of LLVM until 19. Images of later LLVM export

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "elf_image.h"
+#include "kernels/thread_state.h"
 #include "omptarget_rtl.h"
-#include "thread_state.h"
 
 #include <memory>
 #include <string>

@@ -6,9 +6,9 @@
 // team of one thread, since the interface does not say how many are wanted.
 #include "libtarget_rtl.h"
 
-#include "call.h"
 #include "elf_image.h"
-#include "thread_state.h"
+#include "kernels/call.h"
+#include "kernels/thread_state.h"
 
 #include <array>
 #include <cstdlib>

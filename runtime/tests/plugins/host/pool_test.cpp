@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pool.h"
 
-#include "call.h"
+#include "kernels/call.h"
 
 #include <algorithm>
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 /* A device image for the tests. It must agree with support.h on the names. */
-#include "../../../plugins/host/thread_state.h"
+#include "../../../plugins/host/kernels/thread_state.h"
 
 const struct omptool_thread_state* (*__omptool_thread_state)(void);
 
