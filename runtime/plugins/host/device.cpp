@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "kernels/call.h"
+#include "kernels/current_state.h"
 #include "small_blocks.h"
 
 #include <algorithm>
@@ -15,10 +16,6 @@ namespace omptool::host {
 namespace {
 
 constexpr std::int32_t kMostArguments = 1 << 15; // they go through the stack
-
-constexpr omptool_thread_state kAlone{0, 1, 0, 1, 0};
-// Small enough for the room that the dynamic linker keeps for libraries that are opened later.
-thread_local constinit omptool_thread_state current_state __attribute__((tls_model("initial-exec"))) = kAlone;
 
 const omptool_thread_state* thread_state() {
   return &current_state;
@@ -57,8 +54,13 @@ tgt_launch_shape known_part(const tgt_launch_shape& record) {
   return OMPTARGET_RTL_NOT_STARTED;
 }
 
+bool are_passable(void* const* arguments, std::int32_t count) {
+  return count >= 0 && count <= kMostArguments && (count == 0 || arguments);
+}
+
+// No team kernel: those have handles that are negative numbers.
 bool can_run(const void* kernel, void* const* arguments, std::int32_t count) {
-  return kernel && count >= 0 && count <= kMostArguments && (count == 0 || arguments);
+  return reinterpret_cast<std::intptr_t>(kernel) > 0 && are_passable(arguments, count);
 }
 
 // The common case, one team of one thread: without the pool, and without copies of the arguments.
@@ -111,7 +113,7 @@ std::optional<Shape> shape_of(const tgt_launch_shape& asked) {
     return std::nullopt;
   }
   if (known.dynamic_memory > 0) {
-    fail("teams of the CPU have no memory of their own");
+    fail("teams of the CPU have no memory whose size a launch gives");
     return std::nullopt;
   }
   return shape;
@@ -119,7 +121,7 @@ std::optional<Shape> shape_of(const tgt_launch_shape& asked) {
 
 tgt_target_table* Device::load(__tgt_device_image* image) {
   // No lock: the image's constructors may call the runtime.
-  std::unique_ptr<Image> loaded = Image::load(*image, thread_state);
+  std::unique_ptr<Image> loaded = Image::load(*image, {thread_state, Crew::wait_for_team, Crew::team_memory});
   if (!loaded)
     return nullptr;
   tgt_target_table* const table = loaded->table();
@@ -173,9 +175,21 @@ std::int32_t Device::release(void* memory) {
   return 0;
 }
 
+// Whatever is no plain kernel.
+std::int32_t Device::run_teams_of(void* handle, void** arguments, std::int32_t count, Shape shape) {
+  const TeamKernel* const kernel = TeamKernel::of(handle);
+  if (!kernel || !are_passable(arguments, count))
+    return fail_for_arguments(count);
+  std::vector<void*> padded(arguments, arguments + count);
+  padded.resize(std::max(padded.size(), kRegisterArguments)); // all registers are loaded
+  const TeamWork work{*kernel,         padded.data(),     static_cast<std::size_t>(count),
+                      shape.num_teams, shape.num_threads, number_};
+  return run_teams(work, pool_, crews_);
+}
+
 std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
   if (!can_run(kernel, arguments, count))
-    return fail_for_arguments(count);
+    return run_teams_of(kernel, arguments, count, shape);
   const std::size_t size = static_cast<std::size_t>(count);
   if (shape.num_teams == 1 && shape.num_threads == 1) {
     run_alone(kernel, arguments, size, number_);
@@ -206,10 +220,13 @@ Body Device::later_fill(void* target, std::int32_t value, std::int64_t size) {
 }
 
 Body Device::later_run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
-  if (!can_run(kernel, arguments, count)) {
+  const bool has_teams = TeamKernel::of(kernel) && are_passable(arguments, count);
+  if (!has_teams && !can_run(kernel, arguments, count)) {
     fail_for_arguments(count);
     return {};
   }
+  if (has_teams && fault_of_team(shape.num_threads))
+    return {};
   return [=, this, copied = std::vector<void*>(arguments, arguments + count)]() mutable {
     return run(kernel, copied.data(), count, shape);
   };

@@ -7,6 +7,7 @@
 #include "event.h"
 #include "image.h"
 #include "pool.h"
+#include "teams.h"
 
 #include <cstdint>
 #include <map>
@@ -30,7 +31,7 @@ std::optional<Shape> shape_of(const tgt_launch_shape& asked);
 
 class Device {
 public:
-  explicit Device(std::int32_t number, Pool& pool) : number_(number), pool_(pool) {}
+  Device(std::int32_t number, Pool& pool, Crews& crews) : number_(number), pool_(pool), crews_(crews) {}
 
   tgt_target_table* load(__tgt_device_image* image);
   std::int32_t unload(const __tgt_device_image* image);
@@ -47,8 +48,12 @@ public:
   Body later_run(void* kernel, void** arguments, std::int32_t count, Shape shape);
 
 private:
+  [[gnu::noinline, gnu::cold]] std::int32_t run_teams_of(void* handle, void** arguments, std::int32_t count,
+                                                         Shape shape);
+
   const std::int32_t number_;
   Pool& pool_;
+  Crews& crews_;
   std::mutex mutex_;
   std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock
 };

@@ -27,7 +27,7 @@ constinit std::atomic<Host*> the_host{nullptr};
   auto made = std::make_unique<Host>();
   made->parents = the_parents;
   for (std::int32_t i = 0; i < device_count(); ++i)
-    made->devices.push_back(std::make_unique<Device>(i, made->pool));
+    made->devices.push_back(std::make_unique<Device>(i, made->pool, made->crews));
   Host* known = nullptr;
   if (the_host.compare_exchange_strong(known, made.get()))
     return *made.release();

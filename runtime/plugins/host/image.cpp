@@ -77,7 +77,7 @@ std::string path_of(int file) {
 
 } // namespace
 
-std::unique_ptr<Image> Image::load(const __tgt_device_image& image, ThreadStateFunction thread_state) {
+std::unique_ptr<Image> Image::load(const __tgt_device_image& image, const Hooks& hooks) {
   const Bytes bytes = bytes_of(image);
   if (const char* fault = fault_of(bytes)) {
     fail(std::string("the image cannot be loaded: ") + fault);
@@ -87,10 +87,13 @@ std::unique_ptr<Image> Image::load(const __tgt_device_image& image, ThreadStateF
   std::unique_ptr<Image> loaded(new Image);
   if (!loaded->open(bytes))
     return nullptr;
-  std::int64_t size = 0;
-  if (void* place = loaded->address_of(OMPTOOL_THREAD_STATE_SYMBOL, size); place && size == sizeof thread_state)
-    std::memcpy(place, &thread_state, sizeof thread_state);
-  return loaded->build_table(bytes, image) ? std::move(loaded) : nullptr;
+  loaded->give(OMPTOOL_THREAD_STATE_SYMBOL, hooks.thread_state);
+  loaded->give(OMPTOOL_TEAM_BARRIER_SYMBOL, hooks.barrier);
+  loaded->give(OMPTOOL_TEAM_MEMORY_SYMBOL, hooks.memory);
+  if (!loaded->build_table(bytes, image))
+    return nullptr;
+  loaded->mark_team_kernels();
+  return loaded;
 }
 
 Image::~Image() {
@@ -136,6 +139,31 @@ void* Image::address_of(const char* name, std::int64_t& size) const {
     return nullptr;
   size = symbol ? static_cast<std::int64_t>(symbol->st_size) : 0;
   return found;
+}
+
+// Stores a function in the variable that the image has for it, if it has one.
+template <typename Function> void Image::give(const char* variable, Function function) {
+  std::int64_t size = 0;
+  if (void* const place = address_of(variable, size); place && size == sizeof function)
+    std::memcpy(place, &function, sizeof function);
+}
+
+// What the host launches of the kernels whose teams work together is their record.
+void Image::mark_team_kernels() {
+  std::int64_t size = 0;
+  const void* const list = address_of(OMPTOOL_TEAM_KERNELS_SYMBOL, size);
+  const auto count = list ? static_cast<std::size_t>(size) / sizeof(omptool_team_kernel) : 0;
+  team_kernels_.reserve(count); // records stay where they are
+  for (std::size_t i = 0; i < count; ++i) {
+    omptool_team_kernel known{};
+    std::memcpy(&known, static_cast<const std::byte*>(list) + i * sizeof known, sizeof known);
+    if (!known.kernel || known.memory < 0)
+      return;
+    const TeamKernel& kernel = team_kernels_.emplace_back(known.kernel, static_cast<std::size_t>(known.memory));
+    for (__tgt_offload_entry& entry : entries_)
+      if (entry.size == 0 && entry.addr == kernel.kernel)
+        entry.addr = kernel.handle();
+  }
 }
 
 // The image's own table, once the dynamic linker has relocated it. Its contents are the image's word:

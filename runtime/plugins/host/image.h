@@ -5,7 +5,7 @@
 #pragma once
 
 #include "elf_image.h"
-#include "kernels/thread_state.h"
+#include "kernels/crew.h"
 #include "omptarget_rtl.h"
 
 #include <memory>
@@ -14,13 +14,18 @@
 
 namespace omptool::host {
 
-using ThreadStateFunction = const omptool_thread_state* (*)();
+// What images may call (thread_state.h).
+struct Hooks {
+  const omptool_thread_state* (*thread_state)();
+  void (*barrier)();
+  void* (*memory)();
+};
 
 class Image {
 public:
   // Loads a copy of the image's own: two devices never share variables. Null, with last_error set,
   // when it cannot be loaded or does not fit the host's table.
-  static std::unique_ptr<Image> load(const __tgt_device_image& image, ThreadStateFunction thread_state);
+  static std::unique_ptr<Image> load(const __tgt_device_image& image, const Hooks& hooks);
   ~Image();
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
@@ -34,11 +39,14 @@ private:
   bool pair_by_position(Bytes bytes, const __tgt_device_image& image);
   std::vector<__tgt_offload_entry> own_records(Bytes bytes) const;
   void read_own_entries(Bytes bytes);
+  template <typename Function> void give(const char* variable, Function function);
+  void mark_team_kernels();
   void* address_of(const char* name, std::int64_t& size) const;
 
   void* handle_ = nullptr;
   std::vector<__tgt_offload_entry> own_entries_; // of the image's own table, for names it does not export
   std::vector<__tgt_offload_entry> entries_;
+  std::vector<TeamKernel> team_kernels_;
   tgt_target_table table_{};
 };
 

@@ -198,3 +198,26 @@ TEST_CASE("a plugin's table pairs by name where it has names, and by position wh
   refused("short unnamed", "its entry table has another length");
   refused("odd", "its entry table does not end where an entry ends");
 }
+
+TEST_CASE("teams whose threads wait for each other run with as many as there may be, and else on the host") {
+  static char turn_round, add_ten;
+  Program program({image_file("teams")}, {{&turn_round, "turn_round"}, {&add_ten, "add_ten"}});
+  constexpr int kTeams = 9, kThreads = 1000;
+  static int numbers[kTeams * kThreads], out[kTeams * kThreads];
+  for (int i = 0; i < kTeams * kThreads; ++i)
+    numbers[i] = 3 * i;
+  const auto turn = [&](int teams, int threads) {
+    return Rows({row(numbers, TO | REF), row(out, FROM | REF)}).teams(&turn_round, teams, threads);
+  };
+  CHECK(turn(kTeams, kThreads) == 0);
+  int wrong = 0;
+  for (int i = 0; i < kTeams * kThreads; ++i)
+    wrong += out[i] != 3 * (i / kThreads * kThreads + kThreads - 1 - i % kThreads);
+  CHECK(wrong == 0);
+  CHECK(turn(1, 1025) != 0); // not started
+  CHECK(turn(2, 1) == 0);
+  CHECK(out[1] == 3);
+  int value = 1;
+  CHECK(Rows({row(value, TOFROM | REF)}).region(&add_ten) == 0);
+  CHECK(value == 11);
+}

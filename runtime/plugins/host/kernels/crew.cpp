@@ -1,0 +1,177 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "crew.h"
+
+#include "call.h"
+#include "current_state.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+namespace omptool::host {
+namespace {
+
+constexpr std::size_t kStackSize = 256 << 10;
+constexpr std::align_val_t kMemoryAlignment{OMPTOOL_TEAM_MEMORY_ALIGNMENT};
+// Of crews that wait for a launch: some 100 MiB, as each has touched few pages.
+constexpr std::size_t kMostIdleStacks = 16384;
+
+thread_local constinit Crew* current_crew __attribute__((tls_model("initial-exec"))) = nullptr;
+
+} // namespace
+
+Crew::~Crew() {
+  for (const Slab& slab : slabs_)
+    ::munmap(slab.begin, slab.size);
+}
+
+// Below each stack is a page that cannot be touched.
+bool Crew::make_room(std::int32_t threads, std::size_t memory) {
+  const auto wanted = static_cast<std::size_t>(threads);
+  const std::size_t guard = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  waiting_.resize(std::max(wanted, waiting_.size()));
+  if (wanted > stacks_.size()) {
+    const std::size_t each = guard + kStackSize, size = (wanted - stacks_.size()) * each;
+    stacks_.reserve(wanted);
+    slabs_.reserve(slabs_.size() + 1);
+    void* const slab =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (slab == MAP_FAILED)
+      return false;
+    for (std::size_t at = 0; at < size; at += each)
+      if (::mprotect(static_cast<std::byte*>(slab) + at, guard, PROT_NONE) != 0) {
+        ::munmap(slab, size);
+        return false;
+      }
+    slabs_.push_back({slab, size});
+    for (std::size_t at = 0; at < size; at += each)
+      stacks_.push_back(static_cast<std::byte*>(slab) + at + guard);
+  }
+  if (memory > memory_size_) {
+    memory_size_ = 0;
+    memory_ = {static_cast<std::byte*>(::operator new(memory, kMemoryAlignment, std::nothrow)),
+               [](std::byte* block) { ::operator delete(block, kMemoryAlignment); }};
+    if (!memory_)
+      return false;
+    memory_size_ = memory;
+  }
+  return true;
+}
+
+void Crew::run(const TeamWork& work, std::int32_t team) {
+  const omptool_thread_state before = current_state; // a kernel may launch another one
+  Crew* const crew_before = std::exchange(current_crew, this);
+  work_ = &work;
+  state_ = &current_state;
+  current_state = {team, work.num_teams, 0, work.num_threads, work.device};
+  used_ = 0;
+  begun_ = 0;
+  next_ = end_ = come_ = 0;
+  here_ = &thread_;
+  thread_.is_this_thread();
+  if (work.num_threads == 1)
+    begin_threads();
+  else
+    go_on_in(unused_context());
+  current_crew = crew_before;
+  current_state = before;
+}
+
+// What a context does, for one team after the other. Between two it may change from one thread of the system to
+// another, so that nothing of a thread's own is used here.
+void Crew::live(void* crew) {
+  Crew& self = *static_cast<Crew*>(crew);
+  self.here_->has_begun();
+  for (;;) {
+    self.begin_threads();
+    self.go_on_in(self.next());
+  }
+}
+
+// One after the other, as long as none of them waits.
+void Crew::begin_threads() {
+  while (begun_ < work_->num_threads) {
+    state_->thread_num = begun_++;
+    omptool_host_call(work_->kernel.kernel, work_->arguments, work_->count);
+  }
+}
+
+Context& Crew::unused_context() {
+  if (used_ == contexts_.size()) {
+    // Stacks are a whole number of pages apart: without this the ends of all would share a few lines of the caches.
+    constexpr std::size_t kShift = 192, kShifts = 64;
+    contexts_.emplace_back(stacks_[used_], kStackSize - used_ % kShifts * kShift, live, this);
+  }
+  return contexts_[used_++];
+}
+
+// Where to go on when a thread waits, or its context has no further one to begin.
+Context& Crew::next() {
+  if (begun_ < work_->num_threads)
+    return unused_context();
+  if (next_ == end_) { // all have come that are left
+    end_ = std::exchange(come_, 0);
+    next_ = 0;
+    if (end_ == 0)
+      return thread_;
+  }
+  const Waiting& waiting = waiting_[next_++];
+  state_->thread_num = waiting.thread;
+  return *waiting.context;
+}
+
+void Crew::go_on_in(Context& to) {
+  Context& from = *here_;
+  if (&from == &to)
+    return;
+  here_ = &to;
+  from.leave_for(to);
+}
+
+void Crew::wait() {
+  waiting_[come_++] = {here_, state_->thread_num};
+  go_on_in(next());
+}
+
+void Crew::wait_for_team() {
+  if (Crew* const crew = current_crew)
+    crew->wait();
+}
+
+void* Crew::team_memory() {
+  return current_crew ? current_crew->memory_.get() : nullptr;
+}
+
+std::unique_ptr<Crew> Crews::take(std::int32_t threads, std::size_t memory) {
+  std::unique_ptr<Crew> crew;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      crew = std::move(idle_.back());
+      idle_.pop_back();
+      stacks_ -= crew->stacks();
+    }
+  }
+  try {
+    if (!crew)
+      crew = std::make_unique<Crew>();
+    if (crew->make_room(threads, memory))
+      return crew;
+  } catch (const std::exception&) {
+  }
+  return nullptr;
+}
+
+void Crews::give_back(std::unique_ptr<Crew> crew) {
+  const std::lock_guard lock(mutex_);
+  if (stacks_ + crew->stacks() > kMostIdleStacks)
+    return; // it goes
+  stacks_ += crew->stacks();
+  idle_.push_back(std::move(crew));
+}
+
+} // namespace omptool::host
