@@ -10,7 +10,7 @@ from llvmlite import binding as llvm
 
 from packager.errors import UsageError
 from packager.lowering.entry_table import Entry
-from packager.lowering.family import Family
+from packager.lowering.targets.family import Family
 
 _VISIBLE = {
     llvm.Linkage.external,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from packager.layouts import ENTRIES_SECTION
-from packager.lowering.ir_text import c_string, symbol
+from packager.lowering.rewriting.ir_text import c_string, symbol
 
 _TABLE = "@.omptool.entries"
 

@@ -11,8 +11,8 @@ from packager.errors import FormatError, UsageError
 from packager.files.reader import called, open_input
 from packager.files.temporary import store, temporary_folder
 from packager.lowering.child import LIMITS, Limits, run_worker
-from packager.lowering.families import family_of
-from packager.lowering.family import Family
+from packager.lowering.targets.families import family_of
+from packager.lowering.targets.family import Family
 from packager.lowering.linker import link_shared
 from packager.lowering.request import Answer, Emit, Request
 from packager.triples import normalise

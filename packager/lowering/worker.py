@@ -15,12 +15,12 @@ from llvmlite import binding as llvm
 
 from packager.errors import PackagerError, UsageError
 from packager.files.temporary import store
-from packager.lowering import ir_text
-from packager.lowering.device_library import SIGNATURE
+from packager.lowering.rewriting import ir_text
+from packager.lowering.library.device_library import SIGNATURE
 from packager.lowering.entry_choice import choose_entries, internalise
 from packager.lowering.entry_table import Entry, table_text
-from packager.lowering.families import family_of
-from packager.lowering.family import Family
+from packager.lowering.targets.families import family_of
+from packager.lowering.targets.family import Family
 from packager.lowering.request import Answer, Request
 from packager.triples import normalise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from packager.lowering.device_library import DeviceLibrary
+from packager.lowering.library.device_library import DeviceLibrary
 from packager.lowering.request import Emit
 
 

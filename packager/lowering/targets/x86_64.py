@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from packager.lowering.device_library import X86_64
-from packager.lowering.family import Family
+from packager.lowering.library.device_library import X86_64
+from packager.lowering.targets.family import Family
 
 FAMILY = Family(
     triple="x86_64-pc-linux-gnu",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from packager.lowering.device_library import NVPTX
-from packager.lowering.family import Family
+from packager.lowering.library.device_library import NVPTX
+from packager.lowering.targets.family import Family
 
 FAMILY = Family(
     triple="nvptx64-nvidia-cuda",

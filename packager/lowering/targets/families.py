@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from packager.errors import UsageError
-from packager.lowering import nvptx, x86_64
-from packager.lowering.family import Family
+from packager.lowering.targets import nvptx, x86_64
+from packager.lowering.targets.family import Family
 from packager.triples import normalise
 
 FAMILIES = (x86_64.FAMILY, nvptx.FAMILY)

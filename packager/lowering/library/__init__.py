@@ -1,0 +1,1 @@
+"""The device library: what portable kernels may call, as LLVM IR."""

@@ -1,0 +1,1 @@
+"""Edits of a module, as the text that LLVM prints of it, for what llvmlite has no call for."""

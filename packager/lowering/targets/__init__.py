@@ -1,0 +1,1 @@
+"""The targets that `lower` knows, a module each."""
