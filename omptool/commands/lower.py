@@ -21,7 +21,7 @@ from packager.lowering.request import EMITS, Emit, SourceError
     "--triple",
     metavar="T",
     required=True,
-    help="Target: x86_64-pc-linux-gnu or nvptx64-nvidia-cuda, in any spelling.",
+    help="Target: x86_64, aarch64, nvptx64, amdgcn or spirv64, in any spelling of the triple.",
 )
 @click.option("--cpu", metavar="C", default="", help="Processor, such as x86-64-v3 or sm_90.")
 @click.option("--features", metavar="F", default="", help="Its features, such as +avx2,-fma.")
@@ -49,6 +49,12 @@ from packager.lowering.request import EMITS, Emit, SourceError
     help="What to write.",
 )
 @click.option(
+    "--device-lib",
+    metavar="FILE",
+    type=INPUT,
+    help="Bitcode of functions that kernels call; NVIDIA's libdevice is found by itself.",
+)
+@click.option(
     "-o",
     "--output",
     metavar="OUT",
@@ -64,18 +70,20 @@ def command(
     level: int,
     entries: tuple[str, ...],
     emit: str,
+    device_lib: Path | None,
     output: Path,
 ) -> None:
     """Lower LLVM IR, as text or bitcode, to a device image.
 
-    For x86_64 the image is a shared object, linked by the machine's cc or ld; for nvptx64 it is
-    PTX text. Both export their kernels and globals in the order of --entry, else of the IR.
+    For a CPU the image is a shared object, for nvptx64 PTX text (as obj a cubin, by ptxas), for
+    amdgcn a code object, for spirv64 a SPIR-V module. Each exports its kernels and globals in the
+    order of --entry, else of the IR.
 
     Exits 0 when OUT is written, 2 when IN or the request is at fault, 3 without a linker.
     """
-    target = Target(triple, cpu, features, level)
+    target = Target(triple, cpu, features, level, device_lib)
     with reported(source):
-        check_distinct([output], [source])
+        check_distinct([output], [source, *([device_lib] if device_lib else [])])
         try:
             with replacing(output) as temporary:
                 notes = lower(source, temporary, target, cast(Emit, emit), entries)

@@ -10,6 +10,8 @@ from llvmlite import binding as llvm
 
 from packager.errors import UsageError
 from packager.lowering.entry_table import Entry
+from packager.lowering.library.device_library import EXPORTED
+from packager.lowering.rewriting.team_variables import is_team_variable
 from packager.lowering.targets.family import Family
 
 _VISIBLE = {
@@ -31,22 +33,21 @@ def choose_entries(
     Raises UsageError for a name that is not defined and for a kernel that cannot be launched.
     """
     defined = {value.name: value for value in _definitions(module)}
-    exported = family.library.exports
     if names:
         for name in names:
             _check_name(name, names, defined, module)
     else:
-        names = [n for n, value in defined.items() if _is_visible(value) and n not in exported]
+        names = [name for name, value in defined.items() if _is_visible(value)]
     if not names:
         raise UsageError("nothing in it is defined and externally visible, so there is no kernel")
     return tuple(_entry(defined[name], family, data) for name in names)
 
 
-def internalise(module: llvm.ModuleRef, entries: Sequence[Entry], exports: Sequence[str]) -> None:
-    """Make everything internal but `entries` and `exports`, which become protected."""
-    public = {entry.name for entry in entries} | set(exports)
+def internalise(module: llvm.ModuleRef, entries: Sequence[Entry]) -> None:
+    """Make everything internal but `entries` and what plugins find, which become protected."""
+    public = {entry.name for entry in entries}
     for value in _definitions(module):
-        if value.name in public:
+        if value.name in public or value.name.startswith(EXPORTED):
             # Linkage first: LLVM dies of an internal definition that is not of default visibility.
             if value.linkage not in _VISIBLE or value.linkage == llvm.Linkage.common:
                 value.linkage = llvm.Linkage.external
@@ -63,7 +64,9 @@ def _definitions(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
 
 
 def _is_visible(value: llvm.ValueRef) -> bool:
-    return value.linkage in _VISIBLE and value.visibility != llvm.Visibility.hidden
+    is_own = value.name.startswith(EXPORTED) or is_team_variable(value)
+    hidden = value.visibility == llvm.Visibility.hidden
+    return value.linkage in _VISIBLE and not hidden and not is_own
 
 
 def _check_name(
@@ -87,6 +90,8 @@ def _entry(value: llvm.ValueRef, family: Family, data: llvm.TargetData) -> Entry
     if value.is_function:
         _check_kernel(value)
         return Entry(value.name, 0)
+    if is_team_variable(value):
+        raise UsageError(f"{value.name} is a team's own, and has no one address to be an entry")
     if re.match(r".*? = [^{\[\"]*\bthread_local\b", str(value)):
         raise UsageError(f"{value.name} is thread-local, and has no one address to be an entry")
     size = data.get_abi_size(value.global_value_type)

@@ -1,8 +1,9 @@
-"""Links a kernel's object file to a shared object with whatever linker the machine has."""
+"""Links a kernel's object file to an image with whatever linker the machine has."""
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -19,7 +20,9 @@ _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^\s`'\"]+
 _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid linker name")
 
 
-def link_shared(object_file: Path, output: Path, exports: Sequence[str]) -> tuple[str, ...]:
+def link_shared(
+    object_file: Path, output: Path, exports: Sequence[str], arch: str
+) -> tuple[str, ...]:
     """Make `output` of `object_file`, exporting `exports` and nothing else; returns warnings.
 
     libm and libc become NEEDED where they are used. Raises MissingToolError without a linker, and
@@ -28,7 +31,18 @@ def link_shared(object_file: Path, output: Path, exports: Sequence[str]) -> tupl
     script = object_file.with_suffix(".exports")
     names = " ".join(f"{name};" for name in exports)
     script.write_text(f"{{ global: {names} local: *; }};\n")
-    command = _command(object_file, output, script)
+    return _linked(_command(object_file, output, script, arch))
+
+
+def link_code_object(object_file: Path, output: Path) -> None:
+    """Make AMD's code object `output` of `object_file`. Raises MissingToolError without ld.lld."""
+    linker = _lld()
+    if not linker:
+        raise MissingToolError("linking a code object needs LLVM's linker: no ld.lld is on PATH")
+    _linked([linker, "-shared", "--build-id=none", str(object_file), "-o", str(output)])
+
+
+def _linked(command: Sequence[str]) -> tuple[str, ...]:
     try:
         done = subprocess.run(
             command,
@@ -47,27 +61,52 @@ def link_shared(object_file: Path, output: Path, exports: Sequence[str]) -> tupl
     return tuple(line for line in done.stderr.splitlines() if line.strip())
 
 
-def _command(object_file: Path, output: Path, script: Path) -> list[str]:
+def _lld() -> str | None:
+    """LLVM's linker, of the latest release where only some with their numbers are there."""
+    plain = shutil.which("ld.lld")
+    if plain:
+        return plain
+    numbered = (
+        path
+        for folder in os.get_exec_path()
+        for path in Path(folder).glob("ld.lld-*")
+        if path.name.removeprefix("ld.lld-").isdigit() and os.access(path, os.X_OK)
+    )
+    latest = max(numbered, key=lambda path: int(path.name.removeprefix("ld.lld-")), default=None)
+    return str(latest) if latest else None
+
+
+def _command(object_file: Path, output: Path, script: Path, arch: str) -> list[str]:
     files = [str(object_file), "-o", str(output)]
-    driver = shutil.which("cc")
+    keywords = [word for keyword in _KEYWORDS for word in ("-z", keyword)]
+    options = [*_OPTIONS, f"--version-script={script}", *keywords]
+    is_own = platform.machine() == arch
+    driver = shutil.which("cc" if is_own else f"{arch}-linux-gnu-gcc")
     if driver:
-        options = [*_OPTIONS, f"--version-script={script}"]
-        options += [word for keyword in _KEYWORDS for word in ("-z", keyword)]
         passed = [f"-Wl,{','.join(options)}"]
         return [driver, "-shared", "-nostartfiles", *passed, *files, "-lm"]
-    linker = shutil.which("ld")
+    linker = shutil.which("ld") if is_own else None
     if linker:
-        keywords = [word for keyword in _KEYWORDS for word in ("-z", keyword)]
-        libraries = ["-l:libm.so.6", "-l:libc.so.6"]
-        options = [*_OPTIONS, f"--version-script={script}", *keywords]
-        return [linker, "-shared", *options, *files, *libraries]
-    raise MissingToolError("linking an image needs a linker: neither cc nor ld is on PATH")
+        return [linker, "-shared", *options, *files, "-l:libm.so.6", "-l:libc.so.6"]
+    if is_own:
+        raise MissingToolError("linking an image needs a linker: neither cc nor ld is on PATH")
+    lld = _lld()
+    if lld:  # for kernels that need no library
+        return [lld, "-shared", *options, *files]
+    raise MissingToolError(
+        f"linking an image for {arch} needs {arch}-linux-gnu-gcc, or ld.lld: neither is on PATH"
+    )
 
 
 def _failure(tool: str, stderr: str) -> MissingToolError | UsageError:
     if _NO_LINKER.search(stderr):
         return MissingToolError(f"{tool} finds no linker (ld) to link the image with")
     missing = sorted(set(_UNDEFINED.findall(stderr)))
+    if missing and tool.startswith("ld.lld"):
+        return MissingToolError(
+            f"it calls {', '.join(missing)}: to link the C library of another machine needs its "
+            "gcc on PATH, such as aarch64-linux-gnu-gcc"
+        )
     if missing:
         return UsageError(
             f"it calls what neither it nor libc or libm defines: {', '.join(missing)}"

@@ -10,11 +10,13 @@ from pathlib import Path
 from packager.errors import FormatError, UsageError
 from packager.files.reader import called, open_input
 from packager.files.temporary import store, temporary_folder
+from packager.lowering.assembler import assemble
 from packager.lowering.child import LIMITS, Limits, run_worker
+from packager.lowering.libdevice import libdevice
+from packager.lowering.linker import link_code_object, link_shared
+from packager.lowering.request import Answer, Emit, Request
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
-from packager.lowering.linker import link_shared
-from packager.lowering.request import Answer, Emit, Request
 from packager.triples import normalise
 
 _FEATURES = re.compile(r"([+-][\w.-]+)(,[+-][\w.-]+)*", re.ASCII)
@@ -29,6 +31,7 @@ class Target:
     cpu: str = ""
     features: str = ""
     level: int = 2
+    device_lib: Path | None = None  # bitcode of functions that kernels call; none: what is found
 
 
 def lower(
@@ -55,14 +58,22 @@ def lower(
             cpu=target.cpu,
             features=target.features,
             level=target.level,
+            device_lib=_device_lib(target, family, directory),
             entries=entries,
         )
         answer = run_worker(request, called(source), directory, limits)
         result = Path(request.output)
         notes = _notes(answer, family)
-        if family.is_linked and emit == "image":
-            result = directory / "image"
-            notes += link_shared(Path(request.output), result, answer.exports)
+        made = directory / "image"
+        if emit == "image" and family.linker == "shared":
+            notes += link_shared(result, made, answer.exports, family.arch)
+            result = made
+        elif emit == "image" and family.linker == "code object":
+            link_code_object(result, made)
+            result = made
+        elif emit == "obj" and family.is_text:
+            assemble(result, made, target.cpu or family.default_cpu)
+            result = made
         shutil.copyfile(result, output)
         return notes
 
@@ -77,14 +88,21 @@ def _check(family: Family, target: Target, emit: Emit) -> None:
         raise UsageError(f"{target.cpu!r} is not the name of a processor")
 
 
-def _copied(source: Path, directory: Path) -> Path:
+def _device_lib(target: Target, family: Family, directory: Path) -> str:
+    if target.device_lib:
+        return str(_copied(target.device_lib, directory, "device_lib"))
+    found = libdevice() if family.uses_libdevice else None
+    return str(found) if found else ""
+
+
+def _copied(source: Path, directory: Path, name: str = "source") -> Path:
     """The bytes of `source` as they are now, where only this process changes them."""
     with open_input(source) as data:
         if not len(data):
             raise FormatError("is empty")
         if len(data) > MAX_SOURCE:
             raise FormatError(f"has {len(data)} bytes, and no module has more than {MAX_SOURCE}")
-        copy = directory / "source"
+        copy = directory / name
         store(copy, data.pieces())
         return copy
 

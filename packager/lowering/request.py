@@ -27,6 +27,7 @@ class Request:
     cpu: str = ""  # "": the family's default
     features: str = ""  # as LLVM spells them: "+avx2,-fma"
     level: int = 2  # of optimisation, 0 to 3
+    device_lib: str = ""  # bitcode of further functions
     entries: tuple[str, ...] = ()  # none: every externally visible definition
 
     def to_json(self) -> str:

@@ -8,24 +8,40 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from llvmlite import binding as llvm
 
 from packager.errors import PackagerError, UsageError
 from packager.files.temporary import store
-from packager.lowering.rewriting import ir_text
-from packager.lowering.library.device_library import SIGNATURE
 from packager.lowering.entry_choice import choose_entries, internalise
 from packager.lowering.entry_table import Entry, table_text
+from packager.lowering.library.device_library import EXPORTED
+from packager.lowering.request import Answer, Request
+from packager.lowering.rewriting import atomics, ir_text
+from packager.lowering.rewriting.parameters import with_wide_parameters
+from packager.lowering.rewriting.plain_pointers import with_spaces
+from packager.lowering.rewriting.printing import with_constant_formats
+from packager.lowering.rewriting.spaces import Spaces
+from packager.lowering.rewriting.team_variables import (
+    TeamVariable,
+    is_team_variable,
+    on_cpu,
+    on_gpu,
+    team_kernels_text,
+    team_variables,
+)
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
-from packager.lowering.request import Answer, Request
 from packager.triples import normalise
 
 _BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 _PLACE = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
+_LIBDEVICE = "@__nv_"
+_MADE_OF = {"__printf_alloc": "printf"}  # by LLVM, for amdgcn
+_BARRIER = "@omptool_team_barrier"
 _VECTORISE_FROM = 2  # clang runs the SLP vectoriser from -O2
 
 
@@ -55,24 +71,40 @@ def _lower(request: Request) -> Answer:
     family = family_of(request.triple)
     module = _parse(Path(request.source).read_bytes())
     source_triple = str(module.triple)
+    source_arch = normalise(source_triple).split("-")[0] if source_triple else ""
     machine = _machine(request, family)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
+    _retarget(module, machine)
     entries = choose_entries(module, request.entries, family, machine.target_data)
-    _link_library(module, family)
-    internalise(module, entries, family.library.exports)
+    working = _working_together(module)
+    if family.renamed:
+        named = ir_text.with_functions_for(str(module), dict(family.renamed))
+        module = _parsed(lambda: llvm.parse_assembly(named))
+    _link_library(module, family, request.device_lib)
+    internalise(module, entries)
     if family.has_table and request.emit != "bc":  # bitcode gets its table when it is lowered
         _link(module, table_text(entries))
-    is_foreign = bool(source_triple) and normalise(source_triple).split("-")[0] != family.arch
-    keep_attributes = not (is_foreign or request.cpu or request.features)
-    module = _rewritten(module, entries, family, keep_attributes)
-    _optimise(module, machine, request.level)
-    if not family.is_linked:  # no linker will miss what is missing
+    if family.flags:
+        _link(module, family.flags)
+    keep_attributes = source_arch in ("", family.arch) and not (request.cpu or request.features)
+    module = _rewritten(
+        module,
+        entries,
+        family,
+        Source(keep_attributes, source_arch == family.arch, working),
+        machine.target_data,
+    )
+    _optimise(module, machine, family, request.level)
+    if family.linker != "shared":  # no linker will miss what is missing
         _check_resolved(module, family)
     store(Path(request.output), [_emitted(module, machine, request, family)])
-    exported = {value.name for value in module.global_variables} & set(family.library.exports)
+    exported = [v.name for v in module.global_variables if v.name.startswith(EXPORTED)]
     names = tuple(entry.name for entry in entries)
     return Answer(exports=names + tuple(sorted(exported)), source_triple=source_triple)
+
+
+def _retarget(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
 
 
 def _parse(data: bytes) -> llvm.ModuleRef:
@@ -125,7 +157,7 @@ def _one_line(text: str) -> str:
 
 
 def _machine(request: Request, family: Family) -> llvm.TargetMachine:
-    return llvm.Target.from_triple(family.triple).create_target_machine(
+    return llvm.Target.from_triple(family.llvm_triple or family.triple).create_target_machine(
         cpu=request.cpu or family.default_cpu,
         features=request.features,
         opt=request.level,
@@ -135,7 +167,10 @@ def _machine(request: Request, family: Family) -> llvm.TargetMachine:
 
 
 def _link(module: llvm.ModuleRef, text: str) -> None:
-    other = llvm.parse_assembly(text)
+    _link_module(module, llvm.parse_assembly(text))
+
+
+def _link_module(module: llvm.ModuleRef, other: llvm.ModuleRef) -> None:
     other.triple = module.triple
     other.data_layout = module.data_layout
     try:
@@ -144,54 +179,127 @@ def _link(module: llvm.ModuleRef, text: str) -> None:
         raise _FaultError(_one_line(str(error))) from error
 
 
-def _link_library(module: llvm.ModuleRef, family: Family) -> None:
-    wanted = set()
-    for function in module.functions:
-        if function.is_declaration and function.name in family.library.functions:
-            if str(function.global_value_type) != SIGNATURE:
-                raise UsageError(
-                    f"{function.name} is declared as {function.global_value_type}, and the "
-                    f"device library has it as {SIGNATURE}"
-                )
-            wanted.add(function.name)
+def _link_library(module: llvm.ModuleRef, family: Family, device_lib: str) -> None:
+    declared = {function.name: function for function in module.functions if function.is_declaration}
+    wanted = declared.keys() & family.library.functions
     if wanted:
-        _link(module, family.library.text(wanted))
+        library = llvm.parse_assembly(family.library.text(wanted))
+        for function in library.functions:
+            if function.name in wanted:
+                _check_signature(declared[function.name], function)
+        _link_module(module, library)
+    missing = [name for name in ir_text.declared(str(module)) if name.startswith(_LIBDEVICE)]
+    if missing and not device_lib:
+        names = ", ".join(name.removeprefix(_LIBDEVICE) for name in missing)
+        raise UsageError(
+            f"it calls what NVIDIA's libdevice.10.bc has, which is not on this machine: {names}; "
+            "give the file with --device-lib"
+        )
+    if device_lib:
+        _link_module(module, _parse(Path(device_lib).read_bytes()))
+
+
+def _check_signature(used: llvm.ValueRef, known: llvm.ValueRef) -> None:
+    if str(used.global_value_type) != str(known.global_value_type):
+        raise UsageError(
+            f"{used.name} is declared as {used.global_value_type}, and the device library has it "
+            f"as {known.global_value_type}"
+        )
+
+
+def _working_together(module: llvm.ModuleRef) -> frozenset[str]:
+    """The functions that a team's threads must run together, as LLVM prints their names."""
+    text = str(module)
+    own = {ir_text.symbol(v.name) for v in module.global_variables if is_team_variable(v)}
+    called = {name for name in ir_text.declared(text) if name.startswith("@omptool_")}
+    return frozenset(ir_text.reaching(text, own | called))
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is known of the module as it came."""
+
+    keep_attributes: bool  # its functions' processors and features
+    is_native: bool  # its pointers are the target's already
+    working_together: frozenset[str]  # functions that a team's threads run together
 
 
 def _rewritten(
-    module: llvm.ModuleRef, entries: tuple[Entry, ...], family: Family, keep_attributes: bool
+    module: llvm.ModuleRef,
+    entries: tuple[Entry, ...],
+    family: Family,
+    source: Source,
+    data: llvm.TargetData,
 ) -> llvm.ModuleRef:
-    """The module with its kernels in table order and under the family's calling convention."""
+    """The module with its kernels in table order, and memory, as the target has them."""
     kernels = [entry.name for entry in entries if entry.is_kernel]
     text = ir_text.without_source_name(str(module))
-    if not keep_attributes:
+    if not source.keep_attributes:
         text = ir_text.without_target_attributes(text)
     for kernel in kernels:
         unusual = ir_text.unusual_convention(text, kernel)
         if unusual:
             raise UsageError(f"{kernel} is defined as {unusual}, and a launch calls it as C does")
-        callers = [] if family.kernels_are_callable else [*ir_text.users(text, kernel)]
-        if callers:
-            raise UsageError(
-                f"{kernel} is used by {callers[0].lstrip('@')}, and no {family.arch} code can call "
-                "a kernel: name the kernels with --entry, or make it internal"
-            )
+    text = ir_text.with_convention(text, kernels, "")
+    variables = team_variables(module, data)
+    if family.spaces:
+        types = {f.name: _parameter_types(f) for f in module.functions if f.name in kernels}
+        text = _for_gpu(text, types, family, family.spaces, source.is_native, variables)
+    else:
+        text, size = on_cpu(text, variables)
+        together = [k for k in kernels if ir_text.symbol(k) in source.working_together]
+        text += team_kernels_text(together, size) if together else ""
     text = ir_text.with_convention(text, kernels, family.kernel_convention)
-    rewritten = _parsed(lambda: llvm.parse_assembly(ir_text.in_order(text, kernels)))
+    text = ir_text.in_order(text, kernels)
+    rewritten = _parsed(lambda: llvm.parse_assembly(text))
     _verify(rewritten)  # the target's data layout may not suit the source's address spaces
+    if family.spaces:
+        together_now = ir_text.reaching(str(rewritten), {_BARRIER})
+        for function in rewritten.functions:
+            if ir_text.symbol(function.name) in together_now:
+                function.add_function_attribute("convergent")
     return rewritten
 
 
-def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) -> None:
+def _parameter_types(function: llvm.ValueRef) -> list[str]:
+    return [str(type_) for type_ in function.global_value_type.get_function_parameters()]
+
+
+def _for_gpu(
+    text: str,
+    kernels: Mapping[str, Sequence[str]],
+    family: Family,
+    spaces: Spaces,
+    is_native: bool,
+    variables: Sequence[TeamVariable],
+) -> str:
+    text = atomics.with_scope(ir_text.without_host_attributes(text), spaces.scope)
+    if spaces.generic:
+        text = atomics.by_comparing(text)
+    if family.prints_constants:
+        text = with_constant_formats(text)
+    for kernel, types in kernels.items():
+        text = with_wide_parameters(text, kernel, types, spaces.pointer_parameter)
+    text = on_gpu(text, variables)
+    return text if is_native else with_spaces(text, spaces)
+
+
+def _optimise(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, family: Family, level: int
+) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.slp_vectorization = level >= _VECTORISE_FROM
+    options.slp_vectorization = family.vectorises and level >= _VECTORISE_FROM
+    if not family.vectorises:
+        options.loop_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    passes = builder.getModulePassManager()
+    passes.add_global_dead_code_eliminate_pass()  # without optimisation, what was inlined stays
+    passes.run(module, builder)
 
 
 def _check_resolved(module: llvm.ModuleRef, family: Family) -> None:
     missing = [name.lstrip("@") for name in ir_text.unresolved(str(module))]
-    missing = [name for name in missing if name not in family.provided]
+    missing = [_MADE_OF.get(name, name) for name in missing if not family.provided.fullmatch(name)]
     if missing:
         raise UsageError(f"it calls what no {family.arch} image can have: {', '.join(missing)}")
 
@@ -201,7 +309,7 @@ def _emitted(
 ) -> bytes:
     if request.emit == "bc":
         return bytes(module.as_bitcode())
-    if request.emit == "asm" or not family.is_linked:
+    if request.emit == "asm" or family.is_text:
         return str(machine.emit_assembly(module)).encode()
     return bytes(machine.emit_object(module))
 

@@ -1,97 +1,60 @@
-"""The functions that portable kernels may call, defined once per target family as LLVM IR.
+"""The functions that portable kernels may call: a family's definitions of them, as LLVM IR.
 
-OpenMP 5.2, sections 18.2 to 18.7: a kernel declares what it needs, such as
-`declare i32 @omp_get_team_num()`, and gets the definition for its target. Only what a module
-declares is linked into it, and becomes internal there.
+A kernel declares what it needs, such as `declare i32 @omp_get_team_num()`, and gets the definition
+for its target. Only what a module declares is linked into it, and becomes internal there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from pathlib import Path
 
-# Every function of the library takes nothing and returns a number.
-SIGNATURE = "i32 ()"
+_PART = re.compile(
+    r"^(?:@(?P<variable>[\w.$]+) = .*"
+    r"|declare [^\n]*?@(?P<declared>[\w.$]+)\(.*"
+    r"|define [^\n]*?@(?P<defined>[\w.$]+)\((?:[^\n]*\n(?!\}))*[^\n]*\n\})$",
+    re.MULTILINE,
+)
+_MENTION = re.compile(r"@([\w.$]+)")
+# Variables of an image for its plugin to find, beside the entries, begin so.
+EXPORTED = "__omptool_"
 
 
 @dataclass(frozen=True)
 class DeviceLibrary:
-    """One family's definitions: function name to IR text, and what they all need beside them."""
+    """One family's definitions and what they need: each symbol with the IR that defines it."""
 
-    functions: Mapping[str, str]
-    common: str = ""
-    exports: tuple[str, ...] = field(default=())  # what `common` defines for the plugin to find
+    parts: Mapping[str, str]
+    functions: Set[str]  # those that kernels may call
 
-    def text(self, wanted: Set[str]) -> str:
-        """A module that defines the functions of `wanted`, in the library's order."""
-        chosen = [body for name, body in self.functions.items() if name in wanted]
-        return "\n".join([self.common, *chosen]) if chosen else ""
+    def text(self, wanted: Iterable[str]) -> str:
+        """A module of the functions `wanted` and of what they need."""
+        needed: list[str] = []
+        pending = [name for name in self.parts if name in set(wanted)]
+        while pending:
+            name = pending.pop()
+            if name in needed or name not in self.parts:
+                continue
+            needed.append(name)
+            pending += _MENTION.findall(self.parts[name])
+        return "\n".join(self.parts[name] for name in sorted(needed))
 
 
-# A plugin that runs x86_64 kernels stores a function here when it loads an image; the function
-# returns the address of the calling thread's {team, teams, thread, threads, device}. Until then
-# a kernel sees itself alone: team 0 of 1, thread 0 of 1. runtime/plugins/host/kernels/thread_state.h
-# describes the same record.
-THREAD_STATE = "__omptool_thread_state"
-_FIELDS = (
-    "omp_get_team_num",
-    "omp_get_num_teams",
-    "omp_get_thread_num",
-    "omp_get_num_threads",
-    "omp_get_device_num",
-)
-_THREAD_STATE_COMMON = f"""
-@{THREAD_STATE} = protected global ptr @.omptool.alone
-@.omptool.alone.state = private constant [5 x i32] [i32 0, i32 1, i32 0, i32 1, i32 0], align 4
-define internal ptr @.omptool.alone() {{
-  ret ptr @.omptool.alone.state
-}}
-"""
-# memory(read): the record changes only between kernels, and a thread that moves at a barrier
-# does so in a call that writes memory.
-_THREAD_STATE_FIELD = """
-define i32 @{name}() alwaysinline nounwind {{
-  %function = load ptr, ptr @{pointer}, align 8
-  %state = call ptr %function() nounwind willreturn memory(read)
-  %field = getelementptr i32, ptr %state, i64 {index}
-  %value = load i32, ptr %field, align 4
-  ret i32 %value
-}}
-"""
-_CONSTANT = "\ndefine i32 @{name}() alwaysinline nounwind {{\n  ret i32 {value}\n}}\n"
-_NOT_THE_HOST = _CONSTANT.format(name="omp_is_initial_device", value=0)
+def library_of(*texts: str) -> DeviceLibrary:
+    """The library that `texts` are modules of."""
+    parts: dict[str, str] = {}
+    functions = set()
+    for text in texts:
+        for found in _PART.finditer(text):
+            name = found["variable"] or found["declared"] or found["defined"]
+            parts[name] = found[0]
+            if found["defined"] and not name.startswith("."):
+                functions.add(name)
+    return DeviceLibrary(parts, functions)
 
-X86_64 = DeviceLibrary(
-    functions={
-        **{
-            name: _THREAD_STATE_FIELD.format(name=name, pointer=THREAD_STATE, index=index)
-            for index, name in enumerate(_FIELDS)
-        },
-        "omp_is_initial_device": _NOT_THE_HOST,
-    },
-    common=_THREAD_STATE_COMMON,
-    exports=(THREAD_STATE,),
-)
 
-_REGISTER = """
-declare i32 @llvm.nvvm.read.ptx.sreg.{register}()
-define i32 @{name}() alwaysinline nounwind {{
-  %value = call i32 @llvm.nvvm.read.ptx.sreg.{register}()
-  ret i32 %value
-}}
-"""
-# A team is a block of a one-dimensional grid. No register holds a device's number.
-NVPTX = DeviceLibrary(
-    functions={
-        **{
-            name: _REGISTER.format(name=name, register=register)
-            for name, register in {
-                "omp_get_team_num": "ctaid.x",
-                "omp_get_num_teams": "nctaid.x",
-                "omp_get_thread_num": "tid.x",
-                "omp_get_num_threads": "ntid.x",
-            }.items()
-        },
-        "omp_is_initial_device": _NOT_THE_HOST,
-    },
-)
+def module_text(name: str) -> str:
+    """The module of that name beside this file."""
+    return (Path(__file__).parent / f"{name}.ll").read_text()

@@ -7,15 +7,28 @@ definition's head on one line and closes its body with "}" alone on a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 _PLAIN_NAME = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*")
-_BODY = re.compile(r"^define .*\n(?:(?!\}$).*\n)*\}$", re.MULTILINE)
-_DECLARATION = re.compile(r'^declare .*?(@(?:"[^"]*"|[-a-zA-Z$._0-9]+))\(', re.MULTILINE)
+SYMBOL = r'@(?:"[^"]*"|[-a-zA-Z$._0-9]+)'
+# A function definition, and a variable with its linkage and the word for what it is.
+BODY = re.compile(r"^define .*\n(?:(?!\}$).*\n)*\}$", re.MULTILINE)
+VARIABLE = re.compile(
+    rf"^({SYMBOL}) = ((?:(?!global |constant |alias |ifunc |externally_init)\w+(?:\([^)]*\))? )*)"
+    r"((?:externally_initialized )?(?:global|constant) ).*$",
+    re.MULTILINE,
+)
+_DECLARATION = re.compile(rf"^declare .*?({SYMBOL})\(", re.MULTILINE)
 _KERNEL_CONVENTION = re.compile(r"\b(ptx|amdgpu|spir)_kernel $")
 # What may stand before the result type of a kernel that any caller can call.
 _PLAIN_HEAD = re.compile(r"define (?:(?:weak|weak_odr|protected|hidden|dso_local|dllexport|ccc) )*")
 _TARGET_ATTRIBUTES = re.compile(r' ?"(?:target-cpu|tune-cpu|target-features)"="[^"]*"')
+_ATTRIBUTES = re.compile(r"^attributes #\d+ = .*$", re.MULTILINE)
+_HOST_ATTRIBUTES = re.compile(
+    r' (?:ssp(?:strong|req)?|uwtable(?:\(sync\))?)(?= )|"probe-stack"="[^"]*" '
+)
+_SYMBOL_OR_STRING = re.compile(rf'({SYMBOL})|"[^"]*"')
+_INDIRECT = re.compile(r"^ *(?:%\S+ = )?(?:\w+ )?call [^@\n]*? %[^ ,()]+\(", re.MULTILINE)
 _SOURCE_FILENAME = re.compile(r'^source_filename = "<string>"$', re.MULTILINE)
 
 
@@ -26,8 +39,23 @@ def symbol(name: str) -> str:
 
 def c_string(name: str) -> tuple[str, str]:
     """The type and value of the NUL-terminated string `name`."""
-    data = name.encode() + b"\0"
+    return quoted(name.encode() + b"\0")
+
+
+def quoted(data: bytes) -> tuple[str, str]:
+    """The type and value of a constant of these bytes."""
     return f"[{len(data)} x i8]", f'c"{_escaped(data)}"'
+
+
+def bytes_of(text: str) -> bytes:
+    """The bytes that LLVM prints as `text` between quotes."""
+    escaped = re.sub(r"\\([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
+    return escaped.encode("latin-1")
+
+
+def defined_functions(text: str) -> set[str]:
+    """The functions that the module defines, as LLVM prints their names."""
+    return {_name(body[0]) for body in BODY.finditer(text)}
 
 
 def _escaped(data: bytes) -> str:
@@ -45,6 +73,28 @@ def without_source_name(text: str) -> str:
 def without_target_attributes(text: str) -> str:
     """The module without functions' own processors and features, which override the target's."""
     return _TARGET_ATTRIBUTES.sub("", text)
+
+
+def without_host_attributes(text: str) -> str:
+    """The module without what functions ask of an operating system: checks of stacks, tables."""
+    return _ATTRIBUTES.sub(lambda found: _HOST_ATTRIBUTES.sub("", found[0]), text)
+
+
+def with_functions_for(text: str, names: Mapping[str, str]) -> str:
+    """The module with functions of the names that `names` has for intrinsics instead of those."""
+    for found in list(_DECLARATION.finditer(text)):
+        name = names.get(found[1].removeprefix("@"))
+        if not name:
+            continue
+        own = f"@{name}("
+        line = re.search(rf"^{re.escape(found[0])}.*\n", text, re.MULTILINE)
+        if line and own not in text:
+            plain = re.sub(r" #\d+$", "", line[0].rstrip()).replace(f"{found[1]}(", own)
+            text = text.replace(line[0], f"{plain}\n")
+        elif line:
+            text = text.replace(line[0], "")
+        text = text.replace(f"{found[1]}(", own)
+    return text
 
 
 def unusual_convention(text: str, kernel: str) -> str:
@@ -74,7 +124,7 @@ def _head(text: str, kernel: str) -> re.Match[str]:
 
 def in_order(text: str, kernels: Sequence[str]) -> str:
     """The module with the definitions of `kernels` first among the functions, in that order."""
-    bodies = {_name(body[0]): body for body in _BODY.finditer(text)}
+    bodies = {_name(body[0]): body for body in BODY.finditer(text)}
     wanted = [bodies[symbol(kernel)] for kernel in kernels]
     if not wanted:
         return text
@@ -91,25 +141,47 @@ def in_order(text: str, kernels: Sequence[str]) -> str:
 
 
 def _name(body: str) -> str:
-    found = re.match(r'define .*?(@(?:"[^"]*"|[-a-zA-Z$._0-9]+))\(', body)
+    found = re.match(rf"define .*?({SYMBOL})\(", body)
     return found[1] if found else ""
 
 
-def users(text: str, name: str) -> Iterator[str]:
-    """The functions whose bodies mention the global `name`, as LLVM prints their names."""
-    mention = re.compile(rf"(?<!\w){re.escape(symbol(name))}(?![-\w$.])")
-    for body in _BODY.finditer(text):
-        if mention.search(body[0], body[0].index("\n")):
-            yield _name(body[0])
+def mentions(text: str) -> dict[str, set[str]]:
+    """What each function and variable of the module names, as LLVM prints their names."""
+    found = {_name(body[0]): _symbols(body[0]) for body in BODY.finditer(text)}
+    for variable in VARIABLE.finditer(text):
+        found[variable[1]] = _symbols(variable[0])
+    return found
+
+
+def _symbols(text: str) -> set[str]:
+    return {found[1] for found in _SYMBOL_OR_STRING.finditer(text) if found[1]}
+
+
+def reaching(text: str, wanted: Set[str]) -> set[str]:
+    """The functions from which a way of names leads to one of `wanted`, and those themselves.
+
+    A function that calls what it is given may call any of them.
+    """
+    graph = mentions(text)
+    reached = set(wanted)
+    if wanted & graph.keys() or any(wanted & names for names in graph.values()):
+        reached |= {_name(body[0]) for body in BODY.finditer(text) if _INDIRECT.search(body[0])}
+    while True:
+        more = {name for name, named in graph.items() if name not in reached and named & reached}
+        if not more:
+            return reached
+        reached |= more
 
 
 def unresolved(text: str) -> list[str]:
     """The functions that the module uses and does not define, without LLVM's own, as printed."""
-    names = [found[1] for found in _DECLARATION.finditer(text)]
-    outside = [
-        name for name in names if not name.removeprefix('@"').startswith(("@llvm.", "llvm."))
-    ]
+    outside = [name for name in declared(text) if not name.startswith(("@llvm.", '@"llvm.'))]
     return [name for name in outside if len(_mentions(text, name)) > 1]
+
+
+def declared(text: str) -> list[str]:
+    """The functions that the module declares, as LLVM prints their names."""
+    return [found[1] for found in _DECLARATION.finditer(text)]
 
 
 def _mentions(text: str, name: str) -> list[str]:

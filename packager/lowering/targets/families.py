@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from packager.errors import UsageError
-from packager.lowering.targets import nvptx, x86_64
+from packager.lowering.targets import amdgcn, cpus, nvptx, spirv
 from packager.lowering.targets.family import Family
 from packager.triples import normalise
 
-FAMILIES = (x86_64.FAMILY, nvptx.FAMILY)
+FAMILIES = (cpus.X86_64, cpus.AARCH64, nvptx.FAMILY, amdgcn.FAMILY, spirv.FAMILY)
 
 
 def family_of(triple: str) -> Family:

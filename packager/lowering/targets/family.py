@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from packager.lowering.library.device_library import DeviceLibrary
 from packager.lowering.request import Emit
+from packager.lowering.rewriting.spaces import Spaces
+
+# How an image is made of what LLVM writes: by the machine's linker, by LLVM's for GPUs, or not.
+Linker = Literal["shared", "code object", ""]
+
+_NONE = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True)
@@ -17,13 +24,25 @@ class Family:
     default_cpu: str
     library: DeviceLibrary
     names: re.Pattern[str]  # what a name must look like for the image to export it
-    kernel_convention: str  # LLVM's word for it, "" for C's
-    kernels_are_callable: bool  # by other device code
-    has_table: bool  # the image carries the table as data, not as the order of its kernels
-    is_linked: bool  # the image is made by a linker from one object file
-    provided: tuple[str, ...] = ()  # functions that the loader of the image knows
+    spaces: Spaces | None  # how a GPU's memory is addressed; None: a CPU
+    kernel_convention: str = ""  # LLVM's word for it, "" for C's
+    linker: Linker = ""
+    is_text: bool = False  # what LLVM writes for it is assembly
+    llvm_triple: str = ""  # where LLVM wants to be told more
+    # Functions that need no definition: LLVM or the loader of the image knows them.
+    provided: re.Pattern[str] = _NONE
     no_emit: tuple[tuple[Emit, str], ...] = ()  # what it cannot emit, and why
+    renamed: tuple[tuple[str, str], ...] = ()  # LLVM's intrinsics that are functions of the library
+    flags: str = ""  # a module with the module flags it needs
+    vectorises: bool = True
+    uses_libdevice: bool = False  # NVIDIA's library of mathematical functions
+    prints_constants: bool = False  # printf's format is a constant in a memory of its own
 
     @property
     def arch(self) -> str:
         return self.triple.split("-")[0]
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the image carries its entry table as data; a GPU's is the order of kernels."""
+        return self.spaces is None

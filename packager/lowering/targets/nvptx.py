@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 
-from packager.lowering.library.device_library import NVPTX
+from packager.lowering.library import math_functions
+from packager.lowering.library.device_library import library_of, module_text
+from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
 
 FAMILY = Family(
     triple="nvptx64-nvidia-cuda",
     # The oldest GPU that CUDA 13 still compiles for; newer ones compile the same PTX when loading.
     default_cpu="sm_75",
-    library=NVPTX,
+    library=library_of(
+        module_text("nvptx64"),
+        REDUCTIONS,
+        math_functions.native(),
+        math_functions.by_library(math_functions.of_libdevice),
+    ),
     names=re.compile(r"[a-zA-Z][\w$]*|[_$][\w$]+", re.ASCII),  # PTX ISA, "Identifiers"
+    spaces=Spaces(scope="device"),
     kernel_convention="ptx_kernel",
-    kernels_are_callable=False,  # a call of a .entry is not PTX
-    has_table=False,
-    is_linked=False,
-    provided=("malloc", "free", "vprintf", "__assertfail"),  # CUDA C++ guide, "System calls"
-    no_emit=(("obj", "PTX is text, and only NVIDIA's ptxas makes objects of it"),),
+    is_text=True,
+    uses_libdevice=True,
+    # CUDA C++ guide, "System calls"
+    provided=re.compile("malloc|free|vprintf|__assertfail"),
+    renamed=tuple(math_functions.INTRINSICS.items()),
 )

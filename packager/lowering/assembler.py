@@ -1,0 +1,33 @@
+"""Assembles PTX by NVIDIA's ptxas, where the machine has it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from packager.errors import MissingToolError, UsageError
+
+_SECONDS = 600
+
+
+def assemble(ptx: Path, output: Path, cpu: str) -> None:
+    """Make the cubin `output` of `ptx`. Raises MissingToolError without ptxas."""
+    tool = shutil.which("ptxas")
+    if not tool:
+        raise MissingToolError("a cubin needs NVIDIA's assembler: ptxas is not on PATH")
+    command = [tool, f"-arch={cpu}", str(ptx), "-o", str(output)]
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="backslashreplace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"ptxas took more than {_SECONDS} s to assemble the image") from error
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
+        raise UsageError(f"ptxas cannot assemble the image: {lines[0]}")

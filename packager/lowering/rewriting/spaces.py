@@ -1,0 +1,24 @@
+"""How a target addresses its memory: LLVM's numbers of address spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TEAM = 3  # memory of a team: the same number on every GPU
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """Where the parts of a module with plain pointers go on a GPU. 0: LLVM does it by itself."""
+
+    scope: str  # LLVM's word for what atomic operations are atomic among: the threads of a device
+    variables: int = 0  # global variables
+    stack: int = 0  # local variables
+    generic: int = 0  # pointers that may lead to any of those
+    pointer_parameter: str = "ptr"  # a kernel's pointer, as a launch passes it
+    has_flat_constants: bool = False  # the value of a constant may be a plain address of a variable
+
+    @property
+    def moves_locals(self) -> bool:
+        """Whether the address of a local variable has to be converted to a plain pointer."""
+        return self.stack != self.generic

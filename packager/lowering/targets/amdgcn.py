@@ -1,0 +1,29 @@
+"""amdgcn: a code object for ROCm, linked by ld.lld."""
+
+from __future__ import annotations
+
+import re
+
+from packager.lowering.library import math_functions
+from packager.lowering.library.device_library import library_of, module_text
+from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.rewriting.spaces import Spaces
+from packager.lowering.targets.family import Family
+
+FAMILY = Family(
+    triple="amdgcn-amd-amdhsa",
+    default_cpu="gfx90a",
+    library=library_of(module_text("amdgcn"), REDUCTIONS, math_functions.native()),
+    names=re.compile(r"[\w.$]+", re.ASCII),
+    spaces=Spaces(
+        scope="agent",
+        variables=1,
+        stack=5,
+        pointer_parameter="ptr addrspace(1)",
+        has_flat_constants=True,
+    ),
+    kernel_convention="amdgpu_kernel",
+    linker="code object",
+    renamed=tuple(math_functions.INTRINSICS.items()),
+    flags='!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}\n',
+)

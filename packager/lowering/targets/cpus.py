@@ -1,0 +1,30 @@
+"""CPUs: a shared object that the host plugin loads. Its C library has what kernels call."""
+
+from __future__ import annotations
+
+import re
+
+from packager.lowering.library.device_library import library_of, module_text
+from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.targets.family import Family
+
+_LIBRARY = library_of(module_text("cpu"), REDUCTIONS)
+# Version scripts read quotes, braces, wildcards and "@" as their own.
+_NAMES = re.compile(r"[\w.$+-]+", re.ASCII)
+
+X86_64 = Family(
+    triple="x86_64-pc-linux-gnu",
+    default_cpu="x86-64",
+    library=_LIBRARY,
+    names=_NAMES,
+    spaces=None,
+    linker="shared",
+)
+AARCH64 = Family(
+    triple="aarch64-unknown-linux-gnu",
+    default_cpu="generic",
+    library=_LIBRARY,
+    names=_NAMES,
+    spaces=None,
+    linker="shared",
+)
