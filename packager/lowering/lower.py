@@ -17,7 +17,6 @@ from packager.lowering.linker import link_code_object, link_shared
 from packager.lowering.request import Answer, Emit, Request
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
-from packager.triples import normalise
 
 _FEATURES = re.compile(r"([+-][\w.-]+)(,[+-][\w.-]+)*", re.ASCII)
 MAX_SOURCE = 1 << 30  # bytes: more is not a kernel
@@ -48,7 +47,7 @@ def lower(
     an impossible request, FormatError for a file that is not there, MissingToolError.
     """
     family = family_of(target.triple)
-    _check(family, target, emit)
+    _check(target)
     with temporary_folder() as directory:
         request = Request(
             source=str(_copied(source, directory)),
@@ -78,10 +77,7 @@ def lower(
         return notes
 
 
-def _check(family: Family, target: Target, emit: Emit) -> None:
-    reason = dict(family.no_emit).get(emit)
-    if reason:
-        raise UsageError(f"--emit {emit} has no meaning for {family.triple}: {reason}")
+def _check(target: Target) -> None:
     if target.features and not _FEATURES.fullmatch(target.features):
         raise UsageError(f'--features {target.features!r} is not a list such as "+avx2,-fma"')
     if target.cpu and not target.cpu.isprintable():
@@ -108,6 +104,6 @@ def _copied(source: Path, directory: Path, name: str = "source") -> Path:
 
 
 def _notes(answer: Answer, family: Family) -> tuple[str, ...]:
-    if not answer.source_triple or normalise(answer.source_triple).split("-")[0] == family.arch:
+    if not answer.source_triple or family.is_of(answer.source_triple):
         return ()
     return (f"is IR for {answer.source_triple}; lowered for {family.triple} all the same",)

@@ -35,7 +35,6 @@ from packager.lowering.rewriting.team_variables import (
 )
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
-from packager.triples import normalise
 
 _BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 _PLACE = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
@@ -71,7 +70,7 @@ def _lower(request: Request) -> Answer:
     family = family_of(request.triple)
     module = _parse(Path(request.source).read_bytes())
     source_triple = str(module.triple)
-    source_arch = normalise(source_triple).split("-")[0] if source_triple else ""
+    is_native = bool(source_triple) and family.is_of(source_triple)
     machine = _machine(request, family)
     _retarget(module, machine)
     entries = choose_entries(module, request.entries, family, machine.target_data)
@@ -85,12 +84,13 @@ def _lower(request: Request) -> Answer:
         _link(module, table_text(entries))
     if family.flags:
         _link(module, family.flags)
-    keep_attributes = source_arch in ("", family.arch) and not (request.cpu or request.features)
+    is_foreign = bool(source_triple) and not is_native
+    keep_attributes = not (is_foreign or request.cpu or request.features)
     module = _rewritten(
         module,
         entries,
         family,
-        Source(keep_attributes, source_arch == family.arch, working),
+        Source(keep_attributes, is_native, working),
         machine.target_data,
     )
     _optimise(module, machine, family, request.level)

@@ -56,8 +56,10 @@ class _Function:
         self._moved = moved
         self._locals: dict[str, str] = {}
         self._begin: list[str] = []
+        self._first = 0
 
     def rewritten(self, text: str) -> str:
+        self._first = text.count(".omptool.")  # names of an earlier rewrite have smaller numbers
         head, *lines = text.split("\n")
         lines = [self._line(line) for line in lines]
         at = 1 if _LABEL.match(lines[0]) else 0
@@ -104,7 +106,7 @@ class _Function:
             if name not in self._moved:
                 return found[0]
             if name not in self._locals:
-                self._locals[name] = f"%.omptool.at.{len(self._locals)}"
+                self._locals[name] = f"%.omptool.at.{self._first + len(self._locals)}"
                 self._begin.append(self._moved[name](self._locals[name]))
             return self._locals[name]
 
@@ -114,7 +116,7 @@ class _Function:
         if opcode in _BINARY:
             first, _, second = operands.rpartition(", ")
             operands = f"{first}, {second.partition(' ')[2]}"
-        name = f"%.omptool.value.{len(self._begin)}"
+        name = f"%.omptool.value.{self._first + len(self._begin)}"
         self._begin.append(f"  {name} = {opcode}{flags} {operands}")
         return name
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from packager.lowering.library.device_library import DeviceLibrary
-from packager.lowering.request import Emit
 from packager.lowering.rewriting.spaces import Spaces
+from packager.triples import normalise
 
 # How an image is made of what LLVM writes: by the machine's linker, by LLVM's for GPUs, or not.
 Linker = Literal["shared", "code object", ""]
@@ -31,7 +31,6 @@ class Family:
     llvm_triple: str = ""  # where LLVM wants to be told more
     # Functions that need no definition: LLVM or the loader of the image knows them.
     provided: re.Pattern[str] = _NONE
-    no_emit: tuple[tuple[Emit, str], ...] = ()  # what it cannot emit, and why
     renamed: tuple[tuple[str, str], ...] = ()  # LLVM's intrinsics that are functions of the library
     flags: str = ""  # a module with the module flags it needs
     vectorises: bool = True
@@ -41,6 +40,10 @@ class Family:
     @property
     def arch(self) -> str:
         return self.triple.split("-")[0]
+
+    def is_of(self, triple: str) -> bool:
+        """Whether `triple` is of this architecture, as LLVM spells it: spirv64v1.2 is spirv64."""
+        return normalise(triple).split("-")[0].startswith(self.arch)
 
     @property
     def has_table(self) -> bool:
