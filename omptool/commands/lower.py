@@ -23,7 +23,9 @@ from packager.lowering.request import EMITS, Emit, SourceError
     required=True,
     help="Target: x86_64, aarch64, nvptx64, amdgcn or spirv64, in any spelling of the triple.",
 )
-@click.option("--cpu", metavar="C", default="", help="Processor, such as x86-64-v3 or sm_90.")
+@click.option(
+    "--cpu", metavar="C", default="", help="Processor, such as x86-64-v3, native or sm_90."
+)
 @click.option("--features", metavar="F", default="", help="Its features, such as +avx2,-fma.")
 @click.option(
     "-O",

@@ -6,6 +6,7 @@ starts it, with limits. Whatever LLVM itself prints goes to stderr.
 
 from __future__ import annotations
 
+import platform
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -157,9 +158,15 @@ def _one_line(text: str) -> str:
 
 
 def _machine(request: Request, family: Family) -> llvm.TargetMachine:
+    cpu, features = request.cpu or family.default_cpu, request.features
+    if cpu == "native":
+        if platform.machine() != family.arch:
+            raise UsageError(f"--cpu native is this machine's processor, which is no {family.arch}")
+        cpu = llvm.get_host_cpu_name()
+        features = ",".join(filter(None, [llvm.get_host_cpu_features().flatten(), features]))
     return llvm.Target.from_triple(family.llvm_triple or family.triple).create_target_machine(
-        cpu=request.cpu or family.default_cpu,
-        features=request.features,
+        cpu=cpu,
+        features=features,
         opt=request.level,
         reloc="pic",
         codemodel="small",

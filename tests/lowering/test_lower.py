@@ -266,6 +266,13 @@ def test_a_processor_asked_for_overrides_the_functions_own(lower: Lower, tmp_pat
     assert "ymm" in lower(ir, "--emit", "asm", "--cpu", "x86-64-v3", "-O3").read_text()
 
 
+def test_native_is_the_processor_of_this_machine(lower: Lower) -> None:
+    flags = (Path("/proc/cpuinfo").read_text().partition("flags")[2]).partition("\n")[0].split()
+    assembly = lower(SAXPY, "--emit", "asm", "--cpu", "native", "-O3").read_text()
+    assert ("\tvmul" in assembly or "\tvfmadd" in assembly) == ("avx" in flags)
+    assert saxpy_with(lower(SAXPY, "--cpu", "native"), 2) == [i + 20.0 * i for i in range(10)]
+
+
 def test_ir_for_another_machine_is_lowered_with_a_warning(tmp_path: Path) -> None:
     ir = 'target triple = "aarch64-linux-gnu"\ndefine void @k(ptr %p) {\n ret void\n}\n'
     result = attempt(tmp_path, ir)

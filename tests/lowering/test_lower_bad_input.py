@@ -126,6 +126,7 @@ def test_entries_that_are_not_there(tmp_path: Path, names: list[str], said: str)
         (["--triple", "a b"], "'a b' is not a target triple"),
         (["--triple", NVPTX, "--cpu", "sm_1"], "nvptx64-nvidia-cuda has no processor 'sm_1'"),
         (["--triple", "amdgcn", "--cpu", "gfx1"], "amdgcn-amd-amdhsa has no processor 'gfx1'"),
+        (["--triple", NVPTX, "--cpu", "native"], "this machine's processor, which is no nvptx64"),
         (["--triple", "spirv64", "--cpu", "x"], "spirv64-unknown-unknown has no processor 'x'"),
     ],
 )

@@ -29,6 +29,7 @@ FAMILY = Family(
     provided=re.compile(
         "|".join([rf"{PRINTF}\w+", *(name for name in _LIBRARY.parts if name.startswith("_Z"))])
     ),
+    renamed=tuple(math_functions.INTRINSICS.items()),
     vectorises=False,  # the driver's compiler does that, for its own device
     prints_constants=True,
 )
