@@ -71,8 +71,8 @@ def python_tree(name: str) -> Tree:
     files = sorted((ROOT / name).rglob("*.py"))
 
     def room_of(file: Path) -> str:
-        room = file.parent.relative_to(ROOT / name).as_posix()
-        return room if room in rooms else "the door"
+        below = file.relative_to(ROOT / name).parents  # a room may have rooms of its own
+        return next((room for room in map(Path.as_posix, below) if room in rooms), "the door")
 
     uses: dict[str, set[str]] = {room: set() for room in rooms}
     for file in files:
