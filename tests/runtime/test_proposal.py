@@ -54,8 +54,8 @@ def old_plugin(tmp_path: Path) -> Path:
     folders = [f"-I{folder}" for folder in (runtime / "include", runtime / "common", cpu)]
     run(
         "g++", "-std=c++20", "-O1", "-shared", "-fPIC", *folders,
-        runtime / "tests" / "support" / "proposal_cpu.cpp", cpu / "elf_image.cpp", cpu / "call.cpp",
-        "-o", out,
+        runtime / "tests" / "support" / "proposal_cpu.cpp",
+        cpu / "elf_image.cpp", cpu / "kernels" / "call.cpp", "-o", out,
     )  # fmt: skip
     return out.parent
 
