@@ -35,12 +35,12 @@ template <typename Make> std::int32_t queued(std::int32_t device_id, std::int32_
 } // namespace
 } // namespace omptool::host
 
+using omptool::safely;
 using omptool::host::Device;
 using omptool::host::guarded;
 using omptool::host::host;
 using omptool::host::queued;
 using omptool::host::Queues;
-using omptool::host::safely;
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct completion_callback) {
   Queues::set_callback(completion_callback);

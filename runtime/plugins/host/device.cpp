@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
-#include "error.h"
 #include "kernels/call.h"
 #include "kernels/current_state.h"
+#include "plugin_calls.h"
 #include "small_blocks.h"
 
 #include <algorithm>

@@ -5,19 +5,16 @@
 #pragma once
 
 #include "device.h"
-#include "error.h"
+#include "plugin_calls.h"
 #include "queue.h"
 #include "settings.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
-
-#define OMPTOOL_RTL_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace omptool::host {
 
@@ -41,17 +38,7 @@ inline Host& host() {
 
 [[gnu::noinline, gnu::cold]] void fail_for_device(std::int32_t device_id);
 
-// Runs `body()`; an exception is a failure with a reason.
-template <typename Body, typename Result> Result safely(Result failed, const Body& body) noexcept {
-  try {
-    return body();
-  } catch (const std::exception& error) {
-    fail(error.what());
-  }
-  return failed;
-}
-
-// Runs `body(device)`; so is a device that does not exist.
+// Runs `body(device)`; an exception is a failure with a reason, and so is a device that does not exist.
 template <typename Body, typename Result>
 Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept {
   return safely(failed, [&]() -> Result {

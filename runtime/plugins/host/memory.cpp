@@ -55,7 +55,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_copy_rectangle(int32_t from_device_id,
                                                          void* target_ptr, const tgt_rectangle* rectangle) {
   return omptool::host::guarded_pair(from_device_id, to_device_id, [&](Device&) -> int32_t {
     if (rectangle->size < sizeof *rectangle) {
-      omptool::host::fail("a rectangle of an earlier interface");
+      omptool::fail("a rectangle of an earlier interface");
       return OMPTARGET_RTL_NOT_STARTED;
     }
     omptool::host::copy_rectangle(static_cast<std::byte*>(target_ptr), static_cast<const std::byte*>(source_ptr),

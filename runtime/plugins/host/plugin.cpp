@@ -22,7 +22,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
   const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
   const char* const fault = omptool::host::fault_of({begin, static_cast<const std::byte*>(image->ImageEnd)});
-  omptool::host::fail(fault ? fault : "");
+  omptool::fail(fault ? fault : "");
   return fault == nullptr;
 }
 
@@ -94,6 +94,6 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_moves_like_memmove(int32_t) {
 }
 
 OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {
-  const char* const reason = omptool::host::last_error.data();
+  const char* const reason = omptool::last_error.data();
   return *reason ? reason : nullptr;
 }

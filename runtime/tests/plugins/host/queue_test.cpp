@@ -4,7 +4,7 @@
 // Operations of the host plugin's queues, with bodies that fail, wait and take note.
 #include "queue.h"
 
-#include "error.h"
+#include "plugin_calls.h"
 
 #include <algorithm>
 #include <array>
@@ -20,6 +20,8 @@
 #include <thread>
 #include <vector>
 
+using omptool::fail;
+using omptool::last_error;
 using namespace omptool::host;
 
 namespace {

@@ -1,13 +1,18 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What every exported function of a plugin of ours does alike. Each plugin has its own.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <string_view>
 
-namespace omptool::host {
+#define OMPTOOL_RTL_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace omptool {
 
 // Why the last call on this thread failed, or "". Without a destructor: the thread that ends the process
 // makes its last calls in exit handlers, when its variables are gone. Short, because the plugin's variables
@@ -22,4 +27,14 @@ inline std::int32_t fail(std::string_view reason) {
   return 1;
 }
 
-} // namespace omptool::host
+// Runs `body()`; an exception is a failure with a reason.
+template <typename Body, typename Result> Result safely(Result failed, const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  return failed;
+}
+
+} // namespace omptool
