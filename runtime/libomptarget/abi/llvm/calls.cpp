@@ -71,11 +71,11 @@ void act(const Call& call, void (*action)(std::int64_t, Rows), Rows rows) {
 [[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   translated(call, [&] {
     check_device(call.device);
-    if (RowList rows; !observe::may_be_heard() && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
+    RowList rows;
+    if (!observe::may_be_heard() && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
       act(call, action, rows);
       return;
     }
-    RowList rows;
     if (const std::string fault = add_rows(call.arrays, call.construct, rows); !fault.empty())
       say("%s: %s; the call is ignored", call.name, fault.c_str());
     else

@@ -55,15 +55,18 @@ public:
   RowList(const RowList&) = delete;
   RowList& operator=(const RowList&) = delete;
   void add(const Row& row) {
-    if (size_ == capacity_)
+    if (size_ == capacity_) [[unlikely]]
       grow();
     ::new (rows_ + size_++) Row(row);
   }
+  // Where `more` rows can be written, which count() then makes part of the list; null: there is no room for so many.
+  Row* room_for(std::size_t more) { return more <= capacity_ - size_ ? rows_ + size_ : nullptr; }
+  void count(std::size_t more) { size_ += more; }
   operator Rows() const { return {rows_, size_}; }
 
 private:
   static constexpr std::size_t kInline = 32;
-  void grow() {
+  [[gnu::noinline, gnu::cold]] void grow() {
     std::unique_ptr<Row[]> larger(new Row[2 * capacity_]);
     std::copy_n(rows_, size_, larger.get());
     large_ = std::move(larger);
@@ -123,17 +126,16 @@ inline bool make_plain_row(const Component& element, Construct construct, Row& r
   return true;
 }
 
-// As add_rows(), if all elements are such. False: `rows` are of no use.
+// As add_rows(), if all elements are such, and not too many. False: `rows` is as it was.
 inline bool add_plain_rows(const Arrays& arrays, Construct construct, RowList& rows) {
-  if (arrays.count > INT32_MAX || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type)))
+  Row* const next = rows.room_for(arrays.count);
+  if (!next || (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))) [[unlikely]]
     return false;
-  for (std::size_t i = 0; i < arrays.count; ++i) {
-    Row row;
+  for (std::size_t i = 0; i < arrays.count; ++i)
     if ((arrays.mappers && arrays.mappers[i]) ||
-        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, construct, row))
+        !make_plain_row({arrays.base[i], arrays.begin[i], arrays.size[i], arrays.type[i]}, construct, next[i]))
       return false;
-    rows.add(row);
-  }
+  rows.count(arrays.count);
   return true;
 }
 
