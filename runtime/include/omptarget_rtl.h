@@ -127,6 +127,9 @@ int32_t __tgt_rtl_query_event(tgt_event_t completion_event);
 /* Non-zero when the core shall use the asynchronous functions for this device. Fallback: it does. A plugin whose
  * synchronous functions do the work on the calling thread anyway is faster through those. */
 int32_t __tgt_rtl_prefers_queues(int32_t device_id);
+/* Non-zero when the calling thread is in a kernel, which the plugin has called on that thread. Asked when the process
+ * exits: a kernel of a CPU can call exit(), and must not wait for itself then. Fallback: it is not. */
+int32_t __tgt_rtl_in_kernel(void);
 
 /* Optional: what the document leaves out. A plugin without one works as the fallback says. */
 

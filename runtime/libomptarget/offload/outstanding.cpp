@@ -27,14 +27,14 @@ struct Counts {
 std::atomic<tgt_callback_fct> the_callback{nullptr};
 thread_local bool in_callback [[gnu::tls_model("initial-exec")]] = false;
 
-// The kernel of a region that this thread waits for would never end.
 bool is_in_region() {
   return the_announcement && the_announcement->record.load(std::memory_order_relaxed);
 }
 
+// A kernel or a callback that calls exit() would wait for its own end.
 void wait_at_exit() {
   Counts* const counts = PerProcess<Counts>::known();
-  if (!counts || core_workers::here() || is_in_region())
+  if (!counts || core_workers::here() || is_in_region() || Completions::any_kernel_here())
     return;
   std::unique_lock lock(counts->mutex);
   counts->changed.wait(lock, [&] { return counts->calls == 0 && counts->callbacks == 0; });

@@ -222,6 +222,14 @@ void Completions::progress_all() {
       one->progress();
 }
 
+bool Completions::any_kernel_here() {
+  for (std::size_t slot = 0; slot < std::min(slots_used.load(), kSlots); ++slot)
+    if (const Completions* const one = in_slot[slot].load(std::memory_order_acquire))
+      if (const auto in_kernel = one->plugin_.call().in_kernel; in_kernel && in_kernel() != 0)
+        return true;
+  return false;
+}
+
 // A plugin that gets on when it is called gets a thread that calls it, since the program need not.
 void Completions::keep_going() {
   if (!progress())

@@ -43,6 +43,8 @@ public:
   bool progress();
   // The same, of all plugins.
   static void progress_all();
+  // Whether this thread is in a kernel of one of them.
+  static bool any_kernel_here();
 
 private:
   struct Entry {

@@ -110,6 +110,7 @@ void Plugin::bind_queues(void* handle) {
   symbols.find("__tgt_rtl_wait_event", with.wait_event);
   symbols.find("__tgt_rtl_query_event", with.query_event);
   symbols.find("__tgt_rtl_prefers_queues", with.prefers_queues);
+  symbols.find("__tgt_rtl_in_kernel", with.in_kernel);
   symbols.find("__tgt_rtl_async_run_shaped", with.async_run_shaped);
   symbols.find("__tgt_rtl_async_data_fill", with.async_data_fill);
   symbols.find("__tgt_rtl_async_data_exchange", with.async_data_exchange);

@@ -41,6 +41,7 @@ struct PluginFunctions {
   decltype(&__tgt_rtl_wait_event) wait_event = nullptr;
   decltype(&__tgt_rtl_query_event) query_event = nullptr;
   decltype(&__tgt_rtl_prefers_queues) prefers_queues = nullptr;
+  decltype(&__tgt_rtl_in_kernel) in_kernel = nullptr;
   // Optional.
   decltype(&__tgt_rtl_shares_host_memory) shares_host_memory = nullptr;
   decltype(&__tgt_rtl_memory_is_addressable) memory_is_addressable = nullptr;

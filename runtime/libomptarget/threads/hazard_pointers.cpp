@@ -11,11 +11,12 @@ namespace {
 
 constinit ThreadRecords<Announcement> all_announcements;
 
-// Gives the thread's announcement to the next thread when this one ends.
+// Gives the thread's announcement to the next thread when this one ends. A thread whose kernel calls exit() keeps what
+// it uses: exit handlers ask for it.
 struct Leaver {
   bool armed = false;
   ~Leaver() {
-    if (!armed || !the_announcement)
+    if (!armed || !the_announcement || the_announcement->record.load(std::memory_order_relaxed))
       return;
     ThreadRecords<Announcement>::give_back(*the_announcement);
     the_announcement = nullptr;

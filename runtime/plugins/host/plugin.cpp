@@ -93,6 +93,10 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_moves_like_memmove(int32_t) {
   return !omptool::host::queues_are_wanted();
 }
 
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_in_kernel(void) {
+  return omptool::host::in_kernel;
+}
+
 OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {
   const char* const reason = omptool::last_error.data();
   return *reason ? reason : nullptr;

@@ -18,7 +18,10 @@ unsigned Pool::hardware_threads() {
 void Pool::start_threads() {
   try {
     for (unsigned i = 1; i < hardware_threads(); ++i)
-      std::thread([this] { help(); }).detach();
+      std::thread([this] {
+        in_kernel = true; // whenever anybody asks
+        help();
+      }).detach();
   } catch (const std::system_error&) {
   }
 }

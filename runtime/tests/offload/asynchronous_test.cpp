@@ -79,46 +79,6 @@ TEST_CASE("a program that only polls sees when all is done, without a callback")
   check_everywhere("async_polls");
 }
 
-static int at_exit_number = 1;
-static std::atomic<bool> at_exit_called{false};
-
-SCENARIO_OF(async_exits) {
-  use_main();
-  std::atexit([] {
-    const bool right = at_exit_number == 6 && at_exit_called;
-    std::fprintf(stderr, "%s", right ? "" : "the program has exited before its calls\n");
-  });
-  __tgt_init_dep([](tgt_callback_param_t) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    at_exit_called = true;
-  });
-  Rows region{ones(at_exit_number), value(1)};
-  tgt_event_t last = nullptr;
-  for (int i = 0; i < 5; ++i)
-    last = region.region_later(&host::add_one, {last}, -1, i == 4 ? param(1) : nullptr);
-  return 0;
-}
-
-TEST_CASE("a program that neither waits nor polls has its calls done when it exits") {
-  check_everywhere("async_exits");
-}
-
-SCENARIO_OF(async_exit_in_callback) {
-  use_main();
-  __tgt_init_dep([](tgt_callback_param_t) { std::exit(7); });
-  static int number = 1;
-  Rows{ones(number), value(1)}.region_later(&host::add_one, {}, -1, param(1));
-  for (;;)
-    ::pause();
-}
-
-TEST_CASE("a callback may end the program") {
-  for (const Environment& plugin : kPlugins) {
-    const Outcome outcome = run_scenario("async_exit_in_callback", plugin);
-    CHECK_MESSAGE(outcome.code == 7, outcome.output);
-  }
-}
-
 // ---- order ----
 
 SCENARIO_OF(async_order) {

@@ -299,6 +299,9 @@ FAKE_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t event) {
 FAKE_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t event) {
   return events().result(event, HOST(__tgt_rtl_query_event)(event));
 }
+FAKE_EXPORT int32_t __tgt_rtl_in_kernel(void) {
+  return HOST(__tgt_rtl_in_kernel)();
+}
 FAKE_EXPORT int32_t __tgt_rtl_prefers_queues(int32_t device) {
   return HOST(__tgt_rtl_prefers_queues)(device);
 }
