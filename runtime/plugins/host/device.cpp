@@ -4,6 +4,7 @@
 
 #include "kernels/call.h"
 #include "kernels/current_state.h"
+#include "kernels/faults.h"
 #include "plugin_calls.h"
 #include "small_blocks.h"
 
@@ -18,7 +19,7 @@ namespace {
 constexpr std::int32_t kMostArguments = 1 << 15; // they go through the stack
 
 const omptool_thread_state* thread_state() {
-  return &current_state;
+  return &current.state;
 }
 
 struct Launch {
@@ -32,11 +33,12 @@ struct Launch {
 void run_one(void* context, std::int64_t i) {
   const Launch& launch = *static_cast<const Launch*>(context);
   // Saved: a kernel may launch another one.
-  const omptool_thread_state before = current_state;
-  current_state = {static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
-                   static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device};
+  const Current before = current;
+  current = {{static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
+              static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device},
+             launch.kernel};
   omptool_host_call(launch.kernel, launch.arguments, launch.count);
-  current_state = before;
+  current = before;
 }
 
 // A record of another core's, as this plugin knows it.
@@ -65,8 +67,8 @@ bool can_run(const void* kernel, void* const* arguments, std::int32_t count) {
 
 // The common case, one team of one thread: without the pool, and without copies of the arguments.
 void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int32_t device) {
-  const omptool_thread_state before = current_state;
-  current_state = {0, 1, 0, 1, device};
+  const Current before = current;
+  current = {{0, 1, 0, 1, device}, kernel};
   const auto call = [&](auto... argument) { reinterpret_cast<void (*)(decltype(argument)...)>(kernel)(argument...); };
   switch (count) {
   case 0:
@@ -90,7 +92,7 @@ void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int
   default:
     omptool_host_call(kernel, arguments, count);
   }
-  current_state = before;
+  current = before;
 }
 
 } // namespace
@@ -120,6 +122,7 @@ std::optional<Shape> shape_of(const tgt_launch_shape& asked) {
 }
 
 tgt_target_table* Device::load(__tgt_device_image* image) {
+  name_faulting_kernels();
   // No lock: the image's constructors may call the runtime.
   std::unique_ptr<Image> loaded = Image::load(*image, {thread_state, Crew::wait_for_team, Crew::team_memory});
   if (!loaded)

@@ -11,6 +11,7 @@
 #include "omptarget_rtl.h"
 
 #include "host.h"
+#include "kernels/current_state.h"
 
 using omptool::host::Device;
 using omptool::host::guarded;
@@ -94,7 +95,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_moves_like_memmove(int32_t) {
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_in_kernel(void) {
-  return omptool::host::in_kernel;
+  return omptool::host::current.kernel != nullptr;
 }
 
 OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {

@@ -18,10 +18,7 @@ unsigned Pool::hardware_threads() {
 void Pool::start_threads() {
   try {
     for (unsigned i = 1; i < hardware_threads(); ++i)
-      std::thread([this] {
-        in_kernel = true; // whenever anybody asks
-        help();
-      }).detach();
+      std::thread([this] { help(); }).detach();
   } catch (const std::system_error&) {
   }
 }

@@ -13,9 +13,6 @@
 
 namespace omptool::host {
 
-// On a thread of the pool or of a queue: whether it is in a kernel. Without a destructor, for exit handlers.
-inline thread_local constinit bool in_kernel __attribute__((tls_model("initial-exec"))) = false;
-
 // A pool that has run something is never destroyed: its threads wait for more.
 class Pool {
 public:

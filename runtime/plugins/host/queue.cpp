@@ -3,7 +3,6 @@
 #include "queue.h"
 
 #include "plugin_calls.h"
-#include "pool.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -203,9 +202,7 @@ bool Queues::run(Event& event, Lock& lock, Ready& ready) {
   {
     const Body body = std::move(event.body);
     lock.unlock();
-    const bool in_another = std::exchange(in_kernel, true);
     const std::int32_t result = result_of(body);
-    in_kernel = in_another;
     if (forks != forks_)
       return false;
     lock.lock();

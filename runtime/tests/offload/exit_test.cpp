@@ -1,11 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How programs end that have asynchronous calls under way.
+// How programs end whose kernels end them, or that have asynchronous calls under way.
 #include "asynchronous.h"
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -95,4 +96,32 @@ SCENARIO_OF(async_exit_in_region) {
 
 TEST_CASE("a kernel of a region may end the program while calls wait for the region") {
   check_code("async_exit_in_region", 7);
+}
+
+SCENARIO_OF(kernel_faults) {
+  use_main();
+  void (*const trap)() = [] { __builtin_trap(); };
+  Rows{ones(exit_number), value(reinterpret_cast<std::uintptr_t>(trap))}.region(&host::call_host);
+  return 1;
+}
+
+TEST_CASE("a kernel that faults is named, and the signal ends the program") {
+  for (const Environment& plugin : kPlugins) {
+    const Outcome outcome = run_scenario("kernel_faults", plugin);
+    CAPTURE(plugin.empty() ? "host" : plugin.front());
+    CHECK_MESSAGE(outcome.signal == SIGILL, outcome.output);
+    CHECK_MESSAGE(outcome.has("omptarget: kernel call_host ends by SIGILL at 0x"), outcome.output);
+  }
+}
+
+SCENARIO_OF(trap_outside) {
+  use_main();
+  Rows{ones(exit_number), value(1)}.region(&host::add_one);
+  __builtin_trap();
+}
+
+TEST_CASE("a fault outside of kernels is none of a kernel's") {
+  const Outcome outcome = run_scenario("trap_outside");
+  CHECK(outcome.signal == SIGILL);
+  CHECK(outcome.output == "");
 }

@@ -63,11 +63,11 @@ bool Crew::make_room(std::int32_t threads, std::size_t memory) {
 }
 
 void Crew::run(const TeamWork& work, std::int32_t team) {
-  const omptool_thread_state before = current_state; // a kernel may launch another one
+  const Current before = current; // a kernel may launch another one
   Crew* const crew_before = std::exchange(current_crew, this);
   work_ = &work;
-  state_ = &current_state;
-  current_state = {team, work.num_teams, 0, work.num_threads, work.device};
+  state_ = &current.state;
+  current = {{team, work.num_teams, 0, work.num_threads, work.device}, work.kernel.kernel};
   used_ = 0;
   begun_ = 0;
   next_ = end_ = come_ = 0;
@@ -78,7 +78,7 @@ void Crew::run(const TeamWork& work, std::int32_t team) {
   else
     go_on_in(unused_context());
   current_crew = crew_before;
-  current_state = before;
+  current = before;
 }
 
 // What a context does, for one team after the other. Between two it may change from one thread of the system to

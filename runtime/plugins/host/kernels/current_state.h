@@ -6,9 +6,14 @@
 
 namespace omptool::host {
 
-// What the calling thread runs. Small enough for the room that the dynamic linker keeps for libraries that are opened
-// later.
-inline thread_local constinit omptool_thread_state current_state
-    __attribute__((tls_model("initial-exec"))) = {0, 1, 0, 1, 0};
+// What a thread runs.
+struct Current {
+  omptool_thread_state state;
+  const void* kernel; // its code; null: none
+};
+
+// Of the calling thread. Small enough for the room that the dynamic linker keeps for libraries that are opened later.
+// Without a destructor: exit handlers and signal handlers look at it.
+inline thread_local constinit Current current __attribute__((tls_model("initial-exec"))) = {{0, 1, 0, 1, 0}, nullptr};
 
 } // namespace omptool::host

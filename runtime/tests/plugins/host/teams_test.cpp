@@ -36,7 +36,7 @@ std::int32_t launch(void (*kernel)(Ts*...), std::int32_t teams, std::int32_t thr
 
 // A function of an image asks each time.
 [[gnu::noinline]] const omptool_thread_state& state() {
-  return current_state;
+  return current.state;
 }
 std::size_t thread_num() {
   return static_cast<std::size_t>(state().thread_num);
