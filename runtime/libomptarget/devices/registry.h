@@ -13,6 +13,7 @@
 #include "plugins/device_memory.h"
 #include "plugins/plugin.h"
 #include "plugins/special_memory.h"
+#include "process/environment.h"
 #include "threads/hazard_pointers.h"
 
 #include <array>
@@ -57,6 +58,7 @@ struct Device {
   std::size_t deferred_done = 0;              // under `preparing`
   std::atomic<bool> usable{false};            // kReady
   std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
+  std::atomic<std::size_t> regions{0};        // begun and not ended; see Placement
 };
 
 // An image on a device; unloaded when the library is gone and the last region in it has ended.
@@ -216,7 +218,8 @@ public:
   // kernel of one name; to be asked for if there is any such kernel.
   const void* meant_by(const void* host_address, const void* caller);
   bool any_apart() const { return any_apart_.load(std::memory_order_acquire); }
-  // No address has to be asked for, and no device that is used is told the shapes of compilers' kernels.
+  // No address has to be asked for, no device to be chosen, and none that is used is told the shapes of compilers'
+  // kernels.
   bool launches_plainly() const { return launches_plainly_.load(std::memory_order_acquire); }
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
@@ -301,7 +304,7 @@ private:
   std::vector<Deferred> deferred_;
   std::atomic<bool> any_pending_{false};
   std::atomic<bool> any_apart_{false};
-  std::atomic<bool> launches_plainly_{true};
+  std::atomic<bool> launches_plainly_{environment().device_policy == DevicePolicy::kOpenMP};
   std::atomic<std::uint64_t> generation_{1};
 
   std::shared_ptr<const KernelIndex> published_;   // under the lock: what index_ points to

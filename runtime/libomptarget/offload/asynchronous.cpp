@@ -92,13 +92,13 @@ void do_now(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
 }
 
 // Returns why the region will not run on the device, or "".
-std::string try_later(Device& device, const std::shared_ptr<Kernel>& kernel, Rows rows, const LaunchShape& shape,
-                      const Events& events, const Later& call) {
+std::string try_later(Device& device, Placement placement, const std::shared_ptr<Kernel>& kernel, Rows rows,
+                      const LaunchShape& shape, const Events& events, const Later& call) {
   const Resolved there = Registry::current()->resolve(kernel.get(), device);
   if (!there.function)
     return there.reason;
-  const auto region =
-      std::make_shared<PendingRegion>(device, kernel, there, rows, shape, outstanding::Callback(call.param));
+  const auto region = std::make_shared<PendingRegion>(device, std::move(placement), kernel, there, rows, shape,
+                                                      outstanding::Callback(call.param));
   come_after(region->queue(), events, call);
   std::string failure = region->take_place();
   if (failure.empty()) {
@@ -114,22 +114,23 @@ std::string try_later(Device& device, const std::shared_ptr<Kernel>& kernel, Row
 
 } // namespace
 
-std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape,
+std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape,
                               const Later& call) {
   Events events;
   if (std::string fault; !find_events(call, events, fault))
-    return refuse(device_id, host_address, rows, std::string(call.function) + ": " + fault, events, call);
-  const bool is_one = device_id != kEveryDevice && device_id != kUsedDevices && !disabled();
-  Device* const device = is_one ? select(device_id).device : nullptr;
+    return refuse(asked, host_address, rows, std::string(call.function) + ": " + fault, events, call);
+  const bool is_one = asked != kEveryDevice && asked != kUsedDevices && !disabled();
+  Placement placement(asked, host_address, rows);
+  Device* const device = is_one ? select(placement.device_id()).device : nullptr;
   if (!device) {
     wait_for(events);
-    const std::int32_t result = run_region(device_id, host_address, rows, shape);
+    const std::int32_t result = run_region(asked, host_address, rows, shape);
     if (result == 0)
       complete_after({}, call);
     return result;
   }
   const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
-  const std::string failure = try_later(*device, kernel, rows, shape, events, call);
+  const std::string failure = try_later(*device, std::move(placement), kernel, rows, shape, events, call);
   if (failure.empty())
     return 0;
   wait_for(events);
@@ -178,16 +179,17 @@ void ignore_data_later(const std::string& reason, const Later& call) {
   complete_after(events, call);
 }
 
-Left leave_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape) {
-  Device* const device = disabled() ? nullptr : select(device_id).device;
+Left leave_region(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape) {
+  Placement placement(asked, host_address, rows);
+  Device* const device = disabled() ? nullptr : select(placement.device_id()).device;
   if (!device)
-    return {run_region(device_id, host_address, rows, shape), nullptr};
+    return {run_region(asked, host_address, rows, shape), nullptr};
   const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
   const Resolved there = Registry::current()->resolve(kernel.get(), *device);
   if (!there.function)
     return {give_up(*device, host_address, kernel.get(), rows, there.reason), nullptr};
-  const auto region =
-      std::make_shared<PendingRegion>(*device, kernel, there, rows, shape, outstanding::Callback(nullptr));
+  const auto region = std::make_shared<PendingRegion>(*device, std::move(placement), kernel, there, rows, shape,
+                                                      outstanding::Callback(nullptr));
   std::string failure = region->take_place();
   const EventPtr ended = region->queue().ended();
   if (failure.empty()) {

@@ -6,6 +6,7 @@
 #include "offload/fallback.h"
 #include "offload/kept_rows.h"
 #include "offload/launch.h"
+#include "offload/placement.h"
 #include "process/default_device.h"
 #include "process/message.h"
 
@@ -159,7 +160,9 @@ void end_on(Device& device, Rows rows) {
 
 } // namespace
 
-std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape) {
+std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape) {
+  const Placement placement(asked, host_address, rows);
+  const std::int64_t device_id = placement.device_id();
   if (Device* const device = ready_device(device_id)) [[likely]]
     return run_on(*device, host_address, rows, shape);
   Registry* registry = Registry::current();

@@ -120,6 +120,7 @@ std::string PendingRegion::start() {
 
 void PendingRegion::finish(const std::string& failure) {
   region_.finish(failure);
+  placement_ = {};
 }
 
 void PendingRegion::abandon() {

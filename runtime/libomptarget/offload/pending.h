@@ -8,6 +8,7 @@
 
 #include "devices/registry.h"
 #include "offload/outstanding.h"
+#include "offload/placement.h"
 #include "offload/region.h"
 #include "plugins/queue.h"
 
@@ -59,9 +60,9 @@ private:
 // A region; what it names is kept from being unloaded.
 class PendingRegion final : public Pending {
 public:
-  PendingRegion(Device& device, std::shared_ptr<const Kernel> kernel, const Resolved& there, Rows rows,
-                const LaunchShape& shape, const outstanding::Callback& callback)
-      : Pending(device, rows, callback), kernel_(std::move(kernel)),
+  PendingRegion(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
+                Rows rows, const LaunchShape& shape, const outstanding::Callback& callback)
+      : Pending(device, rows, callback), placement_(std::move(placement)), kernel_(std::move(kernel)),
         region_(device, *kernel_, there, rows_, shape, Queue::Use::kLater) {}
   Queue& queue() override { return region_.queue(); }
   // Counts, allocates, returns addresses. Returns why it cannot be done on the device, or "".
@@ -76,6 +77,7 @@ private:
   void finish(const std::string& failure) override;
   std::string name() const override { return "region " + kernel_->name; }
 
+  Placement placement_;
   const std::shared_ptr<const Kernel> kernel_;
   Region region_;
 };

@@ -67,6 +67,15 @@ int read_default_device(const Environment& read) {
   return 0;
 }
 
+DevicePolicy read_device_policy(const Environment& read) {
+  const char* value = ::secure_getenv("OMPTOOL_DEVICE_POLICY");
+  if (value && !std::strcmp(value, "least-loaded"))
+    return DevicePolicy::kLeastLoaded;
+  if (value && *value && std::strcmp(value, "openmp"))
+    refuse(read, "OMPTOOL_DEVICE_POLICY", value, "openmp");
+  return DevicePolicy::kOpenMP;
+}
+
 unsigned read_in_flight(const Environment& read) {
   constexpr unsigned kMost = 4096;
   const char* value = ::secure_getenv("OMPTOOL_HOST_IN_FLIGHT");
@@ -88,6 +97,7 @@ Environment read_environment() {
     refuse(read, "OMPTOOL_QUIET", quiet, "0");
   read.policy = read_policy(read);
   read.default_device = read_default_device(read);
+  read.device_policy = read_device_policy(read);
   read.in_flight = read_in_flight(read);
   read.plugin_path = split(::secure_getenv("OMPTOOL_PLUGIN_PATH"), ':');
   read.plugins = split(::secure_getenv("OMPTOOL_PLUGINS"), ',');

@@ -13,14 +13,16 @@
 namespace omptool {
 
 enum class OffloadPolicy { kDefault, kDisabled, kMandatory };
+enum class DevicePolicy { kOpenMP, kLeastLoaded };
 
 struct Environment {
-  OffloadPolicy policy = OffloadPolicy::kDefault; // OMP_TARGET_OFFLOAD
-  int default_device = 0;                         // OMP_DEFAULT_DEVICE
-  bool quiet = false;                             // OMPTOOL_QUIET=1
-  unsigned in_flight = 64;                        // OMPTOOL_HOST_IN_FLIGHT, kernels that run at once, at most
-  std::vector<std::string> plugin_path;           // OMPTOOL_PLUGIN_PATH, searched before the library's own folder
-  std::vector<std::string> plugins;               // OMPTOOL_PLUGINS; empty: every plugin found
+  OffloadPolicy policy = OffloadPolicy::kDefault;     // OMP_TARGET_OFFLOAD
+  int default_device = 0;                             // OMP_DEFAULT_DEVICE
+  DevicePolicy device_policy = DevicePolicy::kOpenMP; // OMPTOOL_DEVICE_POLICY, of regions that name no device
+  bool quiet = false;                                 // OMPTOOL_QUIET=1
+  unsigned in_flight = 64;                            // OMPTOOL_HOST_IN_FLIGHT, kernels that run at once, at most
+  std::vector<std::string> plugin_path;               // OMPTOOL_PLUGIN_PATH, searched before the library's own folder
+  std::vector<std::string> plugins;                   // OMPTOOL_PLUGINS; empty: every plugin found
 };
 
 // Null before it is first asked for.

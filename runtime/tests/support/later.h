@@ -25,7 +25,8 @@ struct Gate {
   Row its_begun() { return value(reinterpret_cast<std::uintptr_t>(&begun)); }
   Row its_key() { return value(reinterpret_cast<std::uintptr_t>(&may_go_on)); }
   void open() { __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE); }
-  bool has_begun() const { return __atomic_load_n(&begun, __ATOMIC_ACQUIRE) != 0; }
+  bool has_begun() const { return device() >= 0; }
+  int device() const { return __atomic_load_n(&begun, __ATOMIC_ACQUIRE) - 1; } // as the plugin numbers it
 };
 
 bool soon(const auto& is_so) {

@@ -70,9 +70,10 @@ void call_host(int* value, void (*function)(void)) {
   ++*value;
 }
 
-/* Adds ten once the host says so, and says when it has begun. */
+/* Adds ten once the host says so, and says when it has begun: one more than its device's number. */
 void add_ten_later(int* value, int* begun, int* may_go_on) {
-  __atomic_store_n(begun, 1, __ATOMIC_RELEASE);
+  const int device = __omptool_thread_state ? __omptool_thread_state()->device_num : 0;
+  __atomic_store_n(begun, device + 1, __ATOMIC_RELEASE);
   while (!__atomic_load_n(may_go_on, __ATOMIC_ACQUIRE))
     ;
   *value += 10;

@@ -1,0 +1,78 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "offload/placement.h"
+
+#include "offload/fallback.h"
+#include "process/default_device.h"
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace omptool {
+namespace {
+
+// Whether the device has any of the region's data. Variables of the device are on every one.
+bool has_any(Device& device, Rows rows, const std::vector<HostRange>& globals) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    const HostRange object = HostRange::of(row.begin, std::max<std::int64_t>(row.size, 1));
+    const auto holds = [&](const HostRange& global) { return global.contains(object); };
+    return !row.has(kValue) && !row.has(kPrivate) && row.begin && std::none_of(globals.begin(), globals.end(), holds) &&
+           device.data.is_present(row.begin);
+  });
+}
+
+// Those that can run the kernel. Getting a device ready may take long, and is done without a lock.
+std::vector<Device*> usable_by(Registry& registry, const Kernel& kernel) {
+  std::vector<Device*> usable;
+  for (int number = 0; number < registry.device_count(); ++number)
+    if (Device* const device = registry.device(number);
+        device && registry.prepare(*device) && registry.resolve(&kernel, *device).function)
+      usable.push_back(device);
+  return usable;
+}
+
+std::vector<Device*> candidates(Registry& registry, const Kernel& kernel, Rows rows) {
+  std::vector<Device*> usable = usable_by(registry, kernel);
+  const std::vector<HostRange> globals = kernel.globals();
+  const auto rest = std::stable_partition(usable.begin(), usable.end(),
+                                          [&](Device* device) { return has_any(*device, rows, globals); });
+  if (rest != usable.begin())
+    usable.erase(rest, usable.end());
+  return usable;
+}
+
+// Threads that choose at once see what the others have chosen.
+Device* least_loaded(const std::vector<Device*>& devices) {
+  static constinit std::mutex choosing;
+  const std::lock_guard lock(choosing);
+  const auto least = std::min_element(devices.begin(), devices.end(), [](const Device* one, const Device* other) {
+    return one->regions < other->regions;
+  });
+  if (least == devices.end())
+    return nullptr;
+  ++(*least)->regions;
+  return *least;
+}
+
+} // namespace
+
+void Placement::place(const void* host_address, Rows rows) {
+  Registry* const registry = Registry::current();
+  if (!registry || disabled())
+    return;
+  if (device_id_ == kDefaultDevice) {
+    const std::shared_ptr<Kernel> kernel = registry->find_kernel(host_address);
+    if (!kernel || default_device() == registry->device_count()) // which is the host
+      return;
+    device_ = least_loaded(candidates(*registry, *kernel, rows));
+    device_id_ = device_ ? device_->number : device_id_;
+  } else if (device_id_ >= 0 && device_id_ < registry->device_count()) {
+    device_ = registry->device(static_cast<int>(device_id_));
+    ++device_->regions;
+  }
+}
+
+} // namespace omptool

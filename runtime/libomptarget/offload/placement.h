@@ -1,0 +1,47 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which device a region gets that names none: the default device, or, under OMPTOOL_DEVICE_POLICY=least-loaded, the one
+// with the least to do ("Depending on the availability and load", offload-infrastructure-proposal.txt).
+#pragma once
+
+#include "data/row.h"
+#include "devices/registry.h"
+#include "process/environment.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace omptool {
+
+// A region's part in what its device has to do, as long as it lives. Nothing but a number under OpenMP's own policy.
+class Placement {
+public:
+  Placement() = default;
+  Placement(std::int64_t device_id, const void* host_address, Rows rows) : device_id_(device_id) {
+    if (environment().device_policy == DevicePolicy::kLeastLoaded) [[unlikely]]
+      place(host_address, rows);
+  }
+  ~Placement() {
+    if (device_) [[unlikely]]
+      --device_->regions;
+  }
+  Placement(Placement&& other) noexcept
+      : device_id_(other.device_id_), device_(std::exchange(other.device_, nullptr)) {}
+  Placement& operator=(Placement&& other) noexcept {
+    std::swap(device_id_, other.device_id_);
+    std::swap(device_, other.device_);
+    return *this;
+  }
+
+  // As the region's call should have said.
+  std::int64_t device_id() const { return device_id_; }
+
+private:
+  [[gnu::noinline, gnu::cold]] void place(const void* host_address, Rows rows);
+
+  std::int64_t device_id_ = -1;
+  Device* device_ = nullptr; // counts this region
+};
+
+} // namespace omptool
