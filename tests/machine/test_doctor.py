@@ -82,7 +82,8 @@ def test_it_is_right_about_wrong_images(
     assert predicted(document) == output(path)
     (image,) = document["images"]
     if change is for_another_machine:
-        assert (image["accepted"], image["rule"]) == (False, "host: it is for another machine")
+        assert not image["accepted"]
+        assert "host: it is for another machine" in image["rule"].split("; ")
     else:
         reasons = {entry["reason"] for entry in document["entries"]}
         assert "image 0 lacks it" in reasons

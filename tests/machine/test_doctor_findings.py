@@ -116,7 +116,9 @@ def test_a_plugin_that_ends_the_program(
     answers |= {step: "abort();"} if step != "opened" else {}
     source += "".join(f"int __tgt_rtl_{rtl}(void) {{ {does} }}\n" for rtl, does in answers.items())
     compile_c(source, tmp_path / f"libomptarget.rtl.{name}.so", "-shared", "-fPIC")
-    path, search = program("19", diagnosed), {"OMPTOOL_PLUGIN_PATH": str(tmp_path)}
+    path, only_host = program("19", diagnosed), {"OMPTOOL_PLUGIN_PATH": str(tmp_path)}
+    only_host["OMPTOOL_PLUGINS"] = "host"
+    search = only_host | {"OMPTOOL_PLUGINS": f"{name},host"}
     document = diagnosis(path, **search)
     states = {plugin["name"]: plugin["state"] for plugin in document["runtime"]["plugins"]}
     assert states == {name: "fails", "host": "ready"}
@@ -127,7 +129,7 @@ def test_a_plugin_that_ends_the_program(
     done = started(path, **search)
     assert done.returncode == (-signal.SIGABRT if ends else 0)
     assert ends or done.stdout == predicted(document)
-    assert diagnosis(path, OMPTOOL_PLUGINS="host", **search)["runtime"]["obstacle"] is None
+    assert diagnosis(path, **only_host)["runtime"]["obstacle"] is None
 
 
 def test_a_folder_of_plugins_that_is_not_there(diagnosed: Path) -> None:

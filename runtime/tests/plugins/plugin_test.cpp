@@ -29,9 +29,10 @@ SCENARIO_OF(describe) {
 }
 
 TEST_CASE("plugins are described in name order, with their reasons") {
-  Outcome outcome = run_scenario("describe", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakelacking:" TEST_FOLDER
-                                              "/nowhere:" TEST_FOLDER "/fakecount:" TEST_FOLDER "/fakenothing",
-                                              "OMPTOOL_HOST_DEVICES=3"});
+  Outcome outcome =
+      run_scenario("describe", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakelacking:" TEST_FOLDER "/nowhere:" TEST_FOLDER
+                                "/fakecount:" TEST_FOLDER "/fakenothing",
+                                "OMPTOOL_PLUGINS=fakecount,fakelacking,fakenothing,host", "OMPTOOL_HOST_DEVICES=3"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output.find("OMPTOOL_PLUGIN_PATH|refused|No such file or directory|0|" TEST_FOLDER "/nowhere\n"
                             "fakecount|refused|it counts -3 devices|0|" TEST_FOLDER
