@@ -25,7 +25,7 @@ LEVELS = (
     ("libomptarget/plugins",),
     ("libomptarget/observe",),
     ("libomptarget/process",),
-    ("libomptarget/threads", "plugins/host"),
+    ("libomptarget/threads", "plugins/cuda", "plugins/host"),
     ("plugins/host/kernels",),
     ("common",),
     ("include",),

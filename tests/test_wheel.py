@@ -146,6 +146,7 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "libomptarget.so",
         "libomptarget.so.19.1",
         "libtarget.so",
+        "libomptarget.rtl.cuda.so",
         "libomptarget.rtl.host.so",
         "omptarget.h",
         "omptarget_rtl.h",

@@ -1,0 +1,171 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "clang_image.h"
+
+#include "plugin_calls.h"
+#include "settings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace omptool::cuda {
+namespace {
+
+// As clang 18 and later have it; earlier ones have its beginning.
+struct DeviceEnvironment {
+  std::uint32_t debug, devices, device, dynamic_memory;
+  std::uint64_t clock_frequency;
+  std::uint64_t indirect_calls, indirect_calls_size;
+  std::uint64_t parallelism;
+};
+constexpr std::uint64_t kClock = 1'000'000'000; // of %globaltimer
+
+bool is_of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '.';
+}
+
+long priority_of(const std::string& name) {
+  return std::atol(name.c_str() + name.rfind('_') + 1);
+}
+
+} // namespace
+
+std::vector<std::string> names_with(Bytes image, std::string_view prefix) {
+  const std::string_view text(reinterpret_cast<const char*>(image.data()), image.size());
+  std::vector<std::string> names;
+  for (std::size_t at = text.find(prefix); at != std::string_view::npos; at = text.find(prefix, at + 1)) {
+    std::size_t end = at;
+    while (end < text.size() && is_of_name(text[end]))
+      ++end;
+    const std::string name(text.substr(at, end - at));
+    if ((at == 0 || !is_of_name(text[at - 1])) && std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  }
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(priority_of(a), std::string_view(a)) < std::pair(priority_of(b), std::string_view(b));
+  });
+  return names;
+}
+
+bool ClangImage::find(const std::string& name, CUdeviceptr& address, std::size_t& size) const {
+  address = 0;
+  const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuModuleGetGlobal_v2, &address, &size, module_, name.c_str());
+  if (outcome.ok())
+    return true;
+  address = 0;
+  if (outcome.result == CUDA_ERROR_NOT_FOUND)
+    return true;
+  fail_of(context_.driver, outcome, "variable " + name);
+  return false;
+}
+
+bool ClangImage::read(CUdeviceptr from, void* to, std::size_t size, const std::string& name) {
+  const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuMemcpyDtoH_v2, to, from, size);
+  if (!outcome.ok())
+    fail_of(context_.driver, outcome, "variable " + name);
+  return outcome.ok();
+}
+
+bool ClangImage::write(CUdeviceptr to, const void* from, std::size_t size, const std::string& name) {
+  const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuMemcpyHtoD_v2, to, from, size);
+  if (!outcome.ok())
+    fail_of(context_.driver, outcome, "variable " + name);
+  return outcome.ok();
+}
+
+bool ClangImage::set_environment(const DeviceLimits& device, std::int32_t number, std::int32_t count, bool& is_clangs) {
+  DeviceEnvironment environment{};
+  environment.debug = debug_kind();
+  environment.devices = static_cast<std::uint32_t>(count);
+  environment.device = static_cast<std::uint32_t>(number);
+  environment.dynamic_memory = static_cast<std::uint32_t>(clang_settings().memory);
+  environment.clock_frequency = kClock;
+  environment.parallelism = static_cast<std::uint64_t>(device.units) *
+                            static_cast<std::uint64_t>(device.threads_of_unit / std::max(device.warp, 1));
+  is_clangs = false;
+  for (const char* const name : {"__omp_rtl_device_environment", "omptarget_device_environment"}) {
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+    if (!find(name, address, size))
+      return false;
+    if (!address)
+      continue;
+    is_clangs = true;
+    if (!write(address, &environment, std::min(size, sizeof environment), name))
+      return false;
+  }
+  return true;
+}
+
+bool ClangImage::read_kernel(const std::string& name, std::optional<ClangKernel>& kernel) {
+  CUdeviceptr address = 0;
+  std::size_t size = 0;
+  const std::string environment_name = name + "_kernel_environment", mode_name = name + "_exec_mode";
+  if (!find(environment_name, address, size))
+    return false;
+  if (address && size >= kKernelEnvironment) {
+    KernelEnvironment environment{};
+    if (!read(address, &environment, sizeof environment, environment_name))
+      return false;
+    kernel = clang_kernel_of(environment);
+    return true;
+  }
+  if (!find(mode_name, address, size))
+    return false;
+  std::uint8_t mode = 0;
+  if (address && !read(address, &mode, sizeof mode, mode_name))
+    return false;
+  if (address)
+    kernel = clang_kernel_of(mode);
+  return true;
+}
+
+// The compiler leaves an address for each function, and the kernel that calls what an array has. The array is ours.
+bool ClangImage::run_functions(const char* which, const std::vector<std::string>& names) {
+  const Driver& driver = context_.driver;
+  const std::string variable = std::string("__") + which + "_array";
+  std::vector<CUdeviceptr> functions;
+  CUdeviceptr address = 0, start = 0, end = 0, array = 0;
+  std::size_t size = 0;
+  for (const std::string& name : names) {
+    CUdeviceptr function = 0;
+    if (!find(name, address, size) || (address && !read(address, &function, sizeof function, name)))
+      return false;
+    if (address)
+      functions.push_back(function);
+  }
+  if (functions.empty())
+    return true;
+  const std::string kernel = std::string("nvptx$device$") + which;
+  CUfunction function = nullptr;
+  Outcome outcome = OMPTOOL_CUDA(driver, cuModuleGetFunction, &function, module_, kernel.c_str());
+  if (outcome.result == CUDA_ERROR_NOT_FOUND)
+    return true;
+  if (!find(variable + "_start", start, size) || !find(variable + "_end", end, size))
+    return false;
+  const std::size_t bytes = functions.size() * sizeof(CUdeviceptr);
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(driver, cuMemAlloc_v2, &array, bytes);
+  const CUdeviceptr array_end = array + bytes;
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(driver, cuMemcpyHtoD_v2, array, functions.data(), bytes);
+  if (outcome.ok() && start)
+    outcome = OMPTOOL_CUDA(driver, cuMemcpyHtoD_v2, start, &array, sizeof array);
+  if (outcome.ok() && end)
+    outcome = OMPTOOL_CUDA(driver, cuMemcpyHtoD_v2, end, &array_end, sizeof array_end);
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(driver, cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(driver, cuStreamSynchronize, nullptr);
+  if (array)
+    driver.cuMemFree_v2(array);
+  if (!outcome.ok())
+    fail_of(driver, outcome, "kernel " + kernel);
+  return outcome.ok();
+}
+
+} // namespace omptool::cuda

@@ -1,0 +1,98 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "clang_kernel.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace omptool::cuda {
+namespace {
+
+constexpr std::uint64_t kMostTeams = 65536;
+constexpr std::uint32_t kUsualThreads = 128;
+
+std::uint64_t rounds(std::uint64_t trips, std::uint64_t at_once) {
+  return (trips - 1) / at_once + 1;
+}
+
+std::uint32_t threads_of(const ClangKernel& clang, std::uint32_t asked, std::uint32_t most, int warp) {
+  if (asked == 0)
+    return std::min(std::max(clang.least_threads, kUsualThreads), most);
+  // A generic kernel's first thread has a warp of its own.
+  const std::uint64_t own = clang.mode == ClangKernel::kGeneric ? static_cast<std::uint64_t>(warp) : 0;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(asked + own, most));
+}
+
+// For a loop that teams and threads share. Short loops take fewer threads for each team, so that there are more teams.
+std::uint64_t teams_for_spmd(std::uint64_t trips, const ClangSettings& settings, bool is_asked,
+                             std::uint32_t& threads) {
+  const std::uint64_t few = std::min<std::uint64_t>(threads, settings.least_threads);
+  if (!is_asked && trips < settings.teams * threads)
+    threads =
+        static_cast<std::uint32_t>(trips >= settings.teams * settings.least_threads
+                                       ? std::min<std::uint64_t>(threads, std::bit_ceil(rounds(trips, settings.teams)))
+                                       : few);
+  return rounds(trips, threads);
+}
+
+std::uint64_t teams_of(const ClangKernel& clang, const ClangSettings& settings, const tgt_launch_shape& asked,
+                       std::uint32_t& threads) {
+  if (asked.teams[0])
+    return std::min<std::uint64_t>(asked.teams[0], kMostTeams);
+  const std::uint64_t trips = asked.trip_count;
+  if (clang.mode == ClangKernel::kSpmdNoLoop && trips)
+    return std::min<std::uint64_t>(rounds(trips, threads), INT32_MAX);
+  if (trips == 0)
+    return std::min(settings.teams, kMostTeams);
+  std::uint64_t teams =
+      clang.mode == ClangKernel::kSpmd ? teams_for_spmd(trips, settings, asked.threads[0] != 0, threads) : trips;
+  if (settings.reuses_teams)
+    teams = std::min(teams, settings.teams);
+  return std::min(teams, kMostTeams);
+}
+
+ClangKernel::Mode mode_of(std::uint8_t mode) {
+  return mode <= ClangKernel::kGenericSpmd || mode == ClangKernel::kSpmdNoLoop ? static_cast<ClangKernel::Mode>(mode)
+                                                                               : ClangKernel::kBare;
+}
+
+std::uint32_t positive(std::int32_t number) {
+  return static_cast<std::uint32_t>(std::max(number, 0));
+}
+
+} // namespace
+
+ClangKernel clang_kernel_of(const KernelEnvironment& environment) {
+  ClangKernel clang;
+  clang.mode = mode_of(environment.mode);
+  clang.takes_environment = true;
+  clang.least_threads = positive(environment.least_threads);
+  clang.most_threads = positive(environment.most_threads);
+  clang.reduction_size = std::uint64_t{positive(environment.reduction_size)} * positive(environment.reduction_length);
+  return clang;
+}
+
+ClangKernel clang_kernel_of(std::uint8_t mode) {
+  ClangKernel clang;
+  clang.mode = mode_of(mode);
+  return clang;
+}
+
+std::optional<Grid> grid_of(const ClangKernel& clang, const ClangSettings& settings, const tgt_launch_shape& asked,
+                            const KernelFacts& kernel, const DeviceLimits& device) {
+  tgt_launch_shape shape = asked;
+  shape.dynamic_memory = std::max(asked.dynamic_memory, settings.memory);
+  if (clang.mode == ClangKernel::kBare)
+    return grid_of(shape, kernel, device);
+  std::uint32_t most = static_cast<std::uint32_t>(std::max(std::min(kernel.most_threads, device.most_threads), 1));
+  if (clang.most_threads)
+    most = std::min(most, clang.most_threads);
+  std::uint32_t threads = threads_of(clang, asked.threads[0], most, device.warp);
+  shape.teams[0] = static_cast<std::uint32_t>(teams_of(clang, settings, asked, threads));
+  shape.threads[0] = threads;
+  for (std::size_t i = 1; i < 3; ++i)
+    shape.teams[i] = shape.threads[i] = 1;
+  return grid_of(shape, kernel, device);
+}
+
+} // namespace omptool::cuda

@@ -1,0 +1,164 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device.h"
+
+#include "plugin_calls.h"
+#include "settings.h"
+
+#include <utility>
+
+namespace omptool::cuda {
+namespace {
+
+CUdeviceptr address(const void* target) {
+  return reinterpret_cast<CUdeviceptr>(target);
+}
+
+} // namespace
+
+bool Device::initialise() {
+  if (is_ready_.load(std::memory_order_acquire))
+    return true;
+  const std::lock_guard lock(mutex_);
+  return is_ready_ || initialise_now();
+}
+
+Outcome Device::find_limits(bool& has_pools) {
+  int cooperates = 0, pools = 0, usual_memory = 0;
+  const std::pair<CUdevice_attribute, int*> wanted[] = {
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &limits_.most_threads},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &usual_memory},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &limits_.most_memory},
+      {CU_DEVICE_ATTRIBUTE_WARP_SIZE, &limits_.warp},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &limits_.units},
+      {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &limits_.threads_of_unit},
+      {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperates},
+      {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &pools},
+  };
+  for (const auto& [attribute, place] : wanted)
+    if (const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuDeviceGetAttribute, place, attribute, device_);
+        !outcome.ok())
+      return outcome;
+  limits_.most_memory = std::max(limits_.most_memory, usual_memory);
+  limits_.cooperates = cooperates != 0;
+  has_pools = pools != 0;
+  return {"cuDeviceGetAttribute", CUDA_SUCCESS};
+}
+
+// What programs ask of LLVM's plugin, too.
+Outcome Device::set_limits() {
+  Outcome outcome{"cuCtxSetLimit", CUDA_SUCCESS};
+  const std::pair<CUlimit, std::optional<std::uint64_t>> wanted[] = {{CU_LIMIT_STACK_SIZE, stack_of_threads()},
+                                                                     {CU_LIMIT_MALLOC_HEAP_SIZE, heap_of_kernels()}};
+  for (const auto& [limit, size] : wanted) {
+    if (outcome.ok() && size)
+      outcome = context_.enter();
+    if (outcome.ok() && size)
+      outcome = OMPTOOL_CUDA(context_.driver, cuCtxSetLimit, limit, *size);
+  }
+  return outcome;
+}
+
+bool Device::initialise_now() {
+  bool has_pools = false;
+  Outcome outcome = find_limits(has_pools);
+  if (outcome.ok() && !context_.handle)
+    outcome = context_.retain(device_);
+  if (outcome.ok())
+    outcome = memory_.initialise(device_, has_pools);
+  if (outcome.ok())
+    outcome = set_limits();
+  if (outcome.ok())
+    is_ready_.store(true, std::memory_order_release);
+  else
+    fail_of(context_.driver, outcome, "the GPU cannot be used");
+  return outcome.ok();
+}
+
+tgt_target_table* Device::load(const __tgt_device_image* image) {
+  const Bytes bytes{static_cast<const std::byte*>(image->ImageStart), static_cast<const std::byte*>(image->ImageEnd)};
+  if (const std::string fault = fault_of(bytes, {capability_}); !fault.empty()) {
+    fail(fault);
+    return nullptr;
+  }
+  std::unique_ptr<Image> loaded =
+      Image::load(context_, *image, {number_, count_, limits_}); // without the lock: it may take seconds
+  if (!loaded)
+    return nullptr;
+  tgt_target_table* const table = loaded->table();
+  const std::lock_guard lock(mutex_);
+  images_[image] = std::move(loaded);
+  return table;
+}
+
+std::int32_t Device::unload(const __tgt_device_image* image) {
+  std::unique_ptr<Image> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = images_.find(image);
+    if (at == images_.end())
+      return fail("this image is not loaded");
+    gone = std::move(at->second);
+    images_.erase(at);
+  }
+  return gone->unload();
+}
+
+template <typename Queue> std::int32_t Device::move(std::int64_t size, const char* what, const Queue& queue) {
+  if (size < 0)
+    return fail("a size of " + std::to_string(size) + " bytes");
+  if (size == 0)
+    return 0;
+  StreamOfCall stream(streams_);
+  if (!stream.get())
+    return stream.failure();
+  Outcome outcome =
+      context_.in_stream([&] { return queue(context_.driver, static_cast<std::size_t>(size), stream.get()); });
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, stream.get());
+  if (outcome.ok())
+    return 0;
+  stream.abandon();
+  return fail_of(context_.driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
+}
+
+std::int32_t Device::submit(void* target, const void* source, std::int64_t size) {
+  return move(size, "a copy to the GPU", [=](const Driver& driver, std::size_t bytes, CUstream stream) {
+    return OMPTOOL_CUDA(driver, cuMemcpyHtoDAsync_v2, address(target), source, bytes, stream);
+  });
+}
+
+std::int32_t Device::retrieve(void* target, const void* source, std::int64_t size) {
+  return move(size, "a copy from the GPU", [=](const Driver& driver, std::size_t bytes, CUstream stream) {
+    return OMPTOOL_CUDA(driver, cuMemcpyDtoHAsync_v2, target, address(source), bytes, stream);
+  });
+}
+
+std::int32_t Device::fill(void* target, std::int32_t value, std::int64_t size) {
+  return move(size, "a fill", [=](const Driver& driver, std::size_t bytes, CUstream stream) {
+    return OMPTOOL_CUDA(driver, cuMemsetD8Async, address(target), static_cast<unsigned char>(value), bytes, stream);
+  });
+}
+
+std::int32_t Device::receive(void* target, const Device& from, const void* source, std::int64_t size) {
+  return move(size, "a copy between GPUs", [&](const Driver& driver, std::size_t bytes, CUstream stream) {
+    return &from == this ? OMPTOOL_CUDA(driver, cuMemcpyDtoDAsync_v2, address(target), address(source), bytes, stream)
+                         : OMPTOOL_CUDA(driver, cuMemcpyPeerAsync, address(target), context_.handle, address(source),
+                                        from.context_.handle, bytes, stream);
+  });
+}
+
+std::int32_t Device::run(void* kernel, Arguments arguments, const tgt_launch_shape& asked) {
+  CUdeviceptr lent = 0;
+  StreamOfCall stream(streams_);
+  if (!stream.get() || !launch({context_, limits_, memory_}, kernel, arguments, asked, stream.get(), lent))
+    return OMPTARGET_RTL_NOT_STARTED;
+  const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, stream.get());
+  memory_.release(lent);
+  if (outcome.ok())
+    return 0;
+  stream.abandon();
+  return fail_of(context_.driver, outcome, "kernel " + static_cast<const Kernel*>(kernel)->name());
+}
+
+} // namespace omptool::cuda

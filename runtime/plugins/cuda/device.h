@@ -1,0 +1,65 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A GPU as a device. Each call of this class waits for what it does.
+#pragma once
+
+#include "context.h"
+#include "image.h"
+#include "launch.h"
+#include "memory.h"
+#include "streams.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace omptool::cuda {
+
+class Device {
+public:
+  // Of the driver's device; `capability` is 90 of sm_90.
+  Device(const Driver& driver, std::int32_t number, std::int32_t count, CUdevice device, int capability)
+      : number_(number), count_(count), device_(device), capability_(capability), context_(driver) {}
+
+  // The first call does it. False, with last_error set: the next may try again.
+  bool initialise();
+
+  tgt_target_table* load(const __tgt_device_image* image);
+  std::int32_t unload(const __tgt_device_image* image);
+  CUdeviceptr allocate(std::int64_t size) { return memory_.allocate(size); }
+  std::int32_t release(void* memory) { return memory_.release(reinterpret_cast<CUdeviceptr>(memory)); }
+  std::int32_t submit(void* target, const void* source, std::int64_t size);
+  std::int32_t retrieve(void* target, const void* source, std::int64_t size);
+  std::int32_t fill(void* target, std::int32_t value, std::int64_t size);
+  std::int32_t receive(void* target, const Device& from, const void* source, std::int64_t size);
+  std::int32_t run(void* kernel, Arguments arguments, const tgt_launch_shape& asked);
+
+  CUdevice handle() const { return device_; }
+  int capability() const { return capability_; }
+  const Context& context() const { return context_; }
+  const DeviceLimits& limits() const { return limits_; }
+
+private:
+  bool initialise_now();
+  Outcome find_limits(bool& has_pools);
+  Outcome set_limits();
+  // Queues what `queue(stream)` does, and waits for it.
+  template <typename Queue> std::int32_t move(std::int64_t size, const char* what, const Queue& queue);
+
+  const std::int32_t number_;
+  const std::int32_t count_; // of devices
+  const CUdevice device_;
+  const int capability_;
+  Context context_;
+  DeviceLimits limits_;
+  Streams streams_{context_};
+  Memory memory_{context_};
+  std::mutex mutex_;
+  std::atomic<bool> is_ready_{false};
+  std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock
+};
+
+} // namespace omptool::cuda

@@ -1,0 +1,38 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// NVIDIA's driver library, opened when a program needs it.
+#pragma once
+
+#include "driver_api.h"
+
+#include <string>
+
+namespace omptool::cuda {
+
+#define OMPTOOL_CUDA_MEMBER(function, ...) CUresult (*function)(__VA_ARGS__) = nullptr;
+struct Driver {
+  OMPTOOL_CUDA_FUNCTIONS(OMPTOOL_CUDA_MEMBER)
+  OMPTOOL_CUDA_LATER_FUNCTIONS(OMPTOOL_CUDA_MEMBER)
+};
+#undef OMPTOOL_CUDA_MEMBER
+
+// Opens the library and fills in the table. Returns why that is impossible, or "".
+std::string open_driver(Driver& driver);
+
+// What a call of the driver returned.
+struct [[nodiscard]] Outcome {
+  const char* function;
+  CUresult result;
+  bool ok() const { return result == CUDA_SUCCESS; }
+};
+// Outcome of a call: OMPTOOL_CUDA(driver, cuInit, 0).
+#define OMPTOOL_CUDA(driver, function, ...) (::omptool::cuda::Outcome{#function, (driver).function(__VA_ARGS__)})
+
+// "cuInit: CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected".
+std::string text_of(const Driver& driver, Outcome outcome);
+
+// Whether nothing more can be done with the device in this process: the context has ended, by a fault of a kernel, say.
+bool is_lost(CUresult result);
+
+} // namespace omptool::cuda

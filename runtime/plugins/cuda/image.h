@@ -1,0 +1,58 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A device image in a GPU's context, and its address table.
+#pragma once
+
+#include "context.h"
+#include "image_kind.h"
+#include "kernel.h"
+#include "omptarget_rtl.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace omptool::cuda {
+
+// Which device of how many an image is loaded on.
+struct DevicePlace {
+  std::int32_t number;
+  std::int32_t count;
+  const DeviceLimits& limits;
+};
+
+class Image {
+public:
+  // Null, with last_error set, when it cannot be loaded or does not fit the host's table.
+  static std::unique_ptr<Image> load(const Context& context, const __tgt_device_image& image,
+                                     const DevicePlace& device);
+  explicit Image(const Context& context) : context_(context) {}
+  ~Image();
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  tgt_target_table* table() { return &table_; }
+  std::int32_t unload();
+
+private:
+  bool open(Bytes bytes);
+  bool build_table(const __tgt_device_image& image);
+  bool find(const __tgt_offload_entry& wanted, __tgt_offload_entry& found);
+  bool find_environment(const DevicePlace& device);
+  bool run_functions(const char* which, const std::vector<std::string>& names);
+  bool set_device_number(std::int32_t number);
+  // False, with last_error set: the driver failed. An address of 0: the image has no such variable.
+  bool find_variable(const char* name, CUdeviceptr& address, std::size_t& size) const;
+
+  const Context& context_;
+  CUmodule module_ = nullptr;
+  bool is_clangs_ = false;
+  std::vector<std::string> destructors_;
+  std::deque<Kernel> kernels_;
+  std::vector<__tgt_offload_entry> entries_;
+  tgt_target_table table_{};
+};
+
+} // namespace omptool::cuda

@@ -1,0 +1,162 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "image_kind.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <elf.h>
+#include <string_view>
+
+namespace omptool::cuda {
+namespace {
+
+constexpr std::uint32_t kFatbinMagic = 0xBA55ED50;
+constexpr std::uint16_t kFatbinPtx = 1, kFatbinCubin = 2;
+constexpr std::uint64_t kArchitectureOnly = 0x100000; // of an entry for sm_90a and the like
+constexpr std::size_t kHead = 1 << 16;                // of PTX: where its directives begin
+
+// Not documented; read off what nvcc, fatbinary and clang write.
+struct FatbinHeader {
+  std::uint32_t magic;
+  std::uint16_t version, header_size;
+  std::uint64_t size; // of the entries
+};
+struct FatbinEntry {
+  std::uint16_t kind, version;
+  std::uint32_t header_size;
+  std::uint64_t size;
+  std::uint32_t compressed_size, options;
+  std::uint16_t minor, major;
+  std::uint32_t number, source, source_length;
+  std::uint64_t flags;
+};
+
+std::string_view head_of(Bytes image) {
+  return {reinterpret_cast<const char*>(image.data()), std::min(image.size(), kHead)};
+}
+
+// Behind blanks and comments.
+std::string_view skip_blanks(std::string_view text) {
+  for (;;) {
+    const std::size_t at = text.find_first_not_of(" \t\r\n\f\v");
+    text.remove_prefix(std::min(at, text.size()));
+    const bool is_line = text.starts_with("//");
+    if (!is_line && !text.starts_with("/*"))
+      return text;
+    const std::size_t end = text.find(is_line ? "\n" : "*/", 2);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + (is_line ? 1 : 2));
+  }
+}
+
+// Of ".target sm_90a", which is near the beginning.
+std::vector<Code> code_of_ptx(std::string_view text) {
+  const std::size_t target = text.find(".target");
+  const std::size_t at = target == std::string_view::npos ? target : text.find("sm_", target);
+  if (at == std::string_view::npos)
+    return {};
+  Code code{true};
+  std::size_t i = at + 3;
+  for (; i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) && code.number < 10000; ++i)
+    code.number = code.number * 10 + (text[i] - '0');
+  if (i < text.size() && (text[i] == 'a' || text[i] == 'f'))
+    code.variant = text[i];
+  return {code};
+}
+
+// CUDA 13 writes the number elsewhere than those before it.
+std::vector<Code> code_of_cubin(Bytes image) {
+  const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
+  if (!header)
+    return {};
+  constexpr unsigned char kVersionOfCuda13 = 8;
+  const bool is_new = header->e_ident[EI_ABIVERSION] >= kVersionOfCuda13;
+  return {{false, static_cast<int>((is_new ? header->e_flags >> 8 : header->e_flags) & 0xff)}};
+}
+
+std::vector<Code> codes_of_fatbin(Bytes image) {
+  std::vector<Code> codes;
+  const std::optional<FatbinHeader> header = read<FatbinHeader>(image, 0);
+  if (!header || header->size > image.size())
+    return codes;
+  const std::uint64_t end = std::min<std::uint64_t>(image.size(), header->header_size + header->size);
+  for (std::uint64_t at = header->header_size; at < end;) {
+    const std::optional<FatbinEntry> entry = read<FatbinEntry>(image, at);
+    if (!entry || entry->header_size < sizeof *entry || entry->size > end)
+      break;
+    if (entry->kind == kFatbinPtx || entry->kind == kFatbinCubin)
+      codes.push_back(
+          {entry->kind == kFatbinPtx, static_cast<int>(entry->number), entry->flags & kArchitectureOnly ? 'a' : '\0'});
+    at += entry->header_size + entry->size;
+  }
+  return codes;
+}
+
+std::string name_of(const Code& code) {
+  std::string name = (code.is_ptx ? "PTX for sm_" : "sm_") + std::to_string(code.number);
+  return code.variant ? name + code.variant : name;
+}
+
+} // namespace
+
+ImageKind kind_of(Bytes image) {
+  const std::optional<Elf64_Ehdr> elf = read<Elf64_Ehdr>(image, 0);
+  if (elf && std::memcmp(elf->e_ident, ELFMAG, SELFMAG) == 0)
+    return elf->e_ident[EI_CLASS] == ELFCLASS64 && elf->e_machine == EM_CUDA ? ImageKind::kCubin : ImageKind::kNone;
+  if (const std::optional<FatbinHeader> fatbin = read<FatbinHeader>(image, 0); fatbin && fatbin->magic == kFatbinMagic)
+    return fatbin->header_size >= sizeof *fatbin && fatbin->header_size <= image.size() &&
+                   fatbin->size <= image.size() - fatbin->header_size
+               ? ImageKind::kFatbin
+               : ImageKind::kNone;
+  return skip_blanks(head_of(image)).starts_with(".version") ? ImageKind::kPtx : ImageKind::kNone;
+}
+
+std::vector<Code> codes_of(Bytes image) {
+  switch (kind_of(image)) {
+  case ImageKind::kPtx:
+    return code_of_ptx(skip_blanks(head_of(image)));
+  case ImageKind::kCubin:
+    return code_of_cubin(image);
+  case ImageKind::kFatbin:
+    return codes_of_fatbin(image);
+  case ImageKind::kNone:
+    break;
+  }
+  return {};
+}
+
+bool runs_on(const Code& code, int number) {
+  if (code.variant == 'a')
+    return code.number == number;
+  if (code.variant == 'f' || !code.is_ptx) // of the same generation
+    return code.number / 10 == number / 10 && code.number <= number;
+  return code.number <= number;
+}
+
+std::string fault_of_bytes(Bytes image) {
+  const ImageKind kind = kind_of(image);
+  if (kind == ImageKind::kNone)
+    return "it is no PTX, no cubin and no CUDA fat binary";
+  const bool has_target = kind != ImageKind::kPtx || !codes_of(image).empty();
+  return has_target ? "" : "it is PTX without a target";
+}
+
+std::string fault_of(Bytes image, const std::vector<int>& devices) {
+  const std::vector<Code> codes = codes_of(image);
+  if (codes.empty())
+    return {};
+  std::string there, wanted;
+  for (const int device : devices) {
+    for (const Code& code : codes)
+      if (runs_on(code, device))
+        return {};
+    const std::string name = "sm_" + std::to_string(device);
+    if (there.find(name) == std::string::npos)
+      there += (there.empty() ? "" : ", ") + name;
+  }
+  for (const Code& code : codes)
+    wanted += (wanted.empty() ? "" : ", ") + name_of(code);
+  return "the image is for " + wanted + ", the GPU is " + there;
+}
+
+} // namespace omptool::cuda

@@ -1,0 +1,105 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libomptarget.rtl.cuda.so: the target RTL interface (omptarget_rtl.h) over NVIDIA's driver.
+#include "omptarget_rtl.h"
+
+#include "cuda.h"
+
+using omptool::cuda::Cuda;
+using omptool::cuda::Device;
+using omptool::cuda::guarded;
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
+  return omptool::safely(0, [] {
+    const Cuda& all = omptool::cuda::cuda();
+    omptool::fail(all.reason);
+    return static_cast<int32_t>(all.devices.size());
+  });
+}
+
+// The devices are looked at as soon as they are known: to open the driver here would hold registration up.
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
+  return omptool::safely(0, [&] {
+    const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
+    const omptool::Bytes bytes{begin, static_cast<const std::byte*>(image->ImageEnd)};
+    std::string fault = omptool::cuda::fault_of_bytes(bytes);
+    if (const Cuda* const known = omptool::cuda::known_cuda(); fault.empty() && known)
+      fault = known->devices.empty() ? known->reason : omptool::cuda::fault_of(bytes, known->capabilities());
+    omptool::fail(fault);
+    return fault.empty() ? 1 : 0;
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_init_device(int32_t device_id) {
+  return guarded(device_id, 1, [](Device&) { return 0; });
+}
+
+OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device_id, __tgt_device_image* image) {
+  return guarded(device_id, static_cast<tgt_target_table*>(nullptr),
+                 [&](Device& device) { return device.load(image); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image) {
+  return guarded(device_id, 1, [&](Device& device) { return device.unload(image); });
+}
+
+OMPTOOL_RTL_EXPORT void* __tgt_rtl_data_alloc(int32_t device_id, int64_t size) {
+  return guarded(device_id, static_cast<void*>(nullptr),
+                 [&](Device& device) { return reinterpret_cast<void*>(device.allocate(size)); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_submit(int32_t device_id, void* target_ptr, void* host_ptr, int64_t size) {
+  return guarded(device_id, 1, [&](Device& device) { return device.submit(target_ptr, host_ptr, size); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t device_id, void* host_ptr, void* target_ptr, int64_t size) {
+  return guarded(device_id, 1, [&](Device& device) { return device.retrieve(host_ptr, target_ptr, size); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr) {
+  return guarded(device_id, 1, [&](Device& device) { return device.release(target_ptr); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_fill(int32_t device_id, void* target_ptr, int32_t value, int64_t size) {
+  return guarded(device_id, 1, [&](Device& device) { return device.fill(target_ptr, value, size); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_exchange(int32_t from_device_id, void* source_ptr, int32_t to_device_id,
+                                                   void* target_ptr, int64_t size) {
+  return guarded(from_device_id, 1, [&](Device& from) {
+    return guarded(to_device_id, 1, [&](Device& to) { return to.receive(target_ptr, from, source_ptr, size); });
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device_id, void* target_entry_ptr,
+                                                       void** target_vars_ptr, int32_t arg_num) {
+  return __tgt_rtl_run_target_team_region(device_id, target_entry_ptr, target_vars_ptr, arg_num, 1, 1);
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_ptr,
+                                                            void** target_vars_ptr, int32_t arg_num, int32_t num_teams,
+                                                            int32_t thread_limit) {
+  const tgt_launch_shape shape = omptool::cuda::shape_of(num_teams, thread_limit);
+  return __tgt_rtl_run_shaped(device_id, target_entry_ptr, target_vars_ptr, arg_num, &shape);
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_run_shaped(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
+                                                int32_t arg_num, const tgt_launch_shape* shape) {
+  return guarded(device_id, 1, [&](Device& device) {
+    return device.run(target_entry_ptr, {target_vars_ptr, arg_num}, omptool::cuda::known_part(*shape));
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_shares_host_memory(int32_t) {
+  return 0;
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
+  return 0;
+}
+
+OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {
+  const char* const reason = omptool::last_error.data();
+  return *reason ? reason : nullptr;
+}

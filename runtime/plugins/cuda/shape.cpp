@@ -1,0 +1,67 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "shape.h"
+
+#include "plugin_calls.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace omptool::cuda {
+namespace {
+
+constexpr unsigned kMostBlocks[] = {INT32_MAX, 65535, 65535};
+
+std::optional<Grid> refuse(const std::string& reason) {
+  fail(reason);
+  return std::nullopt;
+}
+
+} // namespace
+
+tgt_launch_shape shape_of(std::int32_t num_teams, std::int32_t thread_limit) {
+  tgt_launch_shape shape{};
+  shape.size = sizeof shape;
+  shape.teams[0] = static_cast<std::uint32_t>(std::max(num_teams, 0));
+  shape.threads[0] = static_cast<std::uint32_t>(std::max(thread_limit, 0));
+  return shape;
+}
+
+tgt_launch_shape known_part(const tgt_launch_shape& record) {
+  tgt_launch_shape known{};
+  std::memcpy(&known, &record, std::min<std::size_t>(record.size, sizeof known));
+  return known;
+}
+
+std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& kernel, const DeviceLimits& device) {
+  Grid grid;
+  const unsigned chosen_blocks = static_cast<unsigned>(std::max(kernel.blocks, 1));
+  const unsigned chosen_threads = static_cast<unsigned>(std::max(kernel.threads, 1));
+  grid.blocks[0] = asked.teams[0] ? asked.teams[0] : chosen_blocks;
+  grid.threads[0] = asked.threads[0] ? asked.threads[0] : chosen_threads;
+  for (std::size_t i = 1; i < 3; ++i) {
+    grid.blocks[i] = std::max(asked.teams[i], 1U);
+    grid.threads[i] = std::max(asked.threads[i], 1U);
+  }
+  for (std::size_t i = 0; i < 3; ++i)
+    if (grid.blocks[i] > kMostBlocks[i])
+      return refuse(std::to_string(grid.blocks[i]) + " teams, of " + std::to_string(kMostBlocks[i]) + " at most");
+  const auto threads = static_cast<unsigned __int128>(grid.threads[0]) * grid.threads[1] * grid.threads[2];
+  const int most = std::min(device.most_threads, kernel.most_threads);
+  if (threads > static_cast<unsigned>(most))
+    return refuse("teams of " +
+                  (threads > INT32_MAX ? "more than 2147483647" : std::to_string(static_cast<std::uint64_t>(threads))) +
+                  " threads, of which this kernel has " + std::to_string(most) + " at most");
+  const auto room = static_cast<std::uint64_t>(std::max(device.most_memory - kernel.memory, 0));
+  if (asked.dynamic_memory > room)
+    return refuse(std::to_string(asked.dynamic_memory) + " bytes of each team's own, of which there are " +
+                  std::to_string(room));
+  grid.memory = static_cast<unsigned>(asked.dynamic_memory);
+  grid.cooperates = asked.flags & OMPTARGET_SHAPE_COOPERATIVE;
+  if (grid.cooperates && !device.cooperates)
+    return refuse("teams of this device do not wait for each other");
+  return grid;
+}
+
+} // namespace omptool::cuda

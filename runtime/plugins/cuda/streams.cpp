@@ -1,0 +1,31 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "streams.h"
+
+namespace omptool::cuda {
+
+CUstream Streams::take(std::int32_t& failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      CUstream const stream = free_.back();
+      free_.pop_back();
+      return stream;
+    }
+  }
+  CUstream made = nullptr;
+  Outcome outcome = context_.enter();
+  if (outcome.ok()) // what the program does in the default stream is not waited for
+    outcome = OMPTOOL_CUDA(context_.driver, cuStreamCreate, &made, CU_STREAM_NON_BLOCKING);
+  if (outcome.ok())
+    return made;
+  failure = fail_of(context_.driver, outcome, "no stream");
+  return nullptr;
+}
+
+void Streams::give_back(CUstream stream) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(stream);
+}
+
+} // namespace omptool::cuda
