@@ -94,6 +94,11 @@ public:
 
   bool is_valid() { return RTL(__tgt_rtl_is_valid_binary)(&record_) != 0; }
   tgt_target_table* load(std::int32_t device) { return table_ = RTL(__tgt_rtl_load_binary)(device, &record_); }
+  void unload() {
+    CHECK(RTL(__tgt_rtl_unload_binary)(0, &record_) == 0);
+    table_ = nullptr;
+  }
+  bool is_loaded() const { return table_ != nullptr; }
   void* operator[](Entry entry) const { return table_->EntriesBegin[entry].addr; }
   __tgt_device_image* record() { return &record_; }
 

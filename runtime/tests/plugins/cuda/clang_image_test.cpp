@@ -1,0 +1,146 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Images with what clang's OpenMP code for nvptx has beside its kernels. The fake driver runs nothing of them.
+#include "calls.h"
+#include "clang_image.h"
+#include "conformance.h"
+
+#include <algorithm>
+
+namespace {
+
+// Unloaded when it goes: the plugin knows images by their records.
+struct PassingImage : Image {
+  using Image::Image;
+  ~PassingImage() {
+    if (is_loaded())
+      unload();
+  }
+};
+
+using Lines = std::vector<std::string>;
+
+std::string text_of_head() {
+  return ".version 7.0\n.target sm_70\n.address_size 64\n";
+}
+std::string kernel(const std::string& name, int parameters) {
+  std::string list;
+  for (int i = 0; i < parameters; ++i)
+    list += (i ? ", .param .u64 p" : ".param .u64 p") + std::to_string(i);
+  return ".visible .entry " + name + "(" + list + ") { ret; }\n";
+}
+// mode, threads, teams, bytes and number of what a reduction stores
+std::string environment_of(const std::string& name, int mode, int reduction_size, int reduction_length) {
+  return ".weak .const .align 8 .b32 " + name + "_kernel_environment[12] = {" + std::to_string(mode << 16) +
+         ", 1, 0, 0, 0, " + std::to_string(reduction_size) + ", " + std::to_string(reduction_length) +
+         ", 0, 0, 0, 0, 0};\n";
+}
+const std::string kDevice18 = ".weak .const .align 8 .b8 __omp_rtl_device_environment[48];\n";
+const std::string kDevice16 = ".weak .const .align 8 .b8 __omp_rtl_device_environment[16];\n";
+const std::string kDevice14 = ".weak .const .align 8 .b8 omptarget_device_environment[16];\n";
+
+Lines with(const Lines& lines, const std::string& beginning) {
+  Lines found;
+  std::copy_if(lines.begin(), lines.end(), std::back_inserter(found),
+               [&](const std::string& line) { return line.starts_with(beginning); });
+  return found;
+}
+
+Lines loading(Image& image) {
+  REQUIRE(init_device(0) == 0);
+  CallLog log;
+  log.lines();
+  REQUIRE(image.load(0));
+  return log.lines();
+}
+
+Lines launching(const Image& image, Entry entry, std::vector<void*> arguments, std::uint64_t trips) {
+  tgt_launch_shape shape{};
+  shape.size = sizeof shape;
+  shape.trip_count = trips;
+  const auto run_shaped = RTL(__tgt_rtl_run_shaped);
+  const auto count = static_cast<std::int32_t>(arguments.size());
+  REQUIRE(run_shaped(0, image[entry], arguments.data(), count, &shape) == 0); // asks for what the kernel is
+  CallLog log;
+  log.lines();
+  REQUIRE(run_shaped(0, image[entry], arguments.data(), count, &shape) == 0);
+  return log.lines();
+}
+
+std::vector<char> bytes_of(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+} // namespace
+
+TEST_CASE("the device's environment is stored as far as the image has room for it") {
+  PassingImage image18(bytes_of(text_of_head() + kDevice18)), image16(bytes_of(text_of_head() + kDevice16)),
+      image14(bytes_of(text_of_head() + kDevice14)), portable(bytes_of(text_of_head()));
+  const auto stored = [](Image& image) {
+    const Lines lines = with(loading(image), "cuMemcpyHtoD ");
+    return lines.size() == 1 ? lines[0].substr(lines[0].rfind(' ', lines[0].size() - 5)) : "";
+  };
+  CHECK(stored(image18) == " 48 = 0");
+  CHECK(stored(image16) == " 16 = 0");
+  CHECK(stored(image14) == " 16 = 0");
+  CHECK(with(loading(portable), "cuMemcpyHtoD ").empty());
+}
+
+TEST_CASE("a kernel of clang 18 and later gets a word in place of the environment that it does not use") {
+  PassingImage image(bytes_of(text_of_head() + kDevice18 + environment_of("absent", 2, 0, 0) + kernel("absent", 3)));
+  loading(image);
+  const Lines lines = launching(image, kAbsent, {nullptr, bits(8), bits(9)}, 1000);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].starts_with("cuLaunchKernel absent 32 1 1 32 1 1 0 "));
+  CHECK(lines[0].ends_with(" 0xffffffffffffffff 0x8 0x9 = 0"));
+}
+
+TEST_CASE("a kernel with a reduction is lent an environment and a buffer, without a call for the memory") {
+  PassingImage image(bytes_of(text_of_head() + kDevice18 + environment_of("absent", 2, 8, 64) + kernel("absent", 2)));
+  loading(image);
+  const Lines lines = launching(image, kAbsent, {nullptr, bits(8)}, 1000);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].starts_with("cuMemcpyHtoDAsync "));
+  CHECK(lines[0].find(" 16 0x") != std::string::npos);
+  CHECK(lines[1].starts_with("cuLaunchKernel absent "));
+  CHECK(lines[1].find("0xffffffffffffffff") == std::string::npos);
+  CHECK(lines[1].ends_with(" 0x8 = 0"));
+  CHECK(lines[2].starts_with("cuStreamSynchronize "));
+}
+
+TEST_CASE("kernels of clang 14 to 17 take no environment, and run in their mode") {
+  for (const std::string& device : {kDevice16, kDevice14}) {
+    PassingImage image(
+        bytes_of(text_of_head() + device + ".weak .global .align 1 .u8 absent_exec_mode = 1;\n" + kernel("absent", 1)));
+    loading(image);
+    const Lines lines = launching(image, kAbsent, {bits(8)}, 20);
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].starts_with("cuLaunchKernel absent 20 1 1 128 1 1 0 "));
+    CHECK(lines[0].ends_with(" 0x8 = 0"));
+  }
+}
+
+TEST_CASE("constructors run in the order of their numbers when the image is loaded, destructors when it goes") {
+  const auto object = [](const std::string& name) { return ".visible .global .align 8 .u64 " + name + " = 4711;\n"; };
+  const std::string bounds = object("__init_array_start") + object("__init_array_end") + object("__fini_array_start") +
+                             object("__fini_array_end");
+  PassingImage image(bytes_of(text_of_head() + kDevice18 + bounds + object("__init_array_object_b_1f_101") +
+                              object("__init_array_object_a_1f_65535") + object("__fini_array_object_a_1f_65535") +
+                              kernel("nvptx$device$init", 0) + kernel("nvptx$device$fini", 0)));
+  const Lines lines = loading(image);
+  CHECK(with(lines, "cuLaunchKernel nvptx$device$init 1 1 1 1 1 1 0 ").size() == 1);
+  CHECK(with(lines, "cuMemAlloc 16 ").size() == 1);
+  CHECK(with(lines, "cuMemFree ").size() == 1);
+  CHECK(with(lines, "cuLaunchKernel nvptx$device$fini").empty());
+  CallLog log;
+  log.lines();
+  image.unload();
+  CHECK(with(log.lines(), "cuLaunchKernel nvptx$device$fini 1 1 1 1 1 1 0 ").size() == 1);
+}
+
+TEST_CASE("names with a beginning are found once each, by their numbers") {
+  const std::string text = std::string("x__i_no_1\0__i_b_20\0__i_a_7\0 __i_b_20;", 38) + "__i_c_100";
+  CHECK(omptool::cuda::names_with(std::as_bytes(std::span(text)), "__i_") == Lines{"__i_a_7", "__i_b_20", "__i_c_100"});
+  CHECK(omptool::cuda::names_with({}, "__i_").empty());
+}

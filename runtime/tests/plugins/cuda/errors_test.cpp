@@ -1,0 +1,180 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A driver that is not there, that refuses, or that fails: every call, one after the other.
+#include "calls.h"
+#include "conformance.h"
+#include "support.h"
+
+#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+// All that a program does, as far as the device lets it.
+SCENARIO_OF(whole_life) {
+  const OutsideOfTests asserts;
+  const std::int32_t count = device_count();
+  std::printf("%d devices\n", count);
+  Image image;
+  if (count == 0 || init_device(0) != 0 || !image.load(0)) {
+    const char* const reason = RTL(__tgt_rtl_last_error)();
+    std::printf("done: %s\n", reason ? reason : "");
+    return 0;
+  }
+  const std::vector<int> before{1, 2, 3};
+  std::vector<int> after(3);
+  for (const std::int64_t size : {std::int64_t{12}, std::int64_t{1} << 20}) {
+    void* const target = RTL(__tgt_rtl_data_alloc)(0, size);
+    void* arguments[] = {target, bits(3), bits(10)};
+    if (!target)
+      continue;
+    const bool sent = submit(target, before.data(), 12) == 0;
+    const std::int32_t ran = sent ? RTL(__tgt_rtl_run_target_region)(0, image[kAdd], arguments, 3) : 1;
+    if (ran == 0 && retrieve(after.data(), target, 12) == 0)
+      EXPECT((after == std::vector<int>{11, 12, 13}));
+    RTL(__tgt_rtl_data_delete)(0, target);
+  }
+  RTL(__tgt_rtl_unload_binary)(0, image.record());
+  std::printf("done\n");
+  return 0;
+}
+
+// What the plugin said when it could not do something.
+SCENARIO_OF(reasons) {
+  const OutsideOfTests asserts;
+  Image image;
+  const auto say = [](const char* what, int result) { // evaluated before the reason is asked for
+    const char* const reason = RTL(__tgt_rtl_last_error)();
+    std::printf("%s %d: %s\n", what, result, reason ? reason : "");
+  };
+  say("count", device_count());
+  say("valid", image.is_valid());
+  if (device_count() == 0 || init_device(0) != 0)
+    return 0;
+  say("load", image.load(0) != nullptr);
+  if (!image.is_loaded())
+    return 0;
+  void* const memory = RTL(__tgt_rtl_data_alloc)(0, 1 << 20);
+  say("memory", memory != nullptr);
+  say("run", RTL(__tgt_rtl_run_target_region)(0, image[kNothing], nullptr, 0));
+  int value = 0;
+  say("copy", memory ? submit(memory, &value, sizeof value) : 0);
+  return 0;
+}
+
+SCENARIO_OF(look_at_an_image) {
+  const OutsideOfTests asserts;
+  CallLog::path();
+  EXPECT(Image().is_valid());
+  EXPECT(!Image(std::vector<char>(100)).is_valid());
+  EXPECT(CallLog().lines().empty());
+  EXPECT(!::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
+  return 0;
+}
+
+SCENARIO_OF(child_after_fork) {
+  const OutsideOfTests asserts;
+  EXPECT(init_device(0) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_right = device_count() == 0 && init_device(0) != 0 && !RTL(__tgt_rtl_data_alloc)(0, 8) &&
+                          std::string(RTL(__tgt_rtl_last_error)()).find("has forked") != std::string::npos;
+    ::_exit(is_right ? 0 : 1);
+  }
+  int status = 0;
+  EXPECT(::waitpid(child, &status, 0) == child);
+  EXPECT((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  EXPECT(init_device(0) == 0);
+  return 0;
+}
+
+// The driver's own errors, and those that end a context.
+constexpr const char* kResults[] = {"FAKE_CUDA_FAIL_WITH=2", "FAKE_CUDA_FAIL_WITH=700", "FAKE_CUDA_FAIL_WITH=4"};
+#ifdef SANITIZED
+constexpr int kStep = 7;
+#else
+constexpr int kStep = 1;
+#endif
+
+} // namespace
+
+TEST_CASE("whichever call of the driver fails, nothing crashes and nothing is used wrongly") {
+  for (const std::string result : kResults)
+    for (const std::string stay : {"FAKE_CUDA_FAIL_ON=0", "FAKE_CUDA_FAIL_ON=1"})
+      for (int at = 1;; at += kStep) {
+        REQUIRE(at < 200);
+        const Outcome outcome = run_scenario("whole_life", {result, stay, "FAKE_CUDA_FAIL_AT=" + std::to_string(at)});
+        INFO("call " << at << ", " << stay << ", " << result << ": " << outcome.output);
+        CHECK(outcome.code == 0);
+        CHECK(outcome.has("done"));
+        const bool failed = outcome.has("FAKE: call");
+        std::string rest = outcome.output;
+        if (failed)
+          rest.erase(rest.find("FAKE: call"), 10);
+        CHECK(rest.find("FAKE: ") == std::string::npos);
+        if (!failed)
+          break; // fewer calls than that
+      }
+}
+
+TEST_CASE("without a driver there is no device, and the reason is said") {
+  const Outcome outcome = run_scenario("reasons", {"LD_LIBRARY_PATH="});
+  if (outcome.has("count 0"))
+    CHECK(outcome.has("count 0: no NVIDIA driver: libcuda.so.1"));
+  CHECK(outcome.code == 0);
+}
+
+TEST_CASE("a driver without a device says so") {
+  const Outcome outcome = run_scenario("reasons", {"FAKE_CUDA_DEVICES=0"});
+  CHECK(outcome.has("count 0: cuInit: CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected"));
+  CHECK(outcome.has("valid 0: cuInit: CUDA_ERROR_NO_DEVICE"));
+}
+
+TEST_CASE("an image for a newer GPU is refused by name") {
+  const Outcome outcome = run_scenario("reasons", {"FAKE_CUDA_ARCH=60"});
+  CHECK(outcome.has("valid 0: the image is for PTX for sm_70, the GPU is sm_60"));
+  CHECK(outcome.has("load 0: the image is for PTX for sm_70, the GPU is sm_60"));
+}
+
+TEST_CASE("what the driver's compiler says of PTX that it does not know is part of the reason, in one line") {
+  const Outcome outcome = run_scenario("reasons", {"FAKE_CUDA_PTX=63"});
+  CHECK(outcome.has("load 0: the image cannot be loaded: cuModuleLoadDataEx: CUDA_ERROR_UNSUPPORTED_PTX_VERSION, the "
+                    "provided PTX was compiled with an unsupported toolchain.: ptxas application ptx input, line 1; "
+                    "fatal : Unsupported .version; current version is '6.3'"));
+}
+
+TEST_CASE("errors name the driver's call, its error and the entry") {
+  const auto when = [](const char* function, const char* result) {
+    return run_scenario("reasons", {std::string("FAKE_CUDA_FAIL_IN=") + function, "FAKE_CUDA_FAIL_AT=1",
+                                    "FAKE_CUDA_FAIL_ON=1", std::string("FAKE_CUDA_FAIL_WITH=") + result});
+  };
+  CHECK(when("cuMemAllocFromPoolAsync", "2")
+            .has("memory 0: no memory for 1048576 bytes: cuMemAllocFromPoolAsync: CUDA_ERROR_OUT_OF_MEMORY, out of "
+                 "memory"));
+  CHECK(when("cuLaunchKernel", "701").has("run 2: kernel nothing: cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"));
+  CHECK(when("cuMemcpyHtoDAsync", "1").has("copy 1: a copy to the GPU of 4 bytes: cuMemcpyHtoDAsync_v2: "));
+  CHECK(when("cuModuleGetFunction", "999").has("load 0: kernel add: cuModuleGetFunction: CUDA_ERROR_UNKNOWN"));
+}
+
+TEST_CASE("a kernel that faults is named, and its device is lost") {
+  const Outcome outcome = run_scenario("reasons", {"FAKE_CUDA_FAULT=nothing"});
+  CHECK(outcome.has("run 3: kernel nothing: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory access "
+                    "was encountered"));
+  CHECK(outcome.has("copy 3: "));
+}
+
+TEST_CASE("devices without pools have memory, too") {
+  const Outcome outcome = run_scenario("whole_life", {"FAKE_CUDA_POOLS=0"});
+  CHECK(outcome.code == 0);
+  CHECK(outcome.has("done\n"));
+}
+
+TEST_CASE("a child of fork has no devices, and its parent keeps them") {
+  CHECK(run_scenario("child_after_fork").code == 0);
+}
+
+TEST_CASE("to look at an image's bytes opens no driver") {
+  CHECK(run_scenario("look_at_an_image").code == 0);
+}

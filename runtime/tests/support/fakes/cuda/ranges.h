@@ -1,0 +1,20 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FAKE: which addresses are a device's, or page-locked.
+#pragma once
+
+#include <cstddef>
+
+namespace fake_cuda {
+
+enum class Kind { kDevice, kPinned, kRegistered, kVariable };
+
+void add_range(void* begin, std::size_t size, Kind kind);
+// False, after a word on stderr, where no range of the kind begins there.
+bool remove_range(void* begin, Kind kind);
+// Whether all of it is the device's; else a word on stderr.
+bool is_on_device(unsigned long long begin, std::size_t size);
+bool is_page_locked(const void* address);
+
+} // namespace fake_cuda

@@ -1,0 +1,37 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// FAKE: streams and events. What is put into a stream runs on the stream's thread, one after the other.
+#pragma once
+
+#include "fake.h"
+
+#include <deque>
+#include <functional>
+#include <memory>
+
+namespace fake_cuda {
+
+struct Stream {
+  int device = 0;
+  bool is_ended = false;
+  bool is_busy = false;
+  std::deque<std::function<void()>> waiting;
+};
+
+// What was recorded last.
+struct Event {
+  std::shared_ptr<bool> is_done = std::make_shared<bool>(true);
+};
+
+// Null, after a word on stderr, where there is no such stream.
+Stream* find(CUstream stream);
+Event* find(CUevent event);
+CUstream make_stream(int device);
+
+void add(Stream& stream, std::function<void()> work);
+bool is_idle(Stream& stream); // with the lock held
+// Until all streams of a device have nothing to do.
+void wait_for_all(int device);
+
+} // namespace fake_cuda
