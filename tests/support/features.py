@@ -13,7 +13,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -314,11 +314,11 @@ def unregistered(bench: Bench) -> Path:
     return out
 
 
-def table(bench: Bench) -> str:
-    """The table in Markdown; omptool's column is what the runs have shown."""
+def table(shown: Collection[str]) -> str:
+    """The table in Markdown; omptool's column is `shown`, the names of the features that are."""
     words = {"y": "yes", "p": "partly", "n": "no", "-": "-"}
     rows = [
-        (feature.name, "yes" if feature.shows(bench) else "no", *map(words.get, feature.peers))
+        (feature.name, "yes" if feature.name in shown else "no", *map(words.get, feature.peers))
         for feature in FEATURES
     ]
     headers = ("shows or finds", "omptool", *PEERS)
@@ -334,9 +334,9 @@ The other columns were found by hand with the tools of LLVM 14 to 22, CUDA 13 an
 """
 
 
-def page(bench: Bench) -> str:
+def page(shown: Collection[str]) -> str:
     """The whole page."""
-    return f"{INTRODUCTION}{table(bench)}\n"
+    return f"{INTRODUCTION}{table(shown)}\n"
 
 
 def main() -> None:
@@ -345,7 +345,8 @@ def main() -> None:
     write = parser.parse_args().write
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as folder:
-        text = page(Bench(Path(folder)))
+        bench = Bench(Path(folder))
+        text = page([feature.name for feature in FEATURES if feature.shows(bench)])
     if write:
         PAGE.write_text(text)
     else:
