@@ -31,18 +31,25 @@ Cuda& cuda();
 
 [[gnu::noinline, gnu::cold]] void fail_for_device(const Cuda& all, std::int32_t device_id);
 
-// Runs `body(device)`; an exception is a failure with a reason, and so is a device that does not exist.
+// Runs `body(device)`, of a device that may not be initialised; an exception is a failure with a reason, and so is a
+// device that does not exist.
 template <typename Body, typename Result>
-Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept {
+Result of_device(std::int32_t device_id, Result failed, const Body& body) noexcept {
   return safely(failed, [&]() -> Result {
     Cuda& all = cuda();
     if (device_id < 0 || static_cast<std::size_t>(device_id) >= all.devices.size()) {
       fail_for_device(all, device_id);
       return failed;
     }
-    Device& device = *all.devices[static_cast<std::size_t>(device_id)];
-    return device.initialise() ? body(device) : failed;
+    return body(*all.devices[static_cast<std::size_t>(device_id)]);
   });
+}
+
+// The same, of a device that is initialised.
+template <typename Body, typename Result>
+Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept {
+  return of_device(device_id, failed,
+                   [&](Device& device) -> Result { return device.initialise() ? body(device) : failed; });
 }
 
 } // namespace omptool::cuda

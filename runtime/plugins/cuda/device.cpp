@@ -5,6 +5,7 @@
 #include "plugin_calls.h"
 #include "settings.h"
 
+#include <cstring>
 #include <utility>
 
 namespace omptool::cuda {
@@ -159,6 +160,31 @@ std::int32_t Device::run(void* kernel, Arguments arguments, const tgt_launch_sha
     return 0;
   stream.abandon();
   return fail_of(context_.driver, outcome, "kernel " + static_cast<const Kernel*>(kernel)->name());
+}
+
+std::int32_t Device::describe(tgt_device_description& description) const {
+  const Driver& driver = context_.driver;
+  int units = 0, memory = 0, threads = 0;
+  std::size_t total = 0;
+  char name[sizeof description.name] = {};
+  Outcome outcome = OMPTOOL_CUDA(driver, cuDeviceGetName, name, sizeof name - 1, device_);
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(driver, cuDeviceTotalMem_v2, &total, device_);
+  for (const auto& [attribute, place] : {std::pair{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &units},
+                                         std::pair{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &memory},
+                                         std::pair{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads}})
+    if (outcome.ok())
+      outcome = OMPTOOL_CUDA(driver, cuDeviceGetAttribute, place, attribute, device_);
+  if (!outcome.ok())
+    return fail_of(driver, outcome, "the GPU does not say what it is");
+  description.units = static_cast<std::uint32_t>(units);
+  description.memory = total;
+  description.team_memory = static_cast<std::uint64_t>(memory);
+  description.threads = static_cast<std::uint32_t>(threads);
+  const std::string architecture = "sm_" + std::to_string(capability_);
+  description.architecture[architecture.copy(description.architecture, sizeof description.architecture - 1)] = '\0';
+  std::memcpy(description.name, name, sizeof name);
+  return 0;
 }
 
 } // namespace omptool::cuda

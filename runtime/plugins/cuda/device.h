@@ -37,7 +37,9 @@ public:
   std::int32_t receive(void* target, const Device& from, const void* source, std::int64_t size);
   std::int32_t run(void* kernel, Arguments arguments, const tgt_launch_shape& asked);
 
-  CUdevice handle() const { return device_; }
+  // Without a context. 0, or what a failing call returns.
+  std::int32_t describe(tgt_device_description& description) const;
+
   int capability() const { return capability_; }
   const Context& context() const { return context_; }
   const DeviceLimits& limits() const { return limits_; }

@@ -6,6 +6,9 @@
 
 #include "cuda.h"
 
+#include <algorithm>
+#include <cstring>
+
 using omptool::cuda::Cuda;
 using omptool::cuda::Device;
 using omptool::cuda::guarded;
@@ -97,6 +100,17 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_shares_host_memory(int32_t) {
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
   return 0;
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_describe_device(int32_t device_id, tgt_device_description* description) {
+  return omptool::cuda::of_device(device_id, 1, [&](Device& device) {
+    tgt_device_description known{};
+    const int32_t result = device.describe(known);
+    known.size = description->size;
+    if (result == 0)
+      std::memcpy(description, &known, std::min<std::size_t>(known.size, sizeof known));
+    return result;
+  });
 }
 
 OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {

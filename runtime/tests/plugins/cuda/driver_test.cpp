@@ -192,6 +192,18 @@ TEST_CASE("the device's number is stored where the image has a place for it") {
   CHECK(std::count(names.begin(), names.end(), "cuMemcpyHtoD") == 1);
 }
 
+TEST_CASE("a device is described as the driver has it") {
+  tgt_device_description said{};
+  said.size = sizeof said;
+  REQUIRE(RTL(__tgt_rtl_describe_device)(0, &said) == 0);
+  CHECK(std::string(said.name) == "FAKE GPU");
+  CHECK(std::string(said.architecture) == "sm_90");
+  CHECK(said.units == 4);
+  CHECK(said.memory == std::uint64_t{1} << 34);
+  CHECK(said.threads == 1024);
+  CHECK(said.team_memory == 227 << 10);
+}
+
 TEST_CASE("a context that the program has made current is not used") {
   CHECK(run(kNothing, {}) == 0);
   void* const fake = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
