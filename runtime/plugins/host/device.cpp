@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
+#include "asked_shape.h"
 #include "kernels/call.h"
 #include "kernels/current_state.h"
 #include "kernels/faults.h"
@@ -39,13 +40,6 @@ void run_one(void* context, std::int64_t i) {
              launch.kernel};
   omptool_host_call(launch.kernel, launch.arguments, launch.count);
   current = before;
-}
-
-// A record of another core's, as this plugin knows it.
-tgt_launch_shape known_part(const tgt_launch_shape& record) {
-  tgt_launch_shape known{};
-  std::memcpy(&known, &record, std::min<std::size_t>(record.size, sizeof known));
-  return known;
 }
 
 [[gnu::noinline, gnu::cold]] std::int32_t fail_for_size(std::int64_t size) {
@@ -97,24 +91,16 @@ void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int
 
 } // namespace
 
-std::optional<Shape> shape_of(const tgt_launch_shape& asked) {
-  const tgt_launch_shape known = known_part(asked);
-  const auto number_of = [](const std::uint32_t(&each)[3]) -> std::uint64_t {
-    const std::uint64_t further = std::uint64_t{std::max(each[1], 1U)} * std::max(each[2], 1U);
-    return each[0] == 0 ? 0 : further > INT32_MAX ? further : further * each[0];
-  };
-  const std::uint64_t teams = number_of(known.teams);
-  const std::uint64_t threads = number_of(known.threads);
-  if (teams > INT32_MAX || threads > INT32_MAX) {
-    fail("more than 2147483647 teams, or threads of a team");
+std::optional<Shape> shape_of(const tgt_launch_shape& record) {
+  const std::optional<AskedShape> asked = asked_shape(record);
+  if (!asked)
     return std::nullopt;
-  }
-  const Shape shape = shape_of(static_cast<std::int32_t>(teams), static_cast<std::int32_t>(threads));
-  if ((known.flags & OMPTARGET_SHAPE_COOPERATIVE) && std::int64_t{shape.num_teams} * shape.num_threads > 1) {
+  const Shape shape = shape_of(asked->teams, asked->threads);
+  if (asked->is_cooperative && std::int64_t{shape.num_teams} * shape.num_threads > 1) {
     fail("teams of the CPU do not wait for each other");
     return std::nullopt;
   }
-  if (known.dynamic_memory > 0) {
+  if (asked->dynamic_memory > 0) {
     fail("teams of the CPU have no memory whose size a launch gives");
     return std::nullopt;
   }
