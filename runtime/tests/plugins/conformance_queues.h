@@ -7,8 +7,10 @@
 
 #include "conformance.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 using Events = std::vector<tgt_event_t>;
@@ -143,10 +145,43 @@ inline Event run_teams_later(void* entry, std::vector<void*> arguments, std::int
   return Event(made);
 }
 
+// What a kernel waits for. In memory of the host where a plugin has some: a thread that waits for a copy may be one
+// that a driver then has run the kernel.
+class Gate {
+public:
+  Gate() {
+    if (const auto allocate = find<decltype(&__tgt_rtl_memory_alloc)>("__tgt_rtl_memory_alloc"))
+      of_host_ = static_cast<int*>(allocate(0, sizeof *of_host_, OMPTARGET_MEMORY_HOST));
+    if (of_host_)
+      *of_host_ = 0;
+    else
+      of_device_.emplace(std::vector<int>{0});
+  }
+  ~Gate() {
+    if (of_host_)
+      CHECK(RTL(__tgt_rtl_memory_free)(0, of_host_, OMPTARGET_MEMORY_HOST) == 0);
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void* at() const { return of_host_ ? of_host_ : of_device_->at(); }
+  void open() const {
+    const int one = 1;
+    if (of_host_)
+      std::atomic_ref(*of_host_).store(one, std::memory_order_release);
+    else
+      CHECK(submit(of_device_->at(), &one, sizeof one) == 0);
+  }
+
+private:
+  int* of_host_ = nullptr;
+  std::optional<Memory> of_device_;
+};
+
 // A stream that goes on when the gate is opened.
 class Held {
 public:
-  Held() : gate_(std::vector<int>{0}), event_(run_later(kernel(kHold), {gate_.at()})) {}
+  Held() : event_(run_later(kernel(kHold), {gate_.at()})) {}
   ~Held() {
     open();
     event_.wait();
@@ -154,14 +189,11 @@ public:
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   operator tgt_event_t() const { return event_; }
-  void open() const {
-    const int one = 1;
-    CHECK(submit(gate_.at(), &one, sizeof one) == 0);
-  }
+  void open() const { gate_.open(); }
   Event& event() { return event_; }
 
 private:
-  Memory gate_;
+  Gate gate_;
   Event event_;
 };
 
