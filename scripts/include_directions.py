@@ -25,7 +25,7 @@ LEVELS = (
     ("libomptarget/plugins",),
     ("libomptarget/observe",),
     ("libomptarget/process",),
-    ("libomptarget/threads", "plugins/cuda", "plugins/host"),
+    ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
     ("plugins/host/kernels",),
     ("common",),
     ("include",),

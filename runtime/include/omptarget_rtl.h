@@ -79,8 +79,9 @@ int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_p
  *                in its stream may. An event that is released, or that the plugin never made, is an error of the call
  *                where that is cheap to find out.
  *   threads      Events may be passed to any function on any thread.
- *   fork         In a child of fork() every event counts as released, and every device as new.
- *   exit         The process may end while operations run.
+ *   fork         In a child of fork() every event counts as released, and every device as new. Where a driver does not
+ *                work there, no device of its can be initialised, and __tgt_rtl_last_error says so.
+ *   exit         The process may end while operations run, as far as the device's driver lets it.
  *
  * The document writes tgt_sync_event_t once: it is tgt_event_t. */
 

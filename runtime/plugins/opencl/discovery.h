@@ -1,0 +1,41 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The devices that this plugin can use: those of every platform that take SPIR-V, and share memory with the host in a
+// way that kernels can follow addresses.
+#pragma once
+
+#include "cl.h"
+#include "settings.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace omptool::opencl {
+
+// A device, as its driver describes it.
+struct Found {
+  cl_platform_id platform;
+  cl_device_id device;
+  Extensions extensions;
+  MemoryKind memory; // not kAny
+  bool is_direct;    // the host reads and writes what data_alloc gives
+  bool is_cpu;
+  bool lists_svm; // kernels must be told of each allocation that they may reach
+  bool has_svm_atomics;
+  std::string name;
+  std::string driver;
+  std::string spirv; // the latest version that it takes: "SPIR-V_1.4"
+  std::uint32_t units;
+  std::uint64_t global_memory;
+  std::uint64_t largest_block;
+  std::uint64_t team_memory;
+  std::size_t most_threads; // of a team
+};
+
+// `why`: why there is none, or others are not used.
+std::vector<Found> find_devices(const Loader& loader, std::string& why);
+
+} // namespace omptool::opencl

@@ -1,0 +1,239 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "events.h"
+
+#include "device.h"
+#include "driver.h"
+#include "loader.h"
+#include "plugin_calls.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace omptool::opencl {
+namespace {
+
+constinit std::atomic<tgt_callback_fct> the_callback{nullptr};
+// In a child of fork() no event has a number of its parent's.
+constinit std::atomic<std::uintptr_t> events_made{0};
+
+tgt_event_t handle_of(const Event& event) {
+  return reinterpret_cast<tgt_event_t>(event.id);
+}
+
+// The events of OpenCL that a call waits for stay until it has returned.
+class Retained {
+public:
+  Retained(const Loader& cl, std::vector<cl_event>& events) : cl_(cl), events_(events) {}
+  ~Retained() {
+    for (const cl_event event : events_)
+      cl_.clReleaseEvent(event);
+  }
+  Retained(const Retained&) = delete;
+  Retained& operator=(const Retained&) = delete;
+
+private:
+  const Loader& cl_;
+  std::vector<cl_event>& events_;
+};
+
+cl_int status_of(const Loader& cl, cl_event event) {
+  cl_int status = CL_COMPLETE;
+  const cl_int error = cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+  return error == CL_SUCCESS ? status : error;
+}
+
+} // namespace
+
+Stream::Stream(Device& its_device) : device(its_device), queue(its_device.take_queue()) {}
+
+Stream::~Stream() {
+  device.give_back(queue);
+}
+
+void Events::set_callback(tgt_callback_fct callback) {
+  the_callback = callback;
+}
+
+Events::Known Events::find(tgt_event_t event) const {
+  const auto at = events_.find(reinterpret_cast<std::uintptr_t>(event));
+  if (at != events_.end() && !at->second->is_released)
+    return at->second;
+  fail("event " + std::to_string(reinterpret_cast<std::uintptr_t>(event)) + " is released, or none of this plugin's");
+  return nullptr;
+}
+
+// False, and fail(): one is none. What has completed well needs no waiting for.
+bool Events::take_dependences(const Device& device, std::span<const tgt_event_t> dependences, Event& event,
+                              std::vector<cl_event>& before) {
+  for (const tgt_event_t& dependence : dependences) {
+    const Known known = dependence ? find(dependence) : nullptr;
+    if (dependence && !known)
+      return false;
+    if (known && &known->stream->device != &device)
+      return fail("an event of another device, which this one cannot wait for"), false;
+    if (&dependence == &dependences.front() && known)
+      event.stream = known->stream;
+    if (!known || (known->is_done && known->failure.empty()))
+      continue;
+    event.before.push_back(known);
+    if (!known->is_done && cl_.clRetainEvent(known->event) == CL_SUCCESS)
+      before.push_back(known->event);
+  }
+  return true;
+}
+
+std::int32_t Events::add(Device& device, std::span<const tgt_event_t> dependences, std::string what,
+                         const Enqueue& enqueue, tgt_event_t& made) {
+  const auto event = std::make_shared<Event>();
+  event->what = std::move(what);
+  std::vector<cl_event> before;
+  const Retained retained(cl_, before);
+  bool has_failed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!take_dependences(device, dependences, *event, before))
+      return 1;
+    has_failed =
+        std::any_of(event->before.begin(), event->before.end(), [](const Known& known) { return known->is_done; });
+  }
+  if (!event->stream)
+    event->stream = std::make_shared<Stream>(device);
+  if (!has_failed)
+    if (const std::int32_t result = enqueue(event->stream->queue, {before, &event->event})) {
+      const auto fails = [&](cl_event dependence) { return status_of(cl_, dependence) < 0; };
+      if (std::none_of(before.begin(), before.end(), fails))
+        return result;
+      event->event = nullptr; // a dependence has failed in the meantime
+      event->failure = "an operation that it depends on has failed";
+    }
+  event->id = ++events_made;
+  made = handle_of(*event);
+  publish(event);
+  return 0;
+}
+
+// From now on it is known, and completes.
+void Events::publish(const Known& event) {
+  const cl_event own = event->event;
+  {
+    const std::lock_guard lock(mutex_);
+    events_.emplace(event->id, event);
+    if (!own)
+      return end(event); // what it depends on has failed
+    cl_.clRetainEvent(own);
+  }
+  const cl_int error = cl_.clSetEventCallback(own, CL_COMPLETE, completed, reinterpret_cast<void*>(event->id));
+  cl_.clFlush(event->stream->queue);
+  if (error != CL_SUCCESS) { // then it is waited for here
+    cl_.clWaitForEvents(1, &own);
+    complete(event->id, status_of(cl_, own));
+  }
+  cl_.clReleaseEvent(own);
+}
+
+// On a thread of the driver's, or on any that waits.
+void Events::completed(cl_event, cl_int status, void* id) {
+  if (Driver* const known = the_driver.load(std::memory_order_acquire))
+    known->events.complete(reinterpret_cast<std::uintptr_t>(id), status);
+}
+
+void Events::complete(std::uintptr_t id, cl_int status) {
+  Known event;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = events_.find(id);
+    if (at == events_.end() || at->second->is_done)
+      return;
+    event = at->second;
+    if (status < 0) {
+      event->failure = failure_of(event->what.c_str(), status);
+      event->is_lost = status == CL_DEVICE_NOT_AVAILABLE;
+    }
+    end(event);
+  }
+  // What it holds goes without the lock.
+}
+
+void Events::end(const Known& event) {
+  event->is_done = true;
+  for (const Known& before : event->before)
+    if (before->is_done && !before->failure.empty()) {
+      event->failure = before->failure;
+      event->is_lost = before->is_lost;
+    }
+  event->before.clear();
+  if (const cl_event own = std::exchange(event->event, nullptr))
+    cl_.clReleaseEvent(own);
+  if (const tgt_callback_fct callback = the_callback; callback && !event->is_released)
+    callback(handle_of(*event));
+  if (event->is_released)
+    events_.erase(event->id);
+}
+
+std::int32_t Events::release(tgt_event_t event) {
+  Known gone; // without the lock
+  const std::lock_guard lock(mutex_);
+  gone = find(event);
+  if (!gone)
+    return 1;
+  gone->is_released = true;
+  if (gone->is_done)
+    events_.erase(gone->id);
+  return 0;
+}
+
+bool Events::is_live(tgt_event_t event, const Device& device) {
+  const std::lock_guard lock(mutex_);
+  const Known known = find(event);
+  return known && &known->stream->device == &device;
+}
+
+std::int32_t Events::result_of(const Event& event) const {
+  if (event.failure.empty())
+    return 0;
+  fail(event.failure);
+  return event.is_lost ? OMPTARGET_RTL_DEVICE_LOST : 1;
+}
+
+// Of one whose callback is on its way.
+std::int32_t Events::result_of(const Event& event, cl_int status) const {
+  if (status > CL_COMPLETE)
+    return OMPTARGET_RTL_PENDING;
+  if (status == CL_COMPLETE)
+    return 0;
+  fail(failure_of(event.what.c_str(), status));
+  return status == CL_DEVICE_NOT_AVAILABLE ? OMPTARGET_RTL_DEVICE_LOST : 1;
+}
+
+std::int32_t Events::query(tgt_event_t event) {
+  Known known; // goes without the lock
+  const std::lock_guard lock(mutex_);
+  known = find(event);
+  if (!known)
+    return 1;
+  return known->is_done ? result_of(*known) : result_of(*known, status_of(cl_, known->event));
+}
+
+std::int32_t Events::wait(tgt_event_t event) {
+  Known known;
+  std::vector<cl_event> own;
+  const Retained retained(cl_, own);
+  {
+    const std::lock_guard lock(mutex_);
+    known = find(event);
+    if (!known)
+      return 1;
+    if (known->is_done)
+      return result_of(*known);
+    cl_.clRetainEvent(known->event);
+    own.push_back(known->event);
+  }
+  cl_.clWaitForEvents(1, own.data()); // the status says more than its result
+  const cl_int status = status_of(cl_, own[0]);
+  const std::lock_guard lock(mutex_);
+  return known->is_done ? result_of(*known) : result_of(*known, status);
+}
+
+} // namespace omptool::opencl

@@ -1,0 +1,62 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A device image that is loaded: a program of OpenCL, and its address table.
+#pragma once
+
+#include "kernel.h"
+#include "omptarget_rtl.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace omptool::opencl {
+
+// Why the bytes are no image for this plugin, or null: SPIR-V, or what Intel's compiler for GPUs makes.
+const char* fault_of_image(Bytes bytes);
+
+// What a device has that images are made for.
+struct Target {
+  const Loader& cl;
+  const Found& found;
+  cl_context context;
+  Memory& memory;
+  std::int32_t number; // among the plugin's
+};
+
+class Image {
+public:
+  // Null, with last_error set, when it cannot be loaded or does not fit the host's table.
+  static std::unique_ptr<Image> load(const Target& target, const __tgt_device_image& image);
+  ~Image();
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  tgt_target_table* table() { return &table_; }
+
+private:
+  using Entries = std::span<const __tgt_offload_entry>;
+
+  explicit Image(const Target& target) : target_(target) {}
+  // These return why it cannot be done, or "".
+  std::string build(Bytes bytes);
+  std::string create(Bytes bytes);
+  std::string build_log() const;
+  void read_contents(Bytes bytes);
+  std::string add_by_name(const __tgt_offload_entry& wanted);
+  std::string add_variable(const __tgt_offload_entry& wanted, __tgt_offload_entry& found);
+  void add_all_kernels();
+  void* kernel_named(const std::string& name);
+
+  const Target target_;
+  cl_program program_ = nullptr;
+  bool is_spirv_ = false;
+  Module contents_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<__tgt_offload_entry> entries_;
+  tgt_target_table table_{};
+};
+
+} // namespace omptool::opencl

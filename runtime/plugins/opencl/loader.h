@@ -1,0 +1,20 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The ICD loader of OpenCL, opened at run time, and what its calls say of failures.
+#pragma once
+
+#include "cl.h"
+
+#include <string>
+
+namespace omptool::opencl {
+
+// Opens libOpenCL.so.1. False, and why: it is not there, or lacks a function.
+bool open_loader(Loader& loader, std::string& why);
+Extensions extensions_of(const Loader& loader, cl_platform_id platform);
+
+// "clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"
+std::string failure_of(const char* call, cl_int error);
+
+} // namespace omptool::opencl

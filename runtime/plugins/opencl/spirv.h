@@ -1,0 +1,32 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a SPIR-V module says of itself, as far as a plugin asks: its kernels and the variables that it exports.
+#pragma once
+
+#include "bytes.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace omptool::opencl {
+
+enum class Parameter : std::uint8_t { kInteger, kPointer, kOther }; // the first of 64 bits
+
+struct EntryPoint {
+  std::string name;
+  std::vector<Parameter> parameters;
+};
+
+struct Module {
+  std::vector<EntryPoint> kernels; // in the order of OpEntryPoint
+  std::vector<std::string> variables;
+};
+
+// Why the bytes are no SPIR-V module, or null. Looks at the header alone.
+const char* fault_of_spirv(Bytes bytes);
+// Of a module whose header is sound. Reads no further than where an instruction is broken.
+Module read_spirv(Bytes bytes);
+
+} // namespace omptool::opencl
