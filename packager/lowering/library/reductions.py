@@ -50,6 +50,8 @@ define internal {type} @.omptool.{op}.{name}({type} %a, {type} %b) alwaysinline 
 }}
 """
 
+# What other threads stored is loaded as volatile: Intel's compiler of OpenCL for CPUs moves plain
+# loads over the barrier.
 # The first 32 threads combine every 32nd value each, then every thread those 32.
 _TEAM = """
 define {type} @omptool_team_reduce_{op}_{name}({type} %value) nounwind {{
@@ -71,7 +73,7 @@ share:
   br i1 %is.more, label %more, label %done
 more:
   %other = getelementptr i64, ptr @.omptool.values, i64 %i.next
-  %other.value = load {type}, ptr %other, align 8
+  %other.value = load volatile {type}, ptr %other, align 8
   %sum.next = call {type} @.omptool.{op}.{name}({type} %sum, {type} %other.value)
   br label %share
 done:
@@ -81,7 +83,7 @@ shared:
   call void @omptool_team_barrier()
   %few = icmp ult i64 %threads, 32
   %shares = select i1 %few, i64 %threads, i64 32
-  %begin = load {type}, ptr @.omptool.values, align 8
+  %begin = load volatile {type}, ptr @.omptool.values, align 8
   br label %combine
 combine:
   %j = phi i64 [ 0, %shared ], [ %j.next, %step ]
@@ -91,7 +93,7 @@ combine:
   br i1 %is.step, label %step, label %combined
 step:
   %share.at = getelementptr i64, ptr @.omptool.values, i64 %j.next
-  %share.value = load {type}, ptr %share.at, align 8
+  %share.value = load volatile {type}, ptr %share.at, align 8
   %total.next = call {type} @.omptool.{op}.{name}({type} %total, {type} %share.value)
   br label %combine
 combined:
