@@ -282,7 +282,7 @@ def _for_gpu(
 ) -> str:
     text = atomics.with_scope(ir_text.without_host_attributes(text), spaces.scope)
     if spaces.generic:
-        text = atomics.by_comparing(text)
+        text = atomics.by_calls(atomics.by_comparing(text))
     if family.prints_constants:
         text = with_constant_formats(text)
     for kernel, types in kernels.items():

@@ -180,6 +180,21 @@ def test_atomic_operations_on_integers(
     made(tmp_path, f"define void @k(ptr %p, ptr %q) {{\n{body}\n  ret void\n}}\n", triple)
 
 
+@pytest.mark.parametrize("type_", ["i32", "i64", "float", "double", "ptr"])
+def test_atomic_loads_and_stores_of_spirv_are_atomic(tmp_path: Path, type_: str) -> None:
+    """LLVM 22 makes plain ones of them: a loop that waits for a value never ends."""
+    body = (
+        f"  %o = load atomic {type_}, ptr %p acquire, align 8\n"
+        f"  store atomic {type_} %o, ptr %q release, align 8\n"
+    )
+    ir = f"define void @k(ptr %p, ptr %q) {{\n{body}  ret void\n}}\n"
+    module = made(tmp_path, ir, "spirv64")
+    shown = ["spirv-dis", "--no-color", str(module)]
+    text = subprocess.run(shown, capture_output=True, text=True, check=True).stdout
+    assert text.count("OpAtomicLoad ") == 1
+    assert text.count("OpAtomicStore ") == 1
+
+
 def test_atomic_operations_are_among_the_threads_of_the_device(tmp_path: Path) -> None:
     ir = "define void @k(ptr %p) {\n %o = atomicrmw add ptr %p, i32 1 monotonic\n ret void\n}\n"
     assert ".sys" not in made(tmp_path, ir, NVPTX).read_text()

@@ -51,6 +51,26 @@ done:
 }}
 """
 
+# LLVM 22 makes plain loads and stores of these for SPIR-V.
+_LOAD = re.compile(
+    r"^  (%\S+) = load atomic (?:volatile )?(float|double|i\d+|ptr), ptr (.+?)"
+    rf"(?: syncscope\(\"[^\"]*\"\))? ({_ORDER}), align \d+.*$",
+    re.MULTILINE,
+)
+_STORE = re.compile(
+    r"^  store atomic (?:volatile )?(float|double|i\d+|ptr) (.+?), ptr (.+?)"
+    rf"(?: syncscope\(\"[^\"]*\"\))? ({_ORDER}), align \d+.*$",
+    re.MULTILINE,
+)
+# LLVM's names for SPIR-V's own.
+SPIRV_ATOMICS = r"_Z1[89]__spirv_Atomic(?:Load|Store)PU3AS4[il]ii[il]?"
+_DEVICE = 1  # the scope
+_SEMANTICS = {"acquire": 0x302, "release": 0x304, "acq_rel": 0x308, "seq_cst": 0x310}
+_DECLARED_CALLS = {
+    "Load": "declare spir_func {bits} @{callee}(ptr, i32, i32)\n",
+    "Store": "declare spir_func void @{callee}(ptr, i32, i32, {bits})\n",
+}
+
 
 def with_scope(text: str, scope: str) -> str:
     """The module with `scope` on each atomic operation that names none."""
@@ -87,6 +107,57 @@ def by_comparing(text: str) -> str:
         if line and line.split("(")[0].rpartition("@")[2] + "(" not in text
     }
     return "".join([text, *sorted(declared), *loops.values()])
+
+
+def by_calls(text: str) -> str:
+    """The module with atomic loads and stores as the functions that SPIR-V has for them.
+
+    Raises UsageError for operations on values that are not of 32 or 64 bits.
+    """
+    declared: dict[str, str] = {}
+
+    def operands(kind: str, type_: str, target: str, order: str) -> tuple[str, str, str]:
+        bits = "i64" if type_ == "ptr" else _BITS.get(type_)
+        if not bits:
+            what = f"{kind.lower()} atomic of {type_}"
+            raise UsageError(f"{what}: it has atomic operations of 32 and 64 bits")
+        letter = "i" if bits == "i32" else "l"
+        name = {"Load": "_Z18__spirv_AtomicLoad", "Store": "_Z19__spirv_AtomicStore"}[kind]
+        callee = name + "PU3AS4" + letter + ("ii" if kind == "Load" else "ii" + letter)
+        declared[callee] = _DECLARED_CALLS[kind].format(bits=bits, callee=callee)
+        first = f"ptr {target}, i32 {_DEVICE}, i32 {_SEMANTICS.get(order, 0)}"
+        return callee, bits, first
+
+    def load(found: re.Match[str]) -> str:
+        name, type_, target, order = found.groups()
+        callee, bits, first = operands("Load", type_, target, order)
+        if type_ == bits:
+            return f"  {name} = call spir_func {bits} @{callee}({first})"
+        raw = f"%.omptool.raw.{name[1:].strip(chr(34))}"
+        cast = "inttoptr" if type_ == "ptr" else "bitcast"
+        return (
+            f"  {raw} = call spir_func {bits} @{callee}({first})\n"
+            f"  {name} = {cast} {bits} {raw} to {type_}"
+        )
+
+    stores = 0
+
+    def store(found: re.Match[str]) -> str:
+        nonlocal stores
+        type_, value, target, order = found.groups()
+        callee, bits, first = operands("Store", type_, target, order)
+        if type_ == bits:
+            return f"  call spir_func void @{callee}({first}, {bits} {value})"
+        stores += 1
+        raw = f"%.omptool.stored.{stores}"
+        cast = "ptrtoint" if type_ == "ptr" else "bitcast"
+        return (
+            f"  {raw} = {cast} {type_} {value} to {bits}\n"
+            f"  call spir_func void @{callee}({first}, {bits} {raw})"
+        )
+
+    text = _STORE.sub(store, _LOAD.sub(load, text))
+    return "".join([text, "\n", *declared.values()]) if declared else text
 
 
 def _suffix(type_: str) -> str:

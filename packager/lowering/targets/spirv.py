@@ -7,6 +7,7 @@ import re
 from packager.lowering.library import math_functions
 from packager.lowering.library.device_library import library_of, module_text
 from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.rewriting.atomics import SPIRV_ATOMICS
 from packager.lowering.rewriting.printing import PRINTF
 from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
@@ -27,7 +28,13 @@ FAMILY = Family(
     spaces=Spaces(scope="device", variables=1, generic=4, pointer_parameter="i64"),
     kernel_convention="spir_kernel",
     provided=re.compile(
-        "|".join([rf"{PRINTF}\w+", *(name for name in _LIBRARY.parts if name.startswith("_Z"))])
+        "|".join(
+            [
+                rf"{PRINTF}\w+",
+                SPIRV_ATOMICS,
+                *(name for name in _LIBRARY.parts if name.startswith("_Z")),
+            ]
+        )
     ),
     renamed=tuple(math_functions.INTRINSICS.items()),
     vectorises=False,  # the driver's compiler does that, for its own device
