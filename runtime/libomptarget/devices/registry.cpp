@@ -261,7 +261,7 @@ std::string Registry::reason_for_none() {
   for (const std::shared_ptr<Library>& library : libraries())
     for (const Library::Image& image : library->images)
       if (image.plugin)
-        return "there is no device: plugin " + image.plugin->name() + " has none";
+        return "there is no device: plugin " + image.plugin->name() + " has none" + image.plugin->why_none();
   if (is_over())
     return "there is no device: every library has unregistered its images";
   std::string names;

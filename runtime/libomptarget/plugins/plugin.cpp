@@ -127,13 +127,15 @@ int Plugin::device_count() {
   if (counted())
     return device_count_;
   const int count = functions_.number_of_devices();
+  std::string reason = count > 0 ? std::string() : last_error();
   const std::lock_guard lock(counting_);
   if (counted())
     return device_count_;
   if (count < 0 || count > kMostDevices)
-    count_refusal_ = "it counts " + std::to_string(count) + " devices" + last_error();
+    count_refusal_ = "it counts " + std::to_string(count) + " devices" + reason;
   else
     device_count_ = count;
+  why_none_ = std::move(reason);
   counted_.store(true, std::memory_order_release);
   return device_count_;
 }

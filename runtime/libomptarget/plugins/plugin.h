@@ -87,6 +87,8 @@ public:
   // without images for it. Threads that come at once may each ask, since the driver may need the dynamic
   // linker and a constructor that calls this has it locked; the first answer counts.
   int device_count();
+  // Why it has none, as far as the plugin says: " (reason)" or "". Once they are counted.
+  const std::string& why_none() const { return why_none_; }
   bool counted() const { return counted_.load(std::memory_order_acquire); }
   // What it says of one of its devices. Nothing: it says nothing.
   std::optional<tgt_device_description> describe(std::int32_t rtl_id) const;
@@ -107,6 +109,7 @@ private:
   std::mutex counting_; // held to note the answer
   std::atomic<bool> counted_{false};
   std::string count_refusal_; // before counted_
+  std::string why_none_;      // before counted_
   int device_count_ = 0;      // before counted_
   mutable std::once_flag asked_;
   mutable Completions* completions_ = nullptr; // once asked for

@@ -17,6 +17,7 @@ using omptool::host::Device;
 using omptool::host::guarded;
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
+  omptool::fail(""); // if there is none, that is what was asked for
   return omptool::host::device_count();
 }
 

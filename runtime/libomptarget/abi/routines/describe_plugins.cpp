@@ -15,7 +15,7 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* con
       row(context, "OMPTOOL_PLUGIN_PATH", folder.path.c_str(), "refused", folder.reason.c_str(), 0);
     for (const std::unique_ptr<omptool::Plugin>& plugin : plugins) {
       const int devices = plugin->device_count();
-      const std::string none = "it has no devices" + (devices ? std::string() : plugin->last_error());
+      const std::string none = "it has no devices" + plugin->why_none();
       const bool refused = !plugin->refusal().empty();
       row(context, plugin->name().c_str(), plugin->path().c_str(),
           refused   ? "refused"
