@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstring>
 #include <elf.h>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 namespace omptool::opencl {
 namespace {
@@ -44,11 +46,12 @@ const char* fault_of_image(Bytes bytes) {
 std::unique_ptr<Image> Image::load(const Target& target, const __tgt_device_image& image) {
   const Bytes bytes = bytes_of(image);
   std::unique_ptr<Image> loaded(new Image(target));
-  std::string fault = fault_of_image(bytes) ? fault_of_image(bytes) : loaded->build(bytes);
+  std::string fault = fault_of_image(bytes) ? fault_of_image(bytes) : "";
+  if (fault.empty())
+    fault = loaded->build(bytes);
   const Entries wanted(image.EntriesBegin, image.EntriesEnd);
   const auto has_name = [](const __tgt_offload_entry& entry) { return entry.name != nullptr; };
   if (fault.empty()) {
-    loaded->read_contents(bytes);
     if (!wanted.empty() && std::none_of(wanted.begin(), wanted.end(), has_name))
       loaded->add_all_kernels(); // the core pairs by position
     else
@@ -74,6 +77,10 @@ std::string Image::create(Bytes bytes) {
   cl_int error = CL_SUCCESS;
   is_spirv_ = !is_intel_binary(bytes);
   if (is_spirv_) {
+    std::optional<Module> module = read_spirv(bytes);
+    if (!module)
+      return "its SPIR-V is cut off, or broken";
+    contents_ = std::move(*module);
     const auto own = target_.cl.clCreateProgramWithIL;
     const auto call = own ? own : target_.found.extensions.clCreateProgramWithILKHR;
     program_ = call(target_.context, bytes.data(), bytes.size(), &error);
@@ -96,6 +103,8 @@ std::string Image::build(Bytes bytes) {
     target_.cl.clSetProgramSpecializationConstant(program_, kDeviceNumber, sizeof target_.number, &target_.number);
   }
   const cl_int error = target_.cl.clBuildProgram(program_, 1, &target_.found.device, "", nullptr, nullptr);
+  if (error == CL_SUCCESS && !is_spirv_)
+    list_kernels();
   if (error == CL_SUCCESS)
     return {};
   const std::string log = build_log();
@@ -117,11 +126,7 @@ std::string Image::build_log() const {
 }
 
 // A native binary's kernels are those that the driver lists, in its order.
-void Image::read_contents(Bytes bytes) {
-  if (is_spirv_) {
-    contents_ = read_spirv(bytes);
-    return;
-  }
+void Image::list_kernels() {
   std::size_t size = 0;
   if (target_.cl.clGetProgramInfo(program_, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size) != CL_SUCCESS)
     return;

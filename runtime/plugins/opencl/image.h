@@ -44,7 +44,7 @@ private:
   std::string build(Bytes bytes);
   std::string create(Bytes bytes);
   std::string build_log() const;
-  void read_contents(Bytes bytes);
+  void list_kernels();
   std::string add_by_name(const __tgt_offload_entry& wanted);
   std::string add_variable(const __tgt_offload_entry& wanted, __tgt_offload_entry& found);
   void add_all_kernels();

@@ -19,6 +19,7 @@ enum Op : std::uint32_t {
   kTypePointer = 32,
   kFunction = 54,
   kFunctionParameter = 55,
+  kFunctionEnd = 56,
   kVariable = 59,
   kDecorate = 71
 };
@@ -63,7 +64,7 @@ struct Seen {
   std::map<std::uint32_t, std::vector<Parameter>> parameters;
   std::map<std::uint32_t, std::string> exported;
   std::vector<std::uint32_t> variables;
-  std::uint32_t function = 0; // that is read
+  std::uint32_t function = 0; // that is read, or 0
 };
 
 void look_at(const Words& words, std::size_t at, std::size_t end, Seen& seen, Module& module) {
@@ -79,6 +80,9 @@ void look_at(const Words& words, std::size_t at, std::size_t end, Seen& seen, Mo
     seen.types[words[at + 1]] = words[at + 2] == kCrossWorkgroup ? Parameter::kPointer : Parameter::kOther;
   } else if (is(kFunction, 5)) {
     seen.function = words[at + 2];
+    seen.parameters[seen.function];
+  } else if (is(kFunctionEnd, 1)) {
+    seen.function = 0;
   } else if (is(kFunctionParameter, 3)) {
     const auto type = seen.types.find(words[at + 1]);
     seen.parameters[seen.function].push_back(type == seen.types.end() ? Parameter::kOther : type->second);
@@ -106,19 +110,23 @@ const char* fault_of_spirv(Bytes bytes) {
   return words[3] == 0 ? "its SPIR-V header is broken" : nullptr;
 }
 
-Module read_spirv(Bytes bytes) {
+std::optional<Module> read_spirv(Bytes bytes) {
   const Words words(bytes);
   Module module;
   Seen seen;
   for (std::size_t at = kHeader; at < words.count();) {
     const std::size_t length = words[at] >> 16;
     if (length == 0 || length > words.count() - at)
-      break;
+      return std::nullopt;
     look_at(words, at, at + length, seen, module);
     at += length;
   }
-  for (std::size_t i = 0; i < module.kernels.size(); ++i)
-    module.kernels[i].parameters = seen.parameters[seen.functions[i]];
+  for (std::size_t i = 0; i < module.kernels.size(); ++i) {
+    const auto function = seen.parameters.find(seen.functions[i]);
+    if (function == seen.parameters.end() || seen.function != 0)
+      return std::nullopt;
+    module.kernels[i].parameters = function->second;
+  }
   for (const std::uint32_t variable : seen.variables)
     if (const auto name = seen.exported.find(variable); name != seen.exported.end())
       module.variables.push_back(name->second);

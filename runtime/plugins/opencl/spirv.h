@@ -7,6 +7,7 @@
 #include "bytes.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct Module {
 
 // Why the bytes are no SPIR-V module, or null. Looks at the header alone.
 const char* fault_of_spirv(Bytes bytes);
-// Of a module whose header is sound. Reads no further than where an instruction is broken.
-Module read_spirv(Bytes bytes);
+// Of a module whose header is sound. Nothing: it is cut off, or broken, for which drivers may crash.
+std::optional<Module> read_spirv(Bytes bytes);
 
 } // namespace omptool::opencl
