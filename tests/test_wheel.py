@@ -148,6 +148,7 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "libtarget.so",
         "libomptarget.rtl.cuda.so",
         "libomptarget.rtl.host.so",
+        "libomptarget.rtl.opencl.so",
         "omptarget.h",
         "omptarget_rtl.h",
         "libtarget.h",

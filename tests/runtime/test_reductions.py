@@ -1,4 +1,4 @@
-"""Every reduction of the device library, on the CPU device, and lowered for every GPU."""
+"""Every reduction of the device library, on the CPU device and OpenCL's, lowered for every GPU."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import opencl
 import pytest
-from host_plugin import Launcher
 from lowered import NVPTX, X86_64, attempt
-
-pytestmark = pytest.mark.offloads
+from plugin_launcher import Launcher
 
 INTEGERS: dict[str, Callable[[int, int], int]] = {
     "add": operator.add,
@@ -81,16 +80,39 @@ def value(op: str, name: str, rank: int) -> float:
     return number if name[0] == "i" else number / 4
 
 
-@pytest.fixture(scope="module")
-def launcher(tmp_path_factory: pytest.TempPathFactory) -> Launcher:
+def launched(tmp_path_factory: pytest.TempPathFactory, plugin: str, triple: str) -> Launcher:
     folder = tmp_path_factory.mktemp("reductions")
-    result = attempt(folder, module())
+    result = attempt(folder, module(), triple=triple)
     assert result.exit_code == 0, result.output
-    return Launcher(folder / "out", [f"{op}_{name}" for op, name in CASES])
+    return Launcher(folder / "out", [f"{op}_{name}" for op, name in CASES], plugin)
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Launcher:
+    return launched(tmp_path_factory, "host", X86_64)
+
+
+@pytest.fixture(scope="module")
+def opencl_device(tmp_path_factory: pytest.TempPathFactory) -> Launcher:
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in opencl.vendors(tmp_path_factory.mktemp("vendors")).items():
+            environment.setenv(name, value)
+        return launched(tmp_path_factory, "opencl", "spirv64")
+
+
+@pytest.mark.offloads
+@pytest.mark.parametrize(("op", "name"), CASES)
+def test_a_reduction_of_teams_and_of_the_league(host: Launcher, op: str, name: str) -> None:
+    check(host, op, name)
 
 
 @pytest.mark.parametrize(("op", "name"), CASES)
-def test_a_reduction_of_teams_and_of_the_league(launcher: Launcher, op: str, name: str) -> None:
+def test_the_same_on_opencl(opencl_device: Launcher, op: str, name: str) -> None:
+    check(opencl_device, op, name)
+
+
+def check(launcher: Launcher, op: str, name: str) -> None:
+    """Several shapes of a launch give what Python computes."""
     kind = TYPES[name][1]
     for teams, threads in SHAPES:
         count = teams * threads

@@ -1,0 +1,16 @@
+"""Intel's driver of OpenCL for CPUs, of PyPI's intel-opencl-rt, and how programs find it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+DRIVER = Path(sys.prefix) / "lib" / "libintelocl.so"
+
+
+def vendors(folder: Path) -> dict[str, str]:
+    """The environment in which OpenCL's loader finds this driver and no other."""
+    assert DRIVER.exists(), f"no {DRIVER}: pip install intel-opencl-rt intel-cmplr-lib-rt"
+    folder.mkdir(exist_ok=True)
+    (folder / "intel.icd").write_text(f"{DRIVER}\n")
+    return {"OCL_ICD_VENDORS": str(folder)}
