@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job, end to end: lower two kernels for two targets, bundle, link, dump, verify, run.
+# The main job, end to end: lower two kernels for two targets, bundle, link, dump, verify, run. Then the kernels of
+# fixtures/portable on every device of this machine.
 set -euo pipefail
 fixtures=$(cd "$(dirname "$0")/../fixtures" && pwd)
 work=$(mktemp -d)
@@ -19,3 +20,33 @@ say cc bundled.o -L"$(omptool config --libdir)" -lomptarget -lm -o app
 say omptool dump app
 say omptool verify app
 say omptool run --mandatory --plugin host ./app
+
+printf '\nThe same kernels on every device of this machine:\n'
+cp "$fixtures"/portable/kernels.ll "$fixtures"/portable/host.c .
+# In the order of the plugins' names, as `omptool devices` numbers their devices.
+images=()
+for target in nvptx64-nvidia-cuda:sm_75 x86_64-pc-linux-gnu spirv64-unknown-unknown; do
+  triple=${target%%:*}
+  [ "$triple" = "$target" ] && cpu=() || cpu=(--cpu "${target#*:}")
+  omptool lower kernels.ll --triple "$triple" "${cpu[@]}" -o "$triple.image"
+  images+=(--image "$target=$triple.image")
+done
+cc -O2 -I"$(omptool config --includedir)" -c host.c -o host.o
+omptool bundle host.o "${images[@]}" -o bundled.o
+cc bundled.o -L"$(omptool config --libdir)" -lomptarget -lm -o portable
+
+devices() {  # devices: a line for each, of its number, its plugin and its name
+  omptool devices --json | python3 -c '
+import json, sys
+for plugin in json.load(sys.stdin)["plugins"]:
+    for device in plugin["devices"]:
+        print(device["number"], plugin["name"], device["name"] or "without a name")'
+}
+only_host=yes
+while read -r number plugin name; do
+  output=$(omptool run --mandatory --device "$number" ./portable)
+  printf 'device %s (%s, %s): %s kernels right\n' "$number" "$plugin" "$name" "$(grep -c '5 of 5 shapes right' <<<"$output")"
+  [ "$plugin" = host ] || only_host=
+done < <(devices)
+[ -z "$only_host" ] || printf '%s\n' 'No GPU, and no driver of OpenCL. One for this CPU:' \
+  '  pip install intel-opencl-rt intel-cmplr-lib-rt   # and what docs/plugins.md says of its loader'
