@@ -19,7 +19,7 @@ from fixture_programs import (
     runtime_flags,
 )
 from linking import link
-from places import FIXTURES
+from places import FIXTURES, TESTS
 from products import Products
 
 SPIRV = "spirv64-unknown-unknown"
@@ -71,6 +71,21 @@ def test_both_plugins_have_devices_in_one_process(
     )
     assert done.stderr == ""
     assert done.stdout == EXPECTED
+
+
+def test_both_plugins_work_at_once(tmp_path: Path, vendors: dict[str, str]) -> None:
+    """Each kernel ends when the other has begun."""
+    source = TESTS / "runtime" / "meeting.c"
+    host = compile_host(source, tmp_path / "host.o", "-pthread")
+    images = [
+        f"--image={triple}={lower(source.with_suffix('.ll'), tmp_path / triple, triple=triple)}"
+        for triple in (X86_64, SPIRV)
+    ]
+    call(OMPTOOL, "bundle", host, *images, "-o", tmp_path / "bundled.o")
+    app = link(tmp_path / "app", tmp_path / "bundled.o", flags=(*runtime_flags(), "-pthread"))
+    shared = {"OMPTOOL_OPENCL_MEMORY": "shared"}
+    done = run(app, OMP_TARGET_OFFLOAD="MANDATORY", **BOTH, **shared, **vendors)
+    assert (done.stdout, done.stderr) == ("2\n", "")
 
 
 @pytest.mark.parametrize("memory", ["usm", "device", "svm", "shared"])
