@@ -6,7 +6,7 @@
 #include "process/default_device.h"
 
 #include <algorithm>
-#include <climits>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -35,13 +35,12 @@ std::vector<Device*> usable_by(Registry& registry, const Kernel& kernel) {
 }
 
 std::vector<Device*> candidates(Registry& registry, const Kernel& kernel, Rows rows) {
-  std::vector<Device*> usable = usable_by(registry, kernel);
+  const std::vector<Device*> usable = usable_by(registry, kernel);
   const std::vector<HostRange> globals = kernel.globals();
-  const auto rest = std::stable_partition(usable.begin(), usable.end(),
-                                          [&](Device* device) { return has_any(*device, rows, globals); });
-  if (rest != usable.begin())
-    usable.erase(rest, usable.end());
-  return usable;
+  std::vector<Device*> with_data;
+  std::copy_if(usable.begin(), usable.end(), std::back_inserter(with_data),
+               [&](Device* device) { return has_any(*device, rows, globals); });
+  return with_data.empty() ? usable : with_data;
 }
 
 // Threads that choose at once see what the others have chosen.
