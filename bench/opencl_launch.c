@@ -1,4 +1,4 @@
-/* What a launch on OpenCL's first device costs by our runtime, and by the driver's own calls, in turn; bench/opencl.py
+/* What a launch on OpenCL's first device costs by our runtime, and by the driver's own calls, in turn; bench/opencl_launch.py
  * makes and runs it.
  *
  * Usage: opencl SPIRV LAUNCHES BATCHES

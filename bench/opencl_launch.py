@@ -1,6 +1,6 @@
 """What a launch on OpenCL costs beside the driver's own calls.
 
-Usage: python bench/opencl.py [--launches 2000] [--batches 31]
+Usage: python bench/opencl_launch.py [--launches 2000] [--batches 31]
 
 A kernel of two arguments is launched and waited for by our runtime, and by clSetKernelArg,
 clEnqueueNDRangeKernel and clWaitForEvents, in turn in one process, on the first device that
@@ -32,8 +32,8 @@ def build(folder: Path) -> list[str]:
     image, host, bundled, program = (folder / name for name in ("k.spv", "h.o", "b.o", "opencl"))
     libraries = [f"-L{libdir()}", "-lomptarget", "-l:libOpenCL.so.1"]
     for command in (
-        ["omptool", "lower", str(HERE / "opencl.ll"), "--triple", TRIPLE, "-o", str(image)],
-        ["gcc", "-O2", f"-I{includedir()}", "-c", str(HERE / "opencl.c"), "-o", str(host)],
+        ["omptool", "lower", str(HERE / "opencl_launch.ll"), "--triple", TRIPLE, "-o", str(image)],
+        ["gcc", "-O2", f"-I{includedir()}", "-c", str(HERE / "opencl_launch.c"), "-o", str(host)],
         ["omptool", "bundle", str(host), "--image", f"{TRIPLE}={image}", "-o", str(bundled)],
         ["gcc", str(bundled), *libraries, "-o", str(program)],
     ):
