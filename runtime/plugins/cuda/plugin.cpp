@@ -21,14 +21,15 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
   });
 }
 
-// The devices are looked at as soon as they are known: to open the driver here would hold registration up.
+// The devices are looked at as soon as they are known: to open the driver here would hold registration up. Without any,
+// the image stays this plugin's, which says why there are none.
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
   return omptool::safely(0, [&] {
     const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
     const omptool::Bytes bytes{begin, static_cast<const std::byte*>(image->ImageEnd)};
     std::string fault = omptool::cuda::fault_of_bytes(bytes);
-    if (const Cuda* const known = omptool::cuda::known_cuda(); fault.empty() && known)
-      fault = known->devices.empty() ? known->reason : omptool::cuda::fault_of(bytes, known->capabilities());
+    if (const Cuda* const known = omptool::cuda::known_cuda(); fault.empty() && known && !known->devices.empty())
+      fault = omptool::cuda::fault_of(bytes, known->capabilities());
     omptool::fail(fault);
     return fault.empty() ? 1 : 0;
   });

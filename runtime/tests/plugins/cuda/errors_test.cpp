@@ -129,7 +129,7 @@ TEST_CASE("without a driver there is no device, and the reason is said") {
 TEST_CASE("a driver without a device says so") {
   const Outcome outcome = run_scenario("reasons", {"FAKE_CUDA_DEVICES=0"});
   CHECK(outcome.has("count 0: cuInit: CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected"));
-  CHECK(outcome.has("valid 0: cuInit: CUDA_ERROR_NO_DEVICE"));
+  CHECK(outcome.has("valid 1: ")); // the image is its own, so that a region gets that reason
 }
 
 TEST_CASE("an image for a newer GPU is refused by name") {
