@@ -1,0 +1,163 @@
+"""Clang's programs for NVIDIA's GPUs, up to their launches on the fake driver: no kernel runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import nvptx
+import pytest
+from places import TESTS
+from products import Products
+
+REGIONS = TESTS / "support" / "sources" / "nvptx_regions.c"
+APPLICATIONS = sorted((TESTS / "applications").glob("*.c"))
+OPENMP = [
+    TESTS / "openmp" / name
+    for name in (
+        "classes.cpp",
+        "declare_target.c",
+        "device_pointers.c",
+        "mappers.c",
+        "mapping.c",
+        "scalars.c",
+        "tasks.c",
+        "updates.c",
+    )
+]
+NOTHING = 2**64 - 1  # in place of a launch environment
+N = 10000
+BLOCK = 1 << 20  # of small pieces of memory: kept
+Build = Callable[..., Path]
+
+
+@dataclass
+class Launch:
+    """One cuLaunchKernel of the log."""
+
+    line: int  # of the source
+    blocks: int
+    threads: int
+    memory: int
+    arguments: list[int]
+
+
+class Log:
+    """What the fake driver was asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.calls = [line.split() for line in path.read_text().splitlines()]
+
+    def of(self, *functions: str) -> list[list[str]]:
+        return [call for call in self.calls if call[0] in functions]
+
+    def launches(self) -> list[Launch]:
+        calls = self.of("cuLaunchKernel")
+        return [_launch(call) for call in calls if not call[1].startswith("nvptx$")]
+
+    def sent(self, argument: int) -> list[tuple[int, int]]:
+        """The host address and the size of what was copied to this address of the device."""
+        copies = self.of("cuMemcpyHtoDAsync")
+        return [(int(copy[2], 16), int(copy[3])) for copy in copies if int(copy[1]) == argument]
+
+    def leaves_nothing(self) -> None:
+        assert len(self.of("cuModuleLoadDataEx")) == len(self.of("cuModuleUnload"))
+        taken = self.of("cuMemAllocFromPoolAsync")
+        large = [call for call in taken if int(call[1]) != BLOCK]
+        assert len(large) == len(self.of("cuMemFreeAsync"))
+
+
+def _launch(call: list[str]) -> Launch:
+    line = re.search(r"_l(\d+)$", call[1])
+    assert line, call
+    numbers = [int(word, 0) for word in call[2:9]]
+    assert numbers[1:3] == numbers[4:6] == [1, 1]
+    arguments = [int(word, 16) if word != "0" else 0 for word in call[10 : call.index("=")]]
+    return Launch(int(line[1]), numbers[0], numbers[3], numbers[6], arguments)
+
+
+@pytest.fixture(scope="module")
+def driver(products: Products) -> Path:
+    return nvptx.fake_driver(products)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("version", nvptx.VERSIONS)
+@pytest.mark.parametrize("build", [nvptx.with_ptx, nvptx.linked_by_clang])
+def test_each_region_is_launched_as_llvms_plugin_does_it(
+    tmp_path: Path, driver: Path, build: Build, version: str, level: str
+) -> None:
+    if build is nvptx.linked_by_clang and not shutil.which("ptxas"):
+        build = nvptx.with_ptx  # what clang's linker wrapper needs is not here
+    program = build(version, REGIONS, tmp_path, level)
+    memory = {"LIBOMPTARGET_SHARED_MEMORY_SIZE": "4096", "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(tmp_path / "log"), **memory)
+    assert (done.returncode, done.stderr) == (0, "")
+    x, y = (int(word, 16) for word in done.stdout.split())
+    log = Log(tmp_path / "log")
+    launches = log.launches()
+    # Of a generic kernel, for its first thread. Clang 19's says itself that it has 64 at most.
+    has_another_warp = version == "16" and level == "-O0"
+    assert [(one.line, one.blocks, one.threads, one.memory) for one in launches] == [
+        (11, 313, 32, 4096),  # a short loop: few threads in more teams
+        (14, 313, 32, 4096),
+        (17, 1, 128, 4096),
+        (24, 7, 96 if has_another_warp else 64, 4096),
+    ]
+    first, reduction, region, teams = launches
+    if version != "16":  # whose kernels take no launch environment
+        lent = [one.arguments.pop(0) for one in launches]
+        assert [lent[i] for i in (0, 2, 3)] == [NOTHING] * 3
+        assert [size for _, size in log.sent(lent[1])] == [16]
+    numbers = (first.arguments[0], reduction.arguments[0], region.arguments[1])
+    assert [number % 2**32 for number in numbers] == [N] * 3  # clang sets no more of an int
+    assert [len(one.arguments) for one in launches] == [3, 3, 2, 1]
+    for argument, host in (
+        (first.arguments[1], y),
+        (first.arguments[2], x),
+        (reduction.arguments[2], x),
+        (region.arguments[0], y),
+        (teams.arguments[0], y),
+    ):
+        assert (host, 8 * N) in log.sent(argument)
+    log.leaves_nothing()
+
+
+@pytest.mark.parametrize("source", [*OPENMP, *APPLICATIONS], ids=lambda path: path.stem)
+def test_whole_programs_get_to_their_launches(tmp_path: Path, driver: Path, source: Path) -> None:
+    """Their results are wrong, since nothing runs: they may end as they like."""
+    program = nvptx.with_ptx("19", source, tmp_path, "-O2")
+    done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(tmp_path / "log"))
+    assert done.returncode >= 0
+    assert "FAKE" not in done.stderr
+    assert "runs on the host" not in done.stderr
+    log = Log(tmp_path / "log")
+    assert log.launches()
+    assert {call[-1] for call in log.of("cuLaunchKernel")} == {"0"}
+    log.leaves_nothing()
+
+
+def test_constructors_run_first_and_destructors_last(tmp_path: Path, driver: Path) -> None:
+    source = TESTS / "openmp" / "classes.cpp"
+    program = nvptx.with_ptx("19", source, tmp_path)
+    nvptx.run(program, driver, FAKE_CUDA_LOG=str(tmp_path / "log"))
+    launches = Log(tmp_path / "log").of("cuLaunchKernel")
+    names = [call[1] for call in launches]
+    assert [names[0], names[-1]] == ["nvptx$device$init", "nvptx$device$fini"]
+    assert not any(name.startswith("nvptx$") for name in names[1:-1])
+    assert {tuple(call[2:8]) for call in (launches[0], launches[-1])} == {("1",) * 6}
+
+
+def test_without_a_driver_a_region_says_so(tmp_path: Path) -> None:
+    program = nvptx.with_ptx("19", REGIONS, tmp_path)
+    nowhere = tmp_path / "no_driver"
+    nowhere.mkdir()
+    (nowhere / "libcuda.so.1").write_text("this is no library, and comes before one that is\n" * 9)
+    done = nvptx.run(program, nowhere)
+    assert done.returncode == 0
+    reason = "there is no device: plugin cuda has none (no NVIDIA driver: "
+    assert len(re.findall(re.escape(reason), done.stderr)) == 4
+    assert "libcuda.so.1: invalid ELF header" in done.stderr
