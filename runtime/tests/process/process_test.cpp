@@ -251,6 +251,7 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "FAKEFAIL_AT=1",
                                      "FAKEFAIL_ON=1",
                                      "OMPTOOL_QUIET=1",
+                                     "OMPTOOL_DEVICE_POLICY=none",
                                      "OMPTOOL_HOST_DEVICES=0",
                                      "OMPTOOL_HOST_MEMORY=none",
                                      "OMPTOOL_HOST_QUEUES=maybe",
