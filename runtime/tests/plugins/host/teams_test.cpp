@@ -97,10 +97,10 @@ void leave_early(Counts* counts) {
   }
 }
 
-void inner(Counts* counts) {
-  ++counts->come[60];
+void inner(std::atomic<long>* come, std::atomic<int>* wrong) {
+  ++*come;
   Crew::wait_for_team();
-  counts->wrong += counts->come[60] % state().num_threads != 0;
+  *wrong += *come != state().num_threads;
 }
 
 // A kernel that calls the runtime, which launches another one, while its own team waits.
@@ -109,7 +109,7 @@ void outer(Counts* counts) {
   void* const memory = Crew::team_memory();
   Crew::wait_for_team();
   if (me == 1)
-    counts->wrong += launch(inner, 1, 5, 64, counts) != 0;
+    counts->wrong += launch(inner, 1, 5, 64, &counts->come[state().team_num], &counts->wrong) != 0;
   counts->wrong += thread_num() != me || Crew::team_memory() != memory || state().num_threads != 7;
   Crew::wait_for_team();
   ++counts->come[61];
@@ -152,7 +152,8 @@ TEST_CASE("a thread that waits may have launched other teams") {
   Counts counts{};
   CHECK(launch(outer, 3, 7, 64, &counts) == 0);
   CHECK(counts.wrong == 0);
-  CHECK(counts.come[60] == 3 * 5);
+  for (const int team : {0, 1, 2})
+    CHECK(counts.come[team] == 5);
   CHECK(counts.come[61] == 3 * 7);
   CHECK(state().num_threads == 1);
   CHECK(Crew::team_memory() == nullptr);
@@ -181,9 +182,9 @@ TEST_CASE("several launches at a time have crews of their own") {
 
 TEST_CASE("a team that is too large is not started, and the reason is said") {
   Counts counts{};
-  CHECK(launch(inner, 1, OMPTOOL_TEAM_MOST_THREADS + 1, 0, &counts) == OMPTARGET_RTL_NOT_STARTED);
+  CHECK(launch(come_together, 1, OMPTOOL_TEAM_MOST_THREADS + 1, 0, &counts) == OMPTARGET_RTL_NOT_STARTED);
   CHECK(std::string(last_error.data()).find("1025 threads") != std::string::npos);
-  CHECK(launch(inner, 1, 4, std::size_t{1} << 60, &counts) == OMPTARGET_RTL_NOT_STARTED);
+  CHECK(launch(come_together, 1, 4, std::size_t{1} << 60, &counts) == OMPTARGET_RTL_NOT_STARTED);
   CHECK(std::string(last_error.data()).find("no memory for a team of 4 threads") != std::string::npos);
-  CHECK(counts.come[60] == 0);
+  CHECK(counts.come[0] == 0);
 }
