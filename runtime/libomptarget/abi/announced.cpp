@@ -9,11 +9,10 @@
 namespace omptool {
 
 void Announced::begin(observe::Call call, std::int64_t device) {
-  constexpr std::int64_t kDefaultDevice = -1;
   ompt::connect();
   if (!observe::heard())
     return;
-  const std::int64_t number = device == kDefaultDevice ? default_device() : device;
+  const std::int64_t number = device_number(device);
   if (number < 0 || number >= number_of_devices())
     return;
   device_ = static_cast<int>(number);

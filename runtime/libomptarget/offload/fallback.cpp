@@ -42,7 +42,7 @@ Selected select(std::int64_t device_id) {
     return {nullptr, Registry::lost_by_fork() ? "the process has forked since it registered its images"
                                               : "no library has registered images"};
   const int count = registry->device_count();
-  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  const std::int64_t number = device_number(device_id);
   if (count == 0)
     return {nullptr, registry->reason_for_none()};
   if (number == count)

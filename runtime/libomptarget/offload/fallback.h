@@ -14,7 +14,6 @@
 namespace omptool {
 
 constexpr std::int32_t kOnHost = -1; // what LLVM's runtime returns, too
-constexpr std::int64_t kDefaultDevice = -1;
 constexpr std::int64_t kEveryDevice = -2;
 constexpr std::int64_t kUsedDevices = -3;
 

@@ -20,7 +20,7 @@ namespace {
 // under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
 Device* ready_device(std::int64_t device_id) {
   Registry* const registry = Registry::current();
-  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  const std::int64_t number = device_number(device_id);
   Device* const device =
       registry && number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
   return device && registry->is_prepared(*device) ? device : nullptr;
@@ -192,7 +192,7 @@ bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std:
   Registry* const registry = Registry::current();
   if (!registry || !registry->launches_plainly())
     return false;
-  const std::int64_t number = device_id == kDefaultDevice ? default_device() : device_id;
+  const std::int64_t number = device_number(device_id);
   Device* const device = number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
   if (!device || !registry->is_prepared(*device))
     return false;

@@ -11,7 +11,6 @@
 
 namespace omptool {
 
-using Operation = observe::Operation;
 using Kind = observe::Operation::Kind;
 
 namespace {
@@ -22,10 +21,10 @@ std::optional<bool> outcome_of(std::int32_t result) {
 }
 
 // Does it, told to those who listen.
-template <typename Work> bool told(Operation operation, const Work& work) {
+template <typename Work> bool told(observe::Operation operation, const Work& work) {
   if (!observe::heard())
     return work();
-  Operation begun = observe::begin(std::move(operation));
+  observe::Operation begun = observe::begin(std::move(operation));
   const bool done = work();
   observe::end(begun, done);
   return done;
@@ -103,7 +102,7 @@ std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* t
                                           to ? to->rtl_id_ : OMPTARGET_RTL_HOST, target, &rectangle);
   };
   const auto size = static_cast<std::int64_t>(rectangle.width * rectangle.rows * rectangle.planes);
-  Operation operation{Kind::kToDevice, to ? to->number_ : from->number_, source, target, size};
+  observe::Operation operation{Kind::kToDevice, to ? to->number_ : from->number_, source, target, size};
   if (!to)
     operation = {Kind::kFromDevice, from->number_, target, source, size};
   else if (from)

@@ -2,11 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cstdint>
+
 namespace omptool {
 
 // The default device: LLVM's libomp keeps it where that is loaded, this library otherwise.
 [[gnu::hot]] int default_device();
 void set_default_device(int number);
+// What stands for it in calls.
+inline constexpr std::int64_t kDefaultDevice = -1;
+[[gnu::always_inline]] inline std::int64_t device_number(std::int64_t device_id) {
+  return device_id == kDefaultDevice ? default_device() : device_id;
+}
 // A library has been loaded that may have brought libomp with it.
 void look_for_libomp_again();
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kMostBlocks[] = {INT32_MAX, 65535, 65535};
 
-std::optional<Grid> refuse(const std::string& reason) {
+std::optional<Grid> no_grid(const std::string& reason) {
   fail(reason);
   return std::nullopt;
 }
@@ -46,21 +46,22 @@ std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& ke
   }
   for (std::size_t i = 0; i < 3; ++i)
     if (grid.blocks[i] > kMostBlocks[i])
-      return refuse(std::to_string(grid.blocks[i]) + " teams, of " + std::to_string(kMostBlocks[i]) + " at most");
+      return no_grid(std::to_string(grid.blocks[i]) + " teams, of " + std::to_string(kMostBlocks[i]) + " at most");
   const auto threads = static_cast<unsigned __int128>(grid.threads[0]) * grid.threads[1] * grid.threads[2];
   const int most = std::min(device.most_threads, kernel.most_threads);
   if (threads > static_cast<unsigned>(most))
-    return refuse("teams of " +
-                  (threads > INT32_MAX ? "more than 2147483647" : std::to_string(static_cast<std::uint64_t>(threads))) +
-                  " threads, of which this kernel has " + std::to_string(most) + " at most");
+    return no_grid(
+        "teams of " +
+        (threads > INT32_MAX ? "more than 2147483647" : std::to_string(static_cast<std::uint64_t>(threads))) +
+        " threads, of which this kernel has " + std::to_string(most) + " at most");
   const auto room = static_cast<std::uint64_t>(std::max(device.most_memory - kernel.memory, 0));
   if (asked.dynamic_memory > room)
-    return refuse(std::to_string(asked.dynamic_memory) + " bytes of each team's own, of which there are " +
-                  std::to_string(room));
+    return no_grid(std::to_string(asked.dynamic_memory) + " bytes of each team's own, of which there are " +
+                   std::to_string(room));
   grid.memory = static_cast<unsigned>(asked.dynamic_memory);
   grid.cooperates = asked.flags & OMPTARGET_SHAPE_COOPERATIVE;
   if (grid.cooperates && !device.cooperates)
-    return refuse("teams of this device do not wait for each other");
+    return no_grid("teams of this device do not wait for each other");
   return grid;
 }
 

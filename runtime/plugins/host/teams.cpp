@@ -16,18 +16,18 @@ namespace omptool::host {
 namespace {
 
 // The crews of one launch. It has one before it begins; a thread that gets no further one waits for that.
-class Launch {
+class TeamLaunch {
 public:
-  Launch(const TeamWork& work, Crews& crews, std::unique_ptr<Crew> first) : work_(work), crews_(crews) {
+  TeamLaunch(const TeamWork& work, Crews& crews, std::unique_ptr<Crew> first) : work_(work), crews_(crews) {
     free_.reserve(Pool::hardware_threads());
     free_.push_back(std::move(first));
   }
-  ~Launch() {
+  ~TeamLaunch() {
     for (std::unique_ptr<Crew>& crew : free_)
       crews_.give_back(std::move(crew));
   }
-  Launch(const Launch&) = delete;
-  Launch& operator=(const Launch&) = delete;
+  TeamLaunch(const TeamLaunch&) = delete;
+  TeamLaunch& operator=(const TeamLaunch&) = delete;
 
   void run(std::int32_t team) {
     std::unique_ptr<Crew> crew = take();
@@ -85,10 +85,10 @@ std::int32_t run_teams(const TeamWork& work, Pool& pool, Crews& crews) {
          std::to_string(work.kernel.memory) + " bytes");
     return OMPTARGET_RTL_NOT_STARTED;
   }
-  Launch launch(work, crews, std::move(first));
+  TeamLaunch launch(work, crews, std::move(first));
   pool.run(
       work.num_teams,
-      [](void* context, std::int64_t team) { static_cast<Launch*>(context)->run(static_cast<std::int32_t>(team)); },
+      [](void* context, std::int64_t team) { static_cast<TeamLaunch*>(context)->run(static_cast<std::int32_t>(team)); },
       &launch);
   return 0;
 }

@@ -24,8 +24,6 @@
 namespace omptool::llvm {
 namespace {
 
-constexpr std::int64_t kDefaultDevice = -1;
-
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
 // when every region runs on the host.
 void check_device(std::int64_t number) {

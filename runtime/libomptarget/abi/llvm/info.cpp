@@ -27,7 +27,7 @@ Names& names() {
   return *all;
 }
 
-std::string line_about(int device, const char* format, std::va_list arguments) {
+std::string formatted(int device, const char* format, std::va_list arguments) {
   char text[1024];
   const int start = std::snprintf(text, sizeof text, "omptarget device %d info: ", device);
   std::vsnprintf(text + start, sizeof text - static_cast<std::size_t>(start), format, arguments);
@@ -39,7 +39,7 @@ std::string line_about(int device, const char* format, std::va_list arguments) {
 void inform(int device, const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
-  const std::string text = line_about(device, format, arguments);
+  const std::string text = formatted(device, format, arguments);
   va_end(arguments);
   tell("", "%s", text.c_str());
 }
@@ -47,7 +47,7 @@ void inform(int device, const char* format, ...) {
 std::string line_about(int device, const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);
-  std::string text = line_about(device, format, arguments);
+  std::string text = formatted(device, format, arguments);
   va_end(arguments);
   return text + '\n';
 }

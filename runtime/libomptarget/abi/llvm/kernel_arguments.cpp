@@ -17,11 +17,6 @@ struct TripCount {
 };
 thread_local constinit TripCount pushed [[gnu::tls_model("initial-exec")]]{};
 
-std::int64_t number_of(std::int64_t device) {
-  constexpr std::int64_t kDefaultDevice = -1;
-  return device == kDefaultDevice ? default_device() : device;
-}
-
 // The further dimensions are 0 where they are not used.
 void take_dimensions(const std::uint32_t (&from)[3], std::uint32_t (&to)[3]) {
   if (from[0] != 0 && from[0] != kNoTeams)
@@ -53,11 +48,11 @@ LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_teams, s
 }
 
 void push_trip_count(std::int64_t device, std::uint64_t trip_count) {
-  pushed = {number_of(device), trip_count};
+  pushed = {device_number(device), trip_count};
 }
 
 std::uint64_t take_trip_count(std::int64_t device) {
-  return pushed.count != 0 && pushed.device == number_of(device) ? std::exchange(pushed.count, 0) : 0;
+  return pushed.count != 0 && pushed.device == device_number(device) ? std::exchange(pushed.count, 0) : 0;
 }
 
 } // namespace omptool::llvm

@@ -20,7 +20,6 @@
 namespace omptool::proposal {
 namespace {
 
-constexpr int kDefaultDevice = -1;
 // alloc, to, from, tofrom.
 constexpr std::uint32_t kCopies[] = {0, kTo, kFrom, kTo | kFrom};
 
@@ -32,7 +31,7 @@ struct Arrays {
   const int* types;
 
   // Numbers below -1 mean something to the core that they do not mean here.
-  std::int64_t known_device() const { return std::max(device, kDefaultDevice); }
+  std::int64_t known_device() const { return std::max<std::int64_t>(device, kDefaultDevice); }
   std::string fault() const {
     return device < kDefaultDevice ? "device number " + std::to_string(device) + " is out of range" : std::string();
   }

@@ -8,6 +8,7 @@
 // the search order. A program that this library was preloaded into finds the ones here instead, because
 // they also carry the version that libomp gives them.
 #include "abi/exports.h"
+#include "abi/routines/routine.h"
 #include "process/libomp.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 namespace omptool {
 namespace {
 
-constexpr int kFailed = -1;
 constexpr int kFirstProperty = -9;                         // they count down from -1
 constexpr int kNoValue = 1, kEmpty = -1, kOutOfRange = -2; // return codes; 0 is success
 

@@ -25,8 +25,6 @@
 namespace omptool {
 namespace {
 
-constexpr int kFailed = -1;
-
 // dim3 of CUDA.
 struct Extent {
   std::uint32_t x, y, z;
@@ -39,10 +37,6 @@ struct CallConfiguration {
   void* stream;
 };
 thread_local std::vector<CallConfiguration> call_configurations;
-
-bool is_host(int number) {
-  return number == number_of_devices();
-}
 
 void* set_memory(void* target, int value, std::size_t size, int number) {
   if (!target || size == 0)

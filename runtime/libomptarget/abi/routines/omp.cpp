@@ -22,12 +22,6 @@ namespace {
 
 using Operation = observe::Operation::Kind;
 
-constexpr int kFailed = -1;
-
-bool is_host(int number) {
-  return number == number_of_devices();
-}
-
 // In a child of fork() the host has a number that was a device's before: what is to be freed may be
 // memory of that device, and is left alone.
 void free_on_host(void* memory) {

@@ -1,15 +1,23 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What listeners hear of routines.
+// What the routines share: their results, and what listeners hear of them.
 #pragma once
 
 #include "devices/registry.h"
 #include "observe/sink.h"
+#include "offload/offload.h"
 
 #include <optional>
 
 namespace omptool {
+
+// What a routine returns when it could not.
+inline constexpr int kFailed = -1;
+
+inline bool is_host(int number) {
+  return number == number_of_devices();
+}
 
 // A routine that moves or allocates memory, while it runs.
 class Routine {
