@@ -12,7 +12,7 @@ import ctypes
 import sys
 from collections.abc import Iterator
 
-from omptool.probes.in_own_process import answer
+from omptool.probes.answering import answer
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 MAX_DEVICES = 1024

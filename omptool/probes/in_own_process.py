@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
+from omptool.probes.answering import END
+
 SECONDS = 60  # that a driver has to find its devices
-END = "end"  # the line after the last answer
 
 
 class NoAnswerError(Exception):
@@ -65,15 +65,3 @@ def _text(stream: bytes | None) -> str:
 
 def _ending(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
-
-
-def answer(steps: Iterable[object]) -> None:
-    """In that process: print what each step finds, as soon as it does.
-
-    What native code prints meanwhile goes to stderr.
-    """
-    with os.fdopen(os.dup(1), "w") as out:
-        os.dup2(2, 1)
-        for found in steps:
-            print(json.dumps(found), file=out, flush=True)
-        print(END, file=out)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from omptool.probes.in_own_process import answer
+from omptool.probes.answering import answer
 
 _ROW = ctypes.CFUNCTYPE(
     None,

@@ -1,0 +1,21 @@
+"""How a process that asks native code of others answers. It imports little: many are started."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+
+END = "end"  # the line after the last answer
+
+
+def answer(steps: Iterable[object]) -> None:
+    """Print what each step finds, as soon as it does.
+
+    What native code prints meanwhile goes to stderr.
+    """
+    with os.fdopen(os.dup(1), "w") as out:
+        os.dup2(2, 1)
+        for found in steps:
+            print(json.dumps(found), file=out, flush=True)
+        print(END, file=out)
