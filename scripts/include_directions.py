@@ -26,7 +26,7 @@ LEVELS = (
     ("libomptarget/observe",),
     ("libomptarget/process",),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
-    ("plugins/host/kernels",),
+    ("plugins/cuda/driver", "plugins/host/kernels"),
     ("common",),
     ("include",),
 )

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "clang_kernel.h"
-#include "context.h"
+#include "driver/context.h"
 #include "image_kind.h"
 
 #include <cstdint>

@@ -4,11 +4,11 @@
 // A GPU as a device. Each call of this class waits for what it does.
 #pragma once
 
-#include "context.h"
+#include "driver/context.h"
+#include "driver/memory.h"
+#include "driver/streams.h"
 #include "image.h"
 #include "launch.h"
-#include "memory.h"
-#include "streams.h"
 
 #include <atomic>
 #include <cstdint>

@@ -4,7 +4,7 @@
 // A device image in a GPU's context, and its address table.
 #pragma once
 
-#include "context.h"
+#include "driver/context.h"
 #include "image_kind.h"
 #include "kernel.h"
 #include "omptarget_rtl.h"

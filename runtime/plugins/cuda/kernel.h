@@ -5,7 +5,7 @@
 #pragma once
 
 #include "clang_kernel.h"
-#include "context.h"
+#include "driver/context.h"
 
 #include <atomic>
 #include <cstddef>

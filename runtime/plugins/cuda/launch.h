@@ -4,9 +4,9 @@
 // A kernel's way into a stream.
 #pragma once
 
-#include "context.h"
+#include "driver/context.h"
+#include "driver/memory.h"
 #include "kernel.h"
-#include "memory.h"
 #include "shape.h"
 
 #include <cstdint>

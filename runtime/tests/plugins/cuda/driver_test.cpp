@@ -4,7 +4,7 @@
 // What the plugin asks of the driver for what it is asked for.
 #include "calls.h"
 #include "conformance.h"
-#include "driver_api.h"
+#include "driver/driver_api.h"
 
 #include <dlfcn.h>
 

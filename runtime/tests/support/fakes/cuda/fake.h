@@ -20,7 +20,7 @@
 // Wrong handles, addresses outside of any memory and the like are said on stderr as "FAKE: ...".
 #pragma once
 
-#include "driver_api.h"
+#include "driver/driver_api.h"
 
 #include <condition_variable>
 #include <cstdint>
