@@ -209,11 +209,15 @@ FAKE_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr target, const void* source
       queue(stream, [=, bytes = std::string(first, size)] { std::memcpy(pointer(target), bytes.data(), size); }));
 }
 
+// Into pageable memory it waits for what is before it, as the driver does.
 FAKE_EXPORT CUresult cuMemcpyDtoHAsync_v2(void* target, CUdeviceptr source, std::size_t size, CUstream stream) {
   FAKE_CALL(call, cuMemcpyDtoHAsync, target, source, size, stream);
   if (!is_on_device(source, size))
     return call.ends(CUDA_ERROR_INVALID_VALUE);
-  return call.ends(queue(stream, [=] { std::memcpy(target, pointer(source), size); }));
+  const CUresult result = queue(stream, [=] { std::memcpy(target, pointer(source), size); });
+  if (result == CUDA_SUCCESS && !is_page_locked(target))
+    wait_for(*find(stream));
+  return call.ends(result);
 }
 
 FAKE_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr target, CUdeviceptr source, std::size_t size, CUstream stream) {

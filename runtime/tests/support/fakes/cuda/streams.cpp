@@ -19,13 +19,15 @@ void serve(Stream* stream) {
     changed.wait(lock, [&] { return stream->is_ended || !stream->waiting.empty(); });
     if (stream->waiting.empty())
       break;
-    const std::function<void()> work = std::move(stream->waiting.front());
+    const Stream::Work next = std::move(stream->waiting.front());
     stream->waiting.pop_front();
     stream->is_busy = true;
     lock.unlock();
-    work();
+    next.work();
     lock.lock();
     stream->is_busy = false;
+    if (next.is_done)
+      *next.is_done = true;
     changed.notify_all();
   }
   delete stream;
@@ -62,14 +64,19 @@ CUstream make_stream(int device) {
   return reinterpret_cast<CUstream>(stream);
 }
 
-void add(Stream& stream, std::function<void()> work) {
+void add(Stream& stream, std::function<void()> work, std::shared_ptr<bool> is_done) {
   const std::lock_guard lock(lock_of_all);
-  stream.waiting.push_back(std::move(work));
+  stream.waiting.push_back({std::move(work), std::move(is_done)});
   changed.notify_all();
 }
 
 bool is_idle(Stream& stream) {
   return !stream.is_busy && stream.waiting.empty();
+}
+
+void wait_for(Stream& stream) {
+  std::unique_lock lock(lock_of_all);
+  changed.wait(lock, [&] { return is_idle(stream); });
 }
 
 void wait_for_all(int device) {
@@ -85,6 +92,17 @@ void wait_for_all(int device) {
 } // namespace fake_cuda
 
 using namespace fake_cuda;
+
+// For tests: how many streams and events there are. The number means nothing.
+FAKE_EXPORT int fake_cuda_streams(int) {
+  const std::lock_guard lock(lock_of_all);
+  return static_cast<int>(streams.size());
+}
+
+FAKE_EXPORT int fake_cuda_events(int) {
+  const std::lock_guard lock(lock_of_all);
+  return static_cast<int>(events.size());
+}
 
 FAKE_EXPORT CUresult cuStreamCreate(CUstream* made, unsigned flags) {
   FAKE_CALL(call, cuStreamCreate, flags);
@@ -112,12 +130,10 @@ FAKE_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
   if (handle && !stream)
     return CUDA_ERROR_INVALID_HANDLE;
   // Before it may fail: a driver reports what went wrong when all is over.
-  if (stream) {
-    std::unique_lock lock(lock_of_all);
-    changed.wait(lock, [&] { return is_idle(*stream); });
-  } else {
+  if (stream)
+    wait_for(*stream);
+  else
     wait_for_all(current_device());
-  }
   FAKE_CALL(call, cuStreamSynchronize, handle);
   return call.ends(fault_now());
 }
@@ -182,11 +198,7 @@ FAKE_EXPORT CUresult cuEventRecord(CUevent handle, CUstream in) {
     const std::lock_guard lock(lock_of_all);
     event->is_done = is_done;
   }
-  add(*stream, [is_done] {
-    const std::lock_guard lock(lock_of_all);
-    *is_done = true;
-    changed.notify_all();
-  });
+  add(*stream, [] {}, is_done);
   return call.ends(CUDA_SUCCESS);
 }
 

@@ -13,10 +13,14 @@
 namespace fake_cuda {
 
 struct Stream {
+  struct Work {
+    std::function<void()> work;
+    std::shared_ptr<bool> is_done; // when the stream is ready for the next; or null
+  };
   int device = 0;
   bool is_ended = false;
   bool is_busy = false;
-  std::deque<std::function<void()>> waiting;
+  std::deque<Work> waiting;
 };
 
 // What was recorded last.
@@ -29,8 +33,10 @@ Stream* find(CUstream stream);
 Event* find(CUevent event);
 CUstream make_stream(int device);
 
-void add(Stream& stream, std::function<void()> work);
+void add(Stream& stream, std::function<void()> work, std::shared_ptr<bool> is_done = nullptr);
 bool is_idle(Stream& stream); // with the lock held
+// Until it has nothing to do.
+void wait_for(Stream& stream);
 // Until all streams of a device have nothing to do.
 void wait_for_all(int device);
 
