@@ -113,8 +113,7 @@ template <typename Queue> std::int32_t Device::move(std::int64_t size, const cha
   StreamOfCall stream(streams_);
   if (!stream.get())
     return stream.failure();
-  Outcome outcome =
-      context_.in_stream([&] { return queue(context_.driver, static_cast<std::size_t>(size), stream.get()); });
+  Outcome outcome = context_.in_stream([&] { return queue(static_cast<std::size_t>(size), stream.get()); });
   if (outcome.ok())
     outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, stream.get());
   if (outcome.ok())
@@ -123,43 +122,61 @@ template <typename Queue> std::int32_t Device::move(std::int64_t size, const cha
   return fail_of(context_.driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
 }
 
+Outcome Device::queue_submit(void* target, const void* source, std::size_t size, CUstream stream) const {
+  return OMPTOOL_CUDA(context_.driver, cuMemcpyHtoDAsync_v2, address(target), source, size, stream);
+}
+
+Outcome Device::queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream) const {
+  return OMPTOOL_CUDA(context_.driver, cuMemcpyDtoHAsync_v2, target, address(source), size, stream);
+}
+
+Outcome Device::queue_fill(void* target, std::int32_t value, std::size_t size, CUstream stream) const {
+  return OMPTOOL_CUDA(context_.driver, cuMemsetD8Async, address(target), static_cast<unsigned char>(value), size,
+                      stream);
+}
+
+Outcome Device::queue_receive(void* target, const Device& from, const void* source, std::size_t size,
+                              CUstream stream) const {
+  return &from == this
+             ? OMPTOOL_CUDA(context_.driver, cuMemcpyDtoDAsync_v2, address(target), address(source), size, stream)
+             : OMPTOOL_CUDA(context_.driver, cuMemcpyPeerAsync, address(target), context_.handle, address(source),
+                            from.context_.handle, size, stream);
+}
+
 std::int32_t Device::submit(void* target, const void* source, std::int64_t size) {
-  return move(size, "a copy to the GPU", [=](const Driver& driver, std::size_t bytes, CUstream stream) {
-    return OMPTOOL_CUDA(driver, cuMemcpyHtoDAsync_v2, address(target), source, bytes, stream);
-  });
+  return move(size, kSubmit,
+              [&](std::size_t bytes, CUstream stream) { return queue_submit(target, source, bytes, stream); });
 }
 
 std::int32_t Device::retrieve(void* target, const void* source, std::int64_t size) {
-  return move(size, "a copy from the GPU", [=](const Driver& driver, std::size_t bytes, CUstream stream) {
-    return OMPTOOL_CUDA(driver, cuMemcpyDtoHAsync_v2, target, address(source), bytes, stream);
-  });
+  return move(size, kRetrieve,
+              [&](std::size_t bytes, CUstream stream) { return queue_retrieve(target, source, bytes, stream); });
 }
 
 std::int32_t Device::fill(void* target, std::int32_t value, std::int64_t size) {
-  return move(size, "a fill", [=](const Driver& driver, std::size_t bytes, CUstream stream) {
-    return OMPTOOL_CUDA(driver, cuMemsetD8Async, address(target), static_cast<unsigned char>(value), bytes, stream);
-  });
+  return move(size, kFill,
+              [&](std::size_t bytes, CUstream stream) { return queue_fill(target, value, bytes, stream); });
 }
 
 std::int32_t Device::receive(void* target, const Device& from, const void* source, std::int64_t size) {
-  return move(size, "a copy between GPUs", [&](const Driver& driver, std::size_t bytes, CUstream stream) {
-    return &from == this ? OMPTOOL_CUDA(driver, cuMemcpyDtoDAsync_v2, address(target), address(source), bytes, stream)
-                         : OMPTOOL_CUDA(driver, cuMemcpyPeerAsync, address(target), context_.handle, address(source),
-                                        from.context_.handle, bytes, stream);
-  });
+  return move(size, kReceive,
+              [&](std::size_t bytes, CUstream stream) { return queue_receive(target, from, source, bytes, stream); });
 }
 
 std::int32_t Device::run(void* kernel, Arguments arguments, const tgt_launch_shape& asked) {
   CUdeviceptr lent = 0;
+  std::optional<Launch> launch = prepare(launcher(), kernel, arguments, asked);
+  if (!launch)
+    return OMPTARGET_RTL_NOT_STARTED;
   StreamOfCall stream(streams_);
-  if (!stream.get() || !launch({context_, limits_, memory_}, kernel, arguments, asked, stream.get(), lent))
+  if (!stream.get() || !start(launcher(), *launch, stream.get(), lent))
     return OMPTARGET_RTL_NOT_STARTED;
   const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, stream.get());
   memory_.release(lent);
   if (outcome.ok())
     return 0;
   stream.abandon();
-  return fail_of(context_.driver, outcome, "kernel " + static_cast<const Kernel*>(kernel)->name());
+  return fail_of(context_.driver, outcome, "kernel " + launch->kernel->name());
 }
 
 std::int32_t Device::describe(tgt_device_description& description) const {

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A GPU as a device. Each call of this class waits for what it does.
+// A GPU as a device. Calls wait for what they do, but for those that name a stream.
 #pragma once
 
 #include "driver/context.h"
@@ -17,6 +17,10 @@
 #include <mutex>
 
 namespace omptool::cuda {
+
+// What copies are called in errors, with " of 8 bytes" behind it.
+constexpr char kSubmit[] = "a copy to the GPU", kRetrieve[] = "a copy from the GPU", kFill[] = "a fill",
+               kReceive[] = "a copy between GPUs";
 
 class Device {
 public:
@@ -37,18 +41,27 @@ public:
   std::int32_t receive(void* target, const Device& from, const void* source, std::int64_t size);
   std::int32_t run(void* kernel, Arguments arguments, const tgt_launch_shape& asked);
 
+  // The context is the stream's.
+  Outcome queue_submit(void* target, const void* source, std::size_t size, CUstream stream) const;
+  Outcome queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream) const;
+  Outcome queue_fill(void* target, std::int32_t value, std::size_t size, CUstream stream) const;
+  Outcome queue_receive(void* target, const Device& from, const void* source, std::size_t size, CUstream stream) const;
+
   // Without a context. 0, or what a failing call returns.
   std::int32_t describe(tgt_device_description& description) const;
 
   int capability() const { return capability_; }
   const Context& context() const { return context_; }
-  const DeviceLimits& limits() const { return limits_; }
+  Launcher launcher() { return {context_, limits_, memory_}; }
+  Memory& memory() { return memory_; }
+  Streams& streams() { return streams_; }
+  Marks& marks() { return marks_; }
 
 private:
   bool initialise_now();
   Outcome find_limits(bool& has_pools);
   Outcome set_limits();
-  // Queues what `queue(stream)` does, and waits for it.
+  // Queues what `queue(bytes, stream)` does, and waits for it.
   template <typename Queue> std::int32_t move(std::int64_t size, const char* what, const Queue& queue);
 
   const std::int32_t number_;
@@ -58,6 +71,7 @@ private:
   Context context_;
   DeviceLimits limits_;
   Streams streams_{context_};
+  Marks marks_{context_};
   Memory memory_{context_};
   std::mutex mutex_;
   std::atomic<bool> is_ready_{false};

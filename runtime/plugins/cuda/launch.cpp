@@ -12,31 +12,28 @@ namespace {
 
 constexpr std::size_t kArgument = sizeof(void*);
 
-bool refuse(const std::string& reason) {
-  fail(reason);
-  return false;
-}
-
 // A kernel reads its parameters whether they were given or not.
 bool has_all(const KernelFacts& kernel, const std::string& name, std::size_t given) {
   if (!kernel.parameters_are_known || given >= kernel.parameters)
     return true;
-  return refuse("kernel " + name + " has " + std::to_string(kernel.parameters) + " bytes of parameters, and gets " +
-                std::to_string(given));
+  fail("kernel " + name + " has " + std::to_string(kernel.parameters) + " bytes of parameters, and gets " +
+       std::to_string(given));
+  return false;
 }
 
-Outcome start(const Driver& driver, const Kernel& kernel, const Grid& grid, void* buffer, std::size_t size,
-              CUstream stream) {
-  const auto& [blocks, threads, memory, cooperates] = grid;
+Outcome start_in(const Driver& driver, Launch& launch, CUstream stream) {
+  const auto& [blocks, threads, memory, cooperates] = launch.grid;
+  CUfunction const function = launch.kernel->function();
   if (!cooperates) {
-    void* words[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
-    return OMPTOOL_CUDA(driver, cuLaunchKernel, kernel.function(), blocks[0], blocks[1], blocks[2], threads[0],
-                        threads[1], threads[2], memory, stream, nullptr, size ? words : nullptr);
+    void* words[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, launch.values.data(), CU_LAUNCH_PARAM_BUFFER_SIZE, &launch.size,
+                     CU_LAUNCH_PARAM_END};
+    return OMPTOOL_CUDA(driver, cuLaunchKernel, function, blocks[0], blocks[1], blocks[2], threads[0], threads[1],
+                        threads[2], memory, stream, nullptr, launch.size ? words : nullptr);
   }
   std::vector<void*> each;
-  for (std::size_t at = 0; at < size; at += kArgument)
-    each.push_back(static_cast<char*>(buffer) + at);
-  return OMPTOOL_CUDA(driver, cuLaunchCooperativeKernel, kernel.function(), blocks[0], blocks[1], blocks[2], threads[0],
+  for (void*& value : launch.values)
+    each.push_back(&value);
+  return OMPTOOL_CUDA(driver, cuLaunchCooperativeKernel, function, blocks[0], blocks[1], blocks[2], threads[0],
                       threads[1], threads[2], memory, stream, each.data());
 }
 
@@ -70,34 +67,37 @@ std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked
 
 } // namespace
 
-bool launch(const Launcher& launcher, void* handle, Arguments arguments, const tgt_launch_shape& asked, CUstream stream,
-            CUdeviceptr& lent) {
-  lent = 0;
+std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments arguments,
+                              const tgt_launch_shape& asked) {
   const auto [values, count] = arguments;
-  if (!handle || count < 0 || (count > 0 && !values))
-    return refuse("a kernel with " + std::to_string(count) + " arguments");
-  const Context& context = launcher.context;
+  if (!handle || count < 0 || (count > 0 && !values)) {
+    fail("a kernel with " + std::to_string(count) + " arguments");
+    return std::nullopt;
+  }
   Kernel& kernel = *static_cast<Kernel*>(handle);
-  const KernelFacts* const facts = kernel.facts(context);
+  const KernelFacts* const facts = kernel.facts(launcher.context);
   if (!facts)
-    return false;
+    return std::nullopt;
   const std::optional<Grid> grid = grid_for(kernel, asked, *facts, launcher.limits);
-  std::size_t size = static_cast<std::size_t>(count) * kArgument;
-  if (!grid || !has_all(*facts, kernel.name(), size) || !kernel.allow_memory(context, grid->memory))
-    return false;
-  if (facts->parameters_are_known) // the driver takes no more than that
-    size = facts->parameters;
-  void** buffer = values;
-  std::vector<void*> own;
-  if (kernel.clang() && kernel.clang()->takes_environment && count > 0) {
+  const std::size_t size = static_cast<std::size_t>(count) * kArgument;
+  if (!grid || !has_all(*facts, kernel.name(), size) || !kernel.allow_memory(launcher.context, grid->memory))
+    return std::nullopt;
+  // The driver takes no more than the parameters.
+  return Launch{&kernel, *grid, std::vector<void*>(values, values + count),
+                facts->parameters_are_known ? facts->parameters : size};
+}
+
+bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent) {
+  lent = 0;
+  const Context& context = launcher.context;
+  const Kernel& kernel = *launch.kernel;
+  if (kernel.clang() && kernel.clang()->takes_environment && !launch.values.empty()) {
     const CUdeviceptr environment = lend(launcher, kernel, kernel.clang()->reduction_size, stream, lent);
     if (!environment)
       return false;
-    own.assign(values, values + count);
-    own[0] = reinterpret_cast<void*>(environment);
-    buffer = own.data();
+    launch.values[0] = reinterpret_cast<void*>(environment);
   }
-  const Outcome outcome = context.in_stream([&] { return start(context.driver, kernel, *grid, buffer, size, stream); });
+  const Outcome outcome = context.in_stream([&] { return start_in(context.driver, launch, stream); });
   if (outcome.ok())
     return true;
   fail_of(context.driver, outcome, "kernel " + kernel.name());

@@ -9,7 +9,10 @@
 #include "kernel.h"
 #include "shape.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 namespace omptool::cuda {
 
@@ -26,9 +29,19 @@ struct Launcher {
   Memory& memory;
 };
 
+// A launch that is right, as far as that can be told before the driver is asked: it may wait for its turn.
+struct Launch {
+  Kernel* kernel;
+  Grid grid;
+  std::vector<void*> values;
+  std::size_t size; // bytes of them that the driver takes
+};
+
+// Nothing, with last_error set: the kernel does not run so.
+std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments arguments,
+                              const tgt_launch_shape& asked);
 // Whether the kernel was queued; else it certainly does not begin, and last_error says why. `lent` is memory that the
 // caller releases when the kernel has ended, or 0.
-bool launch(const Launcher& launcher, void* handle, Arguments arguments, const tgt_launch_shape& asked, CUstream stream,
-            CUdeviceptr& lent);
+bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent);
 
 } // namespace omptool::cuda

@@ -28,4 +28,35 @@ void Streams::give_back(CUstream stream) {
   free_.push_back(stream);
 }
 
+Outcome Marks::take(CUevent& event) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      event = free_.back();
+      free_.pop_back();
+      return {"cuEventCreate", CUDA_SUCCESS};
+    }
+  }
+  const Outcome outcome = context_.enter();
+  return outcome.ok() ? OMPTOOL_CUDA(context_.driver, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING) : outcome;
+}
+
+MarkPtr Marks::record(CUstream stream, std::int32_t& failure) {
+  CUevent event = nullptr;
+  Outcome outcome = take(event);
+  if (outcome.ok()) {
+    MarkPtr mark = std::make_shared<const Mark>(*this, event);
+    outcome = context_.in_stream([&] { return OMPTOOL_CUDA(context_.driver, cuEventRecord, event, stream); });
+    if (outcome.ok())
+      return mark;
+  }
+  failure = fail_of(context_.driver, outcome, "no event");
+  return nullptr;
+}
+
+void Marks::give_back(CUevent event) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(event);
+}
+
 } // namespace omptool::cuda

@@ -1,11 +1,13 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The streams of a device: each is used by one operation, or chain of them, at a time.
+// The streams of a device: each is used by one operation, or chain of them, at a time. And its events of the driver's,
+// here marks: places in a stream.
 #pragma once
 
 #include "context.h"
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -45,5 +47,42 @@ private:
   std::int32_t failure_ = 0;
   CUstream stream_;
 };
+
+class Marks;
+
+// A place in a stream, for those who wait for it.
+class Mark {
+public:
+  Mark(Marks& marks, CUevent its_event) : event(its_event), marks_(marks) {}
+  ~Mark();
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+
+  const CUevent event;
+
+private:
+  Marks& marks_;
+};
+using MarkPtr = std::shared_ptr<const Mark>;
+
+class Marks {
+public:
+  explicit Marks(const Context& context) : context_(context) {}
+
+  // Behind what the stream has got. Null where that fails: `failure` is what the call returns, last_error says why.
+  MarkPtr record(CUstream stream, std::int32_t& failure);
+  void give_back(CUevent event);
+
+private:
+  Outcome take(CUevent& event);
+
+  const Context& context_;
+  std::mutex mutex_;
+  std::vector<CUevent> free_;
+};
+
+inline Mark::~Mark() {
+  marks_.give_back(event);
+}
 
 } // namespace omptool::cuda

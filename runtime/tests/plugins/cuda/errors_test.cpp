@@ -41,6 +41,73 @@ SCENARIO_OF(whole_life) {
   return 0;
 }
 
+// The same by the asynchronous functions, in two streams.
+SCENARIO_OF(queued_life) {
+  const OutsideOfTests asserts;
+  RTL(__tgt_rtl_init_dep)([](tgt_event_t) {});
+  Image image;
+  if (device_count() == 0 || init_device(0) != 0 || !image.load(0)) {
+    std::printf("done\n");
+    return 0;
+  }
+  std::vector<int> values{1, 2, 3};
+  void* const target = RTL(__tgt_rtl_data_alloc)(0, 12);
+  void* arguments[] = {target, bits(3), bits(10)};
+  std::vector<tgt_event_t> events;
+  const auto made = [&](std::int32_t result, tgt_event_t event) {
+    if (result == 0)
+      events.push_back(event);
+    return result == 0;
+  };
+  tgt_event_t before[2] = {}, event = nullptr;
+  bool goes_on =
+      target && made(RTL(__tgt_rtl_async_data_submit)(0, target, values.data(), 12, 0, nullptr, &event), event);
+  for (int i = 0; goes_on && i < 2; ++i) { // in the same stream, and in another
+    before[i] = event;
+    goes_on = made(RTL(__tgt_rtl_async_run_target_region)(0, image[kAdd], arguments, 3, i + 1, before, &event), event);
+    before[0] = nullptr;
+  }
+  before[0] = event;
+  goes_on = goes_on && made(RTL(__tgt_rtl_async_data_retrieve)(0, values.data(), target, 12, 1, before, &event), event);
+  RTL(__tgt_rtl_process_dep)();
+  bool are_right = goes_on;
+  for (const tgt_event_t one : std::vector(events.rbegin(), events.rend()))
+    are_right = RTL(__tgt_rtl_wait_event)(one) == 0 && are_right;
+  if (are_right)
+    EXPECT((values == std::vector<int>{21, 22, 23}));
+  for (const tgt_event_t one : events) {
+    EXPECT(RTL(__tgt_rtl_query_event)(one) != OMPTARGET_RTL_PENDING);
+    RTL(__tgt_rtl_release_dep)(one);
+  }
+  RTL(__tgt_rtl_data_delete)(0, target);
+  RTL(__tgt_rtl_unload_binary)(0, image.record());
+  std::printf("done\n");
+  return 0;
+}
+
+// What a chain of operations says when a call of the driver's fails.
+SCENARIO_OF(reasons_of_events) {
+  const OutsideOfTests asserts;
+  Image image;
+  EXPECT((init_device(0) == 0 && image.load(0)));
+  int value = 1;
+  void* const memory = RTL(__tgt_rtl_data_alloc)(0, sizeof value);
+  tgt_event_t events[3] = {};
+  std::int32_t results[3] = {RTL(__tgt_rtl_async_data_submit)(0, memory, &value, sizeof value, 0, nullptr, &events[0])};
+  results[1] =
+      RTL(__tgt_rtl_async_run_target_region)(0, image[kNothing], nullptr, 0, events[0] ? 1 : 0, events, &events[1]);
+  if (results[1] == 0)
+    results[2] = RTL(__tgt_rtl_async_dep)(0, 1, &events[1], &events[2]);
+  for (const char* const stage : {"call", "wait"})
+    for (int i = 2; i >= 0; --i) {
+      if (*stage == 'w' && events[i])
+        results[i] = RTL(__tgt_rtl_wait_event)(events[i]);
+      const char* const reason = RTL(__tgt_rtl_last_error)();
+      std::printf("%s %d: %d %s\n", stage, i, results[i], results[i] && reason ? reason : "");
+    }
+  return 0;
+}
+
 // What the plugin said when it could not do something.
 SCENARIO_OF(reasons) {
   const OutsideOfTests asserts;
@@ -93,7 +160,7 @@ SCENARIO_OF(child_after_fork) {
 // The driver's own errors, and those that end a context.
 constexpr const char* kResults[] = {"FAKE_CUDA_FAIL_WITH=2", "FAKE_CUDA_FAIL_WITH=700", "FAKE_CUDA_FAIL_WITH=4"};
 #ifdef SANITIZED
-constexpr int kStep = 7;
+constexpr int kStep = 11;
 #else
 constexpr int kStep = 1;
 #endif
@@ -101,22 +168,23 @@ constexpr int kStep = 1;
 } // namespace
 
 TEST_CASE("whichever call of the driver fails, nothing crashes and nothing is used wrongly") {
-  for (const std::string result : kResults)
-    for (const std::string stay : {"FAKE_CUDA_FAIL_ON=0", "FAKE_CUDA_FAIL_ON=1"})
-      for (int at = 1;; at += kStep) {
-        REQUIRE(at < 200);
-        const Outcome outcome = run_scenario("whole_life", {result, stay, "FAKE_CUDA_FAIL_AT=" + std::to_string(at)});
-        INFO("call " << at << ", " << stay << ", " << result << ": " << outcome.output);
-        CHECK(outcome.code == 0);
-        CHECK(outcome.has("done"));
-        const bool failed = outcome.has("FAKE: call");
-        std::string rest = outcome.output;
-        if (failed)
-          rest.erase(rest.find("FAKE: call"), 10);
-        CHECK(rest.find("FAKE: ") == std::string::npos);
-        if (!failed)
-          break; // fewer calls than that
-      }
+  for (const char* const life : {"whole_life", "queued_life"})
+    for (const std::string result : kResults)
+      for (const std::string stay : {"FAKE_CUDA_FAIL_ON=0", "FAKE_CUDA_FAIL_ON=1"})
+        for (int at = 1;; at += kStep) {
+          REQUIRE(at < 200);
+          const Outcome outcome = run_scenario(life, {result, stay, "FAKE_CUDA_FAIL_AT=" + std::to_string(at)});
+          INFO(life << ", call " << at << ", " << stay << ", " << result << ": " << outcome.output);
+          CHECK(outcome.code == 0);
+          CHECK(outcome.has("done"));
+          const bool failed = outcome.has("FAKE: call");
+          std::string rest = outcome.output;
+          if (failed)
+            rest.erase(rest.find("FAKE: call"), 10);
+          CHECK(rest.find("FAKE: ") == std::string::npos);
+          if (!failed)
+            break; // fewer calls than that
+        }
 }
 
 TEST_CASE("without a driver there is no device, and the reason is said") {
@@ -163,6 +231,17 @@ TEST_CASE("a kernel that faults is named, and its device is lost") {
   CHECK(outcome.has("run 3: kernel nothing: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory access "
                     "was encountered"));
   CHECK(outcome.has("copy 3: "));
+}
+
+TEST_CASE("events name the driver's call, its error and the entry") {
+  const Outcome refused = run_scenario(
+      "reasons_of_events", {"FAKE_CUDA_FAIL_IN=cuLaunchKernel", "FAKE_CUDA_FAIL_AT=1", "FAKE_CUDA_FAIL_WITH=701"});
+  CHECK(refused.has("call 1: 2 kernel nothing: cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"));
+  CHECK(refused.has("wait 0: 0 \n"));
+  const Outcome faulty = run_scenario("reasons_of_events", {"FAKE_CUDA_FAULT=nothing"});
+  CHECK(faulty.has("wait 2: 3 kernel nothing: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory"));
+  CHECK(faulty.has("wait 1: 3 kernel nothing: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory"));
+  CHECK(faulty.has("wait 0: 0 \n")); // a copy before it
 }
 
 TEST_CASE("devices without pools have memory, too") {

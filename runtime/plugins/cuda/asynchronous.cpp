@@ -1,0 +1,193 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The asynchronous functions of omptarget_rtl.h.
+#include "cuda.h"
+#include "queues.h"
+
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace omptool::cuda {
+namespace {
+
+// What each call says of the order.
+struct Dependences {
+  std::int32_t count;
+  tgt_event_t* events;
+  tgt_event_t* made;
+};
+
+std::int32_t add(Device& device, const Dependences& all, Operation operation) {
+  if (all.count < 0 || (all.count > 0 && !all.events) || !all.made)
+    return fail("a call with " + std::to_string(all.count) + " dependences, and no place for them or for its event");
+  const std::span dependences(all.events, static_cast<std::size_t>(all.count));
+  return Queues::of_process().add(device, dependences, std::move(operation), *all.made);
+}
+
+// `queue(bytes, stream)` hands it to the driver. A size of 0 is an operation, too.
+template <typename Queue>
+std::int32_t add_move(Device& device, const char* what, std::int64_t size, const Dependences& all, const Queue& queue) {
+  if (size < 0)
+    return fail("a size of " + std::to_string(size) + " bytes");
+  Operation operation;
+  operation.what = what;
+  operation.size = size;
+  if (size > 0)
+    operation.work = [&device, what, size, queue](CUstream stream, CUdeviceptr&) {
+      const Outcome outcome = device.context().in_stream([&] { return queue(static_cast<std::size_t>(size), stream); });
+      return outcome.ok()
+                 ? 0
+                 : fail_of(device.context().driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
+    };
+  operation.is_long = size > 0 && what == kRetrieve;
+  return add(device, all, std::move(operation));
+}
+
+std::int32_t add_run(Device& device, void* entry, Arguments arguments, const tgt_launch_shape& asked,
+                     const Dependences& all) {
+  std::optional<Launch> launch = prepare(device.launcher(), entry, arguments, asked);
+  if (!launch)
+    return OMPTARGET_RTL_NOT_STARTED;
+  Operation operation;
+  operation.kernel = launch->kernel;
+  operation.work = [&device, own = std::move(*launch)](CUstream stream, CUdeviceptr& lent) mutable {
+    return start(device.launcher(), own, stream, lent) ? 0 : OMPTARGET_RTL_NOT_STARTED;
+  };
+  return add(device, all, std::move(operation));
+}
+
+// Runs `body(queues)`; an event where nothing was queued is none.
+template <typename Body> std::int32_t with_queues(std::int32_t failed, const Body& body) noexcept {
+  return safely(failed, [&]() -> std::int32_t {
+    if (Queues* const known = Queues::known())
+      return body(*known);
+    fail("this process has no event of this plugin's");
+    return failed;
+  });
+}
+
+} // namespace
+} // namespace omptool::cuda
+
+using omptool::cuda::add_move;
+using omptool::cuda::add_run;
+using omptool::cuda::CUstream;
+using omptool::cuda::Device;
+using omptool::cuda::guarded;
+using omptool::cuda::Queues;
+using omptool::cuda::with_queues;
+
+OMPTOOL_RTL_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct completion_callback) {
+  Queues::set_callback(completion_callback);
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_enforce_dep(int32_t from_device_id, int32_t to_device_id,
+                                                 tgt_event_t completion_event) {
+  const auto answer = [&](Device&) {
+    return with_queues(0, [&](Queues& all) { return all.is_live(completion_event) ? 1 : 0; });
+  };
+  return guarded(from_device_id, 0, [&](Device&) -> int32_t { return guarded(to_device_id, 0, answer); });
+}
+
+OMPTOOL_RTL_EXPORT void __tgt_rtl_release_dep(tgt_event_t completion_event) {
+  with_queues(1, [&](Queues& all) { return all.release(completion_event); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_process_dep(void) {
+  return omptool::safely(1, []() -> int32_t {
+    Queues* const known = Queues::known();
+    return known && known->process();
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_dep(int32_t device_id, int32_t num_dep_events, tgt_event_t* dep_events,
+                                               tgt_event_t* completion_event) {
+  return guarded(device_id, 1, [&](Device& device) {
+    return add_move(device, "a wait", 0, {num_dep_events, dep_events, completion_event},
+                    [](std::size_t, CUstream) { return omptool::cuda::Outcome{"", omptool::cuda::CUDA_SUCCESS}; });
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_submit(int32_t device_id, void* target_ptr, void* host_ptr,
+                                                       int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
+                                                       tgt_event_t* completion_event) {
+  return guarded(device_id, 1, [&](Device& device) {
+    return add_move(device, omptool::cuda::kSubmit, size, {num_dep_events, dep_events, completion_event},
+                    [=, &device](std::size_t bytes, CUstream stream) {
+                      return device.queue_submit(target_ptr, host_ptr, bytes, stream);
+                    });
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_retrieve(int32_t device_id, void* host_ptr, void* target_ptr,
+                                                         int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
+                                                         tgt_event_t* completion_event) {
+  return guarded(device_id, 1, [&](Device& device) {
+    return add_move(device, omptool::cuda::kRetrieve, size, {num_dep_events, dep_events, completion_event},
+                    [=, &device](std::size_t bytes, CUstream stream) {
+                      return device.queue_retrieve(host_ptr, target_ptr, bytes, stream);
+                    });
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_fill(int32_t device_id, void* target_ptr, int32_t value, int64_t size,
+                                                     int32_t num_dep_events, tgt_event_t* dep_events,
+                                                     tgt_event_t* completion_event) {
+  return guarded(device_id, 1, [&](Device& device) {
+    return add_move(device, omptool::cuda::kFill, size, {num_dep_events, dep_events, completion_event},
+                    [=, &device](std::size_t bytes, CUstream stream) {
+                      return device.queue_fill(target_ptr, value, bytes, stream);
+                    });
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_exchange(int32_t from_device_id, void* source_ptr, int32_t to_device_id,
+                                                         void* target_ptr, int64_t size, int32_t num_dep_events,
+                                                         tgt_event_t* dep_events, tgt_event_t* completion_event) {
+  return guarded(from_device_id, 1, [&](Device& from) {
+    return guarded(to_device_id, 1, [&](Device& to) {
+      return add_move(to, omptool::cuda::kReceive, size, {num_dep_events, dep_events, completion_event},
+                      [=, &from, &to](std::size_t bytes, CUstream stream) {
+                        return to.queue_receive(target_ptr, from, source_ptr, bytes, stream);
+                      });
+    });
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_run_target_region(int32_t device_id, void* target_entry_ptr,
+                                                             void** target_vars_ptr, int32_t arg_num,
+                                                             int32_t num_dep_events, tgt_event_t* dep_events,
+                                                             tgt_event_t* completion_event) {
+  return __tgt_rtl_async_run_target_team_region(device_id, target_entry_ptr, target_vars_ptr, arg_num, 1, 1,
+                                                num_dep_events, dep_events, completion_event);
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_run_target_team_region(int32_t device_id, void* target_entry_ptr,
+                                                                  void** target_vars_ptr, int32_t arg_num,
+                                                                  int32_t num_teams, int32_t thread_limit,
+                                                                  int32_t num_dep_events, tgt_event_t* dep_events,
+                                                                  tgt_event_t* completion_event) {
+  const tgt_launch_shape shape = omptool::cuda::shape_of(num_teams, thread_limit);
+  return __tgt_rtl_async_run_shaped(device_id, target_entry_ptr, target_vars_ptr, arg_num, &shape, num_dep_events,
+                                    dep_events, completion_event);
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_run_shaped(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
+                                                      int32_t arg_num, const tgt_launch_shape* shape,
+                                                      int32_t num_dep_events, tgt_event_t* dep_events,
+                                                      tgt_event_t* completion_event) {
+  return guarded(device_id, 1, [&](Device& device) {
+    return add_run(device, target_entry_ptr, {target_vars_ptr, arg_num}, omptool::cuda::known_part(*shape),
+                   {num_dep_events, dep_events, completion_event});
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t completion_event) {
+  return with_queues(1, [&](Queues& all) { return all.wait(completion_event); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t completion_event) {
+  return with_queues(1, [&](Queues& all) { return all.query(completion_event); });
+}

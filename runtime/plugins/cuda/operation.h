@@ -1,0 +1,71 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An operation of the asynchronous functions, and the chain of them that a stream runs.
+#pragma once
+
+#include "device.h"
+#include "omptarget_rtl.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace omptool::cuda {
+
+struct Chain;
+
+// All but what it does is under the lock of the Queues.
+struct Operation {
+  enum class State : std::uint8_t { kKept, kGiven, kDone };
+  // Hands it to the driver: 0, or a failure, with last_error set, and it does not run.
+  using Work = std::function<std::int32_t(CUstream, CUdeviceptr& lent)>;
+
+  const char* what = "";          // of a copy, and how much
+  std::int64_t size = 0;          //
+  const Kernel* kernel = nullptr; // of a launch
+  bool is_long = false;           // to hand it over takes as long as what is before it
+  Work work;                      // until then; empty where it only joins others
+
+  std::uintptr_t id = 0;
+  State state = State::kKept;
+  bool is_released = false;
+  std::shared_ptr<Chain> chain;
+  std::vector<std::shared_ptr<Operation>> before; // until it is done
+  MarkPtr mark;                                   // behind it, where others wait for it
+  CUdeviceptr lent = 0;
+  std::string failure; // once it is done
+  bool is_lost = false;
+
+  bool is_done() const { return state == State::kDone; }
+};
+// "kernel saxpy", "a copy to the GPU of 8 bytes".
+std::string name_of(const Operation& operation);
+using OperationPtr = std::shared_ptr<Operation>;
+
+// The stream goes back to the device when nobody can add to it any more.
+struct Chain {
+  // Who hands something over: nobody, somebody who is ready at once, or who waits for what is before it.
+  enum class User : std::uint8_t { kNone, kBrief, kLong };
+
+  explicit Chain(Device& its_device) : device(its_device) {}
+  ~Chain() {
+    if (stream && !is_broken)
+      device.streams().give_back(stream);
+  }
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+
+  Device& device;
+  CUstream stream = nullptr; // once it is needed; written by its user
+  bool is_broken = false;    // a wait for it has failed
+  bool is_noted = false;     // as one that has something to do
+  User user = User::kNone;
+  std::deque<OperationPtr> going; // given, not done
+  std::deque<OperationPtr> kept;  // behind them, not given yet
+};
+
+} // namespace omptool::cuda

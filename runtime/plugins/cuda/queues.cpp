@@ -1,0 +1,206 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How operations get into streams. queues_progress.cpp has how they end.
+#include "queues.h"
+
+#include "plugin_calls.h"
+#include "unlocked.h"
+
+#include <algorithm>
+#include <atomic>
+#include <pthread.h>
+
+namespace omptool::cuda {
+namespace {
+
+constinit std::atomic<Queues*> the_queues{nullptr};
+// In a child of fork() no event has a number of its parent's.
+constinit std::atomic<std::uintptr_t> operations_made{0};
+
+} // namespace
+
+Queues* Queues::known() {
+  return the_queues.load(std::memory_order_acquire);
+}
+
+Queues& Queues::of_process() {
+  if (Queues* const one = known())
+    return *one;
+  static std::once_flag watching;
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, [] { the_queues = nullptr; }); });
+  auto made = std::make_unique<Queues>();
+  Queues* one = nullptr;
+  return the_queues.compare_exchange_strong(one, made.get()) ? *made.release() : *one;
+}
+
+OperationPtr Queues::find(tgt_event_t event) const {
+  const auto at = events_.find(reinterpret_cast<std::uintptr_t>(event));
+  if (at != events_.end())
+    return at->second;
+  fail("event " + std::to_string(reinterpret_cast<std::uintptr_t>(event)) + " is released, or none of this plugin's");
+  return nullptr;
+}
+
+// False, and fail(): one is none. What has completed well needs no waiting for.
+bool Queues::take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const {
+  for (const tgt_event_t& dependence : dependences) {
+    const OperationPtr known = dependence ? find(dependence) : nullptr;
+    if (dependence && !known)
+      return false;
+    if (known && &dependence == &dependences.front() && &known->chain->device == &device)
+      operation.chain = known->chain;
+    if (known && !(known->is_done() && known->failure.empty()))
+      operation.before.push_back(known);
+  }
+  if (!operation.chain)
+    operation.chain = std::make_shared<Chain>(device);
+  return true;
+}
+
+bool Queues::must_be_kept(const Operation& operation) {
+  const Chain& chain = *operation.chain;
+  const auto goes_on = [](const OperationPtr& one) { return !one->is_done(); };
+  const auto is_kept = [](const OperationPtr& one) { return one->state == Operation::State::kKept; };
+  if (chain.user == Chain::User::kLong || !chain.kept.empty())
+    return true;
+  if (operation.is_long && !chain.going.empty())
+    return true;
+  return operation.is_long ? std::any_of(operation.before.begin(), operation.before.end(), goes_on)
+                           : std::any_of(operation.before.begin(), operation.before.end(), is_kept);
+}
+
+std::int32_t Queues::add(Device& device, std::span<const tgt_event_t> dependences, Operation wanted,
+                         tgt_event_t& made) {
+  const auto operation = std::make_shared<Operation>(std::move(wanted));
+  Lock lock(mutex_);
+  if (!take_dependences(device, dependences, *operation))
+    return 1;
+  operation->id = ++operations_made;
+  Chain& chain = *operation->chain;
+  MarkPtrs marks;
+  if (!must_be_kept(*operation))
+    if (const std::int32_t failure = marks_before(*operation, marks, lock))
+      return failure;
+  changed_.wait(lock, [&] { return chain.user != Chain::User::kBrief; });
+  if (must_be_kept(*operation)) {
+    chain.kept.push_back(operation);
+    note_busy(operation->chain);
+  } else {
+    const Turn turn(chain, operation->is_long ? Chain::User::kLong : Chain::User::kBrief, changed_);
+    if (const std::int32_t failure = give(operation, marks, lock))
+      return failure;
+  }
+  events_.emplace(operation->id, operation);
+  made = reinterpret_cast<tgt_event_t>(operation->id);
+  return 0;
+}
+
+// What a stream of its own does not order: waits for other streams.
+std::int32_t Queues::marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock) {
+  const std::vector<OperationPtr> before = operation.before;
+  for (const OperationPtr& one : before) {
+    if (one->chain == operation.chain || one->state != Operation::State::kGiven)
+      continue;
+    std::int32_t failure = 0;
+    if (MarkPtr mark = mark_of(*one, failure, lock))
+      marks.push_back(std::move(mark));
+    if (failure)
+      return failure;
+  }
+  return 0;
+}
+
+// Of an operation that is given; null, too, when it has ended meanwhile. What has no mark yet gets one behind the last
+// of its chain: more is waited for than was asked. That is one kernel too many, once: from then on each has a mark
+// before it.
+MarkPtr Queues::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) {
+  const std::shared_ptr<Chain> chain = operation.chain;
+  changed_.wait(lock, [&] { return chain->user != Chain::User::kBrief; });
+  if (operation.is_done())
+    return nullptr;
+  auto at = std::find_if(chain->going.begin(), chain->going.end(),
+                         [&](const OperationPtr& one) { return one.get() == &operation; });
+  for (; !(*at)->mark && std::next(at) != chain->going.end(); ++at)
+    marks_kernels_ = marks_kernels_ || (*std::next(at))->kernel;
+  const OperationPtr last = *at;
+  if (last->mark)
+    return last->mark;
+  MarkPtr made;
+  {
+    const bool is_free = chain->user == Chain::User::kNone;
+    const Turn turn(*chain, is_free ? Chain::User::kBrief : chain->user, changed_, is_free);
+    const Unlocked unlocked(lock);
+    made = chain->device.marks().record(chain->stream, failure);
+  }
+  if (!last->is_done())
+    last->mark = made;
+  return made;
+}
+
+// Gives it to the driver, in its chain's turn. A failure is one of the call; what depends on a failure has failed.
+std::int32_t Queues::give(const OperationPtr& operation, const MarkPtrs& marks, Lock& lock) {
+  Chain& chain = *operation->chain;
+  for (const OperationPtr& one : operation->before)
+    if (one->is_done() && !one->failure.empty()) {
+      end(*operation, one->failure, one->is_lost);
+      return 0;
+    }
+  const bool does_something = operation->work || !marks.empty();
+  if (!does_something && chain.going.empty()) {
+    end(*operation, {}, false);
+    return 0;
+  }
+  const bool marks_last = operation->kernel && marks_kernels_ && !chain.going.empty() && !chain.going.back()->mark;
+  const OperationPtr last = marks_last ? chain.going.back() : nullptr;
+  MarkPtr mark;
+  std::int32_t failure = 0;
+  if (does_something) {
+    const Unlocked unlocked(lock);
+    mark = last ? chain.device.marks().record(chain.stream, failure) : nullptr;
+    if (!failure)
+      failure = hand_over(*operation, marks);
+  }
+  if (last && !last->is_done())
+    last->mark = std::move(mark);
+  if (failure)
+    return failure;
+  operation->work = nullptr;
+  operation->state = Operation::State::kGiven;
+  chain.going.push_back(operation);
+  note_busy(operation->chain);
+  return 0;
+}
+
+std::int32_t Queues::hand_over(Operation& operation, const MarkPtrs& marks) {
+  Chain& chain = *operation.chain;
+  const Context& context = chain.device.context();
+  std::int32_t failure = 0;
+  if (!chain.stream)
+    chain.stream = chain.device.streams().take(failure);
+  for (const MarkPtr& mark : marks)
+    if (!failure) {
+      const Outcome outcome = context.in_stream(
+          [&] { return OMPTOOL_CUDA(context.driver, cuStreamWaitEvent, chain.stream, mark->event, 0); });
+      failure = outcome.ok() ? 0 : fail_of(context.driver, outcome, name_of(operation));
+    }
+  return failure || !operation.work ? failure : operation.work(chain.stream, operation.lent);
+}
+
+std::int32_t Queues::release(tgt_event_t event) {
+  OperationPtr gone; // without the lock
+  const Lock lock(mutex_);
+  gone = find(event);
+  if (!gone)
+    return 1;
+  gone->is_released = true;
+  events_.erase(gone->id);
+  return 0;
+}
+
+bool Queues::is_live(tgt_event_t event) {
+  const Lock lock(mutex_);
+  return find(event) != nullptr;
+}
+
+} // namespace omptool::cuda

@@ -1,0 +1,76 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The operations of the asynchronous functions: omptarget_rtl.h says what streams and events are. A chain of them is a
+// stream of the driver's, which runs them in order, and is asked as a whole: one wait for the last of a chain tells of
+// all. An event of the driver's is recorded only where another stream has to wait.
+//
+// Copies from the GPU to memory that is not page-locked are kept back while something is before them, since the driver
+// returns from them when all of that has ended; and what depends on them is, too. They go on in calls that wait, and in
+// __tgt_rtl_process_dep.
+#pragma once
+
+#include "operation.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace omptool::cuda {
+
+// Of one process.
+class Queues {
+public:
+  // Null in a process that has queued nothing.
+  static Queues* known();
+  static Queues& of_process();
+  static void set_callback(tgt_callback_fct callback);
+
+  // These return 0, or a failure, with last_error set.
+  std::int32_t add(Device& device, std::span<const tgt_event_t> dependences, Operation wanted, tgt_event_t& made);
+  std::int32_t release(tgt_event_t event);
+  std::int32_t wait(tgt_event_t event);
+  std::int32_t query(tgt_event_t event); // or OMPTARGET_RTL_PENDING
+  bool is_live(tgt_event_t event);
+  // Gets on as far as that goes without waiting. Whether something is left to be done.
+  bool process();
+
+private:
+  using Lock = std::unique_lock<std::mutex>;
+  using MarkPtrs = std::vector<MarkPtr>;
+
+  // With the lock held.
+  OperationPtr find(tgt_event_t event) const; // or null, and fail()
+  bool take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const;
+  static bool must_be_kept(const Operation& operation);
+  void end(Operation& operation, std::string failure, bool is_lost);
+  void end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome);
+  void note_busy(const std::shared_ptr<Chain>& chain);
+  void note_idle(Chain& chain);
+  static std::int32_t result_of(const Operation& operation);
+  // These give it up in between.
+  std::int32_t marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock);
+  MarkPtr mark_of(Operation& operation, std::int32_t& failure, Lock& lock);
+  std::int32_t give(const OperationPtr& operation, const MarkPtrs& marks, Lock& lock);
+  void give_kept(const std::shared_ptr<Chain>& chain, Lock& lock);
+  void push(const OperationPtr& operation, Lock& lock);
+  void await(const OperationPtr& operation, Lock& lock);
+  void look_at(const std::shared_ptr<Chain>& chain, Lock& lock);
+  void look_at_all(Lock& lock);
+  void give_back_lent(Lock& lock);
+  // Without it, in the chain's turn.
+  static std::int32_t hand_over(Operation& operation, const MarkPtrs& marks);
+
+  std::mutex mutex_;
+  std::condition_variable changed_; // users of chains
+  std::unordered_map<std::uintptr_t, OperationPtr> events_;
+  std::vector<std::shared_ptr<Chain>> busy_; // chains that are not idle
+  std::vector<std::pair<Device*, CUdeviceptr>> lent_;
+  bool marks_kernels_ = false; // others have waited for what was before a kernel
+};
+
+} // namespace omptool::cuda

@@ -1,0 +1,226 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How operations end, and how those that are kept go on.
+#include "plugin_calls.h"
+#include "queues.h"
+#include "unlocked.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace omptool::cuda {
+namespace {
+
+constinit std::atomic<tgt_callback_fct> the_callback{nullptr};
+
+bool can_go(const Chain& chain) {
+  if (chain.user != Chain::User::kNone || chain.kept.empty())
+    return false;
+  const Operation& first = *chain.kept.front();
+  if (first.is_long && !chain.going.empty())
+    return false;
+  return std::all_of(first.before.begin(), first.before.end(), [&](const OperationPtr& one) {
+    return first.is_long ? one->is_done() : one->state != Operation::State::kKept;
+  });
+}
+
+} // namespace
+
+std::string name_of(const Operation& operation) {
+  return operation.kernel ? "kernel " + operation.kernel->name()
+                          : operation.what + (" of " + std::to_string(operation.size) + " bytes");
+}
+
+void Queues::set_callback(tgt_callback_fct callback) {
+  the_callback = callback;
+}
+
+void Queues::note_busy(const std::shared_ptr<Chain>& chain) {
+  if (!std::exchange(chain->is_noted, true))
+    busy_.push_back(chain);
+}
+
+void Queues::note_idle(Chain& chain) {
+  if (chain.going.empty() && chain.kept.empty() && std::exchange(chain.is_noted, false))
+    std::erase_if(busy_, [&](const std::shared_ptr<Chain>& one) { return one.get() == &chain; });
+}
+
+void Queues::end(Operation& operation, std::string failure, bool is_lost) {
+  const std::vector<OperationPtr> before = std::exchange(operation.before, {});
+  for (const OperationPtr& one : before) {
+    if (failure.empty()) // what it has waited for in other streams has ended, and nobody need ask
+      end_until(one->chain, one, {nullptr, CUDA_SUCCESS});
+    if (failure.empty() && !one->failure.empty()) {
+      failure = one->failure;
+      is_lost = one->is_lost;
+    }
+  }
+  operation.state = Operation::State::kDone;
+  operation.failure = std::move(failure);
+  operation.is_lost = is_lost;
+  operation.work = nullptr;
+  operation.mark = nullptr;
+  if (const CUdeviceptr lent = std::exchange(operation.lent, 0))
+    lent_.emplace_back(&operation.chain->device, lent);
+  if (const tgt_callback_fct callback = the_callback; callback && !operation.is_released)
+    callback(reinterpret_cast<tgt_event_t>(operation.id));
+}
+
+// The driver says that something has failed, and not what: copies do not, once they are queued, but kernels do.
+void Queues::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome) {
+  if (last->is_done())
+    return;
+  std::string failure;
+  const bool is_lost = omptool::cuda::is_lost(outcome.result);
+  auto guilty = chain->going.end();
+  if (!outcome.ok()) {
+    guilty =
+        std::find_if(chain->going.begin(), chain->going.end(), [](const OperationPtr& one) { return one->kernel; });
+    if (guilty == chain->going.end())
+      guilty = chain->going.begin();
+    failure = name_of(**guilty) + ": " + text_of(chain->device.context().driver, outcome);
+    chain->is_broken = true;
+  }
+  const OperationPtr first_failed = guilty == chain->going.end() ? nullptr : *guilty;
+  bool has_failed = false;
+  for (bool is_over = false; !is_over && !chain->going.empty();) {
+    const OperationPtr one = chain->going.front();
+    chain->going.pop_front();
+    has_failed = has_failed || one == first_failed;
+    end(*one, has_failed ? failure : std::string(), has_failed && is_lost);
+    is_over = outcome.ok() && one == last;
+  }
+  note_idle(*chain);
+}
+
+std::int32_t Queues::result_of(const Operation& operation) {
+  if (operation.failure.empty())
+    return 0;
+  fail(operation.failure);
+  return operation.is_lost ? OMPTARGET_RTL_DEVICE_LOST : 1;
+}
+
+// The first that is kept, which may wait for what is before it.
+void Queues::give_kept(const std::shared_ptr<Chain>& chain, Lock& lock) {
+  const Turn turn(*chain, Chain::User::kLong, changed_);
+  const OperationPtr first = chain->kept.front();
+  chain->kept.pop_front();
+  MarkPtrs marks;
+  std::int32_t failure = marks_before(*first, marks, lock);
+  if (!failure)
+    failure = give(first, marks, lock);
+  if (failure)
+    end(*first, last_error.data(), failure == OMPTARGET_RTL_DEVICE_LOST);
+  note_idle(*chain);
+}
+
+// A step towards an operation's being given.
+void Queues::push(const OperationPtr& operation, Lock& lock) {
+  const std::shared_ptr<Chain> chain = operation->chain;
+  if (chain->user != Chain::User::kNone) {
+    changed_.wait(lock);
+    return;
+  }
+  const std::vector<OperationPtr> before = chain->kept.front()->before;
+  for (const OperationPtr& one : before)
+    if (one->state == Operation::State::kKept)
+      return push(one, lock);
+  give_kept(chain, lock);
+}
+
+void Queues::await(const OperationPtr& operation, Lock& lock) {
+  const std::shared_ptr<Chain> chain = operation->chain;
+  const Context& context = chain->device.context();
+  while (!operation->is_done()) {
+    if (operation->state == Operation::State::kKept) {
+      push(operation, lock);
+      continue;
+    }
+    const MarkPtr mark = operation->mark;
+    const OperationPtr last = mark ? operation : chain->going.back();
+    Outcome outcome{nullptr, CUDA_SUCCESS};
+    {
+      const Unlocked unlocked(lock);
+      outcome = context.in_stream([&] {
+        return mark ? OMPTOOL_CUDA(context.driver, cuEventSynchronize, mark->event)
+                    : OMPTOOL_CUDA(context.driver, cuStreamSynchronize, chain->stream);
+      });
+    }
+    end_until(chain, last, outcome);
+  }
+}
+
+std::int32_t Queues::wait(tgt_event_t event) {
+  Lock lock(mutex_);
+  const OperationPtr operation = find(event);
+  if (!operation)
+    return 1;
+  await(operation, lock);
+  give_back_lent(lock);
+  return result_of(*operation);
+}
+
+// One question for all of a chain; a second for its part that others wait for.
+void Queues::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
+  const Context& context = chain->device.context();
+  if (!chain->going.empty()) {
+    OperationPtr last = chain->going.back();
+    const auto marked =
+        std::find_if(chain->going.begin(), chain->going.end(), [](const OperationPtr& one) { return one->mark; });
+    const OperationPtr part = marked == chain->going.end() || *marked == last ? nullptr : *marked;
+    const MarkPtr mark = part ? part->mark : nullptr;
+    Outcome outcome{nullptr, CUDA_SUCCESS};
+    {
+      const Unlocked unlocked(lock);
+      outcome = context.in_stream([&] { return OMPTOOL_CUDA(context.driver, cuStreamQuery, chain->stream); });
+      if (outcome.result == CUDA_ERROR_NOT_READY && part) {
+        last = part;
+        outcome = OMPTOOL_CUDA(context.driver, cuEventQuery, mark->event);
+      }
+      if (!outcome.ok() && outcome.result != CUDA_ERROR_NOT_READY) // nothing of it runs any more
+        context.driver.cuStreamSynchronize(chain->stream);
+    }
+    if (outcome.result != CUDA_ERROR_NOT_READY)
+      end_until(chain, last, outcome);
+  }
+  while (can_go(*chain))
+    give_kept(chain, lock);
+}
+
+void Queues::look_at_all(Lock& lock) {
+  const std::vector<std::shared_ptr<Chain>> all = busy_;
+  for (const std::shared_ptr<Chain>& chain : all)
+    look_at(chain, lock);
+}
+
+std::int32_t Queues::query(tgt_event_t event) {
+  Lock lock(mutex_);
+  const OperationPtr operation = find(event);
+  if (!operation)
+    return 1;
+  if (operation->state == Operation::State::kGiven)
+    look_at(operation->chain, lock);
+  else if (!operation->is_done())
+    look_at_all(lock);
+  give_back_lent(lock);
+  return operation->is_done() ? result_of(*operation) : OMPTARGET_RTL_PENDING;
+}
+
+bool Queues::process() {
+  Lock lock(mutex_);
+  look_at_all(lock);
+  give_back_lent(lock);
+  return !busy_.empty();
+}
+
+void Queues::give_back_lent(Lock& lock) {
+  while (!lent_.empty()) {
+    const auto [device, memory] = lent_.back();
+    lent_.pop_back();
+    const Unlocked unlocked(lock);
+    device->memory().release(memory); // what it cannot release is lost
+  }
+}
+
+} // namespace omptool::cuda
