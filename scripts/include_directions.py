@@ -26,12 +26,12 @@ LEVELS = (
     ("libomptarget/observe",),
     ("libomptarget/process",),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
-    ("plugins/cuda/driver", "plugins/host/kernels"),
+    ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels"),
     ("common",),
     ("include",),
 )
 # Rooms whose files are included by their names alone.
-SEARCHED = ("libomptarget", "common", "include")
+SEARCHED = ("libomptarget", "plugins", "common", "include")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 

@@ -96,6 +96,7 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
 
     PTX is compiled by the driver when it is loaded; bitcode and SPIR-V by the runtime or the
     driver, if it can. That takes time at each start, and fails where the compiler is too old.
+    omptool's runtime compiles bitcode by `omptool lower` at its first use, and keeps the result.
 
     Cure: none is needed where the driver is new enough; give the image of the arch itself beside
     it for the others.

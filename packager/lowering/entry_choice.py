@@ -21,6 +21,8 @@ _VISIBLE = {
     llvm.Linkage.common,
 }
 _BY_VALUE = (b"byval", b"sret", b"inalloca", b"preallocated")
+# Of a module of clang's for a CPU: the record of an entry, named after it.
+_RECORD = re.compile(r"\.(?:omp_)?offloading\.entry\.(.+)")
 # DECISIONS 7: what a launch passes is one pointer-sized value per argument.
 ARGUMENT_BITS = 64
 
@@ -28,14 +30,20 @@ ARGUMENT_BITS = 64
 def choose_entries(
     module: llvm.ModuleRef, names: Sequence[str], family: Family, data: llvm.TargetData
 ) -> tuple[Entry, ...]:
-    """The entries in table order: that of `names`, or every visible definition as the IR has them.
+    """The entries in table order: that of `names`, or as the IR has them.
 
+    Those are clang's recorded entries and visible variables, else all visible definitions.
     Raises UsageError for a name that is not defined and for a kernel that cannot be launched.
     """
     defined = {value.name: value for value in _definitions(module)}
     if names:
         for name in names:
             _check_name(name, names, defined, module)
+    elif recorded := recorded_entries(module):
+        # Pointers to variables of the host have no record here, and are found by name.
+        visible = (n for n, v in defined.items() if _is_visible(v) and not v.is_function)
+        others = (n for n in visible if n not in recorded and not _RECORD.fullmatch(n))
+        names = [*(name for name in recorded if name in defined), *others]
     else:
         names = [name for name, value in defined.items() if _is_visible(value)]
     if not names:
@@ -43,10 +51,20 @@ def choose_entries(
     return tuple(_entry(defined[name], family, data) for name in names)
 
 
-def internalise(module: llvm.ModuleRef, entries: Sequence[Entry]) -> None:
+def recorded_entries(module: llvm.ModuleRef) -> list[str]:
+    """The entries that clang lists in a module for a CPU; none in one that is not clang's."""
+    records = (_RECORD.fullmatch(value.name) for value in module.global_variables)
+    return [record[1] for record in records if record]
+
+
+def internalise(
+    module: llvm.ModuleRef, entries: Sequence[Entry], *, keep_records: bool = False
+) -> None:
     """Make everything internal but `entries` and what plugins find, which become protected."""
     public = {entry.name for entry in entries}
     for value in _definitions(module):
+        if keep_records and _RECORD.fullmatch(value.name):
+            continue
         if value.name in public or value.name.startswith(EXPORTED):
             # Linkage first: LLVM dies of an internal definition that is not of default visibility.
             if value.linkage not in _VISIBLE or value.linkage == llvm.Linkage.common:

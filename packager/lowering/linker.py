@@ -11,27 +11,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packager.errors import MissingToolError, UsageError
+from packager.lowering.request import Answer
 
 _SECONDS = 600
-# -z defs: what nothing here defines is found now, not when the image is loaded.
 _OPTIONS = ("--build-id=none", "--as-needed", "-Bsymbolic")
-_KEYWORDS = ("defs", "noexecstack")
+# What nothing here defines is found now, not when the image is loaded.
+_ALL_DEFINED = ("-z", "defs")
 _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^\s`'\"]+)")
 _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid linker name")
 
 
-def link_shared(
-    object_file: Path, output: Path, exports: Sequence[str], arch: str
-) -> tuple[str, ...]:
-    """Make `output` of `object_file`, exporting `exports` and nothing else; returns warnings.
+def link_shared(object_file: Path, output: Path, answer: Answer, arch: str) -> tuple[str, ...]:
+    """Make `output` of `object_file`, exporting what `answer` says, and no more; returns warnings.
 
     libm and libc become NEEDED where they are used. Raises MissingToolError without a linker, and
     UsageError naming the symbols that nothing defines.
     """
     script = object_file.with_suffix(".exports")
-    names = " ".join(f"{name};" for name in exports)
+    names = " ".join(f"{name};" for name in answer.exports)
     script.write_text(f"{{ global: {names} local: *; }};\n")
-    return _linked(_command(object_file, output, script, arch))
+    options = [*_OPTIONS, f"--version-script={script}", "-z", "noexecstack"]
+    if not answer.calls_process:
+        options += _ALL_DEFINED
+    return _linked(_command(object_file, output, options, arch))
 
 
 def link_code_object(object_file: Path, output: Path) -> None:
@@ -76,10 +78,8 @@ def _lld() -> str | None:
     return str(latest) if latest else None
 
 
-def _command(object_file: Path, output: Path, script: Path, arch: str) -> list[str]:
+def _command(object_file: Path, output: Path, options: Sequence[str], arch: str) -> list[str]:
     files = [str(object_file), "-o", str(output)]
-    keywords = [word for keyword in _KEYWORDS for word in ("-z", keyword)]
-    options = [*_OPTIONS, f"--version-script={script}", *keywords]
     is_own = platform.machine() == arch
     driver = shutil.which("cc" if is_own else f"{arch}-linux-gnu-gcc")
     if driver:

@@ -65,7 +65,7 @@ def lower(
         notes = _notes(answer, family)
         made = directory / "image"
         if emit == "image" and family.linker == "shared":
-            notes += link_shared(result, made, answer.exports, family.arch)
+            notes += link_shared(result, made, answer, family.arch)
             result = made
         elif emit == "image" and family.linker == "code object":
             link_code_object(result, made)

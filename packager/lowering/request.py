@@ -48,6 +48,7 @@ class Answer:
     column: int = 0
     exports: tuple[str, ...] = ()  # symbols that a linked image must export
     source_triple: str = ""  # as the input had it
+    calls_process: bool = False  # it calls functions of the process that loads it, such as libomp's
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

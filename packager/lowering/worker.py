@@ -17,7 +17,7 @@ from llvmlite import binding as llvm
 
 from packager.errors import PackagerError, UsageError
 from packager.files.temporary import store
-from packager.lowering.entry_choice import choose_entries, internalise
+from packager.lowering.entry_choice import choose_entries, internalise, recorded_entries
 from packager.lowering.entry_table import Entry, table_text
 from packager.lowering.library.device_library import EXPORTED
 from packager.lowering.request import Answer, Request
@@ -79,8 +79,11 @@ def _lower(request: Request) -> Answer:
     if family.renamed:
         named = ir_text.with_functions_for(str(module), dict(family.renamed))
         module = _parsed(lambda: llvm.parse_assembly(named))
-    _link_library(module, family, request.device_lib)
-    internalise(module, entries)
+    # Of a CPU's, it calls libomp, which is in the process.
+    is_clangs = family.spaces is None and bool(recorded_entries(module))
+    if not is_clangs:
+        _link_library(module, family, request.device_lib)
+    internalise(module, entries, keep_records=request.emit == "bc")
     if family.has_table and request.emit != "bc":  # bitcode gets its table when it is lowered
         _link(module, table_text(entries))
     if family.flags:
@@ -94,13 +97,17 @@ def _lower(request: Request) -> Answer:
         Source(keep_attributes, is_native, working),
         machine.target_data,
     )
-    _optimise(module, machine, family, request.level)
+    _optimise(module, machine, family, request)
     if family.linker != "shared":  # no linker will miss what is missing
         _check_resolved(module, family)
     store(Path(request.output), [_emitted(module, machine, request, family)])
     exported = [v.name for v in module.global_variables if v.name.startswith(EXPORTED)]
     names = tuple(entry.name for entry in entries)
-    return Answer(exports=names + tuple(sorted(exported)), source_triple=source_triple)
+    return Answer(
+        exports=names + tuple(sorted(exported)),
+        source_triple=source_triple,
+        calls_process=is_clangs,
+    )
 
 
 def _retarget(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
@@ -292,12 +299,16 @@ def _for_gpu(
 
 
 def _optimise(
-    module: llvm.ModuleRef, machine: llvm.TargetMachine, family: Family, level: int
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, family: Family, request: Request
 ) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.slp_vectorization = family.vectorises and level >= _VECTORISE_FROM
-    if not family.vectorises:
+    options = llvm.create_pipeline_tuning_options(speed_level=request.level)
+    is_bitcode = request.emit == "bc"  # becomes vectors when its processor is known
+    vectorises = family.vectorises and not is_bitcode
+    options.slp_vectorization = vectorises and request.level >= _VECTORISE_FROM
+    if not vectorises:
         options.loop_vectorization = False
+    if is_bitcode:
+        options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
     passes = builder.getModulePassManager()
     passes.add_global_dead_code_eliminate_pass()  # without optimisation, what was inlined stays
@@ -315,6 +326,7 @@ def _emitted(
     module: llvm.ModuleRef, machine: llvm.TargetMachine, request: Request, family: Family
 ) -> bytes:
     if request.emit == "bc":
+        module.triple = family.triple  # which machines of it LLVM is told again
         return bytes(module.as_bitcode())
     if request.emit == "asm" or family.is_text:
         return str(machine.emit_assembly(module)).encode()

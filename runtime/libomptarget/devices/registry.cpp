@@ -264,10 +264,14 @@ std::string Registry::reason_for_none() {
         return "there is no device: plugin " + image.plugin->name() + " has none" + image.plugin->why_none();
   if (is_over())
     return "there is no device: every library has unregistered its images";
-  std::string names;
+  std::string names, refusals;
   for (const std::unique_ptr<Plugin>& plugin : plugins_)
     names += (names.empty() ? "" : ", ") + plugin->name();
-  return "there is no device: no plugin (" + names + ") accepts an image of this program";
+  for (const std::shared_ptr<Library>& library : libraries())
+    for (const Library::Image& image : library->images)
+      if (refusals.empty() && !image.refusals.empty())
+        refusals = ": " + image.refusals;
+  return "there is no device: no plugin (" + names + ") accepts an image of this program" + refusals;
 }
 
 // ---- deferred work ----

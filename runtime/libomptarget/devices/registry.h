@@ -97,6 +97,7 @@ struct Library {
     __tgt_device_image raw;
     Plugin* plugin; // null: none accepts it
     bool without_environment;
+    std::string refusals; // of the plugins, where none owns it
   };
   const void* descriptor = nullptr;
   bool permanent = false; // part of the executable: its memory outlives every use
@@ -258,7 +259,7 @@ private:
   Plugin* uncounted(const Library& library) const;
   std::shared_ptr<Library> examine(const Registration& registration);
   bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
-  Plugin* owner_of(__tgt_device_image& image);
+  Plugin* owner_of(__tgt_device_image& image, std::string& refusals);
   void number_devices(Plugin& plugin);
   void enlist(const std::shared_ptr<Library>& library);
   bool is_loaded(const Library& library, const Device& device);

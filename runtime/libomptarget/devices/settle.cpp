@@ -129,15 +129,23 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
   library->entries = std::move(entries);
   for (const ImageBytes& bytes : contents.images) {
     __tgt_device_image image{bytes.begin, bytes.end, first, last};
-    library->images.push_back({image, owner_of(image), bytes.without_environment});
+    std::string refusals;
+    Plugin* const owner = owner_of(image, refusals);
+    library->images.push_back({image, owner, bytes.without_environment, std::move(refusals)});
   }
   return library;
 }
 
-Plugin* Registry::owner_of(__tgt_device_image& image) {
-  for (const std::unique_ptr<Plugin>& plugin : plugins_)
-    if (plugin->refusal().empty() && plugin->call().is_valid_binary(&image))
+// Null, and what each plugin has against it, as far as they say.
+Plugin* Registry::owner_of(__tgt_device_image& image, std::string& refusals) {
+  for (const std::unique_ptr<Plugin>& plugin : plugins_) {
+    if (!plugin->refusal().empty())
+      continue;
+    if (plugin->call().is_valid_binary(&image))
       return plugin.get();
+    if (const std::string why = plugin->last_error(); !why.empty())
+      refusals += (refusals.empty() ? "" : ", ") + plugin->name() + why;
+  }
   return nullptr;
 }
 

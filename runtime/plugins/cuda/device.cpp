@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
+#include "compile/compiled.h"
 #include "plugin_calls.h"
 #include "settings.h"
 
@@ -78,12 +79,16 @@ bool Device::initialise_now() {
 
 tgt_target_table* Device::load(const __tgt_device_image* image) {
   const Bytes bytes{static_cast<const std::byte*>(image->ImageStart), static_cast<const std::byte*>(image->ImageEnd)};
-  if (const std::string fault = fault_of(bytes, {capability_}); !fault.empty()) {
+  const std::string processor = "sm_" + std::to_string(capability_);
+  const compile::Compiled code = compile::compiled(bytes, {"nvptx64-nvidia-cuda", processor, {}});
+  if (const std::string fault = code.fault.empty() ? fault_of(code.bytes, {capability_}) : code.fault; !fault.empty()) {
     fail(fault);
     return nullptr;
   }
+  auto* const begin = const_cast<std::byte*>(code.bytes.data());
+  const __tgt_device_image as_code{begin, begin + code.bytes.size(), image->EntriesBegin, image->EntriesEnd};
   std::unique_ptr<Image> loaded =
-      Image::load(context_, *image, {number_, count_, limits_}); // without the lock: it may take seconds
+      Image::load(context_, as_code, {number_, count_, limits_}); // without the lock: it may take seconds
   if (!loaded)
     return nullptr;
   tgt_target_table* const table = loaded->table();

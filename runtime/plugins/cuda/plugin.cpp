@@ -4,6 +4,7 @@
 // libomptarget.rtl.cuda.so: the target RTL interface (omptarget_rtl.h) over NVIDIA's driver.
 #include "omptarget_rtl.h"
 
+#include "compile/compiled.h"
 #include "cuda.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) 
   return omptool::safely(0, [&] {
     const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
     const omptool::Bytes bytes{begin, static_cast<const std::byte*>(image->ImageEnd)};
-    std::string fault = omptool::cuda::fault_of_bytes(bytes);
+    std::string fault = omptool::compile::fault_of(bytes, "nvptx64", omptool::cuda::fault_of_bytes(bytes));
     if (const Cuda* const known = omptool::cuda::known_cuda(); fault.empty() && known && !known->devices.empty())
       fault = omptool::cuda::fault_of(bytes, known->capabilities());
     omptool::fail(fault);

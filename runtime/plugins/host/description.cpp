@@ -3,11 +3,10 @@
 //
 // What this CPU is.
 #include "host.h"
+#include "processor.h"
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
-#include <string>
 #include <string_view>
 #include <unistd.h>
 
@@ -21,16 +20,6 @@ constexpr std::string_view kArchitecture = "aarch64";
 #else
 constexpr std::string_view kArchitecture;
 #endif
-
-// As the kernel calls it, or "".
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name"))
-      if (const std::size_t at = line.find(": "); at != std::string::npos)
-        return line.substr(at + 2);
-  return {};
-}
 
 template <std::size_t kSize> void put(std::string_view text, char (&place)[kSize]) {
   place[text.copy(place, kSize - 1)] = '\0';

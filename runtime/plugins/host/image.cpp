@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image.h"
 
+#include "compile/compiled.h"
 #include "plugin_calls.h"
+#include "processor.h"
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +23,11 @@ namespace {
 
 Bytes bytes_of(const __tgt_device_image& image) {
   return {static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
+}
+
+// For which bitcode is compiled.
+compile::Target this_processor() {
+  return {"x86_64-pc-linux-gnu", "native", processor_identity()};
 }
 
 bool write_all(int file, Bytes bytes) {
@@ -78,8 +85,10 @@ std::string path_of(int file) {
 } // namespace
 
 std::unique_ptr<Image> Image::load(const __tgt_device_image& image, const Hooks& hooks) {
-  const Bytes bytes = bytes_of(image);
-  if (const char* fault = fault_of(bytes)) {
+  const compile::Compiled code = compile::compiled(bytes_of(image), this_processor());
+  const Bytes bytes = code.bytes;
+  const char* const fault = code.fault.empty() ? fault_of(bytes) : code.fault.c_str();
+  if (fault) {
     fail(std::string("the image cannot be loaded: ") + fault);
     return nullptr;
   }

@@ -8,8 +8,10 @@
 //   OMPTOOL_HOST_QUEUES=1        programs go through the asynchronous functions, and every copy through the plugin
 //   OMPTOOL_HOST_IN_FLIGHT=N     as many operations of those run at once, not 64
 //   OMPTOOL_KEEP_IMAGES=DIR      a copy of each loaded image is left in DIR
+//   OMPTOOL_CACHE_DIR=DIR        what is compiled of bitcode is kept in DIR
 #include "omptarget_rtl.h"
 
+#include "compile/compiled.h"
 #include "host.h"
 #include "kernels/current_state.h"
 
@@ -22,10 +24,14 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
-  const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
-  const char* const fault = omptool::host::fault_of({begin, static_cast<const std::byte*>(image->ImageEnd)});
-  omptool::fail(fault ? fault : "");
-  return fault == nullptr;
+  return omptool::safely(0, [&] {
+    const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
+    const omptool::Bytes bytes{begin, static_cast<const std::byte*>(image->ImageEnd)};
+    const char* const other = omptool::host::fault_of(bytes);
+    const std::string fault = omptool::compile::fault_of(bytes, "x86_64", other ? other : "");
+    omptool::fail(fault);
+    return fault.empty() ? 1 : 0;
+  });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_init_device(int32_t device_id) {

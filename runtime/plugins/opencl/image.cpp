@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image.h"
 
+#include "compile/compiled.h"
 #include "loader.h"
 #include "plugin_calls.h"
 
@@ -10,11 +11,13 @@
 #include <elf.h>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace omptool::opencl {
 namespace {
 
+constexpr std::string_view kArchitecture = "spirv64";
 constexpr std::uint16_t kIntelGpu = 205; // e_machine, EM_INTELGT
 
 bool is_intel_binary(Bytes bytes) {
@@ -39,16 +42,18 @@ std::string shortened(std::string text) {
 
 } // namespace
 
-const char* fault_of_image(Bytes bytes) {
-  return is_intel_binary(bytes) ? nullptr : fault_of_spirv(bytes);
+std::string fault_of_image(Bytes bytes) {
+  const char* const fault = is_intel_binary(bytes) ? nullptr : fault_of_spirv(bytes);
+  return compile::fault_of(bytes, kArchitecture, fault ? fault : "");
 }
 
 std::unique_ptr<Image> Image::load(const Target& target, const __tgt_device_image& image) {
-  const Bytes bytes = bytes_of(image);
+  // SPIR-V of one version for all devices: their drivers compile it.
+  const compile::Compiled code = compile::compiled(bytes_of(image), {std::string(kArchitecture), {}, {}});
   std::unique_ptr<Image> loaded(new Image(target));
-  std::string fault = fault_of_image(bytes) ? fault_of_image(bytes) : "";
+  std::string fault = code.fault.empty() ? fault_of_image(code.bytes) : code.fault;
   if (fault.empty())
-    fault = loaded->build(bytes);
+    fault = loaded->build(code.bytes);
   const Entries wanted(image.EntriesBegin, image.EntriesEnd);
   const auto has_name = [](const __tgt_offload_entry& entry) { return entry.name != nullptr; };
   if (fault.empty()) {

@@ -14,8 +14,8 @@
 
 namespace omptool::opencl {
 
-// Why the bytes are no image for this plugin, or null: SPIR-V, or what Intel's compiler for GPUs makes.
-const char* fault_of_image(Bytes bytes);
+// Why the bytes are no image for this plugin, or "": SPIR-V, bitcode for it, or what Intel's compiler for GPUs makes.
+std::string fault_of_image(Bytes bytes);
 
 // What a device has that images are made for.
 struct Target {

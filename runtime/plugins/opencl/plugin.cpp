@@ -19,10 +19,12 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
 
 // Asks no driver: programs without such an image never open one.
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
-  const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
-  const char* const fault = omptool::opencl::fault_of_image({begin, static_cast<const std::byte*>(image->ImageEnd)});
-  omptool::fail(fault ? fault : "");
-  return fault == nullptr;
+  return omptool::safely(0, [&] {
+    const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
+    const std::string fault = omptool::opencl::fault_of_image({begin, static_cast<const std::byte*>(image->ImageEnd)});
+    omptool::fail(fault);
+    return fault.empty() ? 1 : 0;
+  });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_init_device(int32_t device_id) {

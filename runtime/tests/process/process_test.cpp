@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The process we live in: decision 21; and names that two ABIs share: decision 4.
+#include "../plugins/compile/module.h"
 #include "llvm_calls.h"
 
 #include <atomic>
@@ -230,20 +231,28 @@ SCENARIO_OF(region_then_exit) {
   ::_exit(!ran);                       // LeakSanitizer cannot look into a setuid program
 }
 
-TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
-  const std::string kSays = "omptarget: region absent runs on the host: the image for device 0 (host) lacks it\n";
+// This one, as a setgid program; "" where it cannot be made.
+static std::string setgid_program() {
   if (::geteuid() != 0) {
     MESSAGE("not tested: only root can make such a program");
-    return;
+    return {};
   }
-  const std::string program = TEST_FOLDER "/setuid_tests";
+  const std::string program = TEST_FOLDER "/setuid_tests-" + std::to_string(::getpid());
   const std::vector<char> bytes = read_file("/proc/self/exe");
   std::ofstream(program, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   // Of another group, not another user: who could not even read what is below root's home.
   constexpr gid_t kNoGroup = 65534;
   REQUIRE(::chown(program.c_str(), 0, kNoGroup) == 0);
   REQUIRE(::chmod(program.c_str(), 02755) == 0);
-  const std::string kept = TEST_FOLDER "/setuid_kept";
+  return program;
+}
+
+TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
+  const std::string kSays = "omptarget: region absent runs on the host: the image for device 0 (host) lacks it\n";
+  const std::string program = setgid_program();
+  if (program.empty())
+    return;
+  const std::string kept = TEST_FOLDER "/setuid_kept-" + std::to_string(::getpid());
   ::mkdir(kept.c_str(), 0700);
   // Each of them changes what the program says or does, where it is read.
   const std::vector<std::string> all{"OMPTOOL_PLUGINS=nosuch",
@@ -270,6 +279,38 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
   CHECK(outcome.output == kSays);
   CHECK(::rmdir(kept.c_str()) == 0); // empty
   ::unlink(program.c_str());
+}
+
+SCENARIO_OF(compile_then_exit) {
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  const auto* const begin = reinterpret_cast<const char*>(module.data());
+  Program program({{begin, begin + module.size()}}, main_entries());
+  int number = 1;
+  const bool ran = Rows({row(number, TOFROM | REF), value(1)}).region(&host::add_one) == 0;
+  ::_exit(ran && number == 2 ? 0 : 1);
+}
+
+// FAKE: the omptool of this test gives an image that is there already.
+TEST_CASE("a setuid or setgid program has no bitcode compiled, and its OMPTOOL_CACHE_DIR stays as it is") {
+  const std::string folder = TEST_FOLDER "/setuid_compiles-" + std::to_string(::getpid()), cache = folder + "/cache",
+                    helper = folder + "/omptool";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  std::ofstream(helper) << "#!/bin/sh\ncp " TEST_FOLDER "/image_main.so \"$5\"\n";
+  std::filesystem::permissions(helper, std::filesystem::perms::owner_all);
+  const std::vector<std::string> own{"OMPTOOL_CACHE_DIR=" + cache, "PATH=" + folder + ":/usr/bin:/bin"};
+  const Outcome usual = run_scenario("compile_then_exit", own);
+  CHECK_MESSAGE(usual.code == 0, usual.output);
+  CHECK(!std::filesystem::is_empty(cache));
+  std::filesystem::remove_all(cache);
+  if (const std::string program = setgid_program(); !program.empty()) {
+    const Outcome outcome = run_scenario("compile_then_exit", own, program);
+    CHECK(outcome.code == 1);
+    CHECK(outcome.has("host (a program that runs with raised privileges compiles no images)"));
+    CHECK(!std::filesystem::exists(cache));
+    ::unlink(program.c_str());
+  }
+  std::filesystem::remove_all(folder);
 }
 
 // Other threads may hold whatever lock the end of the region needs, for ever in the child.

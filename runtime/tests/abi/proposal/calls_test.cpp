@@ -350,7 +350,8 @@ TEST_CASE("a plugin of 2013 gets no program whose entries have names") {
   const Outcome outcome = run_scenario("proposal_named", {kReal, "OMPTOOL_PLUGINS=proposal_cpu"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output == "omptarget: region add_ten runs on the host: there is no device: no plugin (proposal_cpu) "
-                          "accepts an image of this program\n");
+                          "accepts an image of this program: proposal_cpu (it is for programs of libtarget.h, whose "
+                          "entries have no names)\n");
 }
 
 SCENARIO_OF(proposal_routines) {

@@ -1,0 +1,134 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiled.h"
+
+#include "bitcode.h"
+#include "cache.h"
+#include "helper.h"
+#include "sha256.h"
+
+#include <cstdio>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+namespace omptool::compile {
+namespace {
+
+// The helper is a script that anybody's environment may change: not in a program with others' rights.
+constexpr char kPrivileged[] = "a program that runs with raised privileges compiles no images";
+constexpr char kNoHelper[] =
+    "omptool, which would compile its bitcode, is neither installed beside the runtime nor on PATH";
+
+std::string key_of(Bytes image, const Target& target) {
+  Sha256 hash;
+  for (const std::string& part : {std::string(OMPTOOL_VERSION), target.triple, target.cpu, target.identity}) {
+    hash.add(part);
+    hash.add(std::string_view("\0", 1));
+  }
+  hash.add(image);
+  return in_hexadecimal(hash.finish());
+}
+
+// The last line that the helper wrote, without its own file's name.
+std::string said_in(const std::vector<std::byte>& log, const std::string& image) {
+  std::string text(reinterpret_cast<const char*>(log.data()), log.size());
+  text.erase(text.find_last_not_of("\n ") + 1);
+  text.erase(0, text.rfind('\n') + 1);
+  for (const std::string& known : {std::string("Error: "), image + ": "})
+    if (text.starts_with(known))
+      text.erase(0, known.size());
+  return text;
+}
+
+// Returns why there is no image, or "".
+std::string compile(Bytes image, const Target& target, const std::string& helper, const Cache& cache,
+                    std::vector<std::byte>& made) {
+  const Cache::Workplace place(cache);
+  std::string fault = place.fault();
+  if (fault.empty())
+    fault = place.write("image.bc", image);
+  if (!fault.empty())
+    return fault;
+  const Job job{place.path("image.bc"), place.path("made"), place.path("log"), target.triple, target.cpu};
+  fault = run_helper(helper, job);
+  if (std::optional<std::vector<std::byte>> found = place.read("made"); found && !found->empty()) {
+    made = std::move(*found);
+    return {};
+  }
+  const std::string said = said_in(place.read("log").value_or(std::vector<std::byte>{}), job.image);
+  if (!said.empty() || !fault.empty())
+    return said.empty() ? fault : said;
+  return "omptool lower left nothing";
+}
+
+// Why nothing can be compiled here, or "", and the two that it takes.
+struct Means {
+  std::string fault;
+  std::string folder; // of the cache
+  std::string helper;
+};
+
+Means find_means() {
+  Means means;
+  if (::getauxval(AT_SECURE)) {
+    means.fault = kPrivileged;
+    return means;
+  }
+  means.folder = cache_folder(means.fault);
+  if (means.folder.empty())
+    return means;
+  means.fault = fault_of_folder(means.folder);
+  means.helper = find_helper();
+  if (means.fault.empty() && means.helper.empty())
+    means.fault = kNoHelper;
+  return means;
+}
+
+// Returns why there is no image, or "".
+std::string find_or_compile(Bytes image, const Target& target, const Means& means, std::vector<std::byte>& made) {
+  const Cache cache(means.folder);
+  if (!cache.fault().empty())
+    return cache.fault();
+  const std::string key = key_of(image, target);
+  std::optional<std::vector<std::byte>> found = cache.find(key);
+  if (!found) {
+    const Cache::Lock lock(cache, key);
+    found = cache.find(key); // another has made it meanwhile
+    if (!found) {
+      if (std::string fault = compile(image, target, means.helper, cache, made); !fault.empty())
+        return fault;
+      if (const std::string fault = cache.store(key, made); !fault.empty())
+        ::dprintf(STDERR_FILENO, "omptarget: the compiled image is not kept: %s\n", fault.c_str());
+      return {};
+    }
+  }
+  made = std::move(*found);
+  return {};
+}
+
+} // namespace
+
+std::string fault_of(Bytes image, std::string_view arch, std::string_view other) {
+  if (!is_bitcode(image))
+    return std::string(other);
+  const std::string triple = triple_of(image);
+  if (triple.empty())
+    return "it is bitcode that names no target";
+  if (!triple.starts_with(arch))
+    return "it is bitcode for " + triple;
+  return find_means().fault;
+}
+
+Compiled compiled(Bytes image, const Target& target) {
+  if (!is_bitcode(image))
+    return {image, {}, {}};
+  Compiled result;
+  const Means means = find_means();
+  result.fault = means.fault.empty() ? find_or_compile(image, target, means, result.made) : means.fault;
+  if (!result.fault.empty())
+    result.fault = "its bitcode is not compiled: " + result.fault;
+  result.bytes = result.made;
+  return result;
+}
+
+} // namespace omptool::compile

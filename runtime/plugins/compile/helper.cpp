@@ -1,0 +1,155 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "helper.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace omptool::compile {
+namespace {
+
+bool is_program(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// Found out while this library is loaded: later the dynamic linker's lock may be held by who waits for the caller.
+const char* const own_library = [] {
+  static const char here = 0;
+  Dl_info info{};
+  return ::dladdr(&here, &info) ? info.dli_fname : nullptr;
+}();
+
+// From PREFIX/lib/pythonX.Y/site-packages/omptool/_runtime/lib, and, of `pip install --target`, DIR/omptool/….
+std::string of_own_installation() {
+  const std::string library = own_library ? own_library : "";
+  const std::string folder = library.substr(0, library.rfind('/') + 1);
+  if (folder.empty())
+    return {};
+  for (const char* const up : {"../../../../../../", "../../../"})
+    if (const std::string path = folder + up + "bin/omptool"; is_program(path))
+      return path;
+  return {};
+}
+
+std::string of_path() {
+  const char* const path = ::secure_getenv("PATH");
+  std::string_view rest = path ? path : "";
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string folder(rest.substr(0, end));
+    if (folder.starts_with('/') && is_program(folder + "/omptool"))
+      return folder + "/omptool";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {};
+}
+
+// The program's own, without what would load this runtime, or a tool of the program's, into the helper.
+std::vector<char*> passed_environment() {
+  std::vector<char*> kept;
+  for (char** one = environ; one && *one; ++one) {
+    const std::string_view text = *one;
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("LD_AUDIT="))
+      kept.push_back(*one);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
+// How the helper begins: no file of the program's, no signal blocked, and none ignored that it needs.
+class Beginning {
+public:
+  explicit Beginning(const std::string& log) {
+    ::posix_spawn_file_actions_init(&files_);
+    ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&files_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_addopen(&files_, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+#if __GLIBC_PREREQ(2, 34)
+    ::posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1);
+#endif
+    sigset_t none, defaults;
+    ::sigemptyset(&none);
+    ::sigemptyset(&defaults);
+    ::sigaddset(&defaults, SIGCHLD);
+    ::sigaddset(&defaults, SIGPIPE);
+    ::posix_spawnattr_init(&attributes_);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &defaults);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Beginning() {
+    ::posix_spawn_file_actions_destroy(&files_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  Beginning(const Beginning&) = delete;
+  Beginning& operator=(const Beginning&) = delete;
+
+  posix_spawn_file_actions_t files_;
+  posix_spawnattr_t attributes_;
+};
+
+// SIGCHLD waits until the child is waited for, as with system(): a handler on this thread finds none.
+class ChildSignalHeld {
+public:
+  ChildSignalHeld() {
+    sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    ::pthread_sigmask(SIG_BLOCK, &child, &before_);
+  }
+  ~ChildSignalHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ChildSignalHeld(const ChildSignalHeld&) = delete;
+  ChildSignalHeld& operator=(const ChildSignalHeld&) = delete;
+
+private:
+  sigset_t before_{};
+};
+
+std::string fault_of_end(int status) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return {};
+  if (WIFSIGNALED(status))
+    return "omptool lower was ended by signal " + std::to_string(WTERMSIG(status));
+  return "omptool lower ended with exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+} // namespace
+
+std::string find_helper() {
+  const std::string own = of_own_installation();
+  return own.empty() ? of_path() : own;
+}
+
+std::string run_helper(const std::string& helper, const Job& job) {
+  std::vector<std::string> words{helper, "lower", "--triple", job.triple, "-o", job.output, job.image};
+  if (!job.cpu.empty())
+    words.insert(words.end(), {"--cpu", job.cpu});
+  std::vector<char*> arguments;
+  for (std::string& word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const Beginning beginning(job.log);
+  const ChildSignalHeld held;
+  pid_t child = 0;
+  if (const int error = ::posix_spawn(&child, helper.c_str(), &beginning.files_, &beginning.attributes_,
+                                      arguments.data(), passed_environment().data()))
+    return helper + " cannot be started: " + std::strerror(error);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) // ECHILD: the program ignores SIGCHLD, or has waited for it
+      return "omptool lower left nothing";
+  return fault_of_end(status);
+}
+
+} // namespace omptool::compile

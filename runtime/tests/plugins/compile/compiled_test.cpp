@@ -1,0 +1,208 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Bitcode to an image, by a helper that is a FAKE: a shell script named omptool, which writes down its arguments.
+#include "compile/compiled.h"
+
+#include "module.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using namespace omptool::compile;
+using omptool::Bytes;
+
+namespace {
+
+const Target kTarget{"x86_64-pc-linux-gnu", "native", "a processor"};
+// $3 is the triple, $5 the output, $6 the image.
+constexpr char kWorks[] = "{ echo \"$3 $7 $8\"; wc -c <\"$6\"; } >\"$5.part\"; sleep 0.1; mv \"$5.part\" \"$5\"";
+constexpr char kRefuses[] = "echo 'Warning: it is odd' >&2; echo \"Error: $6: line 1 is wrong\" >&2; exit 2";
+
+void set(const char* name, const std::string& value) {
+  if (value.empty())
+    ::unsetenv(name);
+  else
+    ::setenv(name, value.c_str(), 1);
+}
+
+// A variable of the environment, as long as this lives.
+class Set {
+public:
+  Set(const char* name, const std::string& value) : name_(name) {
+    const char* const before = ::getenv(name);
+    before_ = before ? before : "";
+    set(name, value);
+  }
+  ~Set() { set(name_, before_); }
+  Set(const Set&) = delete;
+  Set& operator=(const Set&) = delete;
+
+private:
+  const char* name_;
+  std::string before_;
+};
+
+// A fresh cache, and a fake omptool on PATH.
+class Place {
+public:
+  explicit Place(const std::string& script) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ + "/bin");
+    if (script.empty())
+      return;
+    std::ofstream(helper()) << "#!/bin/sh\necho run >>" << folder_ << "/runs\n" << script << "\n";
+    fs::permissions(helper(), fs::perms::owner_all);
+  }
+  ~Place() { fs::remove_all(folder_); }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  std::string helper() const { return folder_ + "/bin/omptool"; }
+  std::size_t runs() const {
+    std::ifstream file(folder_ + "/runs");
+    std::size_t count = 0;
+    for (std::string line; std::getline(file, line);)
+      ++count;
+    return count;
+  }
+  std::size_t files() const { // of the cache
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_ + "/cache"), {}));
+  }
+
+private:
+  // Of this process: the program runs twice at one time, at once and over the queue.
+  const std::string folder_ = TEST_FOLDER "/compiled-" + std::to_string(::getpid());
+  const Set cache_{"OMPTOOL_CACHE_DIR", folder_ + "/cache"};
+  const Set path_{"PATH", folder_ + "/bin:/usr/bin:/bin"};
+};
+
+std::string text_of(const Compiled& code) {
+  return {reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size()};
+}
+
+std::size_t open_files() {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), {}));
+}
+
+} // namespace
+
+TEST_CASE("bitcode is compiled once for each target") {
+  const Place place(kWorks);
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  const std::size_t files = open_files();
+  const std::string expected = "x86_64-pc-linux-gnu --cpu native\n" + std::to_string(module.size()) + "\n";
+  for (int i = 0; i < 2; ++i) {
+    const Compiled code = compiled(module, kTarget);
+    CHECK(code.fault == "");
+    CHECK(text_of(code) == expected);
+  }
+  CHECK(place.runs() == 1);
+  Target other = kTarget;
+  other.identity = "another";
+  CHECK(compiled(module, other).fault == "");
+  other.cpu = "";
+  CHECK(text_of(compiled(module, other)) == "x86_64-pc-linux-gnu  \n" + std::to_string(module.size()) + "\n");
+  CHECK(place.runs() == 3);
+  CHECK(place.files() == 3);
+  CHECK(open_files() == files);
+}
+
+TEST_CASE("what is no bitcode is left as it is") {
+  const Place place("");
+  const std::vector<std::byte> image(100, std::byte{1});
+  const Compiled code = compiled(image, kTarget);
+  CHECK(code.fault == "");
+  CHECK(code.bytes.data() == image.data());
+  CHECK(fault_of(image, "x86_64", "it is nothing") == "it is nothing");
+}
+
+TEST_CASE("many who start at once compile once") {
+  const Place place(kWorks);
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    children.push_back(::fork());
+    if (children.back() == 0)
+      ::_exit(compiled(module, kTarget).fault.empty() ? 0 : 1);
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { CHECK(compiled(module, kTarget).fault == ""); });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const pid_t child : children) {
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  CHECK(place.runs() == 1);
+  CHECK(place.files() == 1); // no lock stays
+}
+
+TEST_CASE("a helper that fails is quoted, and nothing is kept") {
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  const std::pair<const char*, const char*> cases[] = {{kRefuses, "line 1 is wrong"},
+                                                       {"kill -9 $$", "omptool lower was ended by signal 9"},
+                                                       {"exit 3", "omptool lower ended with exit code 3"},
+                                                       {"exit 0", "omptool lower left nothing"}};
+  for (const auto& [script, reason] : cases) {
+    const Place place(script);
+    CHECK(compiled(module, kTarget).fault == std::string("its bitcode is not compiled: ") + reason);
+    CHECK(place.files() == 0);
+  }
+}
+
+TEST_CASE("a program's signals are left alone") {
+  const Place place(kWorks);
+  struct sigaction ignored{}, before{};
+  ignored.sa_handler = SIG_IGN; // its children are waited for by nobody
+  ::sigaction(SIGCHLD, &ignored, &before);
+  const Compiled code = compiled(module_for("x86_64-pc-linux-gnu"), kTarget);
+  struct sigaction after{};
+  ::sigaction(SIGCHLD, &before, &after);
+  CHECK(code.fault == "");
+  CHECK((after.sa_handler == SIG_IGN));
+}
+
+TEST_CASE("what keeps bitcode from being compiled is said before it is taken") {
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  {
+    const Place place(kWorks);
+    CHECK(fault_of(module, "x86_64", "") == "");
+    CHECK(fault_of(module, "nvptx64", "") == "it is bitcode for x86_64-pc-linux-gnu");
+    CHECK(fault_of(Bytes(module).first(20), "x86_64", "") == "it is bitcode that names no target");
+    CHECK(place.runs() == 0);
+  }
+  const Place place("");
+  const std::string missing =
+      "omptool, which would compile its bitcode, is neither installed beside the runtime nor on PATH";
+  CHECK(fault_of(module, "x86_64", "") == missing);
+  CHECK(compiled(module, kTarget).fault == "its bitcode is not compiled: " + missing);
+  const Set nowhere("OMPTOOL_CACHE_DIR", "cache");
+  CHECK(fault_of(module, "x86_64", "") == "OMPTOOL_CACHE_DIR=cache is not an absolute path");
+}
+
+TEST_CASE("the folder is the user's own where nothing names one") {
+  const Place place(kWorks);
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  const Set own("OMPTOOL_CACHE_DIR", "");
+  const Set home("HOME", place.folder() + "/home");
+  const Set relative("XDG_CACHE_HOME", "cache"); // is ignored
+  CHECK(compiled(module, kTarget).fault == "");
+  CHECK(!fs::is_empty(place.folder() + "/home/.cache/omptool"));
+  const Set shared("XDG_CACHE_HOME", place.folder() + "/shared");
+  CHECK(compiled(module, kTarget).fault == "");
+  CHECK(!fs::is_empty(place.folder() + "/shared/omptool"));
+  const Set homeless("HOME", ""), none("XDG_CACHE_HOME", "");
+  CHECK(compiled(module, kTarget).fault == "its bitcode is not compiled: there is no folder for compiled images: "
+                                           "neither OMPTOOL_CACHE_DIR nor HOME names one");
+}
