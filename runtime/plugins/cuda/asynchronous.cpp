@@ -28,7 +28,8 @@ std::int32_t add(Device& device, const Dependences& all, Operation operation) {
 
 // `queue(bytes, stream)` hands it to the driver. A size of 0 is an operation, too.
 template <typename Queue>
-std::int32_t add_move(Device& device, const char* what, std::int64_t size, const Dependences& all, const Queue& queue) {
+std::int32_t add_move(Device& device, const char* what, std::int64_t size, const Dependences& all, const Queue& queue,
+                      bool is_long = false) {
   if (size < 0)
     return fail("a size of " + std::to_string(size) + " bytes");
   Operation operation;
@@ -41,7 +42,7 @@ std::int32_t add_move(Device& device, const char* what, std::int64_t size, const
                  ? 0
                  : fail_of(device.context().driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
     };
-  operation.is_long = size > 0 && what == kRetrieve;
+  operation.is_long = size > 0 && is_long;
   return add(device, all, std::move(operation));
 }
 
@@ -125,10 +126,13 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_retrieve(int32_t device_id, void
                                                          int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
                                                          tgt_event_t* completion_event) {
   return guarded(device_id, 1, [&](Device& device) {
-    return add_move(device, omptool::cuda::kRetrieve, size, {num_dep_events, dep_events, completion_event},
-                    [=, &device](std::size_t bytes, CUstream stream) {
-                      return device.queue_retrieve(host_ptr, target_ptr, bytes, stream);
-                    });
+    const bool is_pageable = size > 0 && !device.host_memory().is_locked(host_ptr, static_cast<std::size_t>(size));
+    return add_move(
+        device, omptool::cuda::kRetrieve, size, {num_dep_events, dep_events, completion_event},
+        [=, &device](std::size_t bytes, CUstream stream) {
+          return device.queue_retrieve(host_ptr, target_ptr, bytes, stream);
+        },
+        is_pageable);
   });
 }
 

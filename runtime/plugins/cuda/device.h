@@ -5,6 +5,7 @@
 #pragma once
 
 #include "driver/context.h"
+#include "driver/host_memory.h"
 #include "driver/memory.h"
 #include "driver/streams.h"
 #include "image.h"
@@ -54,6 +55,7 @@ public:
   const Context& context() const { return context_; }
   Launcher launcher() { return {context_, limits_, memory_}; }
   Memory& memory() { return memory_; }
+  HostMemory& host_memory() { return host_memory_; }
   Streams& streams() { return streams_; }
   Marks& marks() { return marks_; }
 
@@ -73,6 +75,7 @@ private:
   Streams streams_{context_};
   Marks marks_{context_};
   Memory memory_{context_};
+  HostMemory host_memory_{context_};
   std::mutex mutex_;
   std::atomic<bool> is_ready_{false};
   std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock

@@ -104,6 +104,32 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
   return 0;
 }
 
+OMPTOOL_RTL_EXPORT void* __tgt_rtl_memory_alloc(int32_t device_id, int64_t size, int32_t kind) {
+  return guarded(device_id, static_cast<void*>(nullptr), [&](Device& device) -> void* {
+    if (kind == OMPTARGET_MEMORY_DEVICE)
+      return reinterpret_cast<void*>(device.allocate(size));
+    if (kind == OMPTARGET_MEMORY_HOST || kind == OMPTARGET_MEMORY_SHARED)
+      return device.host_memory().allocate(size, kind);
+    omptool::fail("there is no memory of kind " + std::to_string(kind));
+    return nullptr;
+  });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_free(int32_t device_id, void* memory, int32_t kind) {
+  return guarded(device_id, 1, [&](Device& device) {
+    return kind == OMPTARGET_MEMORY_DEVICE ? device.release(memory) : device.host_memory().release(memory, kind);
+  });
+}
+
+OMPTOOL_RTL_EXPORT void* __tgt_rtl_host_lock(int32_t device_id, void* host_ptr, int64_t size) {
+  return guarded(device_id, static_cast<void*>(nullptr),
+                 [&](Device& device) { return device.host_memory().lock(host_ptr, size); });
+}
+
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_host_unlock(int32_t device_id, void* host_ptr) {
+  return guarded(device_id, 1, [&](Device& device) { return device.host_memory().unlock(host_ptr); });
+}
+
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_describe_device(int32_t device_id, tgt_device_description* description) {
   return omptool::cuda::of_device(device_id, 1, [&](Device& device) {
     tgt_device_description known{};

@@ -122,3 +122,34 @@ TEST_CASE("a copy to pageable memory does not hold up the call, nor what is aske
   CHECK(values[0] == 1);
   CHECK(memory.values<int>(2) == std::vector<int>{1, 2});
 }
+
+TEST_CASE("a copy to page-locked memory goes into the stream at once") {
+  const Memory memory(std::vector<int>{1, 2});
+  constexpr std::int64_t kSize = 2 * sizeof(int);
+  auto* const values = static_cast<int*>(RTL(__tgt_rtl_memory_alloc)(0, kSize, OMPTARGET_MEMORY_HOST));
+  REQUIRE(values);
+  {
+    const Held held;
+    CallLog log;
+    log.lines();
+    const Event out = retrieve_later(values, memory.at(), kSize, {held});
+    CHECK(log.names() == Names{"cuMemcpyDtoHAsync"});
+    held.open();
+    CHECK(out.wait() == 0);
+  }
+  CHECK(values[1] == 2);
+  CHECK(RTL(__tgt_rtl_memory_free)(0, values, OMPTARGET_MEMORY_HOST) == 0);
+}
+
+TEST_CASE("memory that is locked is the driver's until it is unlocked") {
+  loaded();
+  std::vector<int> values(1000);
+  const auto size = static_cast<std::int64_t>(values.size() * sizeof(int));
+  CHECK(RTL(__tgt_rtl_host_lock)(0, values.data(), size));
+  CHECK_FALSE(RTL(__tgt_rtl_host_lock)(0, values.data(), size)); // the driver refuses
+  check_reason();
+  CHECK_FALSE(RTL(__tgt_rtl_host_lock)(0, values.data(), 0));
+  CHECK(RTL(__tgt_rtl_host_unlock)(0, values.data()) == 0);
+  CHECK(RTL(__tgt_rtl_host_unlock)(0, values.data()) != 0);
+  check_reason();
+}

@@ -1,0 +1,39 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory that the host and kernels use alike: page-locked, or managed by the driver.
+#pragma once
+
+#include "context.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+namespace omptool::cuda {
+
+// Of a device. What it has locked here is known, so that copies of it need not ask the driver.
+class HostMemory {
+public:
+  explicit HostMemory(const Context& context) : context_(context) {}
+
+  // Null, with last_error set. `kind` is one of omptarget_rtl.h's, for the host.
+  void* allocate(std::int64_t size, std::int32_t kind);
+  std::int32_t release(void* memory, std::int32_t kind);
+  // The address by which kernels use it, or null, with last_error set.
+  void* lock(void* host, std::int64_t size);
+  std::int32_t unlock(void* host);
+
+  bool is_locked(const void* host, std::size_t size);
+
+private:
+  void note(void* host, std::size_t size);
+  void forget(void* host);
+
+  const Context& context_;
+  std::mutex mutex_;
+  std::map<std::uintptr_t, std::size_t> locked_;
+};
+
+} // namespace omptool::cuda
