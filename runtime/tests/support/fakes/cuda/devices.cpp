@@ -227,3 +227,9 @@ FAKE_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice from, CUdevice to)
   *can = 0;
   return call.ends(CUDA_SUCCESS);
 }
+
+// LLVM's plugin looks for it.
+FAKE_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  FAKE_CALL(call, cuCtxEnablePeerAccess, peer, flags);
+  return call.ends(CUDA_ERROR_INVALID_VALUE);
+}

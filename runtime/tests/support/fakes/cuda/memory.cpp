@@ -260,6 +260,14 @@ FAKE_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* made, std::size_t size
   return call.ends(make(reinterpret_cast<void**>(made), size, Kind::kDevice));
 }
 
+// LLVM's plugin looks for it.
+FAKE_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* made, std::size_t size, CUstream stream) {
+  FAKE_CALL(call, cuMemAllocAsync, size, stream);
+  if (stream && !find(stream))
+    return call.ends(CUDA_ERROR_INVALID_HANDLE);
+  return call.ends(make(reinterpret_cast<void**>(made), size, Kind::kDevice));
+}
+
 FAKE_EXPORT CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {
   FAKE_CALL(call, cuMemFreeAsync, memory, stream);
   if (const CUresult result = queue(stream, [] {}); result != CUDA_SUCCESS)

@@ -187,6 +187,11 @@ FAKE_EXPORT CUresult cuEventDestroy_v2(CUevent handle) {
   return call.ends(CUDA_SUCCESS);
 }
 
+// As LLVM's plugin looks for it.
+FAKE_EXPORT CUresult cuEventDestroy(CUevent handle) {
+  return cuEventDestroy_v2(handle);
+}
+
 FAKE_EXPORT CUresult cuEventRecord(CUevent handle, CUstream in) {
   FAKE_CALL(call, cuEventRecord, handle, in);
   Event* const event = find(handle);
