@@ -30,6 +30,7 @@ from omptool.installation import libdir
 
 SPIRV = "spirv64-unknown-unknown"
 EXPECTED = (FIXTURES / "portable" / "expected.txt").read_text()
+JIT_SOURCE = TESTS / "openmp" / "scalars.c"
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 NO_HELPER = (
     "omptool, which would compile its bitcode, is neither installed beside the runtime nor on PATH"
@@ -112,6 +113,22 @@ def test_cudas_bitcode_becomes_ptx_for_its_gpu(
     assert "cuModuleLoadDataEx" in log.read_text()
     (entry,) = cache.iterdir()
     assert b".target sm_90" in entry.read_bytes()
+
+
+def test_clangs_bitcode_for_nvidia_is_launched(
+    cache: Path, products: Products, tmp_path: Path
+) -> None:
+    """On the fake driver. Clang's linker has put the device's library into the bitcode."""
+    cuda = nvptx.looks_like_cuda(clangs.INSTALLED, tmp_path)
+    command = [*clangs.tool(clangs.INSTALLED), *nvptx.offloading(clangs.INSTALLED), "-O2"]
+    call(*command, f"--cuda-path={cuda}", "-fopenmp-target-jit", JIT_SOURCE, "-o", tmp_path / "app")
+    log = tmp_path / "log"
+    environment = {"FAKE_CUDA_LOG": str(log), "OMPTOOL_PLUGINS": "cuda"}
+    folders = (libdir(), nvptx.fake_driver(products), clangs.libraries(clangs.INSTALLED))
+    environment["LD_LIBRARY_PATH"] = ":".join(map(str, folders))
+    subprocess.run([tmp_path / "app"], env=os.environ | environment, check=False)
+    assert "cuLaunchKernel __omp_offloading_" in log.read_text()
+    assert len(_kept(cache)) == 1
 
 
 @pytest.mark.offloads

@@ -21,6 +21,8 @@ from omptool.installation import libdir
 ARCHITECTURE = "sm_75"
 REGISTERED = TESTS / "support" / "sources" / "registered_image.c"
 VERSIONS = ("16", INSTALLED)
+# The device's code by itself.
+ALONE = (f"--target={NVPTX}", "-nogpulib", f"-march={ARCHITECTURE}", "--cuda-path=/nowhere")
 
 
 def fake_driver(products: Products) -> Path:
@@ -70,17 +72,22 @@ def with_ptx(version: str, source: Path, folder: Path, *flags: str) -> Path:
     return folder / "app"
 
 
-def _ptx(version: str, clang: list[str], flags: Sequence[str], source: Path, folder: Path) -> Path:
-    alone = [f"--target={NVPTX}", "-nogpulib", f"-march={ARCHITECTURE}", "--cuda-path=/nowhere"]
+def looks_like_cuda(version: str, folder: Path) -> Path:
+    """A folder in it that clang takes for CUDA's."""
     cuda = folder / "cuda"
     for part in ("bin", "include", "nvvm/libdevice"):
         (cuda / part).mkdir(parents=True)
     empty = ["-emit-llvm", "-x", "c", "-c", os.devnull]
-    call(*tool(version), *alone, *empty, "-o", cuda / "nvvm" / "libdevice" / "libdevice.10.bc")
+    call(*tool(version), *ALONE, *empty, "-o", cuda / "nvvm" / "libdevice" / "libdevice.10.bc")
+    return cuda
+
+
+def _ptx(version: str, clang: list[str], flags: Sequence[str], source: Path, folder: Path) -> Path:
+    cuda = looks_like_cuda(version, folder)
     device = [f"--cuda-path={cuda}", "--offload-device-only", "-emit-llvm", "-c"]
     call(*clang, *offloading(version), *device, source, "-o", folder / "device.bc")
     ptx = folder / "device.ptx"
-    call(*tool(version), *alone, *flags, "-x", "ir", "-S", folder / "device.bc", "-o", ptx)
+    call(*tool(version), *ALONE, *flags, "-x", "ir", "-S", folder / "device.bc", "-o", ptx)
     if version == INSTALLED:
         return ptx
     packed = folder / "device.packed"  # clang 16's programs register it so
