@@ -23,6 +23,8 @@ OPENMP = [
         "device_pointers.c",
         "mappers.c",
         "mapping.c",
+        "memory.c",
+        "routines.c",
         "scalars.c",
         "tasks.c",
         "updates.c",
