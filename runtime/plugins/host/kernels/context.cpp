@@ -97,17 +97,7 @@ void Context::is_this_thread() {
 #endif
 }
 
-void Context::leave_for(Context& to) {
-  begin_leaving(to);
-  omptool_host_switch(&position_, to.position_);
-  has_arrived();
-}
-
-void Context::has_begun() {
-  has_arrived();
-}
-
-void Context::begin_leaving([[maybe_unused]] Context& to) {
+inline void Context::begin_leaving([[maybe_unused]] Context& to) {
 #if defined(OMPTOOL_ADDRESS_SANITIZER) || defined(OMPTOOL_THREAD_SANITIZER)
   to.left_ = this;
 #endif
@@ -119,11 +109,21 @@ void Context::begin_leaving([[maybe_unused]] Context& to) {
 #endif
 }
 
-void Context::has_arrived() {
+inline void Context::has_arrived() {
 #ifdef OMPTOOL_ADDRESS_SANITIZER
   // The bounds of a thread's own stack are learnt when it is left.
   __sanitizer_finish_switch_fiber(fake_stack_, &left_->bottom_, &left_->size_);
 #endif
+}
+
+void Context::leave_for(Context& to) {
+  begin_leaving(to);
+  omptool_host_switch(&position_, to.position_);
+  has_arrived();
+}
+
+void Context::has_begun() {
+  has_arrived();
 }
 
 } // namespace omptool::host

@@ -44,8 +44,9 @@ public:
   void is_this_thread();
 
 private:
-  void begin_leaving(Context& to);
-  void has_arrived();
+  // Part of their callers: ThreadSanitizer's stack of calls is another one's when the first of them ends.
+  [[gnu::always_inline]] void begin_leaving(Context& to);
+  [[gnu::always_inline]] void has_arrived();
 
   void* position_ = nullptr; // the stack pointer, below the registers that a function keeps
 #ifdef OMPTOOL_ADDRESS_SANITIZER
