@@ -34,6 +34,11 @@ finish() {  # waits for the stage, and shows what each of its phases said
   stage=()
 }
 
+only() {  # only NAME COMMAND...: a stage of one phase
+  begin "$@"
+  finish
+}
+
 alone() {  # alone NAME COMMAND...: a stage of one phase, whose output is shown at once
   printf '\n== %s\n' "$1"
   timed "$@"
@@ -91,13 +96,13 @@ case $what in
   test | all)
     lint
     begin 'compile runtime' compile build/package plain
-    begin 'compile, address + undefined' compile build/asan sanitized asan address,undefined
-    begin 'compile, thread' compile build/tsan sanitized tsan thread
     finish
-    begin 'runtime' runtime_tests build/package/runtime
-    begin 'runtime, address + undefined' runtime_tests build/asan
-    begin 'runtime, thread' runtime_tests build/tsan
-    finish
+    # One after the other: each keeps all cores busy, and kernels that wait for others spin.
+    only 'compile, address + undefined' compile build/asan sanitized asan address,undefined
+    only 'compile, thread' compile build/tsan sanitized tsan thread
+    only 'runtime' runtime_tests build/package/runtime
+    only 'runtime, address + undefined' runtime_tests build/asan
+    only 'runtime, thread' runtime_tests build/tsan
     if [ "$what" = all ]; then
       every=(-m '')  # what pyproject.toml leaves out
       alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 ctest --test-dir build/package/runtime -R '^stress$'
