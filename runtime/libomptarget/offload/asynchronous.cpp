@@ -220,7 +220,9 @@ bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_even
     say("%s: event %s; the host has to enforce what comes after it", function, found.fault.c_str());
     return false;
   }
-  const auto works = [](std::int32_t number) { return prepared_device(static_cast<int>(device_number(number))) != nullptr; };
+  const auto works = [](std::int32_t number) {
+    return prepared_device(static_cast<int>(device_number(number))) != nullptr;
+  };
   return works(from) && works(to);
 }
 
