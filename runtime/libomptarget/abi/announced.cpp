@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/announced.h"
 
-#include "observe/ompt.h"
+#include "observe/listeners.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
 
 namespace omptool {
 
 void Announced::begin(observe::Call call, std::int64_t device) {
-  ompt::connect();
+  observe::find_listeners();
   if (!observe::heard())
     return;
   const std::int64_t number = device_number(device);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "devices/registry.h"
 
-#include "observe/ompt.h"
+#include "observe/listeners.h"
 #include "observe/sink.h"
 #include "plugins/launch_shape.h"
 #include "process/loaded_object.h"
@@ -199,7 +199,7 @@ std::vector<std::shared_ptr<Library>> Registry::libraries() {
 bool Registry::start(Device& device) {
   if (device.usable.load(std::memory_order_acquire))
     return true;
-  ompt::connect();
+  observe::find_listeners();
   const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);
   const observe::Unheard here; // what it does with device memory is no business of the program

@@ -271,8 +271,6 @@ void finalize(Data*) {
 } // namespace
 
 void connect() {
-  if (!observe::decide())
-    return;
   static Connection self{initialize, finalize, {0}};
   if (void* const libomp = find_in_libomp("ompt_libomp_connect"))
     reinterpret_cast<void (*)(Connection*)>(libomp)(&self);

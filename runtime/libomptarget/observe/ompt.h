@@ -7,7 +7,7 @@
 
 namespace omptool::ompt {
 
-// Asks libomp for a tool, once. No lock may be held: a tool may call this library while it starts.
+// Asks libomp for a tool. No lock may be held: a tool may call this library while it starts.
 void connect();
 
 } // namespace omptool::ompt

@@ -76,17 +76,16 @@ DevicePolicy read_device_policy(const Environment& read) {
   return DevicePolicy::kOpenMP;
 }
 
-unsigned read_in_flight(const Environment& read) {
-  constexpr unsigned kMost = 4096;
-  const char* value = ::secure_getenv("OMPTOOL_HOST_IN_FLIGHT");
+unsigned read_count(const Environment& read, const char* name, unsigned usual, long least, long most) {
+  const char* value = ::secure_getenv(name);
   if (!value || !*value)
-    return read.in_flight;
+    return usual;
   char* end = nullptr;
   const long number = std::strtol(value, &end, 10);
-  if (*end == '\0' && number > 0 && number <= kMost)
+  if (*end == '\0' && number >= least && number <= most)
     return static_cast<unsigned>(number);
-  refuse(read, "OMPTOOL_HOST_IN_FLIGHT", value, std::to_string(read.in_flight).c_str());
-  return read.in_flight;
+  refuse(read, name, value, std::to_string(usual).c_str());
+  return usual;
 }
 
 Environment read_environment() {
@@ -98,7 +97,8 @@ Environment read_environment() {
   read.policy = read_policy(read);
   read.default_device = read_default_device(read);
   read.device_policy = read_device_policy(read);
-  read.in_flight = read_in_flight(read);
+  read.in_flight = read_count(read, "OMPTOOL_HOST_IN_FLIGHT", read.in_flight, 1, 4096);
+  read.kernel_timeout = read_count(read, "OMPTOOL_KERNEL_TIMEOUT", 0, 0, 1'000'000);
   read.plugin_path = split(::secure_getenv("OMPTOOL_PLUGIN_PATH"), ':');
   read.plugins = split(::secure_getenv("OMPTOOL_PLUGINS"), ',');
   return read;

@@ -265,6 +265,7 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "OMPTOOL_HOST_MEMORY=none",
                                      "OMPTOOL_HOST_QUEUES=maybe",
                                      "OMPTOOL_HOST_IN_FLIGHT=none",
+                                     "OMPTOOL_KERNEL_TIMEOUT=none",
                                      "LIBOMPTARGET_INFO=-1",
                                      "OMPTOOL_KEEP_IMAGES=" + kept};
   for (const std::string& one : all)

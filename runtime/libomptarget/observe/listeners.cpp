@@ -1,0 +1,18 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "observe/listeners.h"
+
+#include "observe/ompt.h"
+#include "observe/sink.h"
+#include "observe/watchdog.h"
+
+namespace omptool::observe {
+
+void find_listeners() {
+  if (!decide())
+    return;
+  watch_kernels();
+  ompt::connect();
+}
+
+} // namespace omptool::observe
