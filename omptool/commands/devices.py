@@ -51,6 +51,8 @@ def _table(plugins: list[dict[str, Any]]) -> str:
             device["architecture"] or "",
             device["units"] or "",
             f"{device['memory'] / 2**30:.1f} GiB" if device["memory"] else "",
+            device["driver"] or "",
+            ", ".join(device["images"] or ()),
         )
         for plugin in plugins
         for device in plugin["devices"]
@@ -70,5 +72,5 @@ def _table(plugins: list[dict[str, Any]]) -> str:
     table = tabulate(rows, headers=("plugin", "state", "device numbers", "path", "reason"))
     if not described:
         return table
-    headers = ("device", "plugin", "name", "architecture", "units", "memory")
+    headers = ("device", "plugin", "name", "architecture", "units", "memory", "driver", "takes")
     return f"{table}\n\n{tabulate(described, headers=headers)}"

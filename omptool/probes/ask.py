@@ -15,7 +15,8 @@ from packager.machine.facts import FAILS, Cuda, Plugins
 ASKER = "omptool.probes.runtime_plugins"
 ONLY = "OMPTOOL_PLUGINS"  # names the plugins that are opened
 # What is known of a device whose plugin says nothing of it.
-UNDESCRIBED = dict.fromkeys(("name", "architecture", "memory", "units"))
+DESCRIBED = ("name", "architecture", "memory", "units", "team_memory", "team_threads", "driver")
+UNDESCRIBED = dict.fromkeys((*DESCRIBED, "images"))
 
 
 class ImageBytes(NamedTuple):

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from omptool.probes.answering import answer
 
@@ -32,15 +33,24 @@ _ROW = ctypes.CFUNCTYPE(
 )
 
 
+class _Description(ctypes.Structure):
+    """tgt_device_description of omptarget_rtl.h."""
+
+    _fields_ = (
+        ("size", ctypes.c_uint32),
+        ("units", ctypes.c_uint32),
+        ("memory", ctypes.c_uint64),
+        ("team_memory", ctypes.c_uint64),
+        ("threads", ctypes.c_uint32),
+        ("architecture", ctypes.c_char * 28),
+        ("name", ctypes.c_char * 64),
+        ("driver", ctypes.c_char * 64),
+        ("images", ctypes.c_char * 64),
+    )
+
+
 _DEVICE = ctypes.CFUNCTYPE(
-    None,
-    ctypes.c_void_p,
-    ctypes.c_char_p,
-    ctypes.c_int32,
-    ctypes.c_char_p,
-    ctypes.c_char_p,
-    ctypes.c_uint64,
-    ctypes.c_uint32,
+    None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.POINTER(_Description)
 )
 _FILE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 _ANSWER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_char_p)
@@ -134,20 +144,16 @@ def _descriptions(runtime: ctypes.CDLL) -> dict[str | None, dict[int, dict[str, 
     """Of each plugin: what it says of its devices, by its own numbers for them."""
     all_of: dict[str | None, dict[int, dict[str, object]]] = {}
 
-    def row(
-        _context: object,
-        plugin: bytes,
-        device: int,
-        name: bytes,
-        architecture: bytes,
-        memory: int,
-        units: int,
-    ) -> None:
+    def row(_context: object, plugin: bytes, device: int, said: Any) -> None:
         all_of.setdefault(_text(plugin), {})[device] = {
-            "name": _text(name) or None,
-            "architecture": _text(architecture) or None,
-            "memory": memory or None,
-            "units": units or None,
+            "name": _text(said[0].name) or None,
+            "architecture": _text(said[0].architecture) or None,
+            "memory": said[0].memory or None,
+            "units": said[0].units or None,
+            "team_memory": said[0].team_memory or None,
+            "team_threads": said[0].threads or None,
+            "driver": _text(said[0].driver) or None,
+            "images": (_text(said[0].images) or "").split(", ") if said[0].images else None,
         }
 
     runtime.omptool_describe_devices(_DEVICE(row), None)

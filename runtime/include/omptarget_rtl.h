@@ -249,6 +249,8 @@ typedef struct tgt_device_description {
   uint32_t threads;      /* of a team, at most */
   char architecture[28]; /* as images name it: "x86-64", "sm_90" */
   char name[64];         /* as its maker calls it */
+  char driver[64];       /* what runs it, with its version: "CUDA 12.4" */
+  char images[64];       /* the kinds of images that it takes: "PTX, cubin" */
 } tgt_device_description;
 /* Fills in the record; the device need not be initialised. Fallback: the plugin's name and the device's number. */
 int32_t __tgt_rtl_describe_device(int32_t device_id, tgt_device_description* description);

@@ -5,6 +5,8 @@
 #ifndef OMPTOOL_PLUGINS_H
 #define OMPTOOL_PLUGINS_H
 
+#include "omptarget_rtl.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -23,9 +25,9 @@ int32_t omptool_describe_plugins(void (*row)(void* context, const char* name, co
                                  void* context);
 
 /* Calls row once for each device of each plugin that is ready and describes its devices, in name order; device is the
- * plugin's own number for it. What is not known is "" or 0. The strings live until row returns. Returns how often. */
-int32_t omptool_describe_devices(void (*row)(void* context, const char* plugin, int32_t device, const char* name,
-                                             const char* architecture, uint64_t memory, uint32_t units),
+ * plugin's own number for it. The texts and the record live until row returns. Returns how often. */
+int32_t omptool_describe_devices(void (*row)(void* context, const char* plugin, int32_t device,
+                                             const tgt_device_description* description),
                                  void* context);
 
 /* Calls row once for each of these plugins, in name order, and opens none: one that ends its process when it is opened

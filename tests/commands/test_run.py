@@ -193,6 +193,7 @@ def test_devices_shows_the_host_plugin() -> None:
     assert [device["number"] for device in host["devices"]] == [0, 1]
     assert all(device["units"] > 0 and device["memory"] > 0 for device in host["devices"])
     assert [device["architecture"] for device in host["devices"]] == ["x86-64"] * 2
+    assert [device["images"] for device in host["devices"]] == [["ELF", "bitcode"]] * 2
     table = run("devices").stdout
     assert "ready" in table
     assert "x86-64" in table

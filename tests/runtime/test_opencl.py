@@ -135,6 +135,7 @@ def test_devices_shows_them(vendors: dict[str, str]) -> None:
     line = next(line for line in done.stdout.splitlines() if line.startswith("opencl"))
     assert line.split()[1] == "ready"
     assert "SPIR-V_1." in done.stdout
+    assert "SPIR-V, native" in done.stdout
 
 
 def test_doctor_predicts_the_choice(portable: Path, vendors: dict[str, str]) -> None:

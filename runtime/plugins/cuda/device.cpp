@@ -3,10 +3,10 @@
 #include "device.h"
 
 #include "compile/compiled.h"
+#include "description.h"
 #include "plugin_calls.h"
 #include "settings.h"
 
-#include <cstring>
 #include <utility>
 
 namespace omptool::cuda {
@@ -186,12 +186,14 @@ std::int32_t Device::run(void* kernel, Arguments arguments, const tgt_launch_sha
 
 std::int32_t Device::describe(tgt_device_description& description) const {
   const Driver& driver = context_.driver;
-  int units = 0, memory = 0, threads = 0;
+  int units = 0, memory = 0, threads = 0, version = 0;
   std::size_t total = 0;
   char name[sizeof description.name] = {};
   Outcome outcome = OMPTOOL_CUDA(driver, cuDeviceGetName, name, sizeof name - 1, device_);
   if (outcome.ok())
     outcome = OMPTOOL_CUDA(driver, cuDeviceTotalMem_v2, &total, device_);
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(driver, cuDriverGetVersion, &version);
   for (const auto& [attribute, place] : {std::pair{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &units},
                                          std::pair{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &memory},
                                          std::pair{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads}})
@@ -203,9 +205,10 @@ std::int32_t Device::describe(tgt_device_description& description) const {
   description.memory = total;
   description.team_memory = static_cast<std::uint64_t>(memory);
   description.threads = static_cast<std::uint32_t>(threads);
-  const std::string architecture = "sm_" + std::to_string(capability_);
-  description.architecture[architecture.copy(description.architecture, sizeof description.architecture - 1)] = '\0';
-  std::memcpy(description.name, name, sizeof name);
+  put("sm_" + std::to_string(capability_), description.architecture);
+  put(name, description.name);
+  put("CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10), description.driver);
+  put("PTX, cubin, fatbin, bitcode", description.images);
   return 0;
 }
 

@@ -6,9 +6,7 @@
 
 #include "compile/compiled.h"
 #include "cuda.h"
-
-#include <algorithm>
-#include <cstring>
+#include "description.h"
 
 using omptool::cuda::Cuda;
 using omptool::cuda::Device;
@@ -134,9 +132,8 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_describe_device(int32_t device_id, tgt_devi
   return omptool::cuda::of_device(device_id, 1, [&](Device& device) {
     tgt_device_description known{};
     const int32_t result = device.describe(known);
-    known.size = description->size;
     if (result == 0)
-      std::memcpy(description, &known, std::min<std::size_t>(known.size, sizeof known));
+      omptool::answer(known, *description);
     return result;
   });
 }

@@ -2,17 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a device says of itself.
+#include "description.h"
 #include "driver.h"
-
-#include <algorithm>
-#include <cstring>
 
 namespace omptool::opencl {
 namespace {
-
-template <std::size_t kSize> void put(const std::string& text, char (&place)[kSize]) {
-  place[text.copy(place, kSize - 1)] = '\0';
-}
 
 tgt_device_description description_of(const Found& found) {
   tgt_device_description all{};
@@ -22,6 +16,8 @@ tgt_device_description description_of(const Found& found) {
   all.threads = static_cast<std::uint32_t>(found.most_threads);
   put(found.spirv, all.architecture);
   put(found.name, all.name);
+  put(found.driver, all.driver);
+  put("SPIR-V, native, bitcode", all.images);
   return all;
 }
 
@@ -33,9 +29,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_describe_device(int32_t device_id, tgt_devi
     const omptool::opencl::Device* const device = omptool::opencl::device_of(device_id);
     if (!device)
       return 1;
-    tgt_device_description known = omptool::opencl::description_of(device->found());
-    known.size = description->size;
-    std::memcpy(description, &known, std::min<std::size_t>(known.size, sizeof known));
+    omptool::answer(omptool::opencl::description_of(device->found()), *description);
     return 0;
   });
 }

@@ -313,6 +313,8 @@ TEST_CASE("a description ends its texts, and is no longer than there is room for
     CHECK(all.size == sizeof all);
     CHECK(std::memchr(all.name, '\0', sizeof all.name));
     CHECK(std::memchr(all.architecture, '\0', sizeof all.architecture));
+    CHECK(std::memchr(all.driver, '\0', sizeof all.driver));
+    CHECK(std::memchr(all.images, '\0', sizeof all.images));
     tgt_device_description first{}; // an earlier core's
     first.size = offsetof(tgt_device_description, memory);
     first.memory = 77;

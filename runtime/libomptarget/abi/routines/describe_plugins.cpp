@@ -31,9 +31,8 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* con
 }
 
 extern "C" OMPTOOL_EXPORT int32_t omptool_describe_devices(void (*row)(void* context, const char* plugin,
-                                                                       int32_t device, const char* name,
-                                                                       const char* architecture, uint64_t memory,
-                                                                       uint32_t units),
+                                                                       int32_t device,
+                                                                       const tgt_device_description* description),
                                                            void* context) {
   return omptool::guarded(__func__, [&] {
     std::int32_t described = 0;
@@ -41,7 +40,7 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_devices(void (*row)(void* con
     for (const std::unique_ptr<omptool::Plugin>& plugin : omptool::find_plugins(unread))
       for (std::int32_t device = 0; device < plugin->device_count(); ++device)
         if (const std::optional<tgt_device_description> said = plugin->describe(device)) {
-          row(context, plugin->name().c_str(), device, said->name, said->architecture, said->memory, said->units);
+          row(context, plugin->name().c_str(), device, &*said);
           ++described;
         }
     return described;

@@ -322,10 +322,9 @@ SCENARIO_OF(device_info) {
   EXPECT(__tgt_print_device_info(0) == 1);
   EXPECT(__tgt_print_device_info(77) == 0);
   const std::int32_t count = omptool_describe_devices(
-      [](void*, const char* plugin, std::int32_t device, const char* name, const char* architecture,
-         std::uint64_t memory, std::uint32_t units) {
-        std::printf("%s %d|%s|%s|%llu|%u\n", plugin, device, name, architecture,
-                    static_cast<unsigned long long>(memory), units);
+      [](void*, const char* plugin, std::int32_t device, const tgt_device_description* said) {
+        std::printf("%s %d|%s|%s|%llu|%u|%s|%s\n", plugin, device, said->name, said->architecture,
+                    static_cast<unsigned long long>(said->memory), said->units, said->driver, said->images);
       },
       nullptr);
   std::printf("%d\n", count);
@@ -338,7 +337,7 @@ TEST_CASE("a device is described as its plugin says, and by its number where tha
   CHECK(outcome.has("device 0 (fakewhole): uid fakewhole-0, plugin " TEST_FOLDER
                     "/fakewhole/libomptarget.rtl.fakewhole.so\n"
                     "  Fake 0, architecture fake_64, 7 units, 3221225472 bytes\n"
-                    "fakewhole 0|Fake 0|fake_64|3221225472|7\n1\n"));
+                    "fakewhole 0|Fake 0|fake_64|3221225472|7|Fakes 3|FAKE\n1\n"));
   outcome = run_on("fakeasking", "device_info");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("/fakeasking/libomptarget.rtl.fakeasking.so\n0\n"));

@@ -202,6 +202,8 @@ TEST_CASE("a device is described as the driver has it") {
   CHECK(said.memory == std::uint64_t{1} << 34);
   CHECK(said.threads == 1024);
   CHECK(said.team_memory == 227 << 10);
+  CHECK(std::string(said.driver) == "CUDA 12.4");
+  CHECK(std::string(said.images) == "PTX, cubin, fatbin, bitcode");
 }
 
 TEST_CASE("a context that the program has made current is not used") {

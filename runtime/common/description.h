@@ -1,0 +1,27 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a plugin of ours fills in what it says of a device.
+#pragma once
+
+#include "omptarget_rtl.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+namespace omptool {
+
+// As much of the text as there is room for.
+template <std::size_t kSize> void put(std::string_view text, char (&place)[kSize]) {
+  place[text.copy(place, kSize - 1)] = '\0';
+}
+
+// The part of it that the core asks for.
+inline void answer(tgt_device_description known, tgt_device_description& asked) {
+  known.size = asked.size;
+  std::memcpy(&asked, &known, std::min<std::size_t>(known.size, sizeof known));
+}
+
+} // namespace omptool
