@@ -134,7 +134,7 @@ def test_the_main_page_lists_the_commands_and_its_options() -> None:
 
 
 def test_the_variables_that_the_runtime_reads_are_documented() -> None:
-    sources = [*ROOT.glob("runtime/libomptarget/**/*.cpp"), *ROOT.glob("runtime/plugins/*/*.cpp")]
+    sources = [*ROOT.glob("runtime/libomptarget/**/*.cpp"), *ROOT.glob("runtime/plugins/**/*.cpp")]
     assert sources
     read = {
         name

@@ -76,8 +76,8 @@ DevicePolicy read_device_policy(const Environment& read) {
   return DevicePolicy::kOpenMP;
 }
 
-unsigned read_count(const Environment& read, const char* name, unsigned usual, long least, long most) {
-  const char* value = ::secure_getenv(name);
+unsigned read_count(const Environment& read, const char* name, const char* value, unsigned usual, long least,
+                    long most) {
   if (!value || !*value)
     return usual;
   char* end = nullptr;
@@ -97,8 +97,10 @@ Environment read_environment() {
   read.policy = read_policy(read);
   read.default_device = read_default_device(read);
   read.device_policy = read_device_policy(read);
-  read.in_flight = read_count(read, "OMPTOOL_HOST_IN_FLIGHT", read.in_flight, 1, 4096);
-  read.kernel_timeout = read_count(read, "OMPTOOL_KERNEL_TIMEOUT", 0, 0, 1'000'000);
+  read.in_flight =
+      read_count(read, "OMPTOOL_HOST_IN_FLIGHT", ::secure_getenv("OMPTOOL_HOST_IN_FLIGHT"), read.in_flight, 1, 4096);
+  read.kernel_timeout =
+      read_count(read, "OMPTOOL_KERNEL_TIMEOUT", ::secure_getenv("OMPTOOL_KERNEL_TIMEOUT"), 0, 0, 1'000'000);
   read.plugin_path = split(::secure_getenv("OMPTOOL_PLUGIN_PATH"), ':');
   read.plugins = split(::secure_getenv("OMPTOOL_PLUGINS"), ',');
   return read;
