@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -89,7 +90,10 @@ std::vector<char> read_file(const std::string& path) {
     std::fprintf(stderr, "%s cannot be read\n", path.c_str());
     std::abort();
   }
-  return {std::istreambuf_iterator<char>(file), {}};
+  // At once: byte by byte, in code that is not optimised, took a fifth of the time of all sanitized tests.
+  std::vector<char> bytes(std::filesystem::file_size(path));
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
 }
 std::vector<char> image_file(const std::string& name) {
   return read_file(std::string(TEST_FOLDER "/image_") + name + ".so");
