@@ -26,13 +26,12 @@ std::int32_t add(Device& device, const Dependences& all, Operation operation) {
   return Queues::of_process().add(device, dependences, std::move(operation), *all.made);
 }
 
-// `queue(bytes, stream)` hands it to the driver. A size of 0 is an operation, too.
+// `queue(bytes, stream)` hands it to the driver. A size of 0 is an operation, too. `operation` has what is known of it.
 template <typename Queue>
 std::int32_t add_move(Device& device, const char* what, std::int64_t size, const Dependences& all, const Queue& queue,
-                      bool is_long = false) {
+                      Operation operation = {}) {
   if (size < 0)
     return fail("a size of " + std::to_string(size) + " bytes");
-  Operation operation;
   operation.what = what;
   operation.size = size;
   if (size > 0)
@@ -42,8 +41,32 @@ std::int32_t add_move(Device& device, const char* what, std::int64_t size, const
                  ? 0
                  : fail_of(device.context().driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
     };
-  operation.is_long = size > 0 && is_long;
   return add(device, all, std::move(operation));
+}
+
+Operation::Small small_of(Operation::Small way, std::int64_t size) {
+  return size > 0 && size <= static_cast<std::int64_t>(kLargestGathered) ? way : Operation::Small::kNo;
+}
+
+Piece piece_of(void* device, void* host, std::int64_t size) {
+  return {reinterpret_cast<CUdeviceptr>(device), static_cast<std::byte*>(host), static_cast<std::size_t>(size)};
+}
+
+Operation copy_in(void* target, void* host, std::int64_t size) {
+  Operation operation;
+  operation.only_reads = true;
+  operation.small = small_of(Operation::Small::kIn, size);
+  operation.piece = piece_of(target, host, size);
+  return operation;
+}
+
+Operation copy_out(Device& device, void* host, void* target, std::int64_t size) {
+  Operation operation;
+  operation.is_long = size > 0 && !device.host_memory().is_locked(host, static_cast<std::size_t>(size));
+  operation.piece = piece_of(target, host, size);
+  if (operation.is_long && device.memory().is_in_one_slab(operation.piece.device, operation.piece.size))
+    operation.small = small_of(Operation::Small::kOut, size);
+  return operation;
 }
 
 std::int32_t add_run(Device& device, void* entry, Arguments arguments, const tgt_launch_shape& asked,
@@ -115,10 +138,12 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_submit(int32_t device_id, void* 
                                                        int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
                                                        tgt_event_t* completion_event) {
   return guarded(device_id, 1, [&](Device& device) {
-    return add_move(device, omptool::cuda::kSubmit, size, {num_dep_events, dep_events, completion_event},
-                    [=, &device](std::size_t bytes, CUstream stream) {
-                      return device.queue_submit(target_ptr, host_ptr, bytes, stream);
-                    });
+    return add_move(
+        device, omptool::cuda::kSubmit, size, {num_dep_events, dep_events, completion_event},
+        [=, &device](std::size_t bytes, CUstream stream) {
+          return device.queue_submit(target_ptr, host_ptr, bytes, stream);
+        },
+        omptool::cuda::copy_in(target_ptr, host_ptr, size));
   });
 }
 
@@ -126,13 +151,12 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_retrieve(int32_t device_id, void
                                                          int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
                                                          tgt_event_t* completion_event) {
   return guarded(device_id, 1, [&](Device& device) {
-    const bool is_pageable = size > 0 && !device.host_memory().is_locked(host_ptr, static_cast<std::size_t>(size));
     return add_move(
         device, omptool::cuda::kRetrieve, size, {num_dep_events, dep_events, completion_event},
         [=, &device](std::size_t bytes, CUstream stream) {
           return device.queue_retrieve(host_ptr, target_ptr, bytes, stream);
         },
-        is_pageable);
+        omptool::cuda::copy_out(device, host_ptr, target_ptr, size));
   });
 }
 

@@ -71,6 +71,8 @@ bool Device::initialise_now() {
   if (outcome.ok())
     outcome = set_limits();
   if (outcome.ok())
+    gathers_.prepare();
+  if (outcome.ok())
     is_ready_.store(true, std::memory_order_release);
   else
     fail_of(context_.driver, outcome, "the GPU cannot be used");

@@ -7,6 +7,7 @@
 #include "driver/context.h"
 #include "driver/host_memory.h"
 #include "driver/memory.h"
+#include "driver/staging.h"
 #include "driver/streams.h"
 #include "image.h"
 #include "launch.h"
@@ -56,6 +57,7 @@ public:
   Launcher launcher() { return {context_, limits_, memory_}; }
   Memory& memory() { return memory_; }
   HostMemory& host_memory() { return host_memory_; }
+  Staging& gathers() { return gathers_; } // of small copies
   Streams& streams() { return streams_; }
   Marks& marks() { return marks_; }
 
@@ -76,6 +78,7 @@ private:
   Marks marks_{context_};
   Memory memory_{context_};
   HostMemory host_memory_{context_};
+  Staging gathers_{context_, 1 << 16, 16, 4};
   std::mutex mutex_;
   std::atomic<bool> is_ready_{false};
   std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock

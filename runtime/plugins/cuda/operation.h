@@ -5,6 +5,7 @@
 #pragma once
 
 #include "device.h"
+#include "gather.h"
 #include "omptarget_rtl.h"
 
 #include <cstdint>
@@ -21,6 +22,8 @@ struct Chain;
 // All but what it does is under the lock of the Queues.
 struct Operation {
   enum class State : std::uint8_t { kKept, kGiven, kDone };
+  // A copy of few bytes, which may go in one transfer with its neighbours: to the device, or from it.
+  enum class Small : std::uint8_t { kNo, kIn, kOut };
   // Hands it to the driver: 0, or a failure, with last_error set, and it does not run.
   using Work = std::function<std::int32_t(CUstream, CUdeviceptr& lent)>;
 
@@ -28,7 +31,10 @@ struct Operation {
   std::int64_t size = 0;          //
   const Kernel* kernel = nullptr; // of a launch
   bool is_long = false;           // to hand it over takes as long as what is before it
-  Work work;                      // until then; empty where it only joins others
+  bool only_reads = false;        // the host's memory, which nothing before it in its stream has written
+  Small small = Small::kNo;
+  Piece piece; // of a small copy
+  Work work;   // until then; empty where it only joins others
 
   std::uintptr_t id = 0;
   State state = State::kKept;
@@ -36,6 +42,7 @@ struct Operation {
   std::shared_ptr<Chain> chain;
   std::vector<std::shared_ptr<Operation>> before; // until it is done
   MarkPtr mark;                                   // behind it, where others wait for it
+  std::shared_ptr<Gather> gather;                 // that it is part of
   CUdeviceptr lent = 0;
   std::string failure; // once it is done
   bool is_lost = false;
@@ -63,7 +70,9 @@ struct Chain {
   CUstream stream = nullptr; // once it is needed; written by its user
   bool is_broken = false;    // a wait for it has failed
   bool is_noted = false;     // as one that has something to do
+  bool has_begun = false;    // more than copies to the device was given since it had nothing to do
   User user = User::kNone;
+  std::shared_ptr<Gather> gather; // that the driver has not got yet; written by its user
   std::deque<OperationPtr> going; // given, not done
   std::deque<OperationPtr> kept;  // behind them, not given yet
 };

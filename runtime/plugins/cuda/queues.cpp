@@ -116,7 +116,10 @@ std::int32_t Queues::marks_before(const Operation& operation, MarkPtrs& marks, L
 // before it.
 MarkPtr Queues::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation.chain;
-  changed_.wait(lock, [&] { return chain->user != Chain::User::kBrief; });
+  changed_.wait(lock, [&] {
+    return chain->user == Chain::User::kNone || (!chain->gather && chain->user != Chain::User::kBrief);
+  });
+  settle(chain, lock);
   if (operation.is_done())
     return nullptr;
   auto at = std::find_if(chain->going.begin(), chain->going.end(),
@@ -138,33 +141,34 @@ MarkPtr Queues::mark_of(Operation& operation, std::int32_t& failure, Lock& lock)
   return made;
 }
 
+OperationPtr Queues::failed_before(const Operation& operation) {
+  const auto at = std::find_if(operation.before.begin(), operation.before.end(),
+                               [](const OperationPtr& one) { return one->is_done() && !one->failure.empty(); });
+  return at == operation.before.end() ? nullptr : *at;
+}
+
 // Gives it to the driver, in its chain's turn. A failure is one of the call; what depends on a failure has failed.
 std::int32_t Queues::give(const OperationPtr& operation, const MarkPtrs& marks, Lock& lock) {
   Chain& chain = *operation->chain;
-  for (const OperationPtr& one : operation->before)
-    if (one->is_done() && !one->failure.empty()) {
-      end(*operation, one->failure, one->is_lost);
-      return 0;
-    }
+  if (const OperationPtr one = failed_before(*operation)) {
+    end(*operation, one->failure, one->is_lost);
+    return 0;
+  }
   const bool does_something = operation->work || !marks.empty();
   if (!does_something && chain.going.empty()) {
     end(*operation, {}, false);
     return 0;
   }
-  const bool marks_last = operation->kernel && marks_kernels_ && !chain.going.empty() && !chain.going.back()->mark;
-  const OperationPtr last = marks_last ? chain.going.back() : nullptr;
-  MarkPtr mark;
   std::int32_t failure = 0;
-  if (does_something) {
-    const Unlocked unlocked(lock);
-    mark = last ? chain.device.marks().record(chain.stream, failure) : nullptr;
-    if (!failure)
-      failure = hand_over(*operation, marks);
+  if (!may_gather(*operation, marks) || !gather(operation, failure, lock)) {
+    if (does_something && !failure)
+      failure = send_gathered(chain, lock);
+    if (does_something && !failure)
+      failure = give_alone(*operation, marks, lock);
   }
-  if (last && !last->is_done())
-    last->mark = std::move(mark);
   if (failure)
     return failure;
+  chain.has_begun = chain.has_begun || !marks.empty() || (operation->work && !operation->only_reads);
   operation->work = nullptr;
   operation->state = Operation::State::kGiven;
   chain.going.push_back(operation);
@@ -172,8 +176,24 @@ std::int32_t Queues::give(const OperationPtr& operation, const MarkPtrs& marks, 
   return 0;
 }
 
-std::int32_t Queues::hand_over(Operation& operation, const MarkPtrs& marks) {
+std::int32_t Queues::give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock) {
   Chain& chain = *operation.chain;
+  const bool marks_last = operation.kernel && marks_kernels_ && !chain.going.empty() && !chain.going.back()->mark;
+  const OperationPtr last = marks_last ? chain.going.back() : nullptr;
+  MarkPtr mark;
+  std::int32_t failure = 0;
+  {
+    const Unlocked unlocked(lock);
+    mark = last ? chain.device.marks().record(chain.stream, failure) : nullptr;
+    if (!failure)
+      failure = hand_over(operation, marks);
+  }
+  if (last && !last->is_done())
+    last->mark = std::move(mark);
+  return failure;
+}
+
+std::int32_t Queues::wait_in_stream(Chain& chain, const MarkPtrs& marks, const Operation& operation) {
   const Context& context = chain.device.context();
   std::int32_t failure = 0;
   if (!chain.stream)
@@ -184,7 +204,12 @@ std::int32_t Queues::hand_over(Operation& operation, const MarkPtrs& marks) {
           [&] { return OMPTOOL_CUDA(context.driver, cuStreamWaitEvent, chain.stream, mark->event, 0); });
       failure = outcome.ok() ? 0 : fail_of(context.driver, outcome, name_of(operation));
     }
-  return failure || !operation.work ? failure : operation.work(chain.stream, operation.lent);
+  return failure;
+}
+
+std::int32_t Queues::hand_over(Operation& operation, const MarkPtrs& marks) {
+  const std::int32_t failure = wait_in_stream(*operation.chain, marks, operation);
+  return failure || !operation.work ? failure : operation.work(operation.chain->stream, operation.lent);
 }
 
 std::int32_t Queues::release(tgt_event_t event) {

@@ -5,9 +5,12 @@
 // stream of the driver's, which runs them in order, and is asked as a whole: one wait for the last of a chain tells of
 // all. An event of the driver's is recorded only where another stream has to wait.
 //
+// Copies of few bytes to the GPU with which a chain begins are gathered (gather.h) until something else is given, or
+// somebody asks for them.
+//
 // Copies from the GPU to memory that is not page-locked are kept back while something is before them, since the driver
 // returns from them when all of that has ended; and what depends on them is, too. They go on in calls that wait, and in
-// __tgt_rtl_process_dep.
+// __tgt_rtl_process_dep: small ones that are kept one behind the other in one transfer.
 #pragma once
 
 #include "operation.h"
@@ -42,6 +45,7 @@ public:
 private:
   using Lock = std::unique_lock<std::mutex>;
   using MarkPtrs = std::vector<MarkPtr>;
+  using OperationPtrs = std::vector<OperationPtr>;
 
   // With the lock held.
   OperationPtr find(tgt_event_t event) const; // or null, and fail()
@@ -52,11 +56,21 @@ private:
   void note_busy(const std::shared_ptr<Chain>& chain);
   void note_idle(Chain& chain);
   static std::int32_t result_of(const Operation& operation);
+  static OperationPtr failed_before(const Operation& operation); // or null
+  static bool may_gather(const Operation& operation, const MarkPtrs& marks);
+  static bool may_join(const Operation& operation, const OperationPtrs& together);
+  void fail_gathered(Chain& chain, std::int32_t failure);
   // These give it up in between.
   std::int32_t marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock);
   MarkPtr mark_of(Operation& operation, std::int32_t& failure, Lock& lock);
   std::int32_t give(const OperationPtr& operation, const MarkPtrs& marks, Lock& lock);
+  bool gather(const OperationPtr& operation, std::int32_t& failure, Lock& lock);
+  std::int32_t send_gathered(Chain& chain, Lock& lock);
+  bool settle(const std::shared_ptr<Chain>& chain, Lock& lock);
+  void settle_all(Lock& lock);
+  std::int32_t give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock);
   void give_kept(const std::shared_ptr<Chain>& chain, Lock& lock);
+  void fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock);
   void push(const OperationPtr& operation, Lock& lock);
   void await(const OperationPtr& operation, Lock& lock);
   void look_at(const std::shared_ptr<Chain>& chain, Lock& lock);
@@ -64,12 +78,14 @@ private:
   void give_back_lent(Lock& lock);
   // Without it, in the chain's turn.
   static std::int32_t hand_over(Operation& operation, const MarkPtrs& marks);
+  static std::int32_t wait_in_stream(Chain& chain, const MarkPtrs& marks, const Operation& operation);
 
   std::mutex mutex_;
   std::condition_variable changed_; // users of chains
   std::unordered_map<std::uintptr_t, OperationPtr> events_;
   std::vector<std::shared_ptr<Chain>> busy_; // chains that are not idle
   std::vector<std::pair<Device*, CUdeviceptr>> lent_;
+  int gathers_ = 0;            // of chains, that the driver has not got yet
   bool marks_kernels_ = false; // others have waited for what was before a kernel
 };
 

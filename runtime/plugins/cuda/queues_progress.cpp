@@ -42,6 +42,7 @@ void Queues::note_busy(const std::shared_ptr<Chain>& chain) {
 }
 
 void Queues::note_idle(Chain& chain) {
+  chain.has_begun = chain.has_begun && !chain.going.empty();
   if (chain.going.empty() && chain.kept.empty() && std::exchange(chain.is_noted, false))
     std::erase_if(busy_, [&](const std::shared_ptr<Chain>& one) { return one.get() == &chain; });
 }
@@ -61,6 +62,7 @@ void Queues::end(Operation& operation, std::string failure, bool is_lost) {
   operation.is_lost = is_lost;
   operation.work = nullptr;
   operation.mark = nullptr;
+  operation.gather = nullptr;
   if (const CUdeviceptr lent = std::exchange(operation.lent, 0))
     lent_.emplace_back(&operation.chain->device, lent);
   if (const tgt_callback_fct callback = the_callback; callback && !operation.is_released)
@@ -88,6 +90,8 @@ void Queues::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& 
     const OperationPtr one = chain->going.front();
     chain->going.pop_front();
     has_failed = has_failed || one == first_failed;
+    if (!outcome.ok() && one->gather && one->gather != chain->gather)
+      one->gather->abandon();
     end(*one, has_failed ? failure : std::string(), has_failed && is_lost);
     is_over = outcome.ok() && one == last;
   }
@@ -101,13 +105,17 @@ std::int32_t Queues::result_of(const Operation& operation) {
   return operation.is_lost ? OMPTARGET_RTL_DEVICE_LOST : 1;
 }
 
-// The first that is kept, which may wait for what is before it.
+// The first that is kept, which may wait for what is before it; and what goes with it.
 void Queues::give_kept(const std::shared_ptr<Chain>& chain, Lock& lock) {
   const Turn turn(*chain, Chain::User::kLong, changed_);
+  send_gathered(*chain, lock); // others may wait for that, and these for others
   const OperationPtr first = chain->kept.front();
-  chain->kept.pop_front();
   MarkPtrs marks;
   std::int32_t failure = marks_before(*first, marks, lock);
+  if (!failure && first->small == Operation::Small::kOut && !failed_before(*first))
+    if (StagingSlot slot = chain->device.gathers().take())
+      return fetch_together(chain, marks, std::move(slot), lock);
+  chain->kept.pop_front();
   if (!failure)
     failure = give(first, marks, lock);
   if (failure)
@@ -137,6 +145,12 @@ void Queues::await(const OperationPtr& operation, Lock& lock) {
       push(operation, lock);
       continue;
     }
+    if (!settle(chain, lock)) {
+      changed_.wait(lock);
+      continue;
+    }
+    if (operation->is_done())
+      continue;
     const MarkPtr mark = operation->mark;
     const OperationPtr last = mark ? operation : chain->going.back();
     Outcome outcome{nullptr, CUDA_SUCCESS};
@@ -156,6 +170,7 @@ std::int32_t Queues::wait(tgt_event_t event) {
   const OperationPtr operation = find(event);
   if (!operation)
     return 1;
+  settle_all(lock);
   await(operation, lock);
   give_back_lent(lock);
   return result_of(*operation);
@@ -164,7 +179,7 @@ std::int32_t Queues::wait(tgt_event_t event) {
 // One question for all of a chain; a second for its part that others wait for.
 void Queues::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
   const Context& context = chain->device.context();
-  if (!chain->going.empty()) {
+  if (settle(chain, lock) && !chain->going.empty()) {
     OperationPtr last = chain->going.back();
     const auto marked =
         std::find_if(chain->going.begin(), chain->going.end(), [](const OperationPtr& one) { return one->mark; });
@@ -186,6 +201,7 @@ void Queues::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
   }
   while (can_go(*chain))
     give_kept(chain, lock);
+  settle(chain, lock);
 }
 
 void Queues::look_at_all(Lock& lock) {
@@ -199,6 +215,7 @@ std::int32_t Queues::query(tgt_event_t event) {
   const OperationPtr operation = find(event);
   if (!operation)
     return 1;
+  settle_all(lock);
   if (operation->state == Operation::State::kGiven)
     look_at(operation->chain, lock);
   else if (!operation->is_done())

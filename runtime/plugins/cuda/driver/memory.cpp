@@ -4,7 +4,8 @@
 
 #include "plugin_calls.h"
 
-#include <bit>
+#include <iterator>
+#include <optional>
 
 namespace omptool::cuda {
 
@@ -32,10 +33,8 @@ CUdeviceptr Memory::allocate(std::int64_t size) {
     fail("a size of " + std::to_string(size) + " bytes");
     return 0;
   }
-  const std::size_t bytes = std::max(static_cast<std::size_t>(size), kAlignment);
-  return bytes > kLargestPiece
-             ? allocate_block(bytes)
-             : allocate_piece(static_cast<std::size_t>(std::countr_zero(std::bit_ceil(bytes) / kAlignment)));
+  const auto bytes = static_cast<std::size_t>(size);
+  return bytes > Slab::kLargestPiece ? allocate_block(bytes) : allocate_piece(bytes);
 }
 
 CUdeviceptr Memory::allocate_block(std::size_t size) {
@@ -58,32 +57,54 @@ CUdeviceptr Memory::allocate_block(std::size_t size) {
   return 0;
 }
 
-CUdeviceptr Memory::take_piece(std::size_t number) {
-  std::vector<CUdeviceptr>& pieces = free_[number];
-  if (pieces.empty())
-    return 0;
-  const CUdeviceptr piece = pieces.back();
-  pieces.pop_back();
-  return piece;
+Memory::Slabs::iterator Memory::slab_with(CUdeviceptr memory) {
+  const auto after = slabs_.upper_bound(memory);
+  if (after == slabs_.begin() || memory - std::prev(after)->first >= Slab::kSize)
+    return slabs_.end();
+  return std::prev(after);
 }
 
-CUdeviceptr Memory::allocate_piece(std::size_t number) {
-  const std::size_t size = kAlignment << number;
+CUdeviceptr Memory::take_piece(std::size_t size) {
+  const auto take_from = [&](Slabs::iterator one) -> CUdeviceptr {
+    const std::optional<std::size_t> at = one->second.take(size);
+    if (at)
+      last_ = one;
+    return at ? one->first + *at : 0;
+  };
+  if (last_ != slabs_.end())
+    if (const CUdeviceptr piece = take_from(last_))
+      return piece;
+  for (auto one = slabs_.begin(); one != slabs_.end(); ++one)
+    if (const CUdeviceptr piece = one == last_ ? 0 : take_from(one))
+      return piece;
+  return 0;
+}
+
+CUdeviceptr Memory::allocate_piece(std::size_t size) {
   {
     const std::lock_guard lock(mutex_);
-    if (const CUdeviceptr piece = take_piece(number))
+    if (const CUdeviceptr piece = take_piece(size))
       return piece;
   }
-  const CUdeviceptr run = allocate_block(kRun); // without the lock: the driver may take long
-  if (!run)
+  const CUdeviceptr block = allocate_block(Slab::kSize); // without the lock: the driver may take long
+  if (!block)
     return 0;
   const std::lock_guard lock(mutex_);
-  std::vector<CUdeviceptr>& pieces = free_[number];
-  runs_[run] = number;
-  pieces.reserve(runs_.size() * (kRun / size)); // releases find room
-  for (CUdeviceptr piece = run + kRun; piece > run; piece -= size)
-    pieces.push_back(piece - size);
-  return take_piece(number);
+  last_ = slabs_.try_emplace(block).first;
+  return take_piece(size);
+}
+
+bool Memory::is_in_one_slab(CUdeviceptr begin, std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  const auto slab = slab_with(begin);
+  return slab != slabs_.end() && size <= Slab::kSize - (begin - slab->first);
+}
+
+bool Memory::are_neighbours(CUdeviceptr end, CUdeviceptr next) {
+  const std::lock_guard lock(mutex_);
+  const auto slab = slab_with(next);
+  return slab != slabs_.end() && end > slab->first &&
+         slab->second.are_neighbours(end - slab->first, next - slab->first);
 }
 
 std::int32_t Memory::release(CUdeviceptr memory) {
@@ -91,11 +112,8 @@ std::int32_t Memory::release(CUdeviceptr memory) {
     return 0;
   {
     const std::lock_guard lock(mutex_);
-    const auto after = runs_.upper_bound(memory);
-    if (after != runs_.begin() && memory - std::prev(after)->first < kRun) {
-      free_[std::prev(after)->second].push_back(memory);
-      return 0;
-    }
+    if (const auto slab = slab_with(memory); slab != slabs_.end())
+      return slab->second.give_back(memory - slab->first) ? 0 : fail("memory is released that is not in use");
   }
   const Driver& driver = context_.driver;
   Outcome outcome{nullptr, CUDA_SUCCESS};

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A device's memory. Large blocks come from a pool of the driver's, which keeps what is released. Small ones, which
-// programs map around each region, are pieces of such blocks: to take and to release one is no call of the driver.
+// programs map around each region, are pieces of such blocks: to take and to release one is no call of the driver, and
+// those of a construct are neighbours.
 #pragma once
 
 #include "context.h"
+#include "slab.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <vector>
 
 namespace omptool::cuda {
 
@@ -27,18 +27,25 @@ public:
   CUdeviceptr allocate(std::int64_t size);
   std::int32_t release(CUdeviceptr memory);
 
+  // Whether one transfer may have all of these bytes, as they are in one block of small pieces.
+  bool is_in_one_slab(CUdeviceptr begin, std::size_t size);
+  // Whether a small piece ends at `end`, and the next one begins at `next`: what is between is nobody's.
+  bool are_neighbours(CUdeviceptr end, CUdeviceptr next);
+
 private:
-  static constexpr std::size_t kAlignment = 256, kLargestPiece = 1 << 15, kSizes = 8, kRun = 1 << 20;
+  using Slabs = std::map<CUdeviceptr, Slab>; // by their beginning
   CUdeviceptr allocate_block(std::size_t size);
-  CUdeviceptr allocate_piece(std::size_t number); // of kAlignment << number bytes
-  CUdeviceptr take_piece(std::size_t number);     // with the lock held; 0: a run is needed
+  CUdeviceptr allocate_piece(std::size_t size);
+  // With the lock held.
+  CUdeviceptr take_piece(std::size_t size); // 0: another slab is needed
+  Slabs::iterator slab_with(CUdeviceptr memory);
 
   const Context& context_;
   CUmemoryPool pool_ = nullptr;
   CUstream stream_ = nullptr; // of the pool's operations only
   std::mutex mutex_;
-  std::array<std::vector<CUdeviceptr>, kSizes> free_;
-  std::map<CUdeviceptr, std::size_t> runs_; // by their beginning: the number of the size of their pieces
+  Slabs slabs_;
+  Slabs::iterator last_ = slabs_.end(); // which had room
 };
 
 } // namespace omptool::cuda

@@ -50,8 +50,9 @@ SCENARIO_OF(queued_life) {
     std::printf("done\n");
     return 0;
   }
-  std::vector<int> values{1, 2, 3};
+  std::vector<int> values{1, 2, 3}, others{4, 5};
   void* const target = RTL(__tgt_rtl_data_alloc)(0, 12);
+  void* const neighbour = RTL(__tgt_rtl_data_alloc)(0, 8);
   void* arguments[] = {target, bits(3), bits(10)};
   std::vector<tgt_event_t> events;
   const auto made = [&](std::int32_t result, tgt_event_t event) {
@@ -62,6 +63,9 @@ SCENARIO_OF(queued_life) {
   tgt_event_t before[2] = {}, event = nullptr;
   bool goes_on =
       target && made(RTL(__tgt_rtl_async_data_submit)(0, target, values.data(), 12, 0, nullptr, &event), event);
+  before[0] = event;
+  goes_on = goes_on && neighbour &&
+            made(RTL(__tgt_rtl_async_data_submit)(0, neighbour, others.data(), 8, 1, before, &event), event);
   for (int i = 0; goes_on && i < 2; ++i) { // in the same stream, and in another
     before[i] = event;
     goes_on = made(RTL(__tgt_rtl_async_run_target_region)(0, image[kAdd], arguments, 3, i + 1, before, &event), event);
@@ -69,17 +73,22 @@ SCENARIO_OF(queued_life) {
   }
   before[0] = event;
   goes_on = goes_on && made(RTL(__tgt_rtl_async_data_retrieve)(0, values.data(), target, 12, 1, before, &event), event);
+  before[0] = event;
+  others.assign(2, 0);
+  goes_on =
+      goes_on && made(RTL(__tgt_rtl_async_data_retrieve)(0, others.data(), neighbour, 8, 1, before, &event), event);
   RTL(__tgt_rtl_process_dep)();
   bool are_right = goes_on;
   for (const tgt_event_t one : std::vector(events.rbegin(), events.rend()))
     are_right = RTL(__tgt_rtl_wait_event)(one) == 0 && are_right;
   if (are_right)
-    EXPECT((values == std::vector<int>{21, 22, 23}));
+    EXPECT((values == std::vector<int>{21, 22, 23} && others == std::vector<int>{4, 5}));
   for (const tgt_event_t one : events) {
     EXPECT(RTL(__tgt_rtl_query_event)(one) != OMPTARGET_RTL_PENDING);
     RTL(__tgt_rtl_release_dep)(one);
   }
   RTL(__tgt_rtl_data_delete)(0, target);
+  RTL(__tgt_rtl_data_delete)(0, neighbour);
   RTL(__tgt_rtl_unload_binary)(0, image.record());
   std::printf("done\n");
   return 0;
@@ -105,6 +114,20 @@ SCENARIO_OF(reasons_of_events) {
       const char* const reason = RTL(__tgt_rtl_last_error)();
       std::printf("%s %d: %d %s\n", stage, i, results[i], results[i] && reason ? reason : "");
     }
+  return 0;
+}
+
+SCENARIO_OF(reason_of_copy_back) {
+  const OutsideOfTests asserts;
+  Image image;
+  EXPECT((init_device(0) == 0 && image.load(0)));
+  int value = 1;
+  void* const memory = RTL(__tgt_rtl_data_alloc)(0, sizeof value);
+  tgt_event_t ran = nullptr, copied = nullptr;
+  EXPECT(RTL(__tgt_rtl_async_run_target_region)(0, image[kNothing], nullptr, 0, 0, nullptr, &ran) == 0);
+  EXPECT(RTL(__tgt_rtl_async_data_retrieve)(0, &value, memory, sizeof value, 1, &ran, &copied) == 0);
+  const std::int32_t result = RTL(__tgt_rtl_wait_event)(copied);
+  std::printf("%d %s\n", result, RTL(__tgt_rtl_last_error)());
   return 0;
 }
 
@@ -242,6 +265,20 @@ TEST_CASE("events name the driver's call, its error and the entry") {
   CHECK(faulty.has("wait 2: 3 kernel nothing: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory"));
   CHECK(faulty.has("wait 1: 3 kernel nothing: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory"));
   CHECK(faulty.has("wait 0: 0 \n")); // a copy before it
+}
+
+TEST_CASE("a kernel does not begin when the driver does not take the copies before it") {
+  const Outcome outcome = run_scenario(
+      "reasons_of_events", {"FAKE_CUDA_FAIL_IN=cuMemcpyHtoDAsync", "FAKE_CUDA_FAIL_AT=1", "FAKE_CUDA_FAIL_WITH=1"});
+  CHECK(outcome.has("call 1: 1 a copy to the GPU of 4 bytes: cuMemcpyHtoDAsync_v2: CUDA_ERROR_INVALID_VALUE"));
+  CHECK(outcome.has("call 0: 0 \n"));
+  CHECK(outcome.has("wait 0: 1 a copy to the GPU of 4 bytes: cuMemcpyHtoDAsync_v2: CUDA_ERROR_INVALID_VALUE"));
+}
+
+TEST_CASE("a copy back behind a kernel that faults names the kernel") {
+  const Outcome outcome = run_scenario("reason_of_copy_back", {"FAKE_CUDA_FAULT=nothing"});
+  CHECK(outcome.has("3 kernel nothing: cu")); // the call that says so is whichever comes first
+  CHECK(outcome.has(": CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory access was encountered\n"));
 }
 
 TEST_CASE("devices without pools have memory, too") {

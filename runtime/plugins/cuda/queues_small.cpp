@@ -1,0 +1,151 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small copies that go together.
+#include "plugin_calls.h"
+#include "queues.h"
+#include "unlocked.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace omptool::cuda {
+
+// The host's bytes are read now. What is before it in its stream does not write them, and nothing else is before it.
+bool Queues::may_gather(const Operation& operation, const MarkPtrs& marks) {
+  return operation.small == Operation::Small::kIn && !operation.chain->has_begun && marks.empty();
+}
+
+// In the chain's turn. False: it is to be given alone, unless there is a failure of what was gathered before.
+bool Queues::gather(const OperationPtr& operation, std::int32_t& failure, Lock& lock) {
+  Chain& chain = *operation->chain;
+  bool is_added = false;
+  if (chain.gather) {
+    const Unlocked unlocked(lock);
+    is_added = chain.gather->add(operation->piece);
+  }
+  if (!is_added) {
+    failure = send_gathered(chain, lock);
+    if (failure || !chain.device.memory().is_in_one_slab(operation->piece.device, operation->piece.size))
+      return false;
+    StagingSlot slot = chain.device.gathers().take();
+    if (!slot)
+      return false;
+    chain.gather = std::make_shared<Gather>(chain.device, std::move(slot), operation->piece);
+    ++gathers_;
+  }
+  operation->gather = chain.gather;
+  return true;
+}
+
+// In the chain's turn. A failure is that of the operations, too.
+std::int32_t Queues::send_gathered(Chain& chain, Lock& lock) {
+  if (!chain.gather)
+    return 0;
+  const auto first = std::find_if(chain.going.begin(), chain.going.end(),
+                                  [&](const OperationPtr& one) { return one->gather == chain.gather; });
+  const std::string name = first == chain.going.end() ? "copies to the GPU" : name_of(**first);
+  std::int32_t failure = 0;
+  {
+    const Unlocked unlocked(lock);
+    if (!chain.stream)
+      chain.stream = chain.device.streams().take(failure);
+    if (!failure)
+      if (const Outcome outcome = chain.gather->send(chain.stream); !outcome.ok())
+        failure = fail_of(chain.device.context().driver, outcome, name);
+  }
+  if (failure)
+    fail_gathered(chain, failure);
+  else if (chain.gather.use_count() == 1) // its operations have failed with others
+    chain.gather->abandon();
+  chain.gather = nullptr;
+  --gathers_;
+  return failure;
+}
+
+// What is before them goes on.
+void Queues::fail_gathered(Chain& chain, std::int32_t failure) {
+  const auto why = last_error;
+  OperationPtrs all;
+  std::copy_if(chain.going.begin(), chain.going.end(), std::back_inserter(all),
+               [&](const OperationPtr& one) { return one->gather == chain.gather; });
+  std::erase_if(chain.going, [&](const OperationPtr& one) { return one->gather == chain.gather; });
+  for (const OperationPtr& one : all)
+    end(*one, why.data(), failure == OMPTARGET_RTL_DEVICE_LOST);
+  note_idle(chain);
+  last_error = why;
+}
+
+// Lets the driver have what was gathered. False: somebody else uses the chain, and that has to wait.
+bool Queues::settle(const std::shared_ptr<Chain>& chain, Lock& lock) {
+  if (!chain->gather)
+    return true;
+  if (chain->user != Chain::User::kNone)
+    return false;
+  const Turn turn(*chain, Chain::User::kBrief, changed_);
+  send_gathered(*chain, lock);
+  return true;
+}
+
+// A kernel that runs may wait for them.
+void Queues::settle_all(Lock& lock) {
+  if (gathers_ == 0)
+    return;
+  const std::vector<std::shared_ptr<Chain>> all = busy_;
+  for (const std::shared_ptr<Chain>& chain : all)
+    settle(chain, lock);
+}
+
+bool Queues::may_join(const Operation& operation, const OperationPtrs& together) {
+  return operation.small == Operation::Small::kOut &&
+         std::all_of(operation.before.begin(), operation.before.end(), [&](const OperationPtr& one) {
+           return one->is_done() ? one->failure.empty()
+                                 : one->chain == operation.chain &&
+                                       (one->state == Operation::State::kGiven ||
+                                        std::find(together.begin(), together.end(), one) != together.end());
+         });
+}
+
+// In the chain's turn: the first that is kept, and those behind it that are near it. They have ended then.
+void Queues::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock) {
+  OperationPtrs together{chain->kept.front()};
+  Scatter scatter(chain->device, together.front()->piece);
+  chain->kept.pop_front();
+  while (!chain->kept.empty() && may_join(*chain->kept.front(), together) && scatter.add(chain->kept.front()->piece)) {
+    together.push_back(chain->kept.front());
+    chain->kept.pop_front();
+  }
+  const OperationPtr last = chain->going.empty() ? nullptr : chain->going.back();
+  std::int32_t failure = 0;
+  Outcome outcome{nullptr, CUDA_SUCCESS};
+  bool is_queued = false;
+  {
+    const Unlocked unlocked(lock);
+    const Driver& driver = chain->device.context().driver;
+    failure = wait_in_stream(*chain, marks, *together.front());
+    if (!failure)
+      outcome = scatter.fetch(slot, chain->stream);
+    is_queued = !failure && outcome.ok();
+    if (is_queued)
+      outcome = OMPTOOL_CUDA(driver, cuStreamSynchronize, chain->stream);
+    if (!outcome.ok())
+      failure = fail_of(driver, outcome, name_of(*together.front()));
+    for (const OperationPtr& one : together)
+      if (!failure)
+        scatter.land(slot, one->piece);
+  }
+  std::string why = failure ? last_error.data() : "";
+  if (is_queued && failure) {
+    slot.abandon();
+    chain->is_broken = true;
+  }
+  // What has become of all before them. A context is not lost by a copy: a kernel was the cause.
+  if (last && (is_queued || is_lost(outcome.result))) {
+    end_until(chain, last, outcome);
+    why = last->failure.empty() ? why : last->failure;
+  }
+  for (const OperationPtr& one : together)
+    end(*one, why, failure == OMPTARGET_RTL_DEVICE_LOST);
+}
+
+} // namespace omptool::cuda
