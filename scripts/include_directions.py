@@ -24,7 +24,7 @@ LEVELS = (
     ("libomptarget/data/table",),
     ("libomptarget/plugins",),
     ("libomptarget/observe",),
-    ("libomptarget/process",),
+    ("libomptarget/process", "plugins/cuda/queues"),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
     ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels"),
     ("common",),

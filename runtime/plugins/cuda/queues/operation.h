@@ -4,7 +4,7 @@
 // An operation of the asynchronous functions, and the chain of them that a stream runs.
 #pragma once
 
-#include "device.h"
+#include "cuda/device.h"
 #include "gather.h"
 #include "omptarget_rtl.h"
 

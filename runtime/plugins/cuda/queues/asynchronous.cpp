@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The asynchronous functions of omptarget_rtl.h.
-#include "cuda.h"
+#include "cuda/cuda.h"
 #include "queues.h"
 
 #include <optional>
