@@ -129,11 +129,29 @@ template <typename Queue> std::int32_t Device::move(std::int64_t size, const cha
   return fail_of(context_.driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
 }
 
-Outcome Device::queue_submit(void* target, const void* source, std::size_t size, CUstream stream) const {
+Path Device::path_of(const void* host, std::int64_t size) {
+  return size >= static_cast<std::int64_t>(kLeastStaged) &&
+                 !host_memory_.is_known_to_driver(host, static_cast<std::size_t>(size))
+             ? Path::kStaged
+             : Path::kOfDriver;
+}
+
+Outcome Device::queue_submit(void* target, const void* source, std::size_t size, CUstream stream, Path path) {
+  Outcome outcome{nullptr, CUDA_SUCCESS};
+  auto* const host = static_cast<std::byte*>(const_cast<void*>(source));
+  if (path == Path::kStaged &&
+      StagedCopy({context_, pieces_, marks_}, StagedCopy::Way::kToDevice, address(target), host, size, stream)
+          .run(outcome))
+    return outcome;
   return OMPTOOL_CUDA(context_.driver, cuMemcpyHtoDAsync_v2, address(target), source, size, stream);
 }
 
-Outcome Device::queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream) const {
+Outcome Device::queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream, Path path) {
+  Outcome outcome{nullptr, CUDA_SUCCESS};
+  if (path == Path::kStaged && StagedCopy({context_, pieces_, marks_}, StagedCopy::Way::kToHost, address(source),
+                                          static_cast<std::byte*>(target), size, stream)
+                                   .run(outcome))
+    return outcome;
   return OMPTOOL_CUDA(context_.driver, cuMemcpyDtoHAsync_v2, target, address(source), size, stream);
 }
 
@@ -151,13 +169,15 @@ Outcome Device::queue_receive(void* target, const Device& from, const void* sour
 }
 
 std::int32_t Device::submit(void* target, const void* source, std::int64_t size) {
+  const Path path = path_of(source, size);
   return move(size, kSubmit,
-              [&](std::size_t bytes, CUstream stream) { return queue_submit(target, source, bytes, stream); });
+              [&](std::size_t bytes, CUstream stream) { return queue_submit(target, source, bytes, stream, path); });
 }
 
 std::int32_t Device::retrieve(void* target, const void* source, std::int64_t size) {
+  const Path path = path_of(target, size);
   return move(size, kRetrieve,
-              [&](std::size_t bytes, CUstream stream) { return queue_retrieve(target, source, bytes, stream); });
+              [&](std::size_t bytes, CUstream stream) { return queue_retrieve(target, source, bytes, stream, path); });
 }
 
 std::int32_t Device::fill(void* target, std::int32_t value, std::int64_t size) {

@@ -11,6 +11,7 @@
 #include "driver/streams.h"
 #include "image.h"
 #include "launch.h"
+#include "staged_copy.h"
 
 #include <atomic>
 #include <cstdint>
@@ -23,6 +24,10 @@ namespace omptool::cuda {
 // What copies are called in errors, with " of 8 bytes" behind it.
 constexpr char kSubmit[] = "a copy to the GPU", kRetrieve[] = "a copy from the GPU", kFill[] = "a fill",
                kReceive[] = "a copy between GPUs";
+
+// How a copy between the host's memory and the device's gets on: the driver does it, in the stream where the memory is
+// page-locked; or in the call where it is not, but for much of it (staged_copy.h).
+enum class Path { kOfDriver, kStaged };
 
 class Device {
 public:
@@ -43,9 +48,10 @@ public:
   std::int32_t receive(void* target, const Device& from, const void* source, std::int64_t size);
   std::int32_t run(void* kernel, Arguments arguments, const tgt_launch_shape& asked);
 
+  Path path_of(const void* host, std::int64_t size);
   // The context is the stream's.
-  Outcome queue_submit(void* target, const void* source, std::size_t size, CUstream stream) const;
-  Outcome queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream) const;
+  Outcome queue_submit(void* target, const void* source, std::size_t size, CUstream stream, Path path);
+  Outcome queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream, Path path);
   Outcome queue_fill(void* target, std::int32_t value, std::size_t size, CUstream stream) const;
   Outcome queue_receive(void* target, const Device& from, const void* source, std::size_t size, CUstream stream) const;
 
@@ -79,6 +85,7 @@ private:
   Memory memory_{context_};
   HostMemory host_memory_{context_};
   Staging gathers_{context_, 1 << 16, 16, 4};
+  Staging pieces_{context_, 1 << 20, 2, 4}; // of large copies: two for each thread
   std::mutex mutex_;
   std::atomic<bool> is_ready_{false};
   std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock

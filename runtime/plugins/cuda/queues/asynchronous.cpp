@@ -52,17 +52,21 @@ Piece piece_of(void* device, void* host, std::int64_t size) {
   return {reinterpret_cast<CUdeviceptr>(device), static_cast<std::byte*>(host), static_cast<std::size_t>(size)};
 }
 
-Operation copy_in(void* target, void* host, std::int64_t size) {
+Operation copy_in(void* target, void* host, std::int64_t size, Path path) {
   Operation operation;
   operation.only_reads = true;
+  operation.is_long = path == Path::kStaged;
   operation.small = small_of(Operation::Small::kIn, size);
   operation.piece = piece_of(target, host, size);
   return operation;
 }
 
-Operation copy_out(Device& device, void* host, void* target, std::int64_t size) {
+// What is large is page-locked where it is not staged.
+Operation copy_out(Device& device, void* host, void* target, std::int64_t size, Path path) {
   Operation operation;
-  operation.is_long = size > 0 && !device.host_memory().is_locked(host, static_cast<std::size_t>(size));
+  const bool is_large = size >= static_cast<std::int64_t>(kLeastStaged);
+  operation.is_long = path == Path::kStaged ||
+                      (size > 0 && !is_large && !device.host_memory().is_locked(host, static_cast<std::size_t>(size)));
   operation.piece = piece_of(target, host, size);
   if (operation.is_long && device.memory().is_in_one_slab(operation.piece.device, operation.piece.size))
     operation.small = small_of(Operation::Small::kOut, size);
@@ -138,12 +142,13 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_submit(int32_t device_id, void* 
                                                        int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
                                                        tgt_event_t* completion_event) {
   return guarded(device_id, 1, [&](Device& device) {
+    const omptool::cuda::Path path = device.path_of(host_ptr, size);
     return add_move(
         device, omptool::cuda::kSubmit, size, {num_dep_events, dep_events, completion_event},
         [=, &device](std::size_t bytes, CUstream stream) {
-          return device.queue_submit(target_ptr, host_ptr, bytes, stream);
+          return device.queue_submit(target_ptr, host_ptr, bytes, stream, path);
         },
-        omptool::cuda::copy_in(target_ptr, host_ptr, size));
+        omptool::cuda::copy_in(target_ptr, host_ptr, size, path));
   });
 }
 
@@ -151,12 +156,13 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_retrieve(int32_t device_id, void
                                                          int64_t size, int32_t num_dep_events, tgt_event_t* dep_events,
                                                          tgt_event_t* completion_event) {
   return guarded(device_id, 1, [&](Device& device) {
+    const omptool::cuda::Path path = device.path_of(host_ptr, size);
     return add_move(
         device, omptool::cuda::kRetrieve, size, {num_dep_events, dep_events, completion_event},
         [=, &device](std::size_t bytes, CUstream stream) {
-          return device.queue_retrieve(host_ptr, target_ptr, bytes, stream);
+          return device.queue_retrieve(host_ptr, target_ptr, bytes, stream, path);
         },
-        omptool::cuda::copy_out(device, host_ptr, target_ptr, size));
+        omptool::cuda::copy_out(device, host_ptr, target_ptr, size, path));
   });
 }
 

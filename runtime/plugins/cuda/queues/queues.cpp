@@ -60,14 +60,21 @@ bool Queues::take_dependences(Device& device, std::span<const tgt_event_t> depen
 
 bool Queues::must_be_kept(const Operation& operation) {
   const Chain& chain = *operation.chain;
-  const auto goes_on = [](const OperationPtr& one) { return !one->is_done(); };
+  return chain.user == Chain::User::kLong || !chain.kept.empty() || would_wait(operation);
+}
+
+// To hand it over would, for what was asked for before it. Copies to the device end by themselves.
+bool Queues::would_wait(const Operation& operation) {
+  const Chain& chain = *operation.chain;
   const auto is_kept = [](const OperationPtr& one) { return one->state == Operation::State::kKept; };
-  if (chain.user == Chain::User::kLong || !chain.kept.empty())
-    return true;
-  if (operation.is_long && !chain.going.empty())
-    return true;
-  return operation.is_long ? std::any_of(operation.before.begin(), operation.before.end(), goes_on)
-                           : std::any_of(operation.before.begin(), operation.before.end(), is_kept);
+  if (!operation.is_long)
+    return std::any_of(operation.before.begin(), operation.before.end(), is_kept);
+  const bool only_copies = operation.only_reads && !chain.has_begun;
+  const auto goes_on = [&](const OperationPtr& one) {
+    return !one->is_done() && !(only_copies && one->chain == operation.chain && !is_kept(one));
+  };
+  return (!only_copies && !chain.going.empty()) ||
+         std::any_of(operation.before.begin(), operation.before.end(), goes_on);
 }
 
 std::int32_t Queues::add(Device& device, std::span<const tgt_event_t> dependences, Operation wanted,

@@ -8,8 +8,9 @@
 // Copies of few bytes to the GPU with which a chain begins are gathered (gather.h) until something else is given, or
 // somebody asks for them.
 //
-// Copies from the GPU to memory that is not page-locked are kept back while something is before them, since the driver
-// returns from them when all of that has ended; and what depends on them is, too. They go on in calls that wait, and in
+// Copies from the GPU to memory that is not page-locked, and large ones from it, are kept back while something is
+// before them, since the driver returns from them when all of that has ended; and what depends on them is, too. They go
+// on in calls that wait, and in
 // __tgt_rtl_process_dep: small ones that are kept one behind the other in one transfer.
 #pragma once
 
@@ -51,6 +52,8 @@ private:
   OperationPtr find(tgt_event_t event) const; // or null, and fail()
   bool take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const;
   static bool must_be_kept(const Operation& operation);
+  static bool would_wait(const Operation& operation);
+  static bool can_go(const Chain& chain);
   void end(Operation& operation, std::string failure, bool is_lost);
   void end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome);
   void note_busy(const std::shared_ptr<Chain>& chain);
@@ -71,6 +74,7 @@ private:
   std::int32_t give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock);
   void give_kept(const std::shared_ptr<Chain>& chain, Lock& lock);
   void fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock);
+  void find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock);
   void push(const OperationPtr& operation, Lock& lock);
   void await(const OperationPtr& operation, Lock& lock);
   void look_at(const std::shared_ptr<Chain>& chain, Lock& lock);

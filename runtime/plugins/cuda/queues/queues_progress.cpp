@@ -14,22 +14,15 @@ namespace {
 
 constinit std::atomic<tgt_callback_fct> the_callback{nullptr};
 
-bool can_go(const Chain& chain) {
-  if (chain.user != Chain::User::kNone || chain.kept.empty())
-    return false;
-  const Operation& first = *chain.kept.front();
-  if (first.is_long && !chain.going.empty())
-    return false;
-  return std::all_of(first.before.begin(), first.before.end(), [&](const OperationPtr& one) {
-    return first.is_long ? one->is_done() : one->state != Operation::State::kKept;
-  });
-}
-
 } // namespace
 
 std::string name_of(const Operation& operation) {
   return operation.kernel ? "kernel " + operation.kernel->name()
                           : operation.what + (" of " + std::to_string(operation.size) + " bytes");
+}
+
+bool Queues::can_go(const Chain& chain) {
+  return chain.user == Chain::User::kNone && !chain.kept.empty() && !would_wait(*chain.kept.front());
 }
 
 void Queues::set_callback(tgt_callback_fct callback) {
@@ -118,9 +111,27 @@ void Queues::give_kept(const std::shared_ptr<Chain>& chain, Lock& lock) {
   chain->kept.pop_front();
   if (!failure)
     failure = give(first, marks, lock);
+  if (failure == OMPTARGET_RTL_DEVICE_LOST)
+    find_guilty(chain, lock);
   if (failure)
     end(*first, last_error.data(), failure == OMPTARGET_RTL_DEVICE_LOST);
   note_idle(*chain);
+}
+
+// In the chain's turn: a call has found the device lost, which a kernel before it may have done. last_error names that.
+void Queues::find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock) {
+  if (chain->going.empty())
+    return;
+  const OperationPtr last = chain->going.back();
+  const Context& context = chain->device.context();
+  Outcome outcome{nullptr, CUDA_SUCCESS};
+  {
+    const Unlocked unlocked(lock);
+    outcome = context.in_stream([&] { return OMPTOOL_CUDA(context.driver, cuStreamSynchronize, chain->stream); });
+  }
+  end_until(chain, last, outcome);
+  if (!last->failure.empty())
+    fail(last->failure);
 }
 
 // A step towards an operation's being given.

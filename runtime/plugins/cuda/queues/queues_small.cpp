@@ -139,10 +139,12 @@ void Queues::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs&
     slot.abandon();
     chain->is_broken = true;
   }
-  // What has become of all before them. A context is not lost by a copy: a kernel was the cause.
-  if (last && (is_queued || is_lost(outcome.result))) {
+  if (is_queued && last) {
     end_until(chain, last, outcome);
-    why = last->failure.empty() ? why : last->failure;
+    why = last->failure.empty() ? why : last->failure; // that of the kernel which was the cause
+  } else if (failure == OMPTARGET_RTL_DEVICE_LOST) {
+    find_guilty(chain, lock);
+    why = last_error.data();
   }
   for (const OperationPtr& one : together)
     end(*one, why, failure == OMPTARGET_RTL_DEVICE_LOST);

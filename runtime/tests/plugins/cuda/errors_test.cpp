@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include <cstdio>
+#include <numeric>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,21 @@ SCENARIO_OF(queued_life) {
   RTL(__tgt_rtl_data_delete)(0, target);
   RTL(__tgt_rtl_data_delete)(0, neighbour);
   RTL(__tgt_rtl_unload_binary)(0, image.record());
+  std::printf("done\n");
+  return 0;
+}
+
+// Large copies, through buffers.
+SCENARIO_OF(large_life) {
+  const OutsideOfTests asserts;
+  EXPECT(init_device(0) == 0);
+  std::vector<int> values(5 << 18), back(values.size()); // 5 MiB
+  std::iota(values.begin(), values.end(), 0);
+  const std::size_t size = values.size() * sizeof(int);
+  void* const target = RTL(__tgt_rtl_data_alloc)(0, static_cast<std::int64_t>(size));
+  if (submit(target, values.data(), size) == 0 && retrieve(back.data(), target, size) == 0)
+    EXPECT(back == values);
+  RTL(__tgt_rtl_data_delete)(0, target);
   std::printf("done\n");
   return 0;
 }
@@ -190,24 +206,37 @@ constexpr int kStep = 1;
 
 } // namespace
 
+// Until no call fails any more.
+void fail_each(const char* life, int step, const std::vector<std::string>& environment) {
+  for (int at = 1;; at += step) {
+    REQUIRE(at < 200);
+    std::vector<std::string> all = environment;
+    all.push_back("FAKE_CUDA_FAIL_AT=" + std::to_string(at));
+    const Outcome outcome = run_scenario(life, all);
+    INFO(life << ", call " << at << ", " << all[0] << ", " << all[1] << ": " << outcome.output);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.has("done"));
+    const bool failed = outcome.has("FAKE: call");
+    std::string rest = outcome.output;
+    if (failed)
+      rest.erase(rest.find("FAKE: call"), 10);
+    CHECK(rest.find("FAKE: ") == std::string::npos);
+    if (!failed)
+      return; // fewer calls than that
+  }
+}
+
 TEST_CASE("whichever call of the driver fails, nothing crashes and nothing is used wrongly") {
   for (const char* const life : {"whole_life", "queued_life"})
     for (const std::string result : kResults)
       for (const std::string stay : {"FAKE_CUDA_FAIL_ON=0", "FAKE_CUDA_FAIL_ON=1"})
-        for (int at = 1;; at += kStep) {
-          REQUIRE(at < 200);
-          const Outcome outcome = run_scenario(life, {result, stay, "FAKE_CUDA_FAIL_AT=" + std::to_string(at)});
-          INFO(life << ", call " << at << ", " << stay << ", " << result << ": " << outcome.output);
-          CHECK(outcome.code == 0);
-          CHECK(outcome.has("done"));
-          const bool failed = outcome.has("FAKE: call");
-          std::string rest = outcome.output;
-          if (failed)
-            rest.erase(rest.find("FAKE: call"), 10);
-          CHECK(rest.find("FAKE: ") == std::string::npos);
-          if (!failed)
-            break; // fewer calls than that
-        }
+        fail_each(life, kStep, {result, stay});
+}
+
+TEST_CASE("whichever call of a large copy fails, it is right or has failed") {
+  for (const std::string function : {"cuMemHostAlloc", "cuPointerGetAttribute", "cuMemcpyHtoDAsync",
+                                     "cuMemcpyDtoHAsync", "cuEventCreate", "cuEventRecord", "cuEventSynchronize"})
+    fail_each("large_life", 1, {"FAKE_CUDA_FAIL_IN=" + function, kResults[1]});
 }
 
 TEST_CASE("without a driver there is no device, and the reason is said") {

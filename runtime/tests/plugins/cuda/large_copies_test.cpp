@@ -1,0 +1,132 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies of much memory: through page-locked buffers, or directly where it is page-locked.
+#include "calls.h"
+#include "conformance_queues.h"
+
+#include <numeric>
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+std::vector<int> numbers(std::size_t bytes) {
+  std::vector<int> all(bytes / sizeof(int));
+  std::iota(all.begin(), all.end(), 1);
+  return all;
+}
+
+Names names_of(const auto& what) {
+  CallLog log;
+  log.lines();
+  what();
+  return log.names();
+}
+
+std::ptrdiff_t count_in(const Names& names, const char* name) {
+  return std::count(names.begin(), names.end(), name);
+}
+
+int pinned_blocks() {
+  void* const fake = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  REQUIRE(fake);
+  return reinterpret_cast<int (*)(int)>(::dlsym(fake, "fake_cuda_blocks"))(1);
+}
+
+} // namespace
+
+TEST_CASE("much pageable memory goes in pieces, whatever its size") {
+  loaded();
+  for (const std::size_t size : {4 * kMiB, 4 * kMiB + 4, 20 * kMiB, 37 * kMiB - 4}) {
+    const std::vector<int> values = numbers(size);
+    const Memory memory(size);
+    const auto pieces = static_cast<std::ptrdiff_t>((size + kMiB - 1) / kMiB);
+    const Names there = names_of([&] { CHECK(submit(memory.at(), values.data(), size) == 0); });
+    CHECK(count_in(there, "cuMemcpyHtoDAsync") == pieces);
+    std::vector<int> back(values.size());
+    const Names here = names_of([&] { CHECK(retrieve(back.data(), memory.at(), size) == 0); });
+    CHECK(count_in(here, "cuMemcpyDtoHAsync") == pieces);
+    CHECK(back == values);
+  }
+}
+
+TEST_CASE("buffers are allocated once, and are not many") {
+  const std::vector<int> values = numbers(40 * kMiB);
+  const Memory memory(values); // makes them
+  const int blocks = pinned_blocks();
+  for (int i = 0; i < 3; ++i)
+    CHECK(submit(memory.at(), values.data(), 40 * kMiB) == 0);
+  CHECK(pinned_blocks() == blocks);
+  CHECK(blocks <= 8);
+}
+
+TEST_CASE("several threads share the buffers") {
+  loaded();
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 6; ++i)
+    threads.emplace_back([&, i] {
+      std::vector<int> values = numbers(12 * kMiB), back(values.size());
+      values[0] = i;
+      void* const memory = RTL(__tgt_rtl_data_alloc)(0, 12 * kMiB);
+      const bool moved = submit(memory, values.data(), 12 * kMiB) == 0 && retrieve(back.data(), memory, 12 * kMiB) == 0;
+      right += moved && back == values && RTL(__tgt_rtl_data_delete)(0, memory) == 0 ? 1 : 0;
+    });
+  for (std::thread& one : threads)
+    one.join();
+  CHECK(right == 6);
+}
+
+TEST_CASE("page-locked memory goes directly, whoever has locked it") {
+  loaded();
+  const Memory memory(8 * kMiB);
+  std::vector<int> values = numbers(8 * kMiB);
+  const auto one_each = [&] {
+    CHECK(count_in(names_of([&] { CHECK(submit(memory.at(), values.data(), 8 * kMiB) == 0); }), "cuMemcpyHtoDAsync") ==
+          1);
+    const Event out = retrieve_later(values.data(), memory.at(), 8 * kMiB);
+    CHECK(out.wait() == 0);
+  };
+  CHECK(RTL(__tgt_rtl_host_lock)(0, values.data(), 8 * kMiB));
+  one_each();
+  CHECK(RTL(__tgt_rtl_host_unlock)(0, values.data()) == 0);
+  void* const fake = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD); // as another library would
+  CHECK(reinterpret_cast<int (*)(void*, std::size_t, unsigned)>(::dlsym(fake, "cuMemHostRegister_v2"))(
+            values.data(), 8 * kMiB, 0) == 0);
+  one_each();
+  const Held held; // such a copy does not hold the call up
+  const Event out = retrieve_later(values.data(), memory.at(), 8 * kMiB, {held});
+  CHECK(count_in(names_of([&] { CHECK(out.is_pending()); }), "cuMemcpyDtoHAsync") == 0);
+  held.open();
+  CHECK(out.wait() == 0);
+  CHECK(reinterpret_cast<int (*)(void*)>(::dlsym(fake, "cuMemHostUnregister"))(values.data()) == 0);
+  CHECK(values == numbers(8 * kMiB));
+}
+
+TEST_CASE("a large copy does not hold the call up behind a kernel, and does behind copies") {
+  loaded();
+  std::vector<int> values = numbers(6 * kMiB), back(values.size());
+  const Memory first(6 * kMiB), second(6 * kMiB);
+  const Names copies = names_of([&] {
+    const Event in = submit_later(first.at(), values.data(), 6 * kMiB);
+    const Event also = submit_later(second.at(), values.data(), 6 * kMiB, {in});
+    CHECK(also.wait() == 0);
+  });
+  CHECK(count_in(copies, "cuMemcpyHtoDAsync") == 12);
+  const Held held;
+  CallLog log;
+  log.lines();
+  const Event in = submit_later(first.at(), values.data(), 6 * kMiB, {held});
+  const Event ran = run_later(kernel(kAdd), {first.at(), bits(1000), bits(5)}, {in});
+  const Event out = retrieve_later(back.data(), first.at(), 6 * kMiB, {ran});
+  CHECK(out.is_pending());
+  CHECK(count_in(log.names(), "cuMemcpyHtoDAsync") == 0);
+  held.open();
+  CHECK(out.wait() == 0);
+  for (std::size_t i = 0; i < 1000; ++i)
+    values[i] += 5;
+  CHECK(back == values);
+}
