@@ -4,8 +4,11 @@
 
 #include "plugin_calls.h"
 
+#include <algorithm>
+#include <bit>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 namespace omptool::cuda {
 
@@ -37,9 +40,8 @@ CUdeviceptr Memory::allocate(std::int64_t size) {
   return bytes > Slab::kLargestPiece ? allocate_block(bytes) : allocate_piece(bytes);
 }
 
-CUdeviceptr Memory::allocate_block(std::size_t size) {
+Outcome Memory::ask_driver(std::size_t size, CUdeviceptr& block) const {
   const Driver& driver = context_.driver;
-  CUdeviceptr block = 0;
   Outcome outcome{nullptr, CUDA_SUCCESS};
   if (pool_) {
     outcome =
@@ -51,10 +53,94 @@ CUdeviceptr Memory::allocate_block(std::size_t size) {
     if (outcome.ok())
       outcome = OMPTOOL_CUDA(driver, cuMemAlloc_v2, &block, size);
   }
-  if (outcome.ok())
-    return block;
-  fail_of(driver, outcome, "no memory for " + std::to_string(size) + " bytes");
-  return 0;
+  return outcome;
+}
+
+Outcome Memory::return_to_driver(CUdeviceptr block) const {
+  const Driver& driver = context_.driver;
+  if (pool_)
+    return context_.in_stream([&] { return OMPTOOL_CUDA(driver, cuMemFreeAsync, block, stream_); });
+  const Outcome outcome = context_.enter();
+  return outcome.ok() ? OMPTOOL_CUDA(driver, cuMemFree_v2, block) : outcome;
+}
+
+std::int32_t Memory::return_all(const Blocks& blocks) const {
+  std::int32_t failure = 0;
+  for (const Block& block : blocks)
+    if (const Outcome outcome = return_to_driver(block.begin); !has_ended(outcome))
+      failure = fail_of(context_.driver, outcome, "memory is not released");
+  return failure;
+}
+
+// Sizes at most an eighth apart, so that a block is right for others, too.
+CUdeviceptr Memory::allocate_block(std::size_t size) {
+  constexpr std::size_t kLeastStep = std::size_t{1} << 16;
+  const std::size_t step = std::max(std::bit_floor(size) / 8, kLeastStep);
+  const bool will_be_kept = size <= kLargestKept;
+  const std::size_t bytes = will_be_kept ? (size + step - 1) / step * step : size;
+  if (will_be_kept) {
+    const std::lock_guard lock(mutex_);
+    if (const CUdeviceptr kept = take_kept(bytes))
+      return kept;
+  }
+  CUdeviceptr block = 0;
+  Outcome outcome = ask_driver(bytes, block); // without the lock: the driver may take long
+  if (outcome.result == CUDA_ERROR_OUT_OF_MEMORY) {
+    Blocks unused;
+    {
+      const std::lock_guard lock(mutex_);
+      unused = take_unused();
+    }
+    if (!unused.empty()) {
+      return_all(unused);
+      outcome = ask_driver(bytes, block);
+    }
+  }
+  if (!outcome.ok()) {
+    fail_of(context_.driver, outcome, "no memory for " + std::to_string(size) + " bytes");
+    return 0;
+  }
+  const std::lock_guard lock(mutex_);
+  if (will_be_kept)
+    in_use_[block] = bytes;
+  return block;
+}
+
+CUdeviceptr Memory::take_kept(std::size_t size) {
+  const auto at = std::find_if(kept_.rbegin(), kept_.rend(), [&](const Block& one) { return one.size == size; });
+  if (at == kept_.rend())
+    return 0;
+  const Block block = *at;
+  kept_.erase(std::next(at).base());
+  bytes_kept_ -= block.size;
+  in_use_[block.begin] = block.size;
+  return block.begin;
+}
+
+Memory::Blocks Memory::keep(Block block) {
+  kept_.push_back(block);
+  bytes_kept_ += block.size;
+  auto end = kept_.begin();
+  for (; bytes_kept_ > kMostKept || static_cast<std::size_t>(kept_.end() - end) > kMostBlocksKept; ++end)
+    bytes_kept_ -= end->size;
+  Blocks gone(kept_.begin(), end);
+  kept_.erase(kept_.begin(), end);
+  return gone;
+}
+
+Memory::Blocks Memory::take_unused() {
+  Blocks unused = std::exchange(kept_, {});
+  bytes_kept_ = 0;
+  for (auto slab = slabs_.begin(); slab != slabs_.end();) {
+    const auto one = slab++;
+    if (!one->second.is_empty())
+      continue;
+    unused.push_back({one->first, Slab::kSize});
+    in_use_.erase(one->first);
+    last_ = one == last_ ? slabs_.end() : last_;
+    slabs_.erase(one);
+  }
+  return unused;
 }
 
 Memory::Slabs::iterator Memory::slab_with(CUdeviceptr memory) {
@@ -110,21 +196,19 @@ bool Memory::are_neighbours(CUdeviceptr end, CUdeviceptr next) {
 std::int32_t Memory::release(CUdeviceptr memory) {
   if (!memory)
     return 0;
+  Blocks gone;
   {
     const std::lock_guard lock(mutex_);
     if (const auto slab = slab_with(memory); slab != slabs_.end())
       return slab->second.give_back(memory - slab->first) ? 0 : fail("memory is released that is not in use");
+    if (std::any_of(kept_.begin(), kept_.end(), [&](const Block& one) { return one.begin == memory; }))
+      return fail("memory is released that is not in use");
+    const auto at = in_use_.find(memory);
+    gone = at == in_use_.end() ? Blocks{{memory, 0}} : keep({memory, at->second});
+    if (at != in_use_.end())
+      in_use_.erase(at);
   }
-  const Driver& driver = context_.driver;
-  Outcome outcome{nullptr, CUDA_SUCCESS};
-  if (pool_) {
-    outcome = context_.in_stream([&] { return OMPTOOL_CUDA(driver, cuMemFreeAsync, memory, stream_); });
-  } else {
-    outcome = context_.enter();
-    if (outcome.ok())
-      outcome = OMPTOOL_CUDA(driver, cuMemFree_v2, memory);
-  }
-  return has_ended(outcome) ? 0 : fail_of(driver, outcome, "memory is not released");
+  return return_all(gone);
 }
 
 } // namespace omptool::cuda

@@ -1,9 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device's memory. Large blocks come from a pool of the driver's, which keeps what is released. Small ones, which
-// programs map around each region, are pieces of such blocks: to take and to release one is no call of the driver, and
-// those of a construct are neighbours.
+// A device's memory, in blocks from a pool of the driver's. What programs map around each region is allocated again and
+// again, without a call of the driver: blocks that are released are kept for the next that asks for as much, up to a
+// bound, and as long as the driver has memory. Small ones are pieces of such blocks; those of a construct are
+// neighbours.
 #pragma once
 
 #include "context.h"
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace omptool::cuda {
 
@@ -34,18 +36,34 @@ public:
 
 private:
   using Slabs = std::map<CUdeviceptr, Slab>; // by their beginning
+  static constexpr std::size_t kLargestKept = std::size_t{64} << 20, kMostKept = std::size_t{256} << 20,
+                               kMostBlocksKept = 128;
+  struct Block {
+    CUdeviceptr begin;
+    std::size_t size;
+  };
+  using Blocks = std::vector<Block>;
   CUdeviceptr allocate_block(std::size_t size);
   CUdeviceptr allocate_piece(std::size_t size);
+  Outcome ask_driver(std::size_t size, CUdeviceptr& block) const;
+  Outcome return_to_driver(CUdeviceptr block) const;
+  std::int32_t return_all(const Blocks& blocks) const;
   // With the lock held.
   CUdeviceptr take_piece(std::size_t size); // 0: another slab is needed
   Slabs::iterator slab_with(CUdeviceptr memory);
+  CUdeviceptr take_kept(std::size_t size); // 0: there is none
+  Blocks keep(Block block);                // what is too much then
+  Blocks take_unused();                    // all that is kept
 
   const Context& context_;
   CUmemoryPool pool_ = nullptr;
   CUstream stream_ = nullptr; // of the pool's operations only
   std::mutex mutex_;
   Slabs slabs_;
-  Slabs::iterator last_ = slabs_.end(); // which had room
+  Blocks kept_;                               // the oldest first
+  std::size_t bytes_kept_ = 0;                //
+  std::map<CUdeviceptr, std::size_t> in_use_; // blocks that will be kept
+  Slabs::iterator last_ = slabs_.end();       // which had room
 };
 
 } // namespace omptool::cuda

@@ -10,8 +10,7 @@
 //
 // Copies from the GPU to memory that is not page-locked, and large ones from it, are kept back while something is
 // before them, since the driver returns from them when all of that has ended; and what depends on them is, too. They go
-// on in calls that wait, and in
-// __tgt_rtl_process_dep: small ones that are kept one behind the other in one transfer.
+// on in calls that wait, and in __tgt_rtl_process_dep: small ones that are kept one behind the other in one transfer.
 #pragma once
 
 #include "operation.h"

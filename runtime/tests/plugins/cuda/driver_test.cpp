@@ -81,17 +81,39 @@ TEST_CASE("pieces of small memory do not overlap, whatever their sizes") {
     CHECK(RTL(__tgt_rtl_data_delete)(0, reinterpret_cast<void*>(begin)) == 0);
 }
 
-TEST_CASE("large memory is the driver's, and goes back") {
+TEST_CASE("larger memory is kept for what asks for as much, without a call") {
+  loaded();
+  void* first = nullptr;
+  {
+    const Memory memory(1'000'000);
+    first = memory.at();
+  }
+  CallLog& log = log_since_now();
+  for (const std::size_t size : {1U << 20, 1'000'000U, 990'000U}) {
+    const Memory memory(size);
+    CHECK(memory.at() == first);
+  }
+  CHECK(log.names().empty());
+  const Memory memory(1 << 20), second(1 << 20);
+  CHECK(second.at() != memory.at());
+}
+
+TEST_CASE("memory that is kept is not more than a bound, and very large memory goes back") {
   loaded();
   const int before = device_blocks();
+  {
+    std::vector<std::unique_ptr<Memory>> all;
+    for (int i = 0; i < 10; ++i)
+      all.push_back(std::make_unique<Memory>(64 << 20));
+    CHECK(device_blocks() == before + 10);
+  }
+  CHECK(device_blocks() <= before + 4);
   CallLog& log = log_since_now();
   {
-    const Memory memory(1 << 20);
-    CHECK(device_blocks() == before + 1);
+    const Memory memory((64 << 20) + 1);
     CHECK(log.names() == Names{"cuMemAllocFromPoolAsync", "cuStreamSynchronize"});
   }
   CHECK(log.names() == Names{"cuMemFreeAsync"});
-  CHECK(device_blocks() == before);
 }
 
 TEST_CASE("a kernel is launched with its arguments and waited for") {

@@ -170,6 +170,25 @@ SCENARIO_OF(reasons) {
   return 0;
 }
 
+// The driver has 200 MiB: what the plugin has kept is given back where that is needed.
+SCENARIO_OF(little_memory) {
+  const OutsideOfTests asserts;
+  EXPECT(init_device(0) == 0);
+  const auto allocate = [](std::int64_t mebibytes) { return RTL(__tgt_rtl_data_alloc)(0, mebibytes << 20); };
+  std::vector<void*> blocks{allocate(40), allocate(50), allocate(60), RTL(__tgt_rtl_data_alloc)(0, 100)};
+  for (void* const one : blocks) {
+    EXPECT(one != nullptr);
+    EXPECT(RTL(__tgt_rtl_data_delete)(0, one) == 0);
+  }
+  void* const large = allocate(200);
+  EXPECT(large != nullptr);
+  EXPECT(allocate(1) == nullptr);
+  std::printf("%s\n", RTL(__tgt_rtl_last_error)());
+  EXPECT(RTL(__tgt_rtl_data_delete)(0, large) == 0);
+  EXPECT(RTL(__tgt_rtl_data_alloc)(0, 100) != nullptr);
+  return 0;
+}
+
 SCENARIO_OF(look_at_an_image) {
   const OutsideOfTests asserts;
   CallLog::path();
@@ -314,6 +333,16 @@ TEST_CASE("devices without pools have memory, too") {
   const Outcome outcome = run_scenario("whole_life", {"FAKE_CUDA_POOLS=0"});
   CHECK(outcome.code == 0);
   CHECK(outcome.has("done\n"));
+}
+
+TEST_CASE("memory that is kept is given back when the driver has no more") {
+  for (const char* const pools : {"FAKE_CUDA_POOLS=1", "FAKE_CUDA_POOLS=0"}) {
+    const Outcome outcome = run_scenario("little_memory", {"FAKE_CUDA_MEMORY=200", pools});
+    INFO(outcome.output);
+    CHECK(outcome.code == 0);
+    CHECK(outcome.has("no memory for 1048576 bytes: cuMemAlloc"));
+    CHECK(outcome.has("CUDA_ERROR_OUT_OF_MEMORY, out of memory"));
+  }
 }
 
 TEST_CASE("a child of fork has no devices, and its parent keeps them") {

@@ -29,10 +29,25 @@ const Range* range_of(std::uintptr_t address, std::size_t size) {
   return address - begin <= range.size && size <= range.size - (address - begin) ? &range : nullptr;
 }
 
+// With the lock held.
+std::size_t bytes_of(Kind kind) {
+  std::size_t all = 0;
+  for (const auto& [begin, range] : ranges)
+    all += range.kind == kind ? range.size : 0;
+  return all;
+}
+
+bool has_room(std::size_t size) {
+  static const long most = number_in("FAKE_CUDA_MEMORY", 0);
+  const std::lock_guard lock(lock_of_all);
+  return most == 0 || bytes_of(Kind::kDevice) + size <= static_cast<std::size_t>(most) << 20;
+}
+
 CUresult make(void** made, std::size_t size, Kind kind) {
   if (size == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  void* const memory = size > kDevice ? nullptr : std::aligned_alloc(256, (size + 255) / 256 * 256);
+  const bool fits = size <= kDevice && (kind != Kind::kDevice || has_room(size));
+  void* const memory = !fits ? nullptr : std::aligned_alloc(256, (size + 255) / 256 * 256);
   if (!memory)
     return CUDA_ERROR_OUT_OF_MEMORY;
   if (size < (1 << 20)) // nobody may rely on zeros
