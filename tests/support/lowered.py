@@ -78,3 +78,13 @@ def attempt(
     source.write_bytes(ir.encode() if isinstance(ir, str) else ir)
     arguments = ["lower", str(source), "--triple", triple, "-o", str(folder / "out"), *options]
     return CliRunner().invoke(cli, arguments)
+
+
+def summing(count: int) -> str:
+    """The kernel of sources/many_arguments.c, with so many parameters."""
+    names = [f"%a{i}" for i in range(1, count)]
+    parameters = "".join(f", i64 {name}" for name in names)
+    sums = ["0", *(f"%s{i}" for i in range(1, count))]
+    body = "".join(f"  {sums[i + 1]} = add i64 {sums[i]}, {name}\n" for i, name in enumerate(names))
+    head = f"define void @sum(ptr %total{parameters}) {{\n"
+    return f"{head}{body}  store i64 {sums[-1]}, ptr %total\n  ret void\n}}\n"

@@ -7,8 +7,9 @@ folder that looks like CUDA's, with a library of mathematical functions in which
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from clangs import INSTALLED, libraries, tool
@@ -61,15 +62,67 @@ def linked_by_clang(version: str, source: Path, folder: Path, *flags: str) -> Pa
 
 def with_ptx(version: str, source: Path, folder: Path, *flags: str) -> Path:
     """The program with PTX as its image, registered as this clang's linker wrapper does it."""
-    name = "clang++" if source.suffix == ".cpp" else "clang"
-    clang = [*tool(version, name), *flags]
+    host = host_object(version, source, folder, *flags)
+    ptx = device_ptx(version, source, folder, *flags)
+    return registered(version, host, {ARCHITECTURE: ptx}, folder / "app")
+
+
+def host_object(version: str, source: Path, folder: Path, *flags: str) -> Path:
+    """The host's side of a program."""
     host = ["-fopenmp", f"-fopenmp-targets={NVPTX}", "--offload-host-only", "-c"]
-    call(*clang, *host, source, "-o", folder / "host.o")
-    image = _ptx(version, clang, flags, source, folder)
-    call("gcc", f'-DIMAGE="{image}"', "-c", REGISTERED, "-o", folder / "image.o")
+    call(*_clang(version, source), *flags, *host, source, "-o", folder / "host.o")
+    return folder / "host.o"
+
+
+def device_ptx(
+    version: str, source: Path, folder: Path, *flags: str, libdevice: Path | None = None
+) -> Path:
+    """The device's side, with NVIDIA's library of mathematical functions if that is given."""
+    cuda = looks_like_cuda(version, folder)
+    if libdevice:
+        shutil.copy(libdevice, cuda / "nvvm" / "libdevice" / "libdevice.10.bc")
+    device = [f"--cuda-path={cuda}", "--offload-device-only", "-emit-llvm", "-c"]
+    clang = [*_clang(version, source), *flags]
+    call(*clang, *offloading(version), *device, source, "-o", folder / "device.bc")
+    whole, ptx = _with_library(version, folder / "device.bc"), folder / "device.ptx"
+    call(*tool(version), *ALONE, *flags, "-x", "ir", "-S", whole, "-o", ptx)
+    return ptx
+
+
+def _with_library(version: str, code: Path) -> Path:
+    """Bitcode with what clang 19's optimiser calls of its library when the rest of that is gone.
+
+    Users get it from libomptarget.devicertl.a, by nvlink.
+    """
+    if version != INSTALLED:
+        return code
+    whole = code.with_suffix(".whole.bc")
+    link = ("--internalize", "--only-needed", code, device_library(version))
+    call(*tool(version, "llvm-link"), *link, "-o", whole)
+    return whole
+
+
+def registered(
+    version: str, host: Path, images: Mapping[str, Path], program: Path, *flags: str
+) -> Path:
+    """The program with these images, each of an architecture, in the form of this clang's."""
+    names = ["IMAGE", *(f"IMAGE_{number}" for number in range(2, len(images) + 1))]
+    given = []
+    for name, (architecture, image) in zip(names, images.items(), strict=True):
+        path = image
+        if version != INSTALLED:  # clang 16's programs register it so
+            path = program.parent / f"{image.name}.packed"
+            where = f"--image=file={image},triple={NVPTX},arch={architecture},kind=openmp"
+            call(*tool(version, "clang-offload-packager"), "-o", path, where)
+        given.append(f'-D{name}="{path}"')
+    call("gcc", *given, "-c", REGISTERED, "-o", program.parent / "image.o")
     libraries_of_all = (f"-L{libdir()}", "-lomptarget", f"-L{libraries(INSTALLED)}", "-lomp", "-lm")
-    call("g++", folder / "host.o", folder / "image.o", *libraries_of_all, "-o", folder / "app")
-    return folder / "app"
+    call("g++", host, program.parent / "image.o", *flags, *libraries_of_all, "-o", program)
+    return program
+
+
+def _clang(version: str, source: Path) -> list[str]:
+    return tool(version, "clang++" if source.suffix == ".cpp" else "clang")
 
 
 def looks_like_cuda(version: str, folder: Path) -> Path:
@@ -80,20 +133,6 @@ def looks_like_cuda(version: str, folder: Path) -> Path:
     empty = ["-emit-llvm", "-x", "c", "-c", os.devnull]
     call(*tool(version), *ALONE, *empty, "-o", cuda / "nvvm" / "libdevice" / "libdevice.10.bc")
     return cuda
-
-
-def _ptx(version: str, clang: list[str], flags: Sequence[str], source: Path, folder: Path) -> Path:
-    cuda = looks_like_cuda(version, folder)
-    device = [f"--cuda-path={cuda}", "--offload-device-only", "-emit-llvm", "-c"]
-    call(*clang, *offloading(version), *device, source, "-o", folder / "device.bc")
-    ptx = folder / "device.ptx"
-    call(*tool(version), *ALONE, *flags, "-x", "ir", "-S", folder / "device.bc", "-o", ptx)
-    if version == INSTALLED:
-        return ptx
-    packed = folder / "device.packed"  # clang 16's programs register it so
-    image = f"--image=file={ptx},triple={NVPTX},arch={ARCHITECTURE},kind=openmp"
-    call(*tool(version, "clang-offload-packager"), "-o", packed, image)
-    return packed
 
 
 def run(program: Path, driver: Path | None, **environment: str) -> subprocess.CompletedProcess[str]:

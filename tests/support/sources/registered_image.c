@@ -1,4 +1,5 @@
-// What clang's linker wrapper adds to a program: its image, here -DIMAGE="file" as it is, and the registration.
+// What clang's linker wrapper adds to a program: its images, here -DIMAGE="file", -DIMAGE_2="file" and so on as they are,
+// and the registration.
 #include <stddef.h>
 
 struct entry;
@@ -14,11 +15,36 @@ struct descriptor {
 
 extern struct entry entries __asm__("__start_omp_offloading_entries");
 extern struct entry entries_end __asm__("__stop_omp_offloading_entries");
-extern const char begin[], end[];
-__asm__(".pushsection .rodata\n.balign 8\nbegin: .incbin \"" IMAGE "\"\nend: .byte 0\n.popsection");
+#define PLACE(number, file)                                                                                            \
+  extern const char begin_##number[], end_##number[];                                                                  \
+  __asm__(".pushsection .rodata\n.balign 8\nbegin_" #number ": .incbin \"" file "\"\nend_" #number                      \
+          ": .byte 0\n.popsection");
+#define IMAGE_AT(number) {begin_##number, end_##number, &entries, &entries_end},
 
-static struct image image = {begin, end, &entries, &entries_end};
-static struct descriptor descriptor = {1, &image, &entries, &entries_end};
+PLACE(1, IMAGE)
+#ifdef IMAGE_2
+PLACE(2, IMAGE_2)
+#endif
+#ifdef IMAGE_3
+PLACE(3, IMAGE_3)
+#endif
+#ifdef IMAGE_4
+PLACE(4, IMAGE_4)
+#endif
+
+static struct image images[] = {
+    IMAGE_AT(1)
+#ifdef IMAGE_2
+    IMAGE_AT(2)
+#endif
+#ifdef IMAGE_3
+    IMAGE_AT(3)
+#endif
+#ifdef IMAGE_4
+    IMAGE_AT(4)
+#endif
+};
+static struct descriptor descriptor = {sizeof images / sizeof *images, images, &entries, &entries_end};
 
 void __tgt_register_lib(struct descriptor *descriptor);
 void __tgt_unregister_lib(struct descriptor *descriptor);
