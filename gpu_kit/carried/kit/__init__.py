@@ -1,0 +1,1 @@
+"""The tests that a GPU kit brings, in Python's own library alone."""

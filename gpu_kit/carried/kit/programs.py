@@ -1,0 +1,65 @@
+"""Whole programs on the GPU: of portable kernels, and of clang's OpenMP."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kit.machine import Done, Machine, at_once
+from kit.report import Report
+
+MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMP_NUM_THREADS": "4"}
+
+
+def run(machine: Machine, report: Report) -> None:
+    """All of the manifest's."""
+    for one in machine.manifest["not built"]:
+        if report.wants(one["name"]):
+            report.skipped(one["name"], f"is not in this kit: {one['why']}")
+    plugins = {"cuda": machine.has_gpu, "opencl": machine.has_opencl}
+    for plugin in (name for name, is_here in plugins.items() if is_here):
+        asked = [
+            one
+            for one in machine.manifest["programs"]
+            if plugin in one["plugins"] and report.wants(one["name"])
+        ]
+        outcomes = at_once(partial(_fault_of, machine, plugin), asked)
+        for one, (fault, detail) in zip(asked, outcomes, strict=True):
+            report.test(f"{one['name']}, {plugin}", fault, detail)
+
+
+def _fault_of(machine: Machine, plugin: str, one: dict[str, Any]) -> tuple[str, str]:
+    """Why it is not right, or "", and what more there is to say."""
+    command = [machine.kit / one["file"], *one["arguments"]]
+    if plugin == "cuda" and machine.is_fake:
+        return _launches(machine, command)
+    done = machine.start(command, MANDATORY | {"OMPTOOL_PLUGINS": plugin})
+    is_right = done.code == 0 and not done.err
+    if one["output"] is not None:
+        is_right = is_right and done.out == one["output"]
+    if is_right:
+        return "", f"{done.seconds:.1f} s"
+    fault = done.told()
+    if done.err.strip() and done.out.strip():
+        fault += " | " + " | ".join(done.out.split("\n")[:6])
+    return fault, ""
+
+
+def _launches(machine: Machine, command: list[object]) -> tuple[str, str]:
+    """On the fake driver results are wrong, and programs may end as they like."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        done = machine.start(command, {"FAKE_CUDA_LOG": str(log)})
+        calls = log.read_text().splitlines() if log.exists() else []
+    launches = [call for call in calls if call.startswith("cuLaunchKernel")]
+    refused = [call for call in launches if not call.endswith("= 0")]
+    if _is_sound(done) and not refused and (launches or done.code == 0):
+        return "", f"{len(launches)} launches on the fake driver"
+    return f"{len(launches)} launches, {len(refused)} refused: {done.told()}", ""
+
+
+def _is_sound(done: Done) -> bool:
+    ended_itself = done.code >= 0 or "omptarget" not in done.err
+    return ended_itself and "FAKE:" not in done.err and "runs on the host" not in done.err

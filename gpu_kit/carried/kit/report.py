@@ -1,0 +1,105 @@
+"""A line for each test, a row for each figure, a summary, and files of all of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from kit.machine import Machine, described
+
+VERDICTS = ("passed", "failed", "skipped")
+
+
+class Report:
+    """What was found so far; it is in the files after each part, so that a cut loses little."""
+
+    def __init__(self, folder: Path, machine: Machine, only: str) -> None:
+        self.only = only
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lines: list[str] = []
+        self._part = ""
+        self._started = time.monotonic()
+        self._record: dict[str, Any] = {"machine": described(machine), "tests": [], "figures": []}
+        fake = ", A FAKE DRIVER: no kernel runs, programs only get to their launches"
+        gpu = f"{machine.name} (sm_{machine.capability}, driver of CUDA {machine.cuda})"
+        what = gpu if machine.has_gpu else f"a machine without an NVIDIA GPU: {machine.why_not}"
+        self._say(
+            f"omptool {machine.manifest['version']} on {what}{fake if machine.is_fake else ''}"
+        )
+
+    def wants(self, name: str) -> bool:
+        """Whether this test was asked for."""
+        return self.only in name
+
+    def begin(self, part: str) -> None:
+        """What follows is of this part."""
+        self._part = part
+        self._say(f"\n== {part}")
+
+    def test(self, name: str, fault: str, detail: str = "") -> None:
+        """A test that failed, if `fault` says why."""
+        self._verdict("failed" if fault else "passed", name, fault or detail)
+
+    def skipped(self, name: str, why: str) -> None:
+        """A test that cannot be made here."""
+        self._verdict("skipped", name, why)
+
+    def figure(self, name: str, values: dict[str, float | None], ratio: float, goal: str) -> None:
+        """A measured figure, its peers of the same run, and what was asked for."""
+        reached = _is_reached(ratio, goal)
+        kept = {"name": name, **values, "ratio": ratio, "goal": goal, "reached": reached}
+        self._record["figures"].append(kept)
+        shown = "  ".join(
+            f"{who} {'-' if value is None else format(value, '.4g')}"
+            for who, value in values.items()
+        )
+        verdict = {True: "reached", False: "MISSED", None: ""}[reached]
+        self._say(
+            f"figure   {name}: {shown}  ratio {ratio:.3f}  (goal: {goal or 'none'}) {verdict}"
+        )
+        self._save()
+
+    def finish(self) -> int:
+        """The summary; 1 if a test failed."""
+        tests = self._record["tests"]
+        counts = {verdict: sum(t["verdict"] == verdict for t in tests) for verdict in VERDICTS}
+        missed = [f["name"] for f in self._record["figures"] if f["reached"] is False]
+        self._say("\n== summary")
+        for one in tests:
+            if one["verdict"] == "failed":
+                self._say(f"failed   {one['part']}: {one['name']}")
+        for name in missed:
+            self._say(f"missed   figure: {name}")
+        self._say(
+            ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+            + f", {len(self._record['figures'])} figures of which {len(missed)} missed, "
+            f"{time.monotonic() - self._started:.0f} s; {self._folder}/results.json and .txt"
+        )
+        self._record["summary"] = counts
+        self._save()
+        return 1 if counts["failed"] else 0
+
+    def _verdict(self, verdict: str, name: str, detail: str) -> None:
+        one = {"part": self._part, "name": name, "verdict": verdict, "detail": detail}
+        self._record["tests"].append(one)
+        self._say(f"{verdict:8} {name}{': ' + detail if detail else ''}")
+        self._save()
+
+    def _say(self, line: str) -> None:
+        print(line, flush=True)
+        self._lines.append(line)
+
+    def _save(self) -> None:
+        (self._folder / "results.txt").write_text("\n".join(self._lines) + "\n")
+        (self._folder / "results.json").write_text(json.dumps(self._record, indent=1) + "\n")
+
+
+def _is_reached(ratio: float, goal: str) -> bool | None:
+    """Goals are "at most N" and "at least N"."""
+    if not goal:
+        return None
+    bound = float(goal.split()[2])
+    return ratio <= bound if goal.startswith("at most") else ratio >= bound
