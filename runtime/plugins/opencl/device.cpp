@@ -99,7 +99,8 @@ template <typename Enqueue> std::int32_t Device::run_now(const std::string& call
     return result;
   cl_int status = cl_.clWaitForEvents(1, &event);
   if (status != CL_SUCCESS)
-    cl_.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    if (const cl_int known = status_of(cl_, event); known <= CL_COMPLETE) // it says more
+      status = known;
   cl_.clReleaseEvent(event);
   if (status == CL_SUCCESS)
     return 0;

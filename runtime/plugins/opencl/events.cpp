@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace omptool::opencl {
@@ -37,12 +39,6 @@ private:
   const Loader& cl_;
   std::vector<cl_event>& events_;
 };
-
-cl_int status_of(const Loader& cl, cl_event event) {
-  cl_int status = CL_COMPLETE;
-  const cl_int error = cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-  return error == CL_SUCCESS ? status : error;
-}
 
 } // namespace
 
@@ -78,8 +74,11 @@ bool Events::take_dependences(const Device& device, std::span<const tgt_event_t>
     if (!known || (known->is_done && known->failure.empty()))
       continue;
     event.before.push_back(known);
-    if (!known->is_done && cl_.clRetainEvent(known->event) == CL_SUCCESS)
-      before.push_back(known->event);
+    if (known->is_done)
+      continue;
+    if (const cl_int error = cl_.clRetainEvent(known->event))
+      return fail(failure_of("clRetainEvent", error)), false;
+    before.push_back(known->event);
   }
   return true;
 }
@@ -122,15 +121,15 @@ void Events::publish(const Known& event) {
     events_.emplace(event->id, event);
     if (!own)
       return end(event); // what it depends on has failed
-    cl_.clRetainEvent(own);
   }
-  const cl_int error = cl_.clSetEventCallback(own, CL_COMPLETE, completed, reinterpret_cast<void*>(event->id));
+  const bool is_kept = cl_.clRetainEvent(own) == CL_SUCCESS; // nobody else knows it yet
+  const bool is_told =
+      is_kept && cl_.clSetEventCallback(own, CL_COMPLETE, completed, reinterpret_cast<void*>(event->id)) == CL_SUCCESS;
   cl_.clFlush(event->stream->queue);
-  if (error != CL_SUCCESS) { // then it is waited for here
-    cl_.clWaitForEvents(1, &own);
-    complete(event->id, status_of(cl_, own));
-  }
-  cl_.clReleaseEvent(own);
+  if (!is_told) // then it is waited for here
+    complete(event->id, wait_for(cl_, own));
+  if (is_kept)
+    cl_.clReleaseEvent(own);
 }
 
 // On a thread of the driver's, or on any that waits.
@@ -216,6 +215,14 @@ std::int32_t Events::query(tgt_event_t event) {
   return known->is_done ? result_of(*known) : result_of(*known, status_of(cl_, known->event));
 }
 
+// Where the driver does not let anybody keep an event.
+std::int32_t Events::wait_by_looking(tgt_event_t event) {
+  std::int32_t result = OMPTARGET_RTL_PENDING;
+  while ((result = query(event)) == OMPTARGET_RTL_PENDING)
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  return result;
+}
+
 std::int32_t Events::wait(tgt_event_t event) {
   Known known;
   std::vector<cl_event> own;
@@ -227,11 +234,12 @@ std::int32_t Events::wait(tgt_event_t event) {
       return 1;
     if (known->is_done)
       return result_of(*known);
-    cl_.clRetainEvent(known->event);
-    own.push_back(known->event);
+    if (cl_.clRetainEvent(known->event) == CL_SUCCESS)
+      own.push_back(known->event);
   }
-  cl_.clWaitForEvents(1, own.data()); // the status says more than its result
-  const cl_int status = status_of(cl_, own[0]);
+  if (own.empty())
+    return wait_by_looking(event);
+  const cl_int status = wait_for(cl_, own[0]);
   const std::lock_guard lock(mutex_);
   return known->is_done ? result_of(*known) : result_of(*known, status);
 }

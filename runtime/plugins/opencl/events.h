@@ -74,6 +74,7 @@ private:
   bool take_dependences(const Device& device, std::span<const tgt_event_t> dependences, Event& event,
                         std::vector<cl_event>& before);
   void end(const Known& event);
+  std::int32_t wait_by_looking(tgt_event_t event);
   std::int32_t result_of(const Event& event) const;
   std::int32_t result_of(const Event& event, cl_int status) const;
   // Without it.

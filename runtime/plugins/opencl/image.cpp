@@ -18,14 +18,17 @@ namespace omptool::opencl {
 namespace {
 
 constexpr std::string_view kArchitecture = "spirv64";
-constexpr std::uint16_t kIntelGpu = 205; // e_machine, EM_INTELGT
+constexpr std::uint16_t kIntelGpu = 205;    // e_machine, EM_INTELGT
+constexpr std::uint16_t kIntelCpu = 0xff04; // e_type of what Intel's driver for CPUs makes
 
+// What Intel's compilers and drivers make for its devices, and clCreateProgramWithBinary takes.
 bool is_intel_binary(Bytes bytes) {
   Elf64_Ehdr header{};
   if (bytes.size() < sizeof header)
     return false;
   std::memcpy(&header, bytes.data(), sizeof header);
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine == kIntelGpu;
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         (header.e_machine == kIntelGpu || (header.e_machine == EM_X86_64 && header.e_type == kIntelCpu));
 }
 
 Bytes bytes_of(const __tgt_device_image& image) {

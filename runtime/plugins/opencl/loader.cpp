@@ -121,6 +121,18 @@ Extensions extensions_of(const Loader& loader, cl_platform_id platform) {
   return all;
 }
 
+cl_int status_of(const Loader& loader, cl_event event) {
+  cl_int status = CL_COMPLETE;
+  const cl_int error = loader.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+  return error == CL_SUCCESS ? status : error;
+}
+
+cl_int wait_for(const Loader& loader, cl_event event) {
+  const cl_int error = loader.clWaitForEvents(1, &event);
+  const cl_int status = status_of(loader, event); // it says more
+  return status > CL_COMPLETE ? error : status;
+}
+
 std::string failure_of(const char* call, cl_int error) {
   const std::string name = name_of(error);
   return std::string(call) + ": " + (name.empty() ? "error" : name) + " (" + std::to_string(error) + ")";

@@ -17,4 +17,9 @@ Extensions extensions_of(const Loader& loader, cl_platform_id platform);
 // "clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"
 std::string failure_of(const char* call, cl_int error);
 
+// An event's status: above CL_COMPLETE while its command has not ended, below it when that has failed.
+cl_int status_of(const Loader& loader, cl_event event);
+// Waits for an event. CL_COMPLETE, or how its command, or the wait, has failed.
+cl_int wait_for(const Loader& loader, cl_event event);
+
 } // namespace omptool::opencl
