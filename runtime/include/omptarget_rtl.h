@@ -144,6 +144,11 @@ int32_t __tgt_rtl_shares_host_memory(int32_t device_id);
  * which may be such an address, the core says so. */
 int32_t __tgt_rtl_memory_is_addressable(int32_t device_id);
 
+/* Non-zero when kernels can use all memory of the host by the host's addresses, as programs with `requires
+ * unified_shared_memory` have them do. 0: the regions of such a program run on the host; last_error may say why.
+ * Asked where shares_host_memory does not say so already. Fallback: they can. */
+int32_t __tgt_rtl_reaches_host_memory(int32_t device_id);
+
 /* Non-zero when data_submit and data_retrieve do no more than memmove() does on the calling thread, so
  * that the core may move the bytes by itself. Fallback: they are called. */
 int32_t __tgt_rtl_moves_like_memmove(int32_t device_id);

@@ -145,6 +145,23 @@ def test_whole_programs_get_to_their_launches(tmp_path: Path, driver: Path, sour
     log.unloads_all()
 
 
+@pytest.mark.parametrize("reaches", [False, True])
+def test_unified_memory_needs_a_gpu_that_reaches_it(
+    tmp_path: Path, driver: Path, reaches: bool
+) -> None:
+    program = nvptx.with_ptx("19", TESTS / "openmp" / "unified.c", tmp_path, "-O2")
+    log = tmp_path / "log"
+    done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(log), FAKE_CUDA_PAGEABLE=str(int(reaches)))
+    assert done.returncode >= 0
+    assert "FAKE" not in done.stderr
+    assert bool(Log(log).launches()) == reaches
+    said = (
+        "could not be loaded on device 0 (cuda) (it requires unified_shared_memory (the GPU reaches "
+        "no pageable memory of the host's: PAGEABLE_MEMORY_ACCESS is 0, CONCURRENT_MANAGED_ACCESS 1))"
+    )
+    assert (said in done.stderr) != reaches
+
+
 def test_constructors_run_first_and_destructors_last(tmp_path: Path, driver: Path) -> None:
     source = TESTS / "openmp" / "classes.cpp"
     program = nvptx.with_ptx("19", source, tmp_path)

@@ -145,6 +145,14 @@ std::string Registry::second_copy(const Library& library, const LoadedImage& ima
   return {};
 }
 
+// Why kernels on the device cannot use the host's memory, as the end of a message, or "".
+std::string Registry::fault_of_memory(const Device& device) {
+  const auto reaches_host_memory = device.plugin.call().reaches_host_memory;
+  if (device.data.shares_host_memory() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
+    return {};
+  return " (it requires unified_shared_memory" + device.plugin.last_error() + ")";
+}
+
 // Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
 // lacks, as the end of a message, or "".
 std::string Registry::adopt(const Library& library, LoadedImage& image) {
@@ -152,6 +160,8 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
   for (std::size_t i = 0; i < entries.size(); ++i)
     if (library.globals_required && is_variable(entries[i]) && !image.addresses[i])
       return " (it lacks the global variable " + std::string(name_of(entries[i])) + ")";
+  if (const std::string why = library.host_memory ? fault_of_memory(image.device) : ""; !why.empty())
+    return why;
   if (library.host_memory)
     image.device.data.share_host_memory(DataEnvironment::Sharing::kRequired);
   map_globals(library, image);

@@ -267,6 +267,7 @@ private:
   Images load_images(const Library& library, Device& device, std::string& failure);
   void publish(Library& library, Device& device, Images& images, std::string failure);
   static std::string second_copy(const Library& library, const LoadedImage& image, const Images& others);
+  static std::string fault_of_memory(const Device& device);
   std::string adopt(const Library& library, LoadedImage& image);
   void map_globals(const Library& library, const LoadedImage& image);
   void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);

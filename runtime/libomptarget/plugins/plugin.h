@@ -45,6 +45,7 @@ struct PluginFunctions {
   // Optional.
   decltype(&__tgt_rtl_shares_host_memory) shares_host_memory = nullptr;
   decltype(&__tgt_rtl_memory_is_addressable) memory_is_addressable = nullptr;
+  decltype(&__tgt_rtl_reaches_host_memory) reaches_host_memory = nullptr;
   decltype(&__tgt_rtl_moves_like_memmove) moves_like_memmove = nullptr;
   decltype(&__tgt_rtl_unload_binary) unload_binary = nullptr;
   decltype(&__tgt_rtl_last_error) last_error = nullptr;

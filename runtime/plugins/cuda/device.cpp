@@ -206,6 +206,24 @@ std::int32_t Device::run(void* kernel, Arguments arguments, const tgt_launch_sha
   return fail_of(context_.driver, outcome, "kernel " + launch->kernel->name());
 }
 
+// Heaps and stacks; concurrent access to managed memory is about no more than what cuMemAllocManaged gives.
+bool Device::reaches_host_memory() const {
+  const Driver& driver = context_.driver;
+  int pageable = 0, managed = 0;
+  Outcome outcome =
+      OMPTOOL_CUDA(driver, cuDeviceGetAttribute, &pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device_);
+  if (outcome.ok() && !pageable)
+    outcome =
+        OMPTOOL_CUDA(driver, cuDeviceGetAttribute, &managed, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device_);
+  if (!outcome.ok())
+    fail_of(driver, outcome, "the GPU does not say what it reaches");
+  else if (!pageable)
+    fail(std::string("the GPU reaches no pageable memory of the host's: PAGEABLE_MEMORY_ACCESS is 0, "
+                     "CONCURRENT_MANAGED_ACCESS ") +
+         (managed ? "1" : "0"));
+  return outcome.ok() && pageable;
+}
+
 std::int32_t Device::describe(tgt_device_description& description) const {
   const Driver& driver = context_.driver;
   int units = 0, memory = 0, threads = 0, version = 0;

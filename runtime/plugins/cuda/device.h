@@ -58,6 +58,9 @@ public:
   // Without a context. 0, or what a failing call returns.
   std::int32_t describe(tgt_device_description& description) const;
 
+  // False, with last_error set.
+  bool reaches_host_memory() const;
+
   int capability() const { return capability_; }
   const Context& context() const { return context_; }
   Launcher launcher() { return {context_, limits_, memory_}; }

@@ -102,6 +102,10 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
   return 0;
 }
 
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_reaches_host_memory(int32_t device_id) {
+  return omptool::cuda::of_device(device_id, 0, [](Device& device) { return device.reaches_host_memory() ? 1 : 0; });
+}
+
 OMPTOOL_RTL_EXPORT void* __tgt_rtl_memory_alloc(int32_t device_id, int64_t size, int32_t kind) {
   return guarded(device_id, static_cast<void*>(nullptr), [&](Device& device) -> void* {
     if (kind == OMPTARGET_MEMORY_DEVICE)

@@ -13,6 +13,7 @@
 //   FAKE_CUDA_ARCH=N        of sm_N, not sm_90
 //   FAKE_CUDA_PTX=N         the newest PTX that it takes: 87 is 8.7
 //   FAKE_CUDA_MEMORY=N      devices of N MiB, not 16 GiB
+//   FAKE_CUDA_PAGEABLE=1    devices that reach all memory of the host
 //   FAKE_CUDA_POOLS=0       devices without pools of memory
 //   FAKE_CUDA_FAULT=name    this kernel faults: all that follows on its device fails
 //   FAKE_CUDA_KERNELS=FILE  a shared object with functions that are called in place of the kernels of their names, and
