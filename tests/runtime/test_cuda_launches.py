@@ -145,6 +145,21 @@ def test_whole_programs_get_to_their_launches(tmp_path: Path, driver: Path, sour
     log.unloads_all()
 
 
+def test_indirect_calls_have_a_table(tmp_path: Path, driver: Path) -> None:
+    source = TESTS / "support" / "sources" / "nvptx_indirect.c"
+    program = nvptx.with_ptx("19", source, tmp_path, "-fopenmp-version=52")
+    done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(tmp_path / "log"))
+    assert (done.returncode, done.stderr) == (0, "")
+    log = Log(tmp_path / "log")
+    assert [call[1] for call in log.of("cuMemAlloc")] == ["32"]  # two pairs of addresses
+    assert len(log.of("cuMemFree")) == 1
+    assert [call[3] for call in log.of("cuMemcpyHtoD")] == ["48", "32", "16"]
+    (launch,) = log.launches()
+    # Where a pointer's function is known when the region begins, it gets the device's address.
+    one, two = (int(word, 16) for word in done.stdout.split())
+    assert not {one, two} & set(launch.arguments)
+
+
 @pytest.mark.parametrize("reaches", [False, True])
 def test_unified_memory_needs_a_gpu_that_reaches_it(
     tmp_path: Path, driver: Path, reaches: bool

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -22,6 +23,18 @@ struct DeviceEnvironment {
   std::uint64_t indirect_calls, indirect_calls_size;
   std::uint64_t parallelism;
 };
+constexpr char kEnvironment[] = "__omp_rtl_device_environment";
+
+// Of a function that the host names by its address. The table of these is in the order of the host's addresses.
+struct IndirectCall {
+  std::uint64_t host, function;
+};
+// Clang's name of a kernel, which has no size, and of a pointer to such a function.
+bool is_indirect(const __tgt_offload_entry& entry) {
+  return entry.size == sizeof(CUdeviceptr) && entry.name &&
+         std::string_view(entry.name).starts_with("__omp_offloading_");
+}
+
 constexpr std::uint64_t kClock = 1'000'000'000; // of %globaltimer
 
 bool is_of_name(char c) {
@@ -87,7 +100,7 @@ bool ClangImage::set_environment(const DeviceLimits& device, std::int32_t number
   environment.parallelism = static_cast<std::uint64_t>(device.units) *
                             static_cast<std::uint64_t>(device.threads_of_unit / std::max(device.warp, 1));
   is_clangs = false;
-  for (const char* const name : {"__omp_rtl_device_environment", "omptarget_device_environment"}) {
+  for (const char* const name : {kEnvironment, "omptarget_device_environment"}) {
     CUdeviceptr address = 0;
     std::size_t size = 0;
     if (!find(name, address, size))
@@ -122,6 +135,39 @@ bool ClangImage::read_kernel(const std::string& name, std::optional<ClangKernel>
   if (address)
     kernel = clang_kernel_of(mode);
   return true;
+}
+
+bool ClangImage::set_indirect_calls(Entries host, Entries here, CUdeviceptr& table) {
+  table = 0;
+  std::vector<IndirectCall> calls;
+  for (std::size_t i = 0; i < host.size() && i < here.size(); ++i) {
+    CUdeviceptr function = 0;
+    if (!is_indirect(host[i]) || !here[i].addr)
+      continue;
+    if (!read(reinterpret_cast<CUdeviceptr>(here[i].addr), &function, sizeof function, host[i].name))
+      return false;
+    if (function)
+      calls.push_back({reinterpret_cast<std::uint64_t>(host[i].addr), function});
+  }
+  std::sort(calls.begin(), calls.end(), [](const IndirectCall& a, const IndirectCall& b) { return a.host < b.host; });
+  CUdeviceptr environment = 0;
+  std::size_t size = 0;
+  if (calls.empty())
+    return true;
+  if (!find(kEnvironment, environment, size))
+    return false;
+  if (!environment || size < offsetof(DeviceEnvironment, parallelism)) // of a clang that looks nothing up
+    return true;
+  const std::size_t bytes = calls.size() * sizeof(IndirectCall);
+  const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuMemAlloc_v2, &table, bytes);
+  if (!outcome.ok()) {
+    table = 0;
+    fail_of(context_.driver, outcome, "the table of indirect calls");
+    return false;
+  }
+  const std::uint64_t words[] = {table, calls.size()};
+  return write(table, calls.data(), bytes, "the table of indirect calls") &&
+         write(environment + offsetof(DeviceEnvironment, indirect_calls), words, sizeof words, kEnvironment);
 }
 
 // The compiler leaves an address for each function, and the kernel that calls what an array has. The array is ours.

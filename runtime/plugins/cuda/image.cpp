@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace omptool::cuda {
 namespace {
@@ -43,6 +44,8 @@ std::unique_ptr<Image> Image::load(const Context& context, const __tgt_device_im
     return nullptr;
   if (!loaded->is_clangs_)
     return loaded;
+  if (!loaded->set_indirect_calls(image))
+    return nullptr;
   if (!loaded->run_functions("init", names_with(bytes, "__init_array_object_")))
     return nullptr;
   loaded->destructors_ = names_with(bytes, "__fini_array_object_");
@@ -51,14 +54,23 @@ std::unique_ptr<Image> Image::load(const Context& context, const __tgt_device_im
 
 Image::~Image() {
   if (module_ && context_.enter().ok())
-    context_.driver.cuModuleUnload(module_);
+    static_cast<void>(close());
+}
+
+Outcome Image::close() {
+  Outcome outcome = OMPTOOL_CUDA(context_.driver, cuModuleUnload, module_);
+  module_ = nullptr;
+  if (const CUdeviceptr table = std::exchange(indirect_calls_, 0))
+    if (const Outcome freed = OMPTOOL_CUDA(context_.driver, cuMemFree_v2, table); outcome.ok())
+      outcome = freed;
+  return outcome;
 }
 
 std::int32_t Image::unload() {
   const bool are_destroyed = run_functions("fini", destructors_);
   Outcome outcome = context_.enter();
   if (outcome.ok())
-    outcome = OMPTOOL_CUDA(context_.driver, cuModuleUnload, module_);
+    outcome = close();
   module_ = nullptr;
   if (!are_destroyed && outcome.ok())
     return 1;
@@ -106,6 +118,11 @@ bool Image::find_environment(const DevicePlace& device) {
 // Those of variables. Clang 17 and earlier have entries for them, which the core runs.
 bool Image::run_functions(const char* which, const std::vector<std::string>& names) {
   return names.empty() || (context_.enter().ok() && ClangImage(context_, module_).run_functions(which, names));
+}
+
+bool Image::set_indirect_calls(const __tgt_device_image& image) {
+  return ClangImage(context_, module_)
+      .set_indirect_calls({image.EntriesBegin, image.EntriesEnd}, entries_, indirect_calls_);
 }
 
 bool Image::set_device_number(std::int32_t number) {

@@ -43,11 +43,14 @@ private:
   bool find_environment(const DevicePlace& device);
   bool run_functions(const char* which, const std::vector<std::string>& names);
   bool set_device_number(std::int32_t number);
+  bool set_indirect_calls(const __tgt_device_image& image);
+  Outcome close(); // in its context
   // False, with last_error set: the driver failed. An address of 0: the image has no such variable.
   bool find_variable(const char* name, CUdeviceptr& address, std::size_t& size) const;
 
   const Context& context_;
   CUmodule module_ = nullptr;
+  CUdeviceptr indirect_calls_ = 0; // their table
   bool is_clangs_ = false;
   std::vector<std::string> destructors_;
   std::deque<Kernel> kernels_;

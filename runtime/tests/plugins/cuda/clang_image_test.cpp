@@ -139,6 +139,45 @@ TEST_CASE("constructors run in the order of their numbers when the image is load
   CHECK(with(log.lines(), "cuLaunchKernel nvptx$device$fini 1 1 1 1 1 1 0 ").size() == 1);
 }
 
+// Entries of its own, as clang has them for `declare target indirect`.
+TEST_CASE("kernels get a table of the functions that they call by the host's addresses, in the order of those") {
+  const auto pointer = [](const std::string& name, int value) {
+    return ".visible .global .align 8 .u64 " + name + " = " + std::to_string(value) + ";\n";
+  };
+  std::vector<char> bytes =
+      bytes_of(text_of_head() + kDevice18 + pointer("__omp_offloading_1_2_one_l3", 1001) +
+               pointer("__omp_offloading_1_2_two_l4", 1002) + pointer("__omp_offloading_1_2_none_l5", 0) +
+               pointer("plain", 1003) + kernel("__omp_offloading_1_2_main_l9", 0));
+  char hosts[6] = {};
+  const auto entry = [&](int host, const char* name, std::int64_t size) {
+    return __tgt_offload_entry{&hosts[host], const_cast<char*>(name), size};
+  };
+  std::vector<__tgt_offload_entry> entries{entry(4, "__omp_offloading_1_2_two_l4", 8),
+                                           entry(1, "__omp_offloading_1_2_one_l3", 8),
+                                           entry(2, "__omp_offloading_1_2_none_l5", 8),
+                                           entry(3, "__omp_offloading_1_2_absent_l6", 8),
+                                           entry(0, "plain", 8),
+                                           entry(5, "__omp_offloading_1_2_main_l9", 0)};
+  __tgt_device_image image{bytes.data(), bytes.data() + bytes.size(), entries.data(), entries.data() + entries.size()};
+  REQUIRE(init_device(0) == 0);
+  CallLog log;
+  log.lines();
+  REQUIRE(RTL(__tgt_rtl_load_binary)(0, &image));
+  const Lines lines = log.lines(), allocated = with(lines, "cuMemAlloc 32 "), sent = with(lines, "cuMemcpyHtoD ");
+  REQUIRE(allocated.size() == 1);
+  REQUIRE(sent.size() == 3); // the environment, the table, and where that is
+  std::uint64_t words[2] = {}, table[4] = {};
+  const std::uint64_t environment = std::stoull(sent[0].substr(sent[0].find(' ')));
+  CHECK(std::stoull(sent[2].substr(sent[2].find(' '))) == environment + 24);
+  CHECK(retrieve(words, reinterpret_cast<void*>(environment + 24), sizeof words) == 0);
+  CHECK(words[1] == 2);
+  CHECK(retrieve(table, reinterpret_cast<void*>(words[0]), sizeof table) == 0);
+  const auto host = [&](int number) { return reinterpret_cast<std::uint64_t>(&hosts[number]); };
+  CHECK(std::vector<std::uint64_t>(table, table + 4) == std::vector<std::uint64_t>{host(1), 1001, host(4), 1002});
+  CHECK(RTL(__tgt_rtl_unload_binary)(0, &image) == 0);
+  CHECK(with(log.lines(), "cuMemFree ").size() == 1);
+}
+
 TEST_CASE("names with a beginning are found once each, by their numbers") {
   const std::string text = std::string("x__i_no_1\0__i_b_20\0__i_a_7\0 __i_b_20;", 38) + "__i_c_100";
   CHECK(omptool::cuda::names_with(std::as_bytes(std::span(text)), "__i_") == Lines{"__i_a_7", "__i_b_20", "__i_c_100"});

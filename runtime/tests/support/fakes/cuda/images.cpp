@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <elf.h>
+#include <functional>
 
 namespace fake_cuda {
 namespace {
@@ -51,7 +52,12 @@ void add_kernel(ImageNames& names, std::string_view from) {
   }
 }
 
-// "= 5" or "= {1, 2}"; addresses are left as zeros.
+// What stands for the address of a function or a variable.
+std::uint64_t address_of(std::string_view name) {
+  return std::hash<std::string_view>()(name) | 1;
+}
+
+// "= 5" or "= {1, 2}", or "= name" of one word; other addresses are left as zeros.
 void add_variable(ImageNames& names, std::string_view from) {
   const std::string_view statement = from.substr(0, from.find(';'));
   std::size_t after = 0;
@@ -67,6 +73,12 @@ void add_variable(ImageNames& names, std::string_view from) {
   bytes.resize(size * count);
   if (equals == std::string_view::npos)
     return;
+  const std::string_view word = first_word(statement.substr(equals));
+  const std::uint64_t address = address_of(word);
+  if (count == 1 && size == sizeof address && !word.empty() && !std::isdigit(static_cast<unsigned char>(word[0]))) {
+    std::memcpy(bytes.data(), &address, size);
+    return;
+  }
   std::size_t at = statement.find_first_of("0123456789-", equals);
   for (std::size_t i = 0; i < count && at != std::string_view::npos; ++i) {
     const long long value = std::strtoll(statement.data() + at, nullptr, 0);
