@@ -171,8 +171,9 @@ def test_unified_memory_needs_a_gpu_that_reaches_it(
     assert "FAKE" not in done.stderr
     assert bool(Log(log).launches()) == reaches
     said = (
-        "could not be loaded on device 0 (cuda) (it requires unified_shared_memory (the GPU reaches "
-        "no pageable memory of the host's: PAGEABLE_MEMORY_ACCESS is 0, CONCURRENT_MANAGED_ACCESS 1))"
+        "could not be loaded on device 0 (cuda) (it requires unified_shared_memory (the GPU "
+        "reaches no pageable memory of the host's: PAGEABLE_MEMORY_ACCESS is 0, "
+        "CONCURRENT_MANAGED_ACCESS 1))"
     )
     assert (said in done.stderr) != reaches
 
