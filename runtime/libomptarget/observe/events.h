@@ -109,6 +109,7 @@ struct Operation {
     kDisassociate,
     kLaunch,
     kWait,
+    kJoin, // of no effect: it ends when what it comes after has ended
     kFill,
     kBetweenDevices
   };

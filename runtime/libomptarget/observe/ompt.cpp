@@ -94,6 +94,7 @@ DataOperation data_operation(const Operation& operation) {
     return {6, host, host_number, there, operation.device};
   case Operation::Kind::kLaunch:
   case Operation::Kind::kWait:
+  case Operation::Kind::kJoin:
     break;
   }
   return {0, nullptr, kNowhere, nullptr, kNowhere};
@@ -181,11 +182,11 @@ private:
       tool.target(kind_of(call), endpoint, call.device, construct.task, number, call.code);
   }
 
-  // There is no callback for a wait.
+  // There is no callback for the others.
   void tell(const Operation& operation, Endpoint endpoint) {
     if (operation.kind == Operation::Kind::kLaunch)
       tell_launch(operation, endpoint);
-    else if (operation.kind != Operation::Kind::kWait)
+    else if (operation.kind != Operation::Kind::kWait && operation.kind != Operation::Kind::kJoin)
       tell_data(operation, endpoint);
   }
 

@@ -202,7 +202,7 @@ const EventPtr& Queue::ended() {
 
 // An operation of no effect, which comes after what has yet to be waited for, too.
 void Queue::join() {
-  if (chain({Kind::kWait, memory_.number(), nullptr, nullptr},
+  if (chain({Kind::kJoin, memory_.number(), nullptr, nullptr},
             [&](auto... chained) { return memory_.call().async_dep(memory_.rtl_id(), chained...); }) != 0)
     unsaid_ = wait();
 }

@@ -29,8 +29,8 @@ char add_one, unknown; // addresses that stand for the host versions
 int values[4] = {1, 2, 3, 4};
 
 const char* name_of(Operation::Kind kind) {
-  static const char* const kNames[] = {"allocate",     "to",     "from", "free", "associate",
-                                       "disassociate", "launch", "wait", "fill", "exchange"};
+  static const char* const kNames[] = {"allocate", "to",   "from", "free", "associate", "disassociate",
+                                       "launch",   "wait", "join", "fill", "exchange"};
   return kNames[static_cast<int>(kind)];
 }
 
