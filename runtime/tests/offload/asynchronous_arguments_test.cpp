@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <vector>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 // Of the image's list_add_one.
@@ -391,3 +393,5 @@ TEST_CASE("a region with nowait reads its pointers and private data at the call"
   check_everywhere("nowait_arguments");
   check_everywhere("nowait_private_pointer");
 }
+
+TEST_SUITE_END();

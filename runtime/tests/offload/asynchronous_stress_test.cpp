@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <vector>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 constexpr int kThreads = 8;
@@ -240,7 +242,7 @@ SCENARIO_OF(random_asynchronous) {
 #ifdef SANITIZED
   constexpr long kPrograms = 30;
 #else
-  constexpr long kPrograms = 250;
+  constexpr long kPrograms = 500;
 #endif
   const long first = number_in("OMPTOOL_STRESS_SEED", 0), programs = number_in("OMPTOOL_STRESS_PROGRAMS", kPrograms);
   for (long i = first; i < first + programs; ++i)
@@ -263,3 +265,5 @@ TEST_CASE("random programs of asynchronous and synchronous calls compute what th
     CHECK(outcome.output == "");
   }
 }
+
+TEST_SUITE_END();

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <vector>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 std::atomic<int> called_back{0};
@@ -562,3 +564,5 @@ TEST_CASE("in a child of fork every event counts as released, and as happened") 
     CHECK_FALSE(outcome.has("event"));
   }
 }
+
+TEST_SUITE_END();

@@ -15,6 +15,8 @@
 #include <thread>
 #include <unistd.h>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 tgt_callback_param_t param(std::uintptr_t number) {
@@ -24,7 +26,7 @@ tgt_callback_param_t param(std::uintptr_t number) {
 void check_code(const std::string& scenario, int code) {
   for (const Environment& plugin : kPlugins) {
     const Outcome outcome = run_scenario(scenario, plugin);
-    CAPTURE(plugin.empty() ? "host" : plugin.front());
+    CAPTURE(plugin.back());
     CHECK_MESSAGE(outcome.code == code, outcome.output);
   }
 }
@@ -108,7 +110,7 @@ SCENARIO_OF(kernel_faults) {
 TEST_CASE("a kernel that faults is named, and the signal ends the program") {
   for (const Environment& plugin : kPlugins) {
     const Outcome outcome = run_scenario("kernel_faults", plugin);
-    CAPTURE(plugin.empty() ? "host" : plugin.front());
+    CAPTURE(plugin.back());
     CHECK_MESSAGE(outcome.signal == SIGILL, outcome.output);
     CHECK_MESSAGE(outcome.has("omptarget: kernel call_host ends by SIGILL at 0x"), outcome.output);
   }
@@ -125,3 +127,5 @@ TEST_CASE("a fault outside of kernels is none of a kernel's") {
   CHECK(outcome.signal == SIGILL);
   CHECK(outcome.output == "");
 }
+
+TEST_SUITE_END();

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 using Events = std::vector<tgt_event_t>;
@@ -135,3 +137,5 @@ TEST_CASE("whatever call of the plugin fails under asynchronous calls, the resul
     CHECK(sweep.aborted > 10 / kSweepStep);
   }
 }
+
+TEST_SUITE_END();

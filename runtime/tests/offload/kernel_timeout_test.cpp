@@ -7,6 +7,8 @@
 #include <csignal>
 #include <thread>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 int done, come;
@@ -28,7 +30,7 @@ SCENARIO_OF(endless_region) {
 TEST_CASE("a kernel that takes longer than it may is named, and ends the program") {
   for (const Environment& plugin : {kPlugins[0], kPlugins[1], kPlugins[3]}) {
     const Outcome outcome = run_scenario("endless_region", with(plugin, {"OMPTOOL_KERNEL_TIMEOUT=1"}));
-    CAPTURE(plugin.empty() ? "host" : plugin.front());
+    CAPTURE(plugin.back());
     CHECK(outcome.signal == SIGABRT);
     CHECK(outcome.output == "omptarget fatal error: region meet on device 0 has not ended within 1 s "
                             "(OMPTOOL_KERNEL_TIMEOUT)\n");
@@ -55,3 +57,5 @@ TEST_CASE("a timeout that is none is refused") {
   CHECK(outcome.code == 0);
   CHECK(outcome.output == "omptarget: OMPTOOL_KERNEL_TIMEOUT=-1 is not a value for it; 0 is used\n");
 }
+
+TEST_SUITE_END();

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <doctest/doctest.h>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 // The program's second copy to the device finds it lost; the core tries one when it starts.
@@ -64,3 +66,5 @@ TEST_CASE("what only a lost device has ends the program, by its name") {
     CHECK(outcome.has("from the device failed (the device is lost)\n"));
   }
 }
+
+TEST_SUITE_END();

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 namespace {
 
 const std::vector<std::string> kThree{"OMPTOOL_HOST_DEVICES=3", "OMPTOOL_DEVICE_POLICY=least-loaded"};
@@ -132,3 +134,5 @@ TEST_CASE("without the policy all go to the default device") {
   check("placement_usual", {"OMPTOOL_HOST_DEVICES=3", "OMPTOOL_DEVICE_POLICY=fast"},
         "omptarget: OMPTOOL_DEVICE_POLICY=fast is not a value for it; openmp is used\n");
 }
+
+TEST_SUITE_END();

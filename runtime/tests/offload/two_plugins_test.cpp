@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
+
 extern "C" const char* omp_get_uid_from_device(int number);
 
 namespace {
@@ -326,3 +328,5 @@ TEST_CASE("what comes after an event of its own plugin is handed over at once, a
     CHECK(outcome.output == "");
   }
 }
+
+TEST_SUITE_END();

@@ -15,13 +15,14 @@ using Events = std::vector<tgt_event_t>;
 using Environment = std::vector<std::string>;
 
 inline const Environment kPlugins[] = {
-    {},
+    {"OMPTOOL_HOST_QUEUES=0"},
     {"OMPTOOL_HOST_QUEUES=1"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail"},
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakesync", "OMPTOOL_PLUGINS=fakesync"},
     // Its queues do not order what the core could not wait for without them.
     {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "OMPTOOL_HOST_QUEUES=1",
      "FAKEFAIL_IN=enforce_dep", "FAKEFAIL_EVERY=1"},
+    {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/fakefail", "OMPTOOL_PLUGINS=fakefail", "OMPTOOL_HOST_QUEUES=1"},
 };
 
 inline Environment with(Environment all, const Environment& more) {
@@ -33,7 +34,7 @@ inline Environment with(Environment all, const Environment& more) {
 inline void check_everywhere(const std::string& name, const Environment& more = {}) {
   for (const Environment& plugin : kPlugins) {
     const Outcome outcome = run_scenario(name, with(plugin, more));
-    CAPTURE(plugin.empty() ? "host" : plugin.front());
+    CAPTURE(plugin.back());
     CHECK_MESSAGE(outcome.code == 0, outcome.output);
     CHECK(outcome.output == "");
   }
