@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import re
 import subprocess
 from pathlib import Path
@@ -160,24 +161,21 @@ def test_no_constant_of_spirv_holds_an_address(tmp_path: Path) -> None:
     made(tmp_path, ir, "amdgcn")
 
 
-@pytest.mark.parametrize("triple", GPUS)
-@pytest.mark.parametrize("operation", ["fadd", "fsub", "fmin", "fmax"])
-@pytest.mark.parametrize("type_", ["float", "double"])
-def test_atomic_operations_on_numbers(
-    tmp_path: Path, triple: str, operation: str, type_: str
-) -> None:
-    body = f"  %o = atomicrmw {operation} ptr %p, {type_} 1.0 monotonic\n  store {type_} %o, ptr %q"
-    made(tmp_path, f"define void @k(ptr %p, ptr %q) {{\n{body}\n  ret void\n}}\n", triple)
+NUMBERS = itertools.product(
+    ["fadd", "fsub", "fmin", "fmax"], ["float", "double"], ["1.0 monotonic"]
+)
+INTEGERS = itertools.product(["xchg", "nand", "umax", "min", "xor"], ["i32", "i64"], ["9 acq_rel"])
+ATOMIC = "".join(
+    f"define void @{operation}_{type_}(ptr %p, ptr %q) {{\n"
+    f"  %o = atomicrmw {operation} ptr %p, {type_} {operand}\n"
+    f"  store {type_} %o, ptr %q\n  ret void\n}}\n"
+    for operation, type_, operand in (*NUMBERS, *INTEGERS)
+)
 
 
 @pytest.mark.parametrize("triple", GPUS)
-@pytest.mark.parametrize("operation", ["xchg", "nand", "umax", "min", "xor"])
-@pytest.mark.parametrize("type_", ["i32", "i64"])
-def test_atomic_operations_on_integers(
-    tmp_path: Path, triple: str, operation: str, type_: str
-) -> None:
-    body = f"  %o = atomicrmw {operation} ptr %p, {type_} 9 acq_rel\n  store {type_} %o, ptr %q"
-    made(tmp_path, f"define void @k(ptr %p, ptr %q) {{\n{body}\n  ret void\n}}\n", triple)
+def test_atomic_operations(tmp_path: Path, triple: str) -> None:
+    made(tmp_path, ATOMIC, triple)
 
 
 @pytest.mark.parametrize("type_", ["i32", "i64", "float", "double", "ptr"])
