@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,11 +64,9 @@ def command(
     """
     path = _find(program)
     try:
-        inspected = inspect_program(path)
-        libraries = _replacements(path, inspected)
+        environment = on_the_runtime(path, os.environ)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
-    environment = _environment(dict(os.environ), libraries, inspected)
     if plugins:
         environment["OMPTOOL_PLUGINS"] = ",".join(plugins)
     if device is not None:
@@ -75,6 +74,15 @@ def command(
     if mandatory:
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
     _execute(path, program, args, environment)
+
+
+def on_the_runtime(program: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """`environment` with what puts the runtime in the place of any other that `program` would get.
+
+    Raises PackagerError for a program in which nothing can.
+    """
+    inspected = inspect_program(program)
+    return _environment(dict(environment), _replacements(program, inspected), inspected)
 
 
 def _find(program: str) -> Path:

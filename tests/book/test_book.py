@@ -63,7 +63,6 @@ def test_a_mapping_that_grows_is_fatal(programs: Programs, program: Path, versio
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["fig_6_58", "fig_6_60"])
 def test_every_device_gets_its_share(tmp_path: Path, name: str, version: str) -> None:
-    """With the linker that each clang takes by itself."""
     program = compiled_by(version, BOOK / f"{name}.c", tmp_path)
     done = run(program, OMPTOOL_HOST_DEVICES="3")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import running
 from clangs import INSTALLED, OTHERS, program_of, tool, unpacked
-from fixture_programs import OMPTOOL
 from places import TESTS
 from toolchain import OPENMP, X86_64, clang_offload, omptool, run
 from verifying import findings
@@ -189,8 +189,7 @@ def test_objects_of_two_releases_that_fit(folder: Path, tmp_path: Path) -> None:
 
 
 def run_by_us(path: Path) -> int:
-    line = [OMPTOOL, "run", "--mandatory", str(path)]
-    return subprocess.run(line, capture_output=True, check=False).returncode
+    return running.run(path, **running.MANDATORY).returncode
 
 
 # ---- host and image that do not fit ----

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from documents import document, dumped_files
 from fixture_programs import build as build_fixture
-from linking import LINKERS, link
+from linking import FAST_LINKER, LINKERS, OWN_LINKER, link
 from places import FIXTURES, TESTS
 from toolchain import (
     HOST,
@@ -40,7 +40,7 @@ CLANG_FLAGS = {
     "no-pie": ("-no-pie",),
     "shared": ("-shared", "-fPIC"),
     "relr": ("-Wl,-z,pack-relative-relocs",),
-    "lld": ("-fuse-ld=lld",),
+    "lld": (FAST_LINKER,),
     "object": ("-c",),
 }
 
@@ -140,7 +140,7 @@ def test_the_wrapper_alone(work: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("flags", CLANG_FLAGS.values(), ids=CLANG_FLAGS)
 @pytest.mark.parametrize("strip", [False, True], ids=["", "stripped"])
 def test_what_clang_made(tmp_path: Path, flags: tuple[str, ...], strip: bool) -> None:
-    path = clang_offload(OPENMP, tmp_path / "program", *flags)
+    path = clang_offload(OPENMP, tmp_path / "program", OWN_LINKER, *flags)
     symbols = addresses(path)
     if strip and "-c" not in flags:  # an object without symbols cannot be linked
         path = stripped(path)

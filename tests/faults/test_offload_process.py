@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, OTHERS, compiled, compiled_by, made
 from fixture_programs import X86_64
+from linking import FAST_LINKER, OWN_LINKER
 from machine import lacks, moved, with_tmp
 from places import ROOT
 
@@ -80,7 +81,7 @@ def test_calls_after_the_images_are_gone(tmp_path: Path, version: str, policy: s
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_library_is_closed_in_a_destructor(tmp_path: Path, version: str) -> None:
     library = tmp_path / "libcounting.so"
-    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-shared", "-fPIC")
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", FAST_LINKER, "-shared", "-fPIC")
     made(library, "clang-19", *flags, SOURCES / "counting.c")
     done = run(built("unloads", tmp_path, version), library, OMP_TARGET_OFFLOAD="MANDATORY")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
@@ -90,7 +91,7 @@ def test_a_setgid_program_ignores_our_variables(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         lacks("only root can give a program another group and make it setgid")
     program = tmp_path / "regions"
-    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", f"-Wl,-rpath,{libdir()}")
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", FAST_LINKER, f"-Wl,-rpath,{libdir()}")
     made(program, "clang-19", *flags, SOURCES / "regions.c")
     ours = {"OMPTOOL_PLUGINS": "nosuch", "OMP_TARGET_OFFLOAD": "MANDATORY"}
     assert run(program, **ours).returncode == -6
@@ -150,7 +151,7 @@ def test_nothing_needs_to_be_written(tmp_path: Path) -> None:
 @pytest.fixture
 def lacking(tmp_path: Path) -> Path:
     """regions.c with a kernel that its device image does not have: it is called otherwise there."""
-    program = built("regions", tmp_path)
+    program = compiled(SOURCES / "regions.c", tmp_path, OWN_LINKER)  # which puts the image last
     data = bytearray(program.read_bytes())
     image = data.index(b"\x7fELF", 4)
     for match in KERNEL.finditer(bytes(data), image):
@@ -190,7 +191,15 @@ def test_the_order_of_entries_does_not_matter(tmp_path: Path) -> None:
     """The runtime of LLVM 14 would run each kernel for the other."""
     program = tmp_path / "regions"
     source = SOURCES / "regions.c"
-    made(program, "clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", "-no-pie", source)
+    made(
+        program,
+        "clang-19",
+        "-fopenmp",
+        f"-fopenmp-targets={X86_64}",
+        FAST_LINKER,
+        "-no-pie",
+        source,
+    )
     data = bytearray(program.read_bytes())
     headers = subprocess.check_output(["readelf", "-SW", program], text=True)
     found = re.search(r"omp_offloading_entries +PROGBITS +\w+ (\w+) (\w+)", headers)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, OTHERS, compiler, program_of
 from documents import dumped
+from linking import OWN_LINKER
 from places import TESTS
 from toolchain import OPENMP, X86_64, clang_offload, compile_c, omptool, run
 from verifying import findings
@@ -82,7 +83,7 @@ def test_without_section_headers_the_same_is_found(folder: Path, version: str) -
     "flags", [["-no-pie"], ["-Wl,-z,pack-relative-relocs"], ["-shared", "-fPIC"], ["-Wl,-s"]]
 )
 def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
-    path = clang_offload(OPENMP, tmp_path / "program", *flags)
+    path = clang_offload(OPENMP, tmp_path / "program", OWN_LINKER, *flags)
     whole, bare = dumped(path), dumped(without_headers(path))
     assert [e["name"] for e in bare["entries"]] == [e["name"] for e in whole["entries"]]
     assert [e["images"] for e in bare["entries"]] == [["present"]] * 3

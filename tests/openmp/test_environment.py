@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from clangs import compiler, made
-from fixture_programs import OMPTOOL
+from running import run
 from whole_programs import SOURCES
 
 pytestmark = pytest.mark.offloads
@@ -24,14 +22,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def said(program: Path, **environment: str) -> tuple[str, str]:
-    done = subprocess.run(
-        [OMPTOOL, "run", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | environment,
-    )
+    done = run(program, **environment)
     assert done.returncode == 0
     return done.stdout.strip(), done.stderr
 

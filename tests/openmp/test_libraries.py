@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, OTHERS, compiler, made
 from fixture_programs import OMPTOOL, call
+from running import MANDATORY, run
 from whole_programs import SOURCES
 
 pytestmark = pytest.mark.offloads
@@ -23,16 +24,9 @@ def library(version: str, source: Path, output: Path, *flags: str) -> Path:
     return output
 
 
-def ran(*command: object, **environment: str) -> str:
+def ran(*command: Path, **environment: str) -> str:
     """What a program says on the device; nothing may be said about falling back."""
-    done = subprocess.run(
-        [OMPTOOL, "run", "--mandatory", *map(str, command)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | environment,
-    )
+    done = run(*command, **MANDATORY | environment)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

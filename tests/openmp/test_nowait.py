@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import VERSIONS, compiler, run
-from fixture_programs import call
+from clangs import VERSIONS, compiler, made, run
 from whole_programs import SOURCES
 
 pytestmark = pytest.mark.offloads
@@ -18,6 +17,6 @@ SOURCE = SOURCES / "linked" / "nowait.c"
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version != "14"])
 def test_each_region_ends_when_all_have_begun(version: str, tmp_path: Path) -> None:
     program = tmp_path / "main"
-    call(*compiler(version, SOURCE), SOURCE, "-o", program)
+    made(program, *compiler(version, SOURCE), SOURCE)
     done = run(program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")

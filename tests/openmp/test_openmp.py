@@ -7,8 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import running
 from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, made, run, stem
-from fixture_programs import OMPTOOL, call
+from fixture_programs import call
+from linking import FAST_LINKER, OWN_LINKER
 from outcomes import Programs
 from whole_programs import SOUND, SOURCES, source
 
@@ -34,9 +36,9 @@ def test_it_runs_on_the_device_whatever_clang_made_it(
     assert programs.outcome(version, program).ran, programs.outcome(version, program)
 
 
-@pytest.mark.parametrize("flags", [["-no-pie"], ["-flto", "-fuse-ld=lld"], ["-g"], ["-Wl,-s"]])
+@pytest.mark.parametrize("flags", [["-no-pie"], ["-flto", FAST_LINKER], ["-g"], ["-Wl,-s"]])
 def test_however_it_is_linked(tmp_path: Path, flags: list[str]) -> None:
-    done = run(compiled(source("structs"), tmp_path, *flags))
+    done = run(compiled(source("structs"), tmp_path, OWN_LINKER, *flags))
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
@@ -90,23 +92,17 @@ def test_a_library_is_loaded_unloaded_and_loaded_again(tmp_path: Path) -> None:
     library = tmp_path / "library.so"
     made(library, CLANG[".c"], *FLAGS, "-shared", "-fPIC", LINKED / "counts.c")
     made(tmp_path / "main", CLANG[".c"], *FLAGS, LINKED / "opens_thrice.c")
-    done = subprocess.run(
-        [OMPTOOL, "run", "--mandatory", str(tmp_path / "main"), str(library)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = running.run(tmp_path / "main", library, **running.MANDATORY)
     assert (done.stdout, done.stderr) == ("12 12 12 ", "")
 
 
 @pytest.mark.parametrize("before", ["libfirst.so", "libsecond.so"])
 def test_libomp_may_come_with_a_library_that_is_opened(tmp_path: Path, before: str) -> None:
     """No other library sees it. The default device is its own, here the host; copies wait."""
-    shared = ("-shared", "-fPIC", "-o")
+    shared = ("-shared", "-fPIC")
     runtime = (f"-L{libdir()}", "-lomptarget")
-    call("gcc", LINKED / "default_device.c", *shared, tmp_path / "libfirst.so", *runtime)
-    call(CLANG[".c"], *FLAGS, LINKED / "with_libomp.c", *shared, tmp_path / "libsecond.so")
+    call("gcc", LINKED / "default_device.c", *shared, "-o", tmp_path / "libfirst.so", *runtime)
+    made(tmp_path / "libsecond.so", CLANG[".c"], *FLAGS, LINKED / "with_libomp.c", *shared)
     opens = (f'-DBEFORE="{before}"', LINKED / "opens_two.c")
     call("gcc", *opens, "-o", tmp_path / "main")
     done = run(tmp_path / "main", LD_LIBRARY_PATH=f"{tmp_path}:{libdir()}")
@@ -122,10 +118,7 @@ def test_tasks_that_nobody_waits_for_do_no_harm(tmp_path: Path) -> None:
 @pytest.mark.parametrize("policy", ["DEFAULT", "DISABLED"])
 def test_without_a_device_it_runs_on_the_host(tmp_path: Path, policy: str) -> None:
     program = compiled(source("updates"), tmp_path)
-    environment = os.environ | {"OMP_TARGET_OFFLOAD": policy, "OMPTOOL_PLUGINS": "none"}
-    done = subprocess.run(
-        [OMPTOOL, "run", str(program)], capture_output=True, text=True, check=False, env=environment
-    )
+    done = running.run(program, OMP_TARGET_OFFLOAD=policy, OMPTOOL_PLUGINS="none")
     assert "Abort" not in done.stderr
     assert done.returncode in (0, 1)  # on one memory an update changes nothing
     if policy == "DEFAULT":

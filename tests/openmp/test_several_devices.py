@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import VERSIONS, compiler, run
-from fixture_programs import call
+from clangs import VERSIONS, compiler, made, run
 from whole_programs import SOURCES
 
 pytestmark = pytest.mark.offloads
@@ -17,7 +16,7 @@ SOURCE = SOURCES / "linked" / "several_devices.c"
 @pytest.mark.parametrize("version", VERSIONS)
 def test_iterations_run_on_all_devices_at_once(version: str, tmp_path: Path) -> None:
     program = tmp_path / "main"
-    call(*compiler(version, SOURCE), SOURCE, "-o", program)
+    made(program, *compiler(version, SOURCE), SOURCE)
     for policy, said in (("", "3 1\n"), ("least-loaded", "3 3\n")):
         done = run(program, OMPTOOL_HOST_DEVICES="3", OMPTOOL_DEVICE_POLICY=policy)
         assert (done.returncode, done.stdout, done.stderr) == (0, said, "")

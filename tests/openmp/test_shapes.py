@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import VERSIONS, compiler
-from fixture_programs import OMPTOOL, call
+from clangs import VERSIONS, compiler, made
+from fixture_programs import call
 from places import TESTS
+from running import MANDATORY, run
 from whole_programs import SOURCES
 
 from omptool.installation import includedir, libdir
@@ -32,14 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(program: Path, **environment: str) -> tuple[str, list[str]]:
-    done = subprocess.run(
-        [OMPTOOL, "run", "--mandatory", program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | {"KMP_WARNINGS": "0"} | environment,
-    )
+    done = run(program, **MANDATORY, **{"KMP_WARNINGS": "0"} | environment)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr.splitlines()
 
@@ -59,7 +51,7 @@ SHAPES = [
 def test_a_plugin_is_told_what_clang_passes(version: str, folder: Path, tmp_path: Path) -> None:
     program = tmp_path / "main"
     flags = () if version == "14" else ("-DDYNAMIC_MEMORY",)
-    call(*compiler(version, SOURCE), *flags, SOURCE, "-o", program)
+    made(program, *compiler(version, SOURCE), *flags, SOURCE)
     stdout, stderr = ran(program, OMPTOOL_PLUGIN_PATH=str(folder), OMPTOOL_PLUGINS="shapes")
     expected = [
         f"teams {teams} threads {threads} trip {trip} memory 0" for teams, threads, trip in SHAPES

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fixture_programs import (
-    CLANG,
-    NVPTX,
     OMPTOOL,
+    PROGRAMS,
     X86_64,
     build,
-    call,
+    build_once,
     compile_host,
     lower,
     run,
@@ -26,11 +24,9 @@ from places import FIXTURES
 from products import Products
 
 from omptool.installation import libdir
-from packager.lowering.libdevice import libdevice
 
 pytestmark = pytest.mark.offloads
 
-PROGRAMS = sorted(path.parent.name for path in FIXTURES.glob("*/expected.txt"))
 # What one of their regions is there to show: that it falls back.
 FALL_BACK = {
     "missing_kernel": "omptarget: region second runs on the host: the image for device 0 (host) "
@@ -48,11 +44,7 @@ Build = Callable[[str], Path]
 @pytest.fixture(scope="module")
 def program(products: Products) -> Build:
     """Builds each program once."""
-
-    def get(name: str) -> Path:
-        return products.made(f"fixture-{name}", lambda folder: build(name, folder))
-
-    return get
+    return lambda name: build_once(name, products)
 
 
 def expected(name: str) -> str:
@@ -121,46 +113,11 @@ def test_it_runs_without_omptool_run(program: Build) -> None:
 @pytest.mark.parametrize("flags", [["-pie"], ["-no-pie"], ["-pie", "-Wl,--gc-sections"]])
 @pytest.mark.parametrize("linker", LINKERS)
 def test_every_linker_makes_a_program_that_runs(
-    tmp_path: Path, linker: str, flags: tuple[str, ...]
+    products: Products, linker: str, flags: tuple[str, ...]
 ) -> None:
-    done = run(build("saxpy", tmp_path, *flags, linker=linker), OMP_TARGET_OFFLOAD="MANDATORY")
+    program = products.made(
+        "-".join(("saxpy", linker, *flags)),
+        lambda folder: build("saxpy", folder, *flags, linker=linker),
+    )
+    done = run(program, OMP_TARGET_OFFLOAD="MANDATORY")
     assert done.stdout == expected("saxpy")
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_verify_finds_nothing_but_what_is_meant(program: Build, name: str) -> None:
-    command = [OMPTOOL, "verify", str(program(name))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if name == "missing_kernel":
-        assert done.returncode == 1
-        assert "second" in done.stdout
-    else:
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
-# With or without NVIDIA's library of mathematical functions.
-IR = sorted(
-    path.relative_to(FIXTURES)
-    for path in FIXTURES.glob("*/*.ll")
-    if libdevice() or path.stem != "library" or path.parent.name != "portable"
-)
-
-
-@pytest.mark.parametrize("ir", IR, ids=str)
-def test_the_kernels_are_portable(tmp_path: Path, ir: str) -> None:
-    ptx = lower(FIXTURES / ir, tmp_path / "kernels.ptx", "--cpu", "sm_75", triple=NVPTX)
-    if shutil.which("ptxas"):
-        call("ptxas", "-arch=sm_75", ptx, "-o", tmp_path / "kernels.cubin")
-
-
-@pytest.mark.parametrize("command", ["dump", "verify"])
-def test_clangs_program_is_read(tmp_path: Path, command: str) -> None:
-    source = FIXTURES / "clang_saxpy" / "saxpy.c"
-    call(*CLANG, "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", tmp_path / "saxpy")
-    words = [OMPTOOL, command, str(tmp_path / "saxpy")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
-    if command == "dump":
-        assert "scale" in done.stdout
-        assert "_saxpy_" in done.stdout

@@ -9,19 +9,21 @@ import os
 import subprocess
 from pathlib import Path
 
-from fixture_programs import OMPTOOL, X86_64, call
+import running
+from fixture_programs import X86_64, call
+from linking import FAST_LINKER
 from machine import lacks
 from places import ROOT
 from products import of_this_run
 
 INSTALLED = "19"
-PATIENCE = 120  # seconds, on a loaded machine
 # Where scripts/compilers.sh unpacks other clangs, if the distribution has them.
 UNPACKED = ROOT / "build" / "compilers"
 OTHERS = ("14", "16", "22")
 VERSIONS = ("14", "16", INSTALLED, "22")
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
-FLAGS = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
+OFFLOADING = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
+FLAGS = (*OFFLOADING, FAST_LINKER)  # of the installed clang; the ld of the others finds no plugins
 # Loops that clang did not make vectors of are no fault of a program's.
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-but-set-variable", "-Wno-pass-failed")
 
@@ -61,7 +63,7 @@ def program_of(version: str, text: str, source: Path) -> Path:
 
 def compiler(version: str, source: Path) -> list[str]:
     """The command that compiles programs like `source` by a clang, up to their names."""
-    flags = ["-O1", *FLAGS, "-fopenmp-version=51"]
+    flags = ["-O1", *(FLAGS if version == INSTALLED else OFFLOADING), "-fopenmp-version=51"]
     name = "clang++" if source.suffix == ".cpp" else "clang"
     return [*tool(version, name), *flags]
 
@@ -99,11 +101,4 @@ def stem(path: Path) -> str:
 
 def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `program` on the bundled runtime, where every region must offload."""
-    return subprocess.run(
-        [OMPTOOL, "run", "--mandatory", str(program)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-        env=os.environ | environment,
-    )
+    return running.run(program, **running.MANDATORY | environment)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import running
 from clangs import program_of
 from documents import document
-from fixture_programs import OMPTOOL
 from places import SCHEMAS, TESTS
 from toolchain import omptool
 
@@ -44,13 +43,7 @@ def output(path: Path, **environment: str) -> str:
 
 
 def started(path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [OMPTOOL, "run", path],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | environment,
-    )
+    return running.run(path, **environment)
 
 
 def changed(path: Path, out: Path, change: Callable[[bytearray], None]) -> Path:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
-from linking import link
+import running
+from linking import FAST_LINKER, link
 from places import FIXTURES
+from products import Products
 
 from omptool.installation import includedir, libdir
 
 OMPTOOL = str(Path(sys.executable).parent / "omptool")
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
-CLANG = ("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}")
+CLANG = ("clang-19", "-fopenmp", f"-fopenmp-targets={X86_64}", FAST_LINKER)
+PROGRAMS = sorted(path.parent.name for path in FIXTURES.glob("*/expected.txt"))
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
 
 
@@ -75,6 +77,11 @@ def build(name: str, into: Path, *flags: str, linker: str = "bfd") -> Path:
     return link(into / "app", *inputs, linker=linker, flags=(*flags, *wanted))
 
 
+def build_once(name: str, products: Products) -> Path:
+    """The program of fixture `name`, the same for all tests of a run."""
+    return products.made(f"fixture-{name}", lambda folder: build(name, folder))
+
+
 def _build_simple(name: str, into: Path, flags: tuple[str, ...]) -> list[Path]:
     return [bundled(name, into, *_compile_flags(flags))]
 
@@ -118,12 +125,4 @@ def _compile_flags(link_flags: tuple[str, ...]) -> tuple[str, ...]:
 
 def run(program: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `program` on the bundled runtime."""
-    paths = {"LD_LIBRARY_PATH": f"{program.parent}"}
-    return subprocess.run(
-        [OMPTOOL, "run", str(program)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-        env=os.environ | paths | environment,
-    )
+    return running.run(program, **{"LD_LIBRARY_PATH": f"{program.parent}"} | environment)

@@ -9,6 +9,9 @@ from pathlib import Path
 LINKERS = ("bfd", "gold", "lld", "mold")
 # Debian keeps an unversioned ld.lld, which is what -fuse-ld=lld looks for, only here.
 LLD_FOLDER = "/usr/lib/llvm-19/bin"
+# For clang, which takes twice as long with its own choice: ld loads LLVM to look for bitcode.
+FAST_LINKER = f"--ld-path={LLD_FOLDER}/ld.lld"
+OWN_LINKER = "--ld-path=/usr/bin/ld"
 
 
 def link(out: Path, *inputs: Path, linker: str = "bfd", flags: tuple[str, ...] = ()) -> Path:

@@ -21,8 +21,6 @@ from products import Products
 
 # A league has as many teams as its program says, however few cores there are.
 ENVIRONMENT = {"KMP_TEAMS_THREAD_LIMIT": "64"}
-# Twice as fast as with the default, ld, which loads LLVM to see whether there is bitcode.
-LINKER = "--ld-path=/usr/lib/llvm-19/bin/ld.lld"
 
 # libomp 16 now and then ends a program in which a thread waits for dependences of tasks, or hangs
 # (llvm-project issue 85963, mended in 19; docs/runtime.md says how often, on LLVM's too).
@@ -109,7 +107,7 @@ class Programs:
 def _refusal(version: str, source: Path, program: Path) -> str | None:
     """Compiles the program; what clang says if it does not like it."""
     warnings = WARNINGS if version == INSTALLED else ()
-    command = [*compiler(version, source), *warnings, LINKER, str(source), "-o", str(program)]
+    command = [*compiler(version, source), *warnings, str(source), "-o", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     if done.returncode == 0:
         return None

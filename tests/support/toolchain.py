@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from click.testing import CliRunner, Result
+from linking import FAST_LINKER
 from places import INCLUDE, TESTS
 
 from omptool.cli import cli
@@ -65,7 +66,7 @@ def device_image(source: str, out: Path) -> Path:
 
 def clang_offload(source: str, out: Path, *flags: str) -> Path:
     """Compile an OpenMP program with clang for the CPU as its device."""
-    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", *flags)
+    flags = ("-fopenmp", f"-fopenmp-targets={X86_64}", FAST_LINKER, *flags)
     return compile_c(source, out, *flags, compiler=CLANG)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,10 +12,11 @@ from linking import LINKERS, link
 from measure import figures
 from places import TESTS
 from products import Products
+from running import MANDATORY, run
 
 from omptool.installation import includedir, libdir
 
-pytestmark = [pytest.mark.slow, pytest.mark.offloads]
+pytestmark = pytest.mark.slow
 
 OMPTOOL = str(Path(sys.executable).parent / "omptool")
 TRIPLE = "x86_64-pc-linux-gnu"
@@ -53,17 +53,23 @@ def bundle(folder: Path, size: int) -> Path:
     return out
 
 
+@pytest.mark.offloads
 @pytest.mark.parametrize("linker", LINKERS)
 def test_large_image_links_and_runs(bundled: Path, tmp_path: Path, linker: str) -> None:
     flags = (f"-L{libdir()}", "-lomptarget", "-pie")
     app = link(tmp_path / "app", bundled, linker=linker, flags=flags)
     try:
-        done = subprocess.run([OMPTOOL, "run", "--mandatory", app], capture_output=True, text=True)
+        done = run(app, **MANDATORY)
         assert (done.returncode, done.stdout) == (0, "42 1\n"), done.stderr
-        assert measured(OMPTOOL, "dump", app) < 80
-        assert measured(OMPTOOL, "verify", app) < 80
         assert measured(OMPTOOL, "doctor", app) < 80
-        assert measured(OMPTOOL, "extract", app, "-o", tmp_path / "images") < 80
     finally:
         app.unlink()
+
+
+def test_large_image_is_read_in_little_memory(bundled: Path, tmp_path: Path) -> None:
+    try:
+        assert measured(OMPTOOL, "dump", bundled) < 80
+        assert measured(OMPTOOL, "verify", bundled) < 80
+        assert measured(OMPTOOL, "extract", bundled, "-o", tmp_path / "images") < 80
+    finally:
         shutil.rmtree(tmp_path / "images", ignore_errors=True)

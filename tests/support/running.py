@@ -1,0 +1,31 @@
+"""Programs on the bundled runtime: as `omptool run` starts them, without a Python for each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from omptool.commands.run import on_the_runtime
+
+PATIENCE = 120  # seconds, on a loaded machine
+
+
+MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
+
+
+def run(
+    program: Path | str, *arguments: object, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """What becomes of `program`, with more in its environment."""
+    found = shutil.which(program)
+    assert found, program
+    return subprocess.run(
+        [found, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+        env=on_the_runtime(Path(found), os.environ | environment),
+    )
