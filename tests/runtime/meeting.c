@@ -1,10 +1,14 @@
-/* A kernel on each device, at once: each ends when all have begun. Prints how many ran. They see each other in memory of
- * the host, whose address they get as a number. */
+/* A kernel on each device that is named, at once: each ends when all have begun. Prints how many ran. They see each other
+ * in memory of the host, whose address they get as a number.
+ *
+ * Usage: meeting DEVICE... */
 #include <omptarget.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { DEVICES = 2 };
+enum { MOST = 16 };
+static int devices;
 
 static void meet(int32_t* come, int64_t expected) {
   (void)come;
@@ -15,22 +19,23 @@ OMPTARGET_KERNEL(meet);
 static int32_t come;
 
 static void* launch(void* number) {
-  void* base[] = {&come, (void*)(int64_t)DEVICES};
+  void* base[] = {&come, (void*)(int64_t)devices};
   void* begin[] = {NULL, NULL};
   int64_t size[] = {0, 0};
   int32_t type[] = {OMP_TGT_MAPTYPE_PRIVATE_VAL, OMP_TGT_MAPTYPE_PRIVATE_VAL};
-  const int32_t device = (int32_t)(int64_t)number;
+  const int32_t device = atoi(number);
   return (void*)(int64_t)__tgt_target_teams(device, (void*)meet, 2, base, begin, size, type, 1, 1);
 }
 
-int main(void) {
-  pthread_t threads[DEVICES];
+int main(int argc, char** argv) {
+  pthread_t threads[MOST];
   int ran = 0;
-  for (int64_t device = 0; device < DEVICES; ++device)
-    pthread_create(&threads[device], NULL, launch, (void*)device);
-  for (int device = 0; device < DEVICES; ++device) {
+  devices = argc - 1 < MOST ? argc - 1 : MOST;
+  for (int i = 0; i < devices; ++i)
+    pthread_create(&threads[i], NULL, launch, argv[i + 1]);
+  for (int i = 0; i < devices; ++i) {
     void* result = NULL;
-    pthread_join(threads[device], &result);
+    pthread_join(threads[i], &result);
     ran += !result;
   }
   printf("%d\n", ran);

@@ -12,24 +12,13 @@ import clangs
 import nvptx
 import opencl
 import pytest
-from fixture_programs import (
-    NVPTX,
-    OMPTOOL,
-    X86_64,
-    call,
-    compile_host,
-    lower,
-    run,
-    runtime_flags,
-)
-from linking import link
+from fixture_programs import OMPTOOL, X86_64, call, lower, run
 from places import FIXTURES, TESTS
+from portable import EXPECTED, SOURCE, bitcode, left_as_bitcode, with_images
 from products import Products
 
 from omptool.installation import libdir
 
-SPIRV = "spirv64-unknown-unknown"
-EXPECTED = (FIXTURES / "portable" / "expected.txt").read_text()
 JIT_SOURCE = TESTS / "openmp" / "scalars.c"
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 NO_HELPER = (
@@ -45,28 +34,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _bundle(folder: Path, *images: str) -> Path:
-    host = folder / "host.o"
-    if not host.exists():
-        compile_host(FIXTURES / "portable" / "host.c", host)
-    options = [word for image in images for word in ("--image", image)]
-    call(OMPTOOL, "bundle", host, *options, "-o", folder / "bundled.o")
-    return link(folder / "app", folder / "bundled.o", flags=runtime_flags())
-
-
-def _bitcode(folder: Path, triple: str) -> Path:
-    ir = FIXTURES / "portable" / "kernels.ll"
-    return lower(ir, folder / f"{triple}.bc", "--emit", "bc", triple=triple)
-
-
-def _build(folder: Path) -> Path:
-    triples = (X86_64, NVPTX, SPIRV)
-    return _bundle(folder, *(f"{triple}={_bitcode(folder, triple)}" for triple in triples))
+    pairs = (image.split("=", 1) for image in images)
+    return with_images(folder, SOURCE, {where: Path(path) for where, path in pairs})
 
 
 @pytest.fixture(scope="module")
 def portable(products: Products) -> Path:
     """One executable with bitcode of the same kernels for CPU, NVIDIA and OpenCL."""
-    return products.made("bitcode-portable", _build)
+    return left_as_bitcode(products)
 
 
 def _kept(cache: Path) -> dict[str, int]:
@@ -159,7 +134,7 @@ def _alone(program: Path, folder: Path, **environment: str) -> subprocess.Comple
 
 def test_without_omptool_it_is_the_next_images_turn(tmp_path: Path, cache: Path) -> None:
     code = lower(FIXTURES / "portable" / "kernels.ll", tmp_path / "kernels.so")
-    both = (f"{X86_64}={_bitcode(tmp_path, X86_64)}", f"{X86_64}:x86-64={code}")
+    both = (f"{X86_64}={bitcode(tmp_path, X86_64)}", f"{X86_64}:x86-64={code}")
     done = _alone(_bundle(tmp_path, *both), tmp_path, **MANDATORY)
     assert (done.stdout, done.stderr) == (EXPECTED, "")
     assert not cache.exists()

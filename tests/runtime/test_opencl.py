@@ -8,24 +8,13 @@ from pathlib import Path
 
 import opencl
 import pytest
-from fixture_programs import (
-    NVPTX,
-    OMPTOOL,
-    X86_64,
-    call,
-    compile_host,
-    lower,
-    run,
-    runtime_flags,
-)
+from fixture_programs import OMPTOOL, call, compile_host, lower, run, runtime_flags
 from linking import link
 from places import FIXTURES, TESTS
+from portable import EXPECTED, SPIRV, four_images, images_of, with_images
 from products import Products
 
-SPIRV = "spirv64-unknown-unknown"
-AMDGCN = "amdgcn-amd-amdhsa"
 BOTH = {"OMPTOOL_PLUGINS": "host,opencl"}
-EXPECTED = (FIXTURES / "portable" / "expected.txt").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -33,24 +22,10 @@ def vendors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return opencl.vendors(tmp_path_factory.mktemp("vendors"))
 
 
-def _build(folder: Path) -> Path:
-    ir = FIXTURES / "portable" / "kernels.ll"
-    host = compile_host(FIXTURES / "portable" / "host.c", folder / "host.o")
-    images = {
-        X86_64: lower(ir, folder / "kernels.so"),
-        f"{NVPTX}:sm_75": lower(ir, folder / "kernels.ptx", "--cpu", "sm_75", triple=NVPTX),
-        f"{AMDGCN}:gfx90a": lower(ir, folder / "kernels.co", "--cpu", "gfx90a", triple=AMDGCN),
-        SPIRV: lower(ir, folder / "kernels.spv", triple=SPIRV),
-    }
-    options = [word for where, path in images.items() for word in ("--image", f"{where}={path}")]
-    call(OMPTOOL, "bundle", host, *options, "-o", folder / "bundled.o")
-    return link(folder / "app", folder / "bundled.o", flags=runtime_flags())
-
-
 @pytest.fixture(scope="module")
 def portable(products: Products) -> Path:
     """One executable with images of the same kernels for CPU, NVIDIA, AMD and OpenCL."""
-    return products.made("opencl-portable", _build)
+    return four_images(products)
 
 
 @pytest.mark.parametrize("plugin", ["host", "opencl"])
@@ -73,19 +48,32 @@ def test_both_plugins_have_devices_in_one_process(
     assert done.stdout == EXPECTED
 
 
-def test_both_plugins_work_at_once(tmp_path: Path, vendors: dict[str, str]) -> None:
-    """Each kernel ends when the other has begun."""
+@pytest.fixture(scope="module")
+def meeting(products: Products) -> Path:
+    """Another such executable, whose kernel ends when those on all named devices have begun."""
     source = TESTS / "runtime" / "meeting.c"
-    host = compile_host(source, tmp_path / "host.o", "-pthread")
-    images = [
-        f"--image={triple}={lower(source.with_suffix('.ll'), tmp_path / triple, triple=triple)}"
-        for triple in (X86_64, SPIRV)
-    ]
-    call(OMPTOOL, "bundle", host, *images, "-o", tmp_path / "bundled.o")
-    app = link(tmp_path / "app", tmp_path / "bundled.o", flags=(*runtime_flags(), "-pthread"))
-    shared = {"OMPTOOL_OPENCL_MEMORY": "shared"}
-    done = run(app, OMP_TARGET_OFFLOAD="MANDATORY", **BOTH, **shared, **vendors)
-    assert (done.stdout, done.stderr) == ("2\n", "")
+
+    def build(folder: Path) -> Path:
+        images = images_of(folder, source.with_suffix(".ll"))
+        return with_images(folder, source, images, "-pthread")
+
+    return products.made("meeting-four-images", build)
+
+
+@pytest.mark.parametrize("devices", [["0"], ["1"], ["0", "1"], ["1", "0", "1"]])
+def test_one_executable_runs_on_either_plugin_and_on_both_at_once(
+    meeting: Path, vendors: dict[str, str], devices: list[str]
+) -> None:
+    environment = {"OMPTOOL_OPENCL_MEMORY": "shared", "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    done = subprocess.run(
+        [OMPTOOL, "run", meeting, *devices],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env=os.environ | BOTH | vendors | environment,
+    )
+    assert (done.stdout, done.stderr) == (f"{len(devices)}\n", "")
 
 
 @pytest.mark.parametrize("memory", ["usm", "device", "svm", "shared"])
@@ -136,18 +124,3 @@ def test_devices_shows_them(vendors: dict[str, str]) -> None:
     assert line.split()[1] == "ready"
     assert "SPIR-V_1." in done.stdout
     assert "SPIR-V, native" in done.stdout
-
-
-def test_doctor_predicts_the_choice(portable: Path, vendors: dict[str, str]) -> None:
-    environment = os.environ | BOTH | vendors
-    done = subprocess.run(
-        [OMPTOOL, "doctor", str(portable)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
-    images = [line.split() for line in done.stdout.splitlines() if " spirv " in line]
-    assert images == [
-        ["3", "spirv", SPIRV, "1", "plugin", "opencl", "accepts", "it"],
-    ]

@@ -1,0 +1,25 @@
+"""The loader of OpenCL's drivers whose calls fail (runtime/tests/support/fakes/opencl)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fixture_programs import call
+from places import ROOT
+from products import Products
+
+WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror")
+
+
+def loader(products: Products) -> Path:
+    """The folder of its libOpenCL.so.1, which stands before the real one."""
+    return products.made("failing-opencl-loader", _build)
+
+
+def _build(folder: Path) -> Path:
+    runtime = ROOT / "runtime"
+    source = runtime / "tests" / "support" / "fakes" / "opencl" / "failing_loader.cpp"
+    flags = ("-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden", *WARNINGS)
+    include = f"-I{runtime / 'plugins' / 'opencl'}"
+    call("g++", *flags, include, source, "-o", folder / "libOpenCL.so.1")
+    return folder
