@@ -52,8 +52,7 @@ def ask_plugins(
     environment = dict(os.environ) if environment is None else environment
     words = ("named" if has_names else "nameless", *(str(w) for image in images for w in image))
     try:
-        *tried, plugins = _ask(environment, "", *words)
-        said = Answers(plugins, tried)
+        said = _told(_ask(environment, "", *words), len(images))
     except NoAnswerError as error:
         said = _each_alone(environment, words, len(images))
         if not any(row["state"] == FAILS for row in said.plugins):
@@ -73,6 +72,11 @@ def _ask(environment: dict[str, str], *words: str) -> list[Any]:
     return ask(ASKER, str(libdir() / LIBRARY), *words, environment=environment)
 
 
+def _told(steps: list[Any], images: int) -> Answers:
+    """The answers of the last time that each image was asked about, when devices were counted."""
+    return Answers(steps[images], steps[images + 1 :])
+
+
 def _each_alone(environment: dict[str, str], words: Sequence[str], images: int) -> Answers:
     """The same, each plugin asked in a process of its own, as one ends that which asks them all."""
     plugins: Plugins = []
@@ -80,8 +84,7 @@ def _each_alone(environment: dict[str, str], words: Sequence[str], images: int) 
     fatal = ""
     for name, path in _ask(environment, "listed")[0]:
         try:
-            _, *tried, rows = _ask(environment | {ONLY: name}, path, *words)
-            said = Answers(rows, tried)
+            said = _told(_ask(environment | {ONLY: name}, path, *words)[1:], images)
         except NoAnswerError as error:
             passed_on(error.said)
             said = _as_far_as_it_came(name, path, error, images)
@@ -94,9 +97,10 @@ def _each_alone(environment: dict[str, str], words: Sequence[str], images: int) 
 
 def _as_far_as_it_came(name: str, path: str, error: NoAnswerError, images: int) -> Answers:
     """What a plugin has answered before it ended the process; the steps are a program's."""
-    tried = [list(answers) for answers in error.answers[1:]]
-    steps = ["opening it", *(f"asking it of image {n}" for n in range(images))]
-    step = [*steps, "counting its devices"][len(error.answers)]
+    tried = [list(answers) for answers in error.answers[1 : images + 1]]
+    asked = [f"of image {n}" for n in range(images)]
+    steps = ["opening it", *(f"asking it {one}" for one in asked), "counting its devices"]
+    step = [*steps, *(f"asking it again {one}" for one in asked)][len(error.answers)]
     reason = f"{step} {error}"
     row = {"name": name, "path": path, "state": FAILS, "reason": reason, "devices": 0}
     if len(tried) == images:  # they are counted for who has an image for them

@@ -60,6 +60,11 @@ def probe(
             lacks=_lacks(binary, there, environment),
             lacks_alone=_lacks(binary, found, environment),
             devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
+            deviceless={
+                r["name"]: r["reason"].removeprefix("it has no devices").strip()
+                for r in plugins
+                if r["state"] == "no devices"
+            },
             answers=[[Answer(**row) for row in rows] for rows in said],
             fatal_plugin=fatal,
             unread_folders={r["path"]: r["reason"] for r in plugins if r["name"] == FOLDERS},

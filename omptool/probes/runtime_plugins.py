@@ -79,16 +79,23 @@ def _listed(library: str) -> Iterator[list[tuple[str | None, str | None]]]:
 def _asked(
     library: str, plugin: str, entries: str, *places: str
 ) -> Iterator[list[dict[str, object]] | None]:
-    """None for the plugin, if one was named, [{plugin, accepts, reason}] for each image, and
-    [{name, path, state, reason, devices, described}]."""
+    """None for the plugin, if one was named, [{plugin, accepts, reason}] for each image,
+    [{name, path, state, reason, devices, described}], and again [{plugin, accepts, reason}] for
+    each image: a plugin that has counted its devices may refuse what they do not run."""
     runtime = ctypes.CDLL(library)
     if plugin:
         with suppress(OSError):  # then it is refused
             ctypes.CDLL(plugin)
         yield None
-    for image in zip(places[::3], map(int, places[1::3]), map(int, places[2::3]), strict=True):
-        yield _tried(runtime, *image, entries == "named")
+    images = [*zip(places[::3], map(int, places[1::3]), map(int, places[2::3]), strict=True)]
+    tried = []
+    for image in images:
+        tried.append(_tried(runtime, *image, entries == "named"))
+        yield tried[-1]
     yield _plugins(runtime)
+    for image, rows in zip(images, tried, strict=True):
+        is_accepted = any(row["accepts"] for row in rows)
+        yield _tried(runtime, *image, entries == "named") if is_accepted else rows
 
 
 def _tried(

@@ -16,6 +16,7 @@ from packager.model import FatBinary, Finding, Severity
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 LLVM = re.compile(r"libLLVM[-.].*")
 RUN = "start it with `omptool run`"
+DRIVER = "install the driver, or run where there is one"
 POLICIES = ("DEFAULT", "MANDATORY", "DISABLED")
 # LLVM's runtimes read many variables of this prefix, omptool's this one.
 PREFIX = "LIBOMPTARGET_"
@@ -119,12 +120,12 @@ def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[F
         others = bool(machine.devices) and any(other.devices for other in images)
         severity: Severity = "info" if others else "warning"
         if fate.plugin:
-            yield Finding("OMP205", severity, f"{what}: plugin {fate.plugin} has none", RUN)
+            hint = DRIVER if fate.plugin in machine.deviceless else RUN
+            yield Finding("OMP205", severity, f"{what}: {machine.has_none(fate.plugin)}", hint)
             continue
         if node and driver not in machine.files:
             message = f"{what}: the driver's library {driver} is not on this machine"
-            hint = "install the driver, or run where there is one"
-            yield Finding("OMP204", severity, message, hint, None, image.index)
+            yield Finding("OMP204", severity, message, DRIVER, None, image.index)
             if node in machine.files:
                 message = f"{node} is there, but the driver's library {driver} is not"
                 yield Finding("OMP208", "info", message, "install the driver's libraries")

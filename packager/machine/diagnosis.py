@@ -89,13 +89,17 @@ def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
         if plugin and registered and plugin not in numbered:
             numbered[plugin] = tuple(range(total, total + machine.devices.get(plugin, 0)))
             total += machine.devices.get(plugin, 0)
-        rule = _rule(plugin, answers) if registered else "nothing registers it"
+        rule = _rule(plugin, answers, machine) if registered else "nothing registers it"
         devices = numbered.get(plugin or "", ()) if registered else ()
         fates.append(ImageFate(image, plugin if registered else None, devices, rule))
     return tuple(fates)
 
 
-def _rule(plugin: str | None, answers: Sequence[Answer]) -> str:
+def _rule(plugin: str | None, answers: Sequence[Answer], machine: Machine) -> str:
+    if plugin and plugin in machine.deviceless:
+        return (
+            f"plugin {plugin} accepts it, but has no device {machine.deviceless[plugin]}".rstrip()
+        )
     if plugin:
         return f"plugin {plugin} accepts it"
     if not answers:
@@ -122,8 +126,10 @@ def _entries(
                 if device in fate.devices and fate.image.index in table.images
             ]
             if not reason:
-                reason = _absence(entry, row, fitting, images, device) or _unloadable(
-                    fitting, machine
+                reason = (
+                    _no_device(machine, images)
+                    or _absence(entry, row, fitting, device)
+                    or _unloadable(fitting, machine)
                 )
             where = f"device {device} ({fitting[0].plugin})" if fitting and not reason else "host"
             yield EntryFate(entry, where, reason)
@@ -174,16 +180,23 @@ def _broken(
     return ""
 
 
+def _no_device(machine: Machine, images: Sequence[ImageFate]) -> str:
+    """Why there is none, as the runtime says it."""
+    if any(fate.devices for fate in images):
+        return ""
+    for fate in images:
+        if fate.plugin:
+            return f"there is no device: {machine.has_none(fate.plugin)}"
+    rules = [f"image {fate.image.index}: {fate.rule}" for fate in images]
+    return f"there is no device: {'; '.join(rules) or 'the program has no image'}"
+
+
 def _absence(
     entry: OffloadEntry,
     states: Sequence[str],
     fitting: Sequence[ImageFate],
-    images: Sequence[ImageFate],
     device: int,
 ) -> str:
-    if not any(fate.devices for fate in images):
-        rules = [f"image {fate.image.index}: {fate.rule}" for fate in images]
-        return f"there is no device: {'; '.join(rules) or 'the program has no image'}"
     if not fitting:
         return f"there is no image for device {device}"
     if all(states[fate.image.index] == "missing" for fate in fitting):

@@ -69,10 +69,15 @@ class Machine:
     amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
     lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
     lacks_alone: Sequence[str] = ()  # the same when the program is started by itself
+    deviceless: Mapping[str, str] = field(default_factory=dict)  # plugins, and "(why)" or ""
     unread_folders: Mapping[str, str] = field(default_factory=dict)  # of plugins, and why
     fatal_plugin: str = ""  # one that ends whoever opens it, and how; "" if none does
     refusal: str = ""  # why the loader does not start the program, libraries aside
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
+
+    def has_none(self, plugin: str) -> str:
+        """That the plugin has no device, and why."""
+        return f"plugin {plugin} has none {self.deviceless.get(plugin, '')}".rstrip()
 
 
 @dataclass(frozen=True)
