@@ -3,6 +3,7 @@
 #include "image.h"
 
 #include "compile/compiled.h"
+#include "file.h"
 #include "plugin_calls.h"
 #include "processor.h"
 
@@ -30,18 +31,6 @@ compile::Target this_processor() {
   return {"x86_64-pc-linux-gnu", "native", processor_identity()};
 }
 
-bool write_all(int file, Bytes bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 // OMPTOOL_KEEP_IMAGES=DIR: copies for gdb and perf. A copy that cannot be written is not worth a
 // failure; the reason goes to stderr, once.
 void keep_copy(Bytes bytes) {
@@ -51,19 +40,17 @@ void keep_copy(Bytes bytes) {
   static std::atomic<int> count{0};
   const std::string path =
       std::string(folder) + "/omptool-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".so";
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  const bool written = file >= 0 && write_all(file, bytes);
-  if (!written)
-    ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: %s: %s\n", path.c_str(), std::strerror(errno));
-  if (file >= 0)
-    ::close(file);
-  if (file >= 0 && !written)
+  const File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file && file.write(bytes))
+    return;
+  ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: %s: %s\n", path.c_str(), std::strerror(errno));
+  if (file)
     ::unlink(path.c_str());
 }
 
-bool write_entry(int file, const DynamicEntry& entry) {
+bool write_entry(const File& file, const DynamicEntry& entry) {
   const Elf64_Dyn bytes{entry.tag, {entry.value}};
-  return ::pwrite(file, &bytes, sizeof bytes, static_cast<off_t>(entry.offset)) == sizeof bytes;
+  return ::pwrite(file.number(), &bytes, sizeof bytes, static_cast<off_t>(entry.offset)) == sizeof bytes;
 }
 
 const link_map* map_of(void* handle) {
@@ -111,18 +98,16 @@ Image::~Image() {
 }
 
 bool Image::open(Bytes bytes) {
-  const int file = ::memfd_create("omptool device image", MFD_CLOEXEC);
+  // Open until it is loaded: what is mapped stays, and the number may become the program's.
+  const File file(::memfd_create("omptool device image", MFD_CLOEXEC));
   const std::optional<DynamicEntry> own_first = own_definitions_first(bytes);
-  if (file < 0 || !write_all(file, bytes) || (own_first && !write_entry(file, *own_first))) {
+  if (!file || !file.write(bytes) || (own_first && !write_entry(file, *own_first))) {
     fail(std::string("no memory file for the image: ") + std::strerror(errno));
-    if (file >= 0)
-      ::close(file);
     return false;
   }
-  const std::string path = path_of(file);
+  const std::string path = path_of(file.number());
   handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   const char* const reason = handle_ ? nullptr : ::dlerror();
-  ::close(file); // what is mapped stays; the number may become the program's
   if (!handle_) {
     fail(std::string("the image cannot be loaded: ") + (reason ? reason : "no reason given"));
     return false;

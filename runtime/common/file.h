@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace omptool::compile {
+namespace omptool {
 
 class File {
 public:
@@ -57,4 +57,4 @@ private:
   int number_;
 };
 
-} // namespace omptool::compile
+} // namespace omptool
