@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The asynchronous functions of omptarget_rtl.h.
+#include "dependences.h"
 #include "host.h"
 
 #include <span>
@@ -10,25 +11,18 @@
 namespace omptool::host {
 namespace {
 
-// What each call says of the order.
-struct Order {
-  std::int32_t count;
-  tgt_event_t* dependences;
-  tgt_event_t* made;
-};
-
-std::int32_t add(const Order& order, Body body) {
-  if (order.count < 0 || (order.count > 0 && !order.dependences) || !order.made)
-    return fail("a call with " + std::to_string(order.count) + " dependences, and no place for them or for its event");
-  const std::span dependences(order.dependences, static_cast<std::size_t>(order.count));
-  return host().queues.add(dependences, std::move(body), *order.made);
+std::int32_t add(const Dependences& all, Body body) {
+  return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
+    return host().queues.add(events, std::move(body), made);
+  });
 }
 
 // Queues what `make(device)` returns, if anything; `refused` is the result otherwise.
-template <typename Make> std::int32_t queued(std::int32_t device_id, std::int32_t refused, Order order, Make make) {
+template <typename Make>
+std::int32_t queued(std::int32_t device_id, std::int32_t refused, const Dependences& all, Make make) {
   return guarded(device_id, 1, [&](Device& device) {
     Body body = make(device);
-    return body ? add(order, std::move(body)) : refused;
+    return body ? add(all, std::move(body)) : refused;
   });
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The asynchronous functions of omptarget_rtl.h.
+#include "dependences.h"
 #include "driver.h"
 #include "loader.h"
 #include "shape.h"
@@ -12,18 +13,10 @@
 namespace omptool::opencl {
 namespace {
 
-// What each call says of the order.
-struct Dependences {
-  std::int32_t count;
-  tgt_event_t* events;
-  tgt_event_t* made;
-};
-
 std::int32_t add(Device& device, const Dependences& all, std::string what, const Events::Enqueue& enqueue) {
-  if (all.count < 0 || (all.count > 0 && !all.events) || !all.made)
-    return fail("a call with " + std::to_string(all.count) + " dependences, and no place for them or for its event");
-  const std::span dependences(all.events, static_cast<std::size_t>(all.count));
-  return driver()->events.add(device, dependences, std::move(what), enqueue, *all.made);
+  return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
+    return driver()->events.add(device, events, std::move(what), enqueue, made);
+  });
 }
 
 // What a call of OpenCL's that queues something returned.

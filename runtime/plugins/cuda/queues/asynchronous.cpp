@@ -3,6 +3,7 @@
 //
 // The asynchronous functions of omptarget_rtl.h.
 #include "cuda/cuda.h"
+#include "dependences.h"
 #include "queues.h"
 
 #include <optional>
@@ -12,18 +13,10 @@
 namespace omptool::cuda {
 namespace {
 
-// What each call says of the order.
-struct Dependences {
-  std::int32_t count;
-  tgt_event_t* events;
-  tgt_event_t* made;
-};
-
 std::int32_t add(Device& device, const Dependences& all, Operation operation) {
-  if (all.count < 0 || (all.count > 0 && !all.events) || !all.made)
-    return fail("a call with " + std::to_string(all.count) + " dependences, and no place for them or for its event");
-  const std::span dependences(all.events, static_cast<std::size_t>(all.count));
-  return Queues::of_process().add(device, dependences, std::move(operation), *all.made);
+  return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
+    return Queues::of_process().add(device, events, std::move(operation), made);
+  });
 }
 
 // `queue(bytes, stream)` hands it to the driver. A size of 0 is an operation, too. `operation` has what is known of it.
