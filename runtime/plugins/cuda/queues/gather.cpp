@@ -6,12 +6,6 @@
 #include <cstring>
 
 namespace omptool::cuda {
-namespace {
-
-// Bytes that nobody wants take less time than another transfer.
-constexpr std::size_t kLargestGap = std::size_t{1} << 14;
-
-} // namespace
 
 Gather::Gather(Device& device, StagingSlot slot, const Piece& first)
     : device_(device), slot_(std::move(slot)), begin_(first.device), end_(first.device + first.size) {
@@ -40,10 +34,15 @@ Outcome Gather::send(CUstream stream) const {
       [&] { return OMPTOOL_CUDA(context.driver, cuMemcpyHtoDAsync_v2, begin_, slot_.begin(), end_ - begin_, stream); });
 }
 
+// What is between them and is others' is not read: those may write it.
 bool Scatter::add(const Piece& piece) {
-  const CUdeviceptr begin = std::min(begin_, piece.device), end = std::max(end_, piece.device + piece.size);
-  const bool is_near = piece.device <= end_ + kLargestGap && begin_ <= piece.device + piece.size + kLargestGap;
-  if (!is_near || end - begin > device_.gathers().slot_size() || !device_.memory().is_in_one_slab(begin, end - begin))
+  Memory& memory = device_.memory();
+  const CUdeviceptr its_end = piece.device + piece.size;
+  const CUdeviceptr begin = std::min(begin_, piece.device), end = std::max(end_, its_end);
+  if (end - begin > device_.gathers().slot_size() || !memory.is_in_one_slab(begin, end - begin))
+    return false;
+  if ((its_end < begin_ && !memory.are_neighbours(its_end, begin_)) ||
+      (piece.device > end_ && !memory.are_neighbours(end_, piece.device)))
     return false;
   begin_ = begin;
   end_ = end;

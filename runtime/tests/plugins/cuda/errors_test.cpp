@@ -56,7 +56,7 @@ SCENARIO_OF(queued_life) {
   void* const neighbour = RTL(__tgt_rtl_data_alloc)(0, 8);
   void* arguments[] = {target, bits(3), bits(10)};
   std::vector<tgt_event_t> events;
-  const auto made = [&](std::int32_t result, tgt_event_t event) {
+  const auto made = [&](std::int32_t result, const tgt_event_t& event) { // which the call has written
     if (result == 0)
       events.push_back(event);
     return result == 0;
@@ -107,6 +107,36 @@ SCENARIO_OF(large_life) {
     EXPECT(back == values);
   RTL(__tgt_rtl_data_delete)(0, target);
   std::printf("done\n");
+  return 0;
+}
+
+int device_blocks() {
+  void* const fake = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return reinterpret_cast<int (*)(int)>(::dlsym(fake, "fake_cuda_blocks"))(0);
+}
+
+// An image of clang's with a table of indirect calls.
+SCENARIO_OF(indirect_life) {
+  const OutsideOfTests asserts;
+  const std::string text = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                           ".weak .const .align 8 .b8 __omp_rtl_device_environment[48];\n"
+                           ".visible .global .align 8 .u64 __omp_offloading_1_2_one_l3 = 1001;\n";
+  std::vector<char> bytes(text.begin(), text.end());
+  char host = 0, name[] = "__omp_offloading_1_2_one_l3", empty[] = "";
+  __tgt_offload_entry entry{&host, name, 8};
+  __tgt_device_image image{bytes.data(), bytes.data() + bytes.size(), &entry, &entry + 1};
+  if (init_device(0) != 0) {
+    std::printf("done\n");
+    return 0;
+  }
+  RTL(__tgt_rtl_reaches_host_memory)(0);
+  const int before = device_blocks();
+  const bool is_loaded = RTL(__tgt_rtl_load_binary)(0, &image) != nullptr;
+  const bool is_unloaded = is_loaded && RTL(__tgt_rtl_unload_binary)(0, &image) == 0;
+  EXPECT((is_loaded && !is_unloaded) || device_blocks() == before);
+  entry.name = empty;
+  EXPECT(!RTL(__tgt_rtl_load_binary)(0, &image));
+  std::printf("done: %s\n", RTL(__tgt_rtl_last_error)());
   return 0;
 }
 
@@ -256,6 +286,18 @@ TEST_CASE("whichever call of a large copy fails, it is right or has failed") {
   for (const std::string function : {"cuMemHostAlloc", "cuPointerGetAttribute", "cuMemcpyHtoDAsync",
                                      "cuMemcpyDtoHAsync", "cuEventCreate", "cuEventRecord", "cuEventSynchronize"})
     fail_each("large_life", 1, {"FAKE_CUDA_FAIL_IN=" + function, kResults[1]});
+}
+
+TEST_CASE("whichever call for a table of indirect calls fails, nothing is left") {
+  for (const std::string function : {"cuDeviceGetAttribute", "cuModuleGetGlobal", "cuMemAlloc", "cuMemcpyDtoH",
+                                     "cuMemcpyHtoD", "cuMemFree", "cuModuleUnload"})
+    fail_each("indirect_life", 1, {"FAKE_CUDA_FAIL_IN=" + function, kResults[0]});
+}
+
+TEST_CASE("an image for entries without names is refused") {
+  CHECK(run_scenario("indirect_life")
+            .has("done: the host's entries have no names, and the driver finds those of a "
+                 "GPU's image by name only"));
 }
 
 TEST_CASE("without a driver there is no device, and the reason is said") {

@@ -100,7 +100,7 @@ TEST_CASE("objects that are not neighbours, or too many bytes, go in more transf
     const Event again = submit_later(first->at(1), bytes, sizeof bytes, {in});
     CHECK(again.wait() == 0);
   };
-  CHECK(names_of(apart) == Names{"cuMemcpyHtoDAsync", "cuMemcpyHtoDAsync", "cuStreamSynchronize"});
+  CHECK(count_in(names_of(apart), "cuMemcpyHtoDAsync") == 2);
 }
 
 TEST_CASE("a copy of a part of an object leaves the rest as it is") {
@@ -159,6 +159,51 @@ TEST_CASE("more chains gather at once than there is room for") {
     CHECK(one.wait() == 0);
   for (int i = 0; i < 100; ++i)
     CHECK(there[static_cast<std::size_t>(i)]->values<int>(1).front() == i);
+}
+
+TEST_CASE("several threads have constructs of small objects at once") {
+  constexpr int kThreads = 4, kRounds = 40, kObjects = 5;
+  loaded();
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  const auto construct = [&](int number) { // doctest's checks are for the main thread
+    std::array<std::array<int, 2>, kObjects> here{};
+    std::array<void*, kObjects> there{};
+    std::vector<tgt_event_t> events;
+    tgt_event_t last = nullptr;
+    const auto next = [&](std::int32_t result, const tgt_event_t& event) { // which the call has written
+      if (result == 0)
+        events.push_back(last = event);
+    };
+    tgt_event_t made = nullptr;
+    for (std::size_t i = 0; i < kObjects; ++i) {
+      here[i] = {number, static_cast<int>(i)};
+      there[i] = RTL(__tgt_rtl_data_alloc)(0, sizeof here[i]);
+      next(RTL(__tgt_rtl_async_data_submit)(0, there[i], here[i].data(), sizeof here[i], 1, &last, &made), made);
+    }
+    void* arguments[] = {there[1], bits(2), bits(100)};
+    next(RTL(__tgt_rtl_async_run_target_region)(0, loaded()[kAdd], arguments, 3, 1, &last, &made), made);
+    for (std::size_t i = kObjects; i-- > 0;)
+      next(RTL(__tgt_rtl_async_data_retrieve)(0, here[i].data(), there[i], sizeof here[i], 1, &last, &made), made);
+    bool is_right = events.size() == 2 * kObjects + 1 && RTL(__tgt_rtl_wait_event)(last) == 0;
+    for (int i = 0; i < kObjects; ++i) {
+      const int more = i == 1 ? 100 : 0;
+      is_right = is_right && here[static_cast<std::size_t>(i)] == std::array{number + more, i + more};
+    }
+    for (const tgt_event_t one : events)
+      RTL(__tgt_rtl_release_dep)(one);
+    for (void* const one : there)
+      is_right = RTL(__tgt_rtl_data_delete)(0, one) == 0 && is_right;
+    right += is_right ? 1 : 0;
+  };
+  for (int number = 0; number < kThreads; ++number)
+    threads.emplace_back([&, number] {
+      for (int round = 0; round < kRounds; ++round)
+        construct(number * kRounds + round);
+    });
+  for (std::thread& one : threads)
+    one.join();
+  CHECK(right == kThreads * kRounds);
 }
 
 // Each operation comes after the one before it, in its stream or in another.
