@@ -19,10 +19,6 @@ TEST_SUITE_BEGIN("each way"); // to the device, by their own environment
 
 namespace {
 
-tgt_callback_param_t param(std::uintptr_t number) {
-  return reinterpret_cast<tgt_callback_param_t>(number);
-}
-
 void check_code(const std::string& scenario, int code) {
   for (const Environment& plugin : kPlugins) {
     const Outcome outcome = run_scenario(scenario, plugin);

@@ -6,6 +6,7 @@
 
 #include "later.h"
 
+#include <atomic>
 #include <cstdint>
 #include <doctest/doctest.h>
 #include <string>
@@ -38,6 +39,19 @@ inline void check_everywhere(const std::string& name, const Environment& more = 
     CHECK_MESSAGE(outcome.code == 0, outcome.output);
     CHECK(outcome.output == "");
   }
+}
+
+inline tgt_callback_param_t param(std::uintptr_t number) {
+  return reinterpret_cast<tgt_callback_param_t>(number);
+}
+
+// Who is called back how often, and with what in all.
+inline std::atomic<int> called_back{0};
+inline std::atomic<std::uintptr_t> params{0};
+
+inline void count_callback(tgt_callback_param_t parameter) {
+  params += reinterpret_cast<std::uintptr_t>(parameter);
+  ++called_back;
 }
 
 inline Row ones(int& number, std::int32_t type = TOFROM | REF) {
