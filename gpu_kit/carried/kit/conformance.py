@@ -11,12 +11,15 @@ from kit.report import Report
 
 # Kernels that run at once for sure: a driver has as many queues to its GPU by default.
 IN_FLIGHT = "8"
-PATIENCE = 40.0  # seconds, for each case
+PATIENCE = 20.0  # seconds, for each case
 COMMON = {
     "CONFORMANCE_IN_FLIGHT": IN_FLIGHT,
     "CONFORMANCE_KNOWS_EVENTS": "1",
     "CONFORMANCE_LOST_BY_FORK": "1",
     "CUDA_DEVICE_MAX_CONNECTIONS": "32",
+    # A kernel that is loaded at its first launch may have to wait for those that run, and some of
+    # these wait for others.
+    "CUDA_MODULE_LOADING": "EAGER",
 }
 
 
