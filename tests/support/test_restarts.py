@@ -31,7 +31,7 @@ RACES = {
 
 @pytest.mark.parametrize("race", RACES)
 def test_a_race_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, race: str) -> None:
-    monkeypatch.setattr("clangs.PATIENCE", 2)
+    monkeypatch.setattr("running.PATIENCE", 2)
     with pytest.warns(UserWarning, match="program is started again, libomp 16 raced: "):
         assert outcomes.ended(ending_once(tmp_path, RACES[race]), outcomes.ATTEMPTS).ran
 
