@@ -83,7 +83,9 @@ tgt_target_table* Device::load(const __tgt_device_image* image) {
   const Bytes bytes{static_cast<const std::byte*>(image->ImageStart), static_cast<const std::byte*>(image->ImageEnd)};
   const std::string processor = "sm_" + std::to_string(capability_);
   const compile::Compiled code = compile::compiled(bytes, {"nvptx64-nvidia-cuda", processor, {}});
-  if (const std::string fault = code.fault.empty() ? fault_of(code.bytes, {capability_}) : code.fault; !fault.empty()) {
+  const std::string fault =
+      code.fault.empty() ? fault_of(code.bytes, {capability_}, context_.driver.version) : code.fault;
+  if (!fault.empty()) {
     fail(fault);
     return nullptr;
   }
@@ -226,14 +228,12 @@ bool Device::reaches_host_memory() const {
 
 std::int32_t Device::describe(tgt_device_description& description) const {
   const Driver& driver = context_.driver;
-  int units = 0, memory = 0, threads = 0, version = 0;
+  int units = 0, memory = 0, threads = 0;
   std::size_t total = 0;
   char name[sizeof description.name] = {};
   Outcome outcome = OMPTOOL_CUDA(driver, cuDeviceGetName, name, sizeof name - 1, device_);
   if (outcome.ok())
     outcome = OMPTOOL_CUDA(driver, cuDeviceTotalMem_v2, &total, device_);
-  if (outcome.ok())
-    outcome = OMPTOOL_CUDA(driver, cuDriverGetVersion, &version);
   for (const auto& [attribute, place] : {std::pair{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &units},
                                          std::pair{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &memory},
                                          std::pair{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads}})
@@ -247,7 +247,8 @@ std::int32_t Device::describe(tgt_device_description& description) const {
   description.threads = static_cast<std::uint32_t>(threads);
   put("sm_" + std::to_string(capability_), description.architecture);
   put(name, description.name);
-  put("CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10), description.driver);
+  if (const int version = driver.version)
+    put("CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10), description.driver);
   put("PTX, cubin, fatbin, bitcode", description.images);
   return 0;
 }

@@ -49,18 +49,48 @@ std::string_view skip_blanks(std::string_view text) {
   }
 }
 
+// A number at the beginning of `text`, which goes on behind it.
+int take_number(std::string_view& text) {
+  int number = 0;
+  for (; !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) && number < 10000;
+       text.remove_prefix(1))
+    number = number * 10 + (text.front() - '0');
+  return number;
+}
+
+std::string name_of_version(int major, int minor) {
+  return std::to_string(major) + "." + std::to_string(minor);
+}
+
+// Why the driver is too old for what begins with ".version 8.7", or "": PTX ISA, "Release Notes". A driver has
+// CUDA 11.2 at least. What is newer than this list is the driver's to judge.
+std::string fault_of_ptx(std::string_view text, int driver) {
+  constexpr std::string_view kVersion = ".version";
+  constexpr int kLastWithoutGap = 5; // PTX 8.5 is of CUDA 12.5, and 8.6 of 12.7
+  text = skip_blanks(text.substr(std::min(kVersion.size(), text.size())));
+  const int major = take_number(text);
+  text.remove_prefix(std::min<std::size_t>(1, text.size()));
+  const int minor = take_number(text);
+  if (driver == 0 || major < 7 || major > 9)
+    return {};
+  const int of_cuda = minor + (major == 8 && minor > kLastWithoutGap ? 1 : 0);
+  if ((major + 4) * 1000 + of_cuda * 10 <= driver)
+    return {};
+  return "the image is PTX " + name_of_version(major, minor) + ", which needs a driver of CUDA " +
+         name_of_version(major + 4, of_cuda) + "; this one is of CUDA " +
+         name_of_version(driver / 1000, driver % 1000 / 10);
+}
+
 // Of ".target sm_90a", which is near the beginning.
 std::vector<Code> code_of_ptx(std::string_view text) {
   const std::size_t target = text.find(".target");
   const std::size_t at = target == std::string_view::npos ? target : text.find("sm_", target);
   if (at == std::string_view::npos)
     return {};
-  Code code{true};
-  std::size_t i = at + 3;
-  for (; i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) && code.number < 10000; ++i)
-    code.number = code.number * 10 + (text[i] - '0');
-  if (i < text.size() && (text[i] == 'a' || text[i] == 'f'))
-    code.variant = text[i];
+  text.remove_prefix(at + 3);
+  Code code{true, take_number(text)};
+  if (text.starts_with('a') || text.starts_with('f'))
+    code.variant = text.front();
   return {code};
 }
 
@@ -141,7 +171,7 @@ std::string fault_of_bytes(Bytes image) {
   return has_target ? "" : "it is PTX without a target";
 }
 
-std::string fault_of(Bytes image, const std::vector<int>& devices) {
+std::string fault_of(Bytes image, const std::vector<int>& devices, int driver) {
   const std::vector<Code> codes = codes_of(image);
   if (codes.empty())
     return {};
@@ -149,7 +179,7 @@ std::string fault_of(Bytes image, const std::vector<int>& devices) {
   for (const int device : devices) {
     for (const Code& code : codes)
       if (runs_on(code, device))
-        return {};
+        return kind_of(image) == ImageKind::kPtx ? fault_of_ptx(skip_blanks(head_of(image)), driver) : "";
     const std::string name = "sm_" + std::to_string(device);
     if (there.find(name) == std::string::npos)
       there += (there.empty() ? "" : ", ") + name;

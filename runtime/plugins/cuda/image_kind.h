@@ -29,7 +29,8 @@ bool runs_on(const Code& code, int number);
 // Why the bytes are no image for any NVIDIA GPU, or "".
 std::string fault_of_bytes(Bytes image);
 
-// Why no device of these runs the image, or "". Images that do not tell are the driver's to judge.
-std::string fault_of(Bytes image, const std::vector<int>& devices);
+// Why no device of these runs the image, or "". Images that do not tell are the driver's to judge, whose version is
+// that of CUDA: 12040 is 12.4, 0 is unknown.
+std::string fault_of(Bytes image, const std::vector<int>& devices, int driver);
 
 } // namespace omptool::cuda

@@ -28,7 +28,7 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) 
     const omptool::Bytes bytes{begin, static_cast<const std::byte*>(image->ImageEnd)};
     std::string fault = omptool::compile::fault_of(bytes, "nvptx64", omptool::cuda::fault_of_bytes(bytes));
     if (const Cuda* const known = omptool::cuda::known_cuda(); fault.empty() && known && !known->devices.empty())
-      fault = omptool::cuda::fault_of(bytes, known->capabilities());
+      fault = omptool::cuda::fault_of(bytes, known->capabilities(), known->driver.version);
     omptool::fail(fault);
     return fault.empty() ? 1 : 0;
   });

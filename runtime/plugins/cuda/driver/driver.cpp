@@ -26,7 +26,11 @@ std::string open_driver(Driver& driver) {
   OMPTOOL_CUDA_LATER_FUNCTIONS(OMPTOOL_CUDA_FIND)
 #undef OMPTOOL_CUDA_NEED
 #undef OMPTOOL_CUDA_FIND
-  return missing.empty() ? "" : "libcuda.so.1 is older than CUDA 11.2: it lacks " + missing;
+  if (!missing.empty())
+    return "libcuda.so.1 is older than CUDA 11.2: it lacks " + missing;
+  if (driver.cuDriverGetVersion(&driver.version) != CUDA_SUCCESS)
+    driver.version = 0;
+  return {};
 }
 
 std::string text_of(const Driver& driver, Outcome outcome) {

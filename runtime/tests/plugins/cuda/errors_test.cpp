@@ -319,6 +319,14 @@ TEST_CASE("an image for a newer GPU is refused by name") {
   CHECK(outcome.has("load 0: the image is for PTX for sm_70, the GPU is sm_60"));
 }
 
+TEST_CASE("PTX that is too new for the driver is refused by its version") {
+  const Outcome outcome = run_scenario("reasons", {"FAKE_CUDA_VERSION=10020"}); // which only a fake has
+  for (const char* call : {"valid 0", "load 0"})
+    CHECK(
+        outcome.has(call + std::string(": the image is PTX 7.0, which needs a driver of CUDA 11.0; this one is of CUDA "
+                                       "10.2")));
+}
+
 TEST_CASE("what the driver's compiler says of PTX that it does not know is part of the reason, in one line") {
   const Outcome outcome = run_scenario("reasons", {"FAKE_CUDA_PTX=63"});
   CHECK(outcome.has("load 0: the image cannot be loaded: cuModuleLoadDataEx: CUDA_ERROR_UNSUPPORTED_PTX_VERSION, the "

@@ -94,11 +94,25 @@ TEST_CASE("what runs where") {
 }
 
 TEST_CASE("an image for other GPUs is refused by name") {
-  CHECK(fault_of(bytes_of(cubin(8, 0x06005a04)), {90}).empty());
-  CHECK(fault_of(bytes_of(cubin(8, 0x06005a04)), {80, 80, 75}) == "the image is for sm_90, the GPU is sm_80, sm_75");
-  CHECK(fault_of(bytes_of(fatbin({{false, 70}, {true, 90, 'a'}})), {80}) ==
+  CHECK(fault_of(bytes_of(cubin(8, 0x06005a04)), {90}, 0).empty());
+  CHECK(fault_of(bytes_of(cubin(8, 0x06005a04)), {80, 80, 75}, 0) == "the image is for sm_90, the GPU is sm_80, sm_75");
+  CHECK(fault_of(bytes_of(fatbin({{false, 70}, {true, 90, 'a'}})), {80}, 0) ==
         "the image is for sm_70, PTX for sm_90a, the GPU is sm_80");
-  CHECK(fault_of(bytes_of(fatbin({{false, 70}, {true, 70}})), {80}).empty());
+  CHECK(fault_of(bytes_of(fatbin({{false, 70}, {true, 70}})), {80}, 0).empty());
+}
+
+TEST_CASE("PTX that is too new for the driver is refused by both versions") {
+  const auto fault = [](const std::string& version, int driver) {
+    return fault_of(bytes_of(".version " + version + "\n.target sm_70\n"), {90}, driver);
+  };
+  CHECK(fault("8.7", 12040) == "the image is PTX 8.7, which needs a driver of CUDA 12.8; this one is of CUDA 12.4");
+  CHECK(fault("8.5", 12040) == "the image is PTX 8.5, which needs a driver of CUDA 12.5; this one is of CUDA 12.4");
+  CHECK(fault("9.0", 12090) == "the image is PTX 9.0, which needs a driver of CUDA 13.0; this one is of CUDA 12.9");
+  CHECK(fault("7.8", 11020) == "the image is PTX 7.8, which needs a driver of CUDA 11.8; this one is of CUDA 11.2");
+  for (const auto& [version, driver] :
+       {std::pair{"8.7", 12080}, std::pair{"8.5", 12060}, std::pair{"8.4", 12040}, std::pair{"6.3", 11020},
+        std::pair{"9.9", 0}, std::pair{"12.0", 13000}, std::pair{"", 12040}, std::pair{"8", 12000}})
+    CHECK(fault(version, driver) == "");
 }
 
 TEST_CASE("damaged fat binaries end where their bytes do") {

@@ -127,7 +127,7 @@ FAKE_EXPORT CUresult cuInit(unsigned flags) {
 
 FAKE_EXPORT CUresult cuDriverGetVersion(int* version) {
   FAKE_CALL(call, cuDriverGetVersion);
-  *version = 12040;
+  *version = static_cast<int>(number_in("FAKE_CUDA_VERSION", 12040));
   return call.ends(CUDA_SUCCESS);
 }
 

@@ -12,6 +12,7 @@
 //   FAKE_CUDA_DEVICES=N     so many devices, not 1
 //   FAKE_CUDA_ARCH=N        of sm_N, not sm_90
 //   FAKE_CUDA_PTX=N         the newest PTX that it takes: 87 is 8.7
+//   FAKE_CUDA_VERSION=N     the driver is of this CUDA, not of 12.4: 12080 is 12.8
 //   FAKE_CUDA_MEMORY=N      devices of N MiB, not 16 GiB
 //   FAKE_CUDA_PAGEABLE=1    devices that reach all memory of the host
 //   FAKE_CUDA_POOLS=0       devices without pools of memory
