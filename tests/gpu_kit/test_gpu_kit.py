@@ -119,9 +119,7 @@ def test_the_whole_kit(tmp_path: Path, products: Products) -> None:
         archive.extractall(tmp_path)
     kit = tmp_path / packed.name.removesuffix(".tar.gz")
     driver = nvptx.fake_driver(products)
-    call("cmake", "--build", driver.parents[2], "--target", "image_conformance")
-    kernels = driver.parent / "image_conformance.so"
     vendors = opencl.vendors(tmp_path / "vendors")
-    fake = {"FAKE_CUDA_KERNELS": str(kernels)}
+    fake = {"FAKE_CUDA_KERNELS": str(nvptx.fake_kernels(products))}
     done = _started(kit, tmp_path, "--driver", driver, **fake, **vendors)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -28,15 +28,22 @@ ALONE = (f"--target={NVPTX}", "-nogpulib", f"-march={ARCHITECTURE}", "--cuda-pat
 
 def fake_driver(products: Products) -> Path:
     """The folder of the fake libcuda.so.1 of runtime/tests, which runs no kernel."""
-    return products.made("fake-cuda-driver", _build_driver)
+    return products.made("fake-cuda-driver", lambda _: _built("fake_cuda_driver") / "fake_cuda")
 
 
-def _build_driver(_folder: Path) -> Path:
-    """Where scripts/test.sh has built it, if it has."""
+def fake_kernels(products: Products) -> Path:
+    """What the fake driver runs for kernels of the plugins' suite: the CPU's."""
+    return products.made(
+        "fake-kernels", lambda _: _built("image_conformance") / "image_conformance.so"
+    )
+
+
+def _built(target: str) -> Path:
+    """The folder of a target of the runtime's tests, where scripts/test.sh builds it, too."""
     folder = ROOT / "build" / "package"
     call("cmake", "-S", ROOT, "-B", folder, "-DOMPTOOL_TESTS=ON")
-    call("cmake", "--build", folder, "--target", "fake_cuda_driver")
-    return folder / "runtime" / "tests" / "plugins" / "fake_cuda"
+    call("cmake", "--build", folder, "--target", target)
+    return folder / "runtime" / "tests" / "plugins"
 
 
 def device_library(version: str) -> Path:
