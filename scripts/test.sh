@@ -78,6 +78,10 @@ compile() {  # compile FOLDER CONFIGURE...
     { tail -n 40 "$log"; return 1; }
 }
 
+units_alone() {  # what needs an include that another unit, or a precompiled header, had for it
+  cmake -S runtime -B build/alone -G Ninja -DOMPTOOL_UNITS_ALONE=ON && cmake --build build/alone --parallel "$cores"
+}
+
 runtime_tests() {  # runtime_tests FOLDER
   ctest --test-dir "$1" --output-on-failure --parallel $((cores + 1))  # many of them sleep for a while
 }
@@ -104,6 +108,7 @@ case $what in
     only 'runtime, address + undefined' runtime_tests build/asan
     only 'runtime, thread' runtime_tests build/tsan
     if [ "$what" = all ]; then
+      only 'compile, units alone' units_alone
       every=(-m '')  # what pyproject.toml leaves out
       alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 ctest --test-dir build/package/runtime -R '^stress$'
     fi
