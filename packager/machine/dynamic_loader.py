@@ -13,6 +13,7 @@ import subprocess
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from packager.elf import headers
@@ -27,6 +28,7 @@ RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC
 DEFAULT_FOLDERS = ("/lib", "/usr/lib")
 MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
 MAX_LIBRARIES = 4096
+_CACHE = Path("/etc/ld.so.cache")
 
 
 @dataclass(frozen=True)
@@ -191,8 +193,14 @@ def _read(path: Path) -> _File:
         return _File(path, file.machine, dynamic.texts(DT_NEEDED), own, runpath, soname, own)
 
 
-def _cache(machine: str) -> dict[str, Path]:
+def _cache(machine: str) -> Mapping[str, Path]:
     """The cache of ldconfig; empty where there is none."""
+    return _cached(machine, _CACHE.stat().st_mtime_ns if _CACHE.exists() else 0)
+
+
+@lru_cache
+def _cached(machine: str, changed: int) -> Mapping[str, Path]:
+    """The cache as it was at the time `changed`: ldconfig is asked once."""
     found: dict[str, Path] = {}
     for line in _ldconfig().splitlines():
         name, arrow, path = line.strip().partition(" => ")
