@@ -84,6 +84,7 @@ def _lower(request: Request) -> Answer:
     if not is_clangs:
         _link_library(module, family, request.device_lib)
     internalise(module, entries, keep_records=request.emit == "bc")
+    _drop_unused(module, machine)  # most of libdevice: what follows goes through all that is there
     if family.has_table and request.emit != "bc":  # bitcode gets its table when it is lowered
         _link(module, table_text(entries))
     if family.flags:
@@ -209,8 +210,13 @@ def _link_library(module: llvm.ModuleRef, family: Family, device_lib: str) -> No
             f"it calls what NVIDIA's libdevice.10.bc has, which is not on this machine: {names}; "
             "give the file with --device-lib"
         )
-    if device_lib:
+    if device_lib and _lacks_definitions(module, family):
         _link_module(module, _parse(Path(device_lib).read_bytes()))
+
+
+def _lacks_definitions(module: llvm.ModuleRef, family: Family) -> bool:
+    declared = (v.name for v in (*module.global_variables, *module.functions) if v.is_declaration)
+    return any(not name.startswith("llvm.") and not family.provides(name) for name in declared)
 
 
 def _check_signature(used: llvm.ValueRef, known: llvm.ValueRef) -> None:
@@ -298,6 +304,14 @@ def _for_gpu(
     return text if is_native else with_spaces(text, spaces)
 
 
+def _drop_unused(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_strip_dead_prototype_pass()
+    passes.run(module, builder)
+
+
 def _optimise(
     module: llvm.ModuleRef, machine: llvm.TargetMachine, family: Family, request: Request
 ) -> None:
@@ -317,7 +331,7 @@ def _optimise(
 
 def _check_resolved(module: llvm.ModuleRef, family: Family) -> None:
     missing = [name.lstrip("@") for name in ir_text.unresolved(str(module))]
-    missing = [_MADE_OF.get(name, name) for name in missing if not family.provided.fullmatch(name)]
+    missing = [_MADE_OF.get(name, name) for name in missing if not family.provides(name)]
     if missing:
         raise UsageError(f"it calls what no {family.arch} image can have: {', '.join(missing)}")
 

@@ -7,8 +7,9 @@ for its target. Only what a module declares is linked into it, and becomes inter
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 _PART = re.compile(
@@ -24,10 +25,25 @@ EXPORTED = "__omptool_"
 
 @dataclass(frozen=True)
 class DeviceLibrary:
-    """One family's definitions and what they need: each symbol with the IR that defines it."""
+    """One family's definitions and what they need: made when they are first asked for."""
 
-    parts: Mapping[str, str]
-    functions: Set[str]  # those that kernels may call
+    modules: Callable[[], Iterable[str]]
+
+    @cached_property
+    def parts(self) -> Mapping[str, str]:
+        """Each symbol with the IR that defines it."""
+        return {
+            _named(found): found[0] for text in self.modules() for found in _PART.finditer(text)
+        }
+
+    @cached_property
+    def functions(self) -> Set[str]:
+        """Those that kernels may call."""
+        return {
+            name
+            for name, text in self.parts.items()
+            if text.startswith("define") and not name.startswith(".")
+        }
 
     def text(self, wanted: Iterable[str]) -> str:
         """A module of the functions `wanted` and of what they need."""
@@ -42,17 +58,8 @@ class DeviceLibrary:
         return "\n".join(self.parts[name] for name in sorted(needed))
 
 
-def library_of(*texts: str) -> DeviceLibrary:
-    """The library that `texts` are modules of."""
-    parts: dict[str, str] = {}
-    functions = set()
-    for text in texts:
-        for found in _PART.finditer(text):
-            name = found["variable"] or found["declared"] or found["defined"]
-            parts[name] = found[0]
-            if found["defined"] and not name.startswith("."):
-                functions.add(name)
-    return DeviceLibrary(parts, functions)
+def _named(part: re.Match[str]) -> str:
+    return part["variable"] or part["declared"] or part["defined"]
 
 
 def module_text(name: str) -> str:

@@ -127,6 +127,11 @@ done:
 """
 
 
+def reductions() -> str:
+    """The module of them."""
+    return "".join(_functions())
+
+
 def _functions() -> Iterator[str]:
     yield _SCRATCH
     for name, (type_, operations) in _TYPES.items():
@@ -143,6 +148,3 @@ def _functions() -> Iterator[str]:
             yield (_CHOSEN if "cmp" in instruction else _COMPUTED).format(**fields)
             yield _TEAM.format(**fields)
             yield _LEAGUE.format(**fields)
-
-
-REDUCTIONS = "".join(_functions())

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 
 from packager.lowering.library import math_functions
-from packager.lowering.library.device_library import library_of, module_text
-from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.library.device_library import DeviceLibrary, module_text
+from packager.lowering.library.reductions import reductions
 from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
 
 FAMILY = Family(
     triple="amdgcn-amd-amdhsa",
     default_cpu="gfx90a",
-    library=library_of(module_text("amdgcn"), REDUCTIONS, math_functions.native()),
+    library=DeviceLibrary(lambda: (module_text("amdgcn"), reductions(), math_functions.native())),
     names=re.compile(r"[\w.$]+", re.ASCII),
     spaces=Spaces(
         scope="agent",

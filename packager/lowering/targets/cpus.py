@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from packager.lowering.library.device_library import library_of, module_text
-from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.library.device_library import DeviceLibrary, module_text
+from packager.lowering.library.reductions import reductions
 from packager.lowering.targets.family import Family
 
-_LIBRARY = library_of(module_text("cpu"), REDUCTIONS)
+_LIBRARY = DeviceLibrary(lambda: (module_text("cpu"), reductions()))
 # Version scripts read quotes, braces, wildcards and "@" as their own.
 _NAMES = re.compile(r"[\w.$+-]+", re.ASCII)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,7 +31,7 @@ class Family:
     is_text: bool = False  # what LLVM writes for it is assembly
     llvm_triple: str = ""  # where LLVM wants to be told more
     # Functions that need no definition: LLVM or the loader of the image knows them.
-    provided: re.Pattern[str] = _NONE
+    provides: Callable[[str], object] = _NONE.fullmatch
     renamed: tuple[tuple[str, str], ...] = ()  # LLVM's intrinsics that are functions of the library
     flags: str = ""  # a module with the module flags it needs
     vectorises: bool = True

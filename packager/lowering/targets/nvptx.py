@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from packager.lowering.library import math_functions
-from packager.lowering.library.device_library import library_of, module_text
-from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.library.device_library import DeviceLibrary, module_text
+from packager.lowering.library.reductions import reductions
 from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
 
@@ -14,11 +14,13 @@ FAMILY = Family(
     triple="nvptx64-nvidia-cuda",
     # The oldest GPU that CUDA 13 still compiles for; newer ones compile the same PTX when loading.
     default_cpu="sm_75",
-    library=library_of(
-        module_text("nvptx64"),
-        REDUCTIONS,
-        math_functions.native(),
-        math_functions.by_library(math_functions.of_libdevice),
+    library=DeviceLibrary(
+        lambda: (
+            module_text("nvptx64"),
+            reductions(),
+            math_functions.native(),
+            math_functions.by_library(math_functions.of_libdevice),
+        )
     ),
     names=re.compile(r"[a-zA-Z][\w$]*|[_$][\w$]+", re.ASCII),  # PTX ISA, "Identifiers"
     spaces=Spaces(scope="device"),
@@ -26,6 +28,6 @@ FAMILY = Family(
     is_text=True,
     uses_libdevice=True,
     # CUDA C++ guide, "System calls"
-    provided=re.compile("malloc|free|vprintf|__assertfail"),
+    provides=re.compile("malloc|free|vprintf|__assertfail").fullmatch,
     renamed=tuple(math_functions.INTRINSICS.items()),
 )

@@ -5,19 +5,28 @@ from __future__ import annotations
 import re
 
 from packager.lowering.library import math_functions
-from packager.lowering.library.device_library import library_of, module_text
-from packager.lowering.library.reductions import REDUCTIONS
+from packager.lowering.library.device_library import DeviceLibrary, module_text
+from packager.lowering.library.reductions import reductions
 from packager.lowering.rewriting.atomics import SPIRV_ATOMICS
 from packager.lowering.rewriting.printing import PRINTF
 from packager.lowering.rewriting.spaces import Spaces
 from packager.lowering.targets.family import Family
 
-_LIBRARY = library_of(
-    module_text("spirv64"),
-    REDUCTIONS,
-    math_functions.native(),
-    math_functions.by_library(math_functions.of_opencl, "spir_func "),
+_LIBRARY = DeviceLibrary(
+    lambda: (
+        module_text("spirv64"),
+        reductions(),
+        math_functions.native(),
+        math_functions.by_library(math_functions.of_opencl, "spir_func "),
+    )
 )
+_OWN = re.compile(rf"{PRINTF}\w+|{SPIRV_ATOMICS}")
+
+
+def _provides(name: str) -> bool:
+    """Whether OpenCL's devices have it: what the library calls by a mangled name is theirs."""
+    return bool(_OWN.fullmatch(name)) or (name.startswith("_Z") and name in _LIBRARY.parts)
+
 
 FAMILY = Family(
     triple="spirv64-unknown-unknown",
@@ -27,15 +36,7 @@ FAMILY = Family(
     names=re.compile(r"[\w.$]+", re.ASCII),
     spaces=Spaces(scope="device", variables=1, generic=4, pointer_parameter="i64"),
     kernel_convention="spir_kernel",
-    provided=re.compile(
-        "|".join(
-            [
-                rf"{PRINTF}\w+",
-                SPIRV_ATOMICS,
-                *(name for name in _LIBRARY.parts if name.startswith("_Z")),
-            ]
-        )
-    ),
+    provides=_provides,
     renamed=tuple(math_functions.INTRINSICS.items()),
     vectorises=False,  # the driver's compiler does that, for its own device
     prints_constants=True,
