@@ -18,9 +18,12 @@ MAGICS = {b"\x03\x02\x23\x07": "<", b"\x07\x23\x02\x03": ">"}
 WORD = 4
 HEADER = 5 * WORD
 MEMORY_MODEL, ENTRY_POINT, FUNCTION = 14, 15, 54
+# What begins only where entry points and their modes have ended ("Logical Layout of a Module"):
+# sources and names, decorations, types, constants and variables, functions.
+LATER = frozenset((*range(2, 9), *range(19, 53), FUNCTION, 59, *range(71, 76), 330, 332))
 KERNEL = 6  # the execution model of OpenCL's kernels
 ADDRESSING = {0: "spirv", 1: "spirv32", 2: "spirv64"}
-# Entry points come before functions; a module with more in front of them is made to waste time.
+# A module with more in front of what comes later is made to waste time.
 MAX_INSTRUCTIONS = 1 << 16
 
 
@@ -54,7 +57,7 @@ def inspect(data: Reader) -> Contents:
 
 
 def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
-    """Those in front of the first function."""
+    """Those in front of what comes after all entry points."""
     at = HEADER
     for _ in range(MAX_INSTRUCTIONS):
         if at >= len(data):
@@ -63,11 +66,11 @@ def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
         size, opcode = (word >> 16) * WORD, word & 0xFFFF
         if not size:
             raise FormatError(f"SPIR-V instruction at {data.at + at:#x} has no words")
-        if opcode == FUNCTION:
+        if opcode in LATER:
             return
         yield Instruction(opcode, data.bytes(at + WORD, size - WORD, "SPIR-V instruction"))
         at += size
-    raise FormatError(f"SPIR-V module at {data.at:#x} has no function for too long")
+    raise FormatError(f"SPIR-V module at {data.at:#x} has no types or functions for too long")
 
 
 def _entry_point(operands: bytes, order: str) -> str | None:

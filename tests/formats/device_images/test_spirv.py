@@ -55,6 +55,12 @@ def test_both_byte_orders(order: str) -> None:
     assert [symbol.name for symbol in contents.symbols] == ["first", "four"]
 
 
+def test_a_module_with_many_names_is_read() -> None:
+    names = b"".join(instruction(5, number, name="a") for number in range(1 << 16))
+    contents = spirv.inspect(Reader(module(MODEL, *KERNELS, names, instruction(54, 1))))
+    assert [symbol.name for symbol in contents.symbols] == ["first", "four"]
+
+
 def test_entry_points_of_other_kinds_are_no_kernels() -> None:
     shader = instruction(15, 4, 1, name="main")
     assert spirv.inspect(Reader(module(MODEL, shader))).symbols == ()
@@ -75,7 +81,10 @@ def test_what_the_assembler_writes(tmp_path: Path) -> None:
         (module()[:6], "SPIR-V header at 0x4..0x8 runs past the end"),
         (module(b"\1\0\0\0"), "SPIR-V instruction at 0x14 has no words"),
         (module(instruction(15, 6, 1, name="first")[:8]), "runs past the end"),
-        (module(*[instruction(1)] * (1 << 16), b"\1"), "has no function for too long"),
+        (
+            module(*[instruction(17, 6)] * (1 << 16), b"\1"),
+            "has no types or functions for too long",
+        ),
     ],
 )
 def test_a_malformed_module(data: bytes, message: str) -> None:
