@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-ImageKind = Literal["elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "unknown"]
+ImageKind = Literal[
+    "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "unknown"
+]
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
 # The programming model that an entry is of: LLVM 21 on keeps all in one table.
 Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
@@ -203,6 +205,18 @@ class Descriptor:
 
 
 @dataclass(frozen=True)
+class Registration:
+    """What the runtime of another model than OpenMP is told of: a wrapper, or SYCL's descriptor."""
+
+    model: Model
+    address: int | None
+    offset: int
+    images: tuple[int, ...]  # DeviceImage.index
+    registered_by: str | None  # as of a Descriptor
+    is_traced: bool = True
+
+
+@dataclass(frozen=True)
 class FatBinary:
     """Everything about offloading that one host file (or bare image) says."""
 
@@ -221,6 +235,7 @@ class FatBinary:
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
     faults: tuple[str, ...] = ()  # places in containers that could not be read, and why
     unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
+    registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
 
     @cached_property
@@ -234,7 +249,7 @@ class FatBinary:
     @property
     def has_parts(self) -> bool:
         """Whether anything of it was read."""
-        return bool(self.images or self.tables or self.descriptors)
+        return bool(self.images or self.tables or self.descriptors or self.registrations)
 
 
 @dataclass(frozen=True)

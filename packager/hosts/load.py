@@ -10,7 +10,7 @@ from typing import NamedTuple
 from packager.elf import headers
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader, open_input, open_reader
-from packager.formats.containers import archive, nested
+from packager.formats.containers import archive, nested, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images import known as images
@@ -104,7 +104,7 @@ def _load_member(name: str, member: Member, data: Reader, hashed: bool) -> Itera
 def _load(path: str, data: Reader, hashed: bool) -> Loaded:
     if not len(data):
         raise FormatError("is empty")
-    if not headers.probe(data):
+    if not headers.probe(data) or opencl_elf.probe(data):
         return _container(path, data, hashed)
     file = headers.read(data)
     if not headers.is_foreign(file) and (host := read_host(path, file, hashed=hashed)):

@@ -16,7 +16,7 @@ from packager.model import DeviceImage, FatBinary, ImageKind
 
 ENDINGS: dict[ImageKind, str] = {
     "ptx": "ptx", "cubin": "cubin", "fatbin": "fatbin", "bitcode": "bc", "spirv": "spv",
-    "amdgcn": "co",
+    "amdgcn": "co", "zebin": "zebin",
 }  # fmt: skip
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")
 LONGEST = 200

@@ -16,7 +16,9 @@ from packager.formats.containers import (
     llvm_offloading,
     offload_binary,
     omptool_section,
+    opencl_elf,
     text_bundle,
+    zstd_frame,
 )
 from packager.formats.containers.payload import Payload
 
@@ -56,6 +58,8 @@ FILES: tuple[FileContainer, ...] = (
     compressed_bundle,
     cuda_fatbin,
     text_bundle,
+    zstd_frame,
+    opencl_elf,
 )
 SECTIONS: tuple[SectionContainer, ...] = (
     omptool_section,

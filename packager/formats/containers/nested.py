@@ -8,16 +8,18 @@ from dataclasses import replace
 from packager.elf import headers
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.formats.containers import archive
+from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage, Payload
 
 Parse = Callable[[Reader], Iterator[Payload]]
 
-# Deeper than any tool nests them: a compressed bundle of archives of OffloadBinaries is three.
+# Deeper than any tool nests them: in a compressed archive of ocloc's a file that holds a module is
+# in the third.
 MAX_DEPTH = 4
 # Of one container; what is wrong everywhere is no container any more.
 MAX_DAMAGE = 64
+MAX_BLANK = 1 << 12  # bytes of a member that only aligns the next one
 
 
 def payloads(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
@@ -71,8 +73,10 @@ def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
 
 
 def _container(data: Reader) -> tuple[str, Parse] | None:
-    if headers.probe(data) or not len(data):
+    if not len(data):
         return None
+    if headers.probe(data):
+        return (opencl_elf.NAME, opencl_elf.parse) if opencl_elf.probe(data) else None
     if archive.probe(data):
         return archive.NAME, _members
     found = containers.of_file(data)
@@ -80,10 +84,17 @@ def _container(data: Reader) -> tuple[str, Parse] | None:
 
 
 def _members(data: Reader) -> Iterator[Payload]:
-    """The members of an archive; a thin one has none here, as it names files."""
+    """The members of an archive; a thin one has none here, as it names files.
+
+    Those that Intel's ocloc puts between others, to align them, are blank.
+    """
     for member in archive.members(data):
-        if member.data is not None:
+        if member.data is not None and not _is_blank(member.data):
             yield Payload(member.data, within=(f"{archive.NAME}({member.name})",))
+
+
+def _is_blank(data: Reader) -> bool:
+    return 0 < len(data) <= MAX_BLANK and not data.bytes().strip(b" \0")
 
 
 def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:

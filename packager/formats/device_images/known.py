@@ -56,6 +56,9 @@ def _formats() -> Iterator[ImageFormat]:
     Each is imported when those before it have not recognised an image: most files hold ELF images
     only.
     """
+    from packager.formats.device_images import intel_gpu
+
+    yield intel_gpu
     from packager.formats.device_images import device_elf
 
     yield device_elf

@@ -1,0 +1,75 @@
+"""A Zstandard frame (RFC 8878) as a container: what Intel's compilers compress images to.
+
+magic, u8 descriptor, window, dictionary, content size; then blocks, each with u24 of last (1 bit),
+type (2) and size; then maybe a checksum of 4 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+
+from packager.errors import FormatError
+from packager.files.inflate import inflate
+from packager.files.reader import Reader
+from packager.formats.containers.payload import Payload
+
+NAME = "zstd"
+MAGIC = b"\x28\xb5\x2f\xfd"
+HEADER = Struct("<4sB")
+BLOCK = Struct("<HB")
+RLE, RESERVED = 1, 3  # types of blocks; the first has one byte, however many it stands for
+CHECKSUM = 4
+DICTIONARY_SIZES = (0, 1, 2, 4)
+CONTENT_SIZES = (0, 2, 4, 8)
+TWO_BYTES_FROM = 256  # a content size of two bytes begins there
+MAX_BLOCKS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How many bytes a frame has, and inflates to."""
+
+    stored: int
+    inflated: int
+
+
+def probe(data: Reader) -> bool:
+    """Whether `data` begins with a frame."""
+    return data.starts_with(MAGIC)
+
+
+def parse(data: Reader) -> Iterator[Payload]:
+    """What is in the frame. Raises FormatError where it is damaged."""
+    frame = measure(data)
+    stored = data.slice(0, frame.stored, "zstd frame")
+    image = inflate(stored, "zstd", frame.inflated, "zstd frame")
+    yield Payload(image, compression="zstd", stored=stored)
+
+
+def measure(data: Reader) -> Frame:
+    """The sizes of the frame that `data` begins with, by its headers."""
+    _, descriptor = data.unpack(HEADER, 0, "zstd frame header")
+    is_single = bool(descriptor & 0x20)
+    at = HEADER.size + (not is_single) + DICTIONARY_SIZES[descriptor & 3]
+    width = CONTENT_SIZES[descriptor >> 6] or int(is_single)
+    if not width:
+        raise FormatError(f"zstd frame at {data.at:#x} does not say what it inflates to")
+    size = int.from_bytes(data.bytes(at, width, "zstd frame header"), "little")
+    end = _end_of_blocks(data, at + width)
+    end += CHECKSUM if descriptor & 4 else 0
+    return Frame(end, size + (TWO_BYTES_FROM if width == 2 else 0))
+
+
+def _end_of_blocks(data: Reader, at: int) -> int:
+    for _ in range(MAX_BLOCKS):
+        low, high = data.unpack(BLOCK, at, "zstd block header")
+        word = low | high << 16
+        kind, size = word >> 1 & 3, word >> 3
+        if kind == RESERVED:
+            raise FormatError(f"zstd block at {data.at + at:#x} is of a reserved type")
+        at += BLOCK.size + (1 if kind == RLE else size)
+        if word & 1:
+            return at
+    raise FormatError(f"zstd frame at {data.at:#x} has more than {MAX_BLOCKS} blocks")
