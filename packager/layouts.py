@@ -43,6 +43,35 @@ PROPOSAL_IMAGE = Struct("<QQ")
 # {uint32_t NumDevices; padding; image *DeviceImages; entry *EntriesBegin, *EntriesEnd}
 BIN_DESC = Struct("<IIQQQ")
 
+
+@dataclass(frozen=True)
+class SyclBinaries:
+    """`sycl_device_binaries_struct`: u16 version, u16 count, then pointers; offsets in bytes."""
+
+    version: int
+    size: int
+    records: int  # the pointer to them
+
+
+@dataclass(frozen=True)
+class SyclBinary:
+    """`sycl_device_binary_struct`: u16 version, u8 kind, u8 format, then pointers."""
+
+    version: int
+    size: int
+    target: int
+    image: int  # its begin, and behind that its end
+    kind: int = 4
+
+
+SYCL_BINARIES = SyclBinaries(version=1, size=32, records=8)
+# Up to version 2 the bounds of a manifest are in front of those of the image.
+SYCL_BINARY = {
+    1: SyclBinary(version=1, size=96, target=8, image=48),
+    2: SyclBinary(version=2, size=96, target=8, image=48),
+    3: SyclBinary(version=3, size=80, target=8, image=32),
+}
+
 # Section names that this project writes (DECISIONS 13, 14).
 ENTRIES_SECTION = "omptarget_entries"
 IMAGE_SECTION_PREFIX = ".omptool.image."

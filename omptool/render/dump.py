@@ -12,6 +12,7 @@ from omptool.render.tables import Columns, Row, column_table, hexadecimal, table
 from packager.kernel_names import decode, gcc_function
 from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
 from packager.pairing import entry_states
+from packager.wording import runs
 
 # More images than this make a table of states too wide: then only exceptions are listed.
 WIDE = 4
@@ -45,7 +46,10 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
     if parts.kernels:
         blocks.append(table("kernels", _kernels(binary)))
     if parts.descriptors and binary.machine is not None:
-        blocks.append(table("descriptors", _descriptors(binary)))
+        if binary.descriptors or not binary.registrations:
+            blocks.append(table("descriptors", _descriptors(binary)))
+        if binary.registrations:
+            blocks.append(table("registrations", _registrations(binary)))
     blocks += binary.unsourced
     return "\n".join(part for part in blocks if part)
 
@@ -187,6 +191,21 @@ def _descriptors(binary: FatBinary) -> list[Row]:
     ]
 
 
+def _registrations(binary: FatBinary) -> list[Row]:
+    """With the runtimes of CUDA, HIP and SYCL."""
+    return [
+        {
+            "registration": index,
+            "runtime": row.model,
+            "address": hexadecimal(row.address),
+            "offset": hexadecimal(row.offset),
+            "images": runs(row.images) or "none",
+            "registered by": row.registered_by or "nothing found",
+        }
+        for index, row in enumerate(binary.registrations)
+    ]
+
+
 def _range(begin: int | None, end: int | None) -> str:
     if begin is None or end is None:
         return "set by the linker"
@@ -216,6 +235,16 @@ def _dumped(binary: FatBinary) -> Row:
                 "registered_by": descriptor.registered_by,
             }
             for descriptor in binary.descriptors
+        ],
+        "registrations": [
+            {
+                "runtime": row.model,
+                "address": row.address,
+                "offset": row.offset,
+                "images": row.images,
+                "registered_by": row.registered_by,
+            }
+            for row in binary.registrations
         ],
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from packager.abi import release_of
 from packager.formats.device_images.device_elf import CUDA_V2_ABI
 from packager.model import DeviceImage, FatBinary, Finding, Severity
+from packager.wording import runs
 
 RUNTIME = "libomptarget.so"
 OPENMP_LIBRARIES = ("libomp.", "libomptarget.", "libgomp.", "libiomp5.", "libomp5.")
@@ -97,6 +98,7 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     PTX is compiled by the driver when it is loaded; bitcode and SPIR-V by the runtime or the
     driver, if it can. That takes time at each start, and fails where the compiler is too old.
     omptool's runtime compiles bitcode by `omptool lower` at its first use, and keeps the result.
+    Of what CUDA's, HIP's and SYCL's runtimes are told that is for information: they are made so.
 
     Cure: none is needed where the driver is new enough; give the image of the arch itself beside
     it for the others.
@@ -105,15 +107,16 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
         return
     ready = {image.triple for image in binary.images if image.kind in ("cubin", "amdgcn")}
     levels: dict[str, Severity] = {"ptx": "info", "bitcode": "warning", "spirv": "warning"}
-    later: dict[tuple[str, str], list[int]] = {}
+    others = {index for row in binary.registrations for index in row.images}
+    later: dict[tuple[str, str, Severity], list[int]] = {}
     for image in binary.images:
         if image.kind in levels and image.triple not in ready:
-            later.setdefault((image.kind, image.target), []).append(image.index)
-    for (kind, target), indices in later.items():
-        which = ", ".join(map(str, indices))
-        message = f"image {which} ({target}) is {kind}: compiled when loaded"
+            level = "info" if image.index in others else levels[image.kind]
+            later.setdefault((image.kind, image.target, level), []).append(image.index)
+    for (kind, target, level), indices in later.items():
+        message = f"image {runs(indices)} ({target}) is {kind}: compiled when loaded"
         hint = "a driver or runtime that can compile it must be there"
-        yield Finding("OMP116", levels[kind], message, hint, None, indices[0])
+        yield Finding("OMP116", level, message, hint, None, indices[0])
 
 
 def newer_cubin(binary: FatBinary) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from packager.formats.host_records import descriptors, entries, gcc_offload, reg
 from packager.formats.host_records.descriptors import FoundDescriptor
 from packager.formats.host_records.entries import FoundTable, Record
 from packager.hosts import images as host_images
-from packager.hosts import unread
+from packager.hosts import registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
 from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
@@ -64,11 +64,13 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     # Its sections, or what stands in for them, and the addresses that its pointers mean.
     memory = space(without_headers.completed(file))
 
-    # The images and the tables of entries in sections of their own, and what it asks a runtime for.
-    sectioned = host_images.in_sections(memory, hashed=hashed)
+    # What Intel's compilers list, the images and the tables of entries in sections of their own,
+    # and what it asks a runtime for.
+    sycl = told.sycl(memory)
+    sectioned = host_images.in_sections(memory, sycl.starts, hashed=hashed)
     sectioned_tables = entries.find(memory)
     calls = imports.offload_imports(memory.elf)
-    is_host = sectioned.images or sectioned.faults or calls or _is_program(file)
+    is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
     if sectioned_tables and not is_host:
         return None
 
@@ -76,16 +78,21 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     described = _described(memory, sectioned_tables, sectioned.images, calls)
 
     # The images that only addresses tell of: now all are known, and have their final numbers.
-    placed = host_images.elsewhere(memory, described, sectioned.images, hashed=hashed)
+    others = [*told.of_descriptors(described), *sycl.images]
+    placed = host_images.elsewhere(memory, others, sectioned.images, hashed=hashed)
     images = host_images.numbered([*sectioned.images, *placed.images], described)
 
     # The tables that only descriptors tell of: now all are known.
-    others = entries.in_ranges(memory, _unsectioned(described, sectioned_tables, images))
-    tables = [*sectioned_tables, *others]
+    unsectioned = entries.in_ranges(memory, _unsectioned(described, sectioned_tables, images))
+    tables = [*sectioned_tables, *unsectioned]
+
+    # Who tells the runtimes of CUDA, HIP and SYCL of which image.
+    registered, wrong = registrations.of_runtimes(memory, images, sycl.binaries)
 
     # What refers to what, in the terms of the model; then what GCC has put beside it.
-    faults = [*sectioned.faults, *placed.faults]
+    faults = [*sectioned.faults, *placed.faults, *wrong]
     binary = _assembled(path, _Found(memory, tables, images, described, calls, faults))
+    binary = replace(binary, registrations=tuple(registered))
     return _with_gcc(memory, binary, [item.data for item in images], hashed)
 
 
@@ -274,7 +281,8 @@ def _entry_kind(record: Record) -> EntryKind:
 
 
 def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descriptor, ...]:
-    by = descriptors.registrations(found.memory, found.descriptors) if _can_register(found) else {}
+    addresses = {descriptor.address for descriptor in found.descriptors}
+    by = descriptors.registering(found.memory, addresses) if _can_register(found) else {}
     return tuple(
         Descriptor(
             address=None if found.is_object else at.address,

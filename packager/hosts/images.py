@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.reader import Reader
+from packager.formats.containers import bundle_section, llvm_offloading, nested, offload_binary
 from packager.formats.containers import known as containers
-from packager.formats.containers import llvm_offloading, nested, offload_binary
 from packager.formats.containers.payload import Damage, Payload
 from packager.formats.device_images import known as images
 from packager.formats.host_records.descriptors import FoundDescriptor, ImageRange
-from packager.hosts import tgtimg
+from packager.hosts.told import Told
 from packager.model import DeviceImage
 
-# What holds an image that only its address tells of.
-RAW = "raw"
 # More than any real file has: its images are of a few triples and some dozen archs.
 MAX_IMAGES = 4096
 
@@ -42,13 +39,13 @@ class FoundImages(NamedTuple):
     faults: list[str]
 
 
-def in_sections(memory: Space, *, hashed: bool) -> FoundImages:
-    """The images in sections that a container claims, in file order."""
+def in_sections(memory: Space, told: Collection[int], *, hashed: bool) -> FoundImages:
+    """The images in sections that a container claims, in file order; at `told` are others."""
     found: list[PlacedImage] = []
     faults: list[str] = []
     for section in memory.elf.sections:
         container = containers.of_section(section)
-        if container is None:
+        if container is None or _is_told(memory, section, container, told):
             continue
         for item in _payloads(memory, section, container):
             if isinstance(item, Damage):
@@ -73,6 +70,19 @@ def _payloads(
     if container is llvm_offloading and _is_bare(section, data):
         return
     yield from nested.payloads(partial(container.parse_section, section), data)
+
+
+def _is_told(
+    memory: Space, section: Section, container: containers.SectionContainer, told: Collection[int]
+) -> bool:
+    """Whether a section holds images that are known by their addresses.
+
+    In an object a bundler's section is one image, in a linked file of Intel's compilers many.
+    """
+    if container is not bundle_section or not section.is_allocated:
+        return False
+    start = memory.address(section)
+    return any(start <= at < start + section.size for at in told)
 
 
 def _is_bare(section: Section, data: Reader) -> bool:
@@ -106,22 +116,21 @@ def _placed(
 
 def elsewhere(
     memory: Space,
-    described: Sequence[FoundDescriptor],
+    told: Iterable[Told | Damage],
     found: Sequence[PlacedImage],
     *,
     hashed: bool,
 ) -> FoundImages:
-    """The images that only addresses tell of: those of descriptors, and of Intel's compilers."""
+    """The images that only addresses tell of, and that are not among those found already."""
     known = Places(found)
     starts: set[int] = set()
     added: list[PlacedImage] = []
     faults: list[str] = []
-    registered = ((RAW, image) for descriptor in described for image in descriptor.images)
-    listed = ((tgtimg.NAME, image) for image in tgtimg.ranges(memory))
-    for told_by, at in chain(registered, listed):
-        if isinstance(at, Damage):
-            faults.append(at.message)
+    for item in told:
+        if isinstance(item, Damage):
+            faults.append(item.message)
             continue
+        at = item.at
         if at.start in starts or known.index(at) is not None:
             continue
         starts.add(at.start)
@@ -129,18 +138,20 @@ def elsewhere(
         if offset is None:
             raise FormatError(f"device image at address {at.start:#x} is not in the file")
         payload = offload_binary.around(memory.elf.data, offset, at.end - at.start)
-        origin = _Origin(offload_binary.NAME if payload else told_by, at.start, offset)
+        origin = _Origin(offload_binary.NAME if payload else item.container, at.start, offset)
         payload = payload or Payload(
-            memory.elf.data.slice(offset, at.end - at.start, "device image")
+            memory.elf.data.slice(offset, at.end - at.start, "device image"),
+            item.triple,
+            declared_kind=item.kind,
         )
-        for item in nested.opened(payload):
-            if isinstance(item, Damage):
-                faults.append(f"device image at {at.start:#x}: {item.message}")
+        for part in nested.opened(payload):
+            if isinstance(part, Damage):
+                faults.append(f"device image at {at.start:#x}: {part.message}")
             elif len(added) == MAX_IMAGES:
                 raise FormatError(f"more than {MAX_IMAGES} device images")
             else:
                 index = len(found) + len(added)
-                added.append(_placed(memory, origin, item, index, hashed))
+                added.append(_placed(memory, origin, part, index, hashed))
     return FoundImages(added, faults)
 
 

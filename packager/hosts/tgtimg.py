@@ -1,7 +1,8 @@
 """`.tgtimg`: where the images of Intel's compilers are, for their clang-offload-extract.
 
 A pair of words for each image of a linked file, its address and its size; linkers may add zeros.
-The images themselves lie in other sections.
+The images themselves lie in other sections, `__CLANG_OFFLOAD_BUNDLE__<id>`, end to end. The size of
+a compressed image is the one that it inflates to.
 """
 
 from __future__ import annotations
@@ -10,32 +11,57 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.elf.address_space import Space
+from packager.elf.headers import Section
 from packager.elf.relocated import Range
+from packager.errors import FormatError
+from packager.formats.containers import zstd_frame
 from packager.formats.containers.payload import Damage
 from packager.formats.host_records.descriptors import ImageRange
 
 NAME = "tgtimg"
 PAIR = Struct("<QQ")
-MAX_PAIRS = 4096
+MAX_PAIRS = 1 << 18
 
 
 def ranges(space: Space) -> Iterator[ImageRange | Damage]:
     """Where the images are, or what is wrong with a pair."""
     for section in space.elf.named(f".{NAME}"):
-        if not section.has_bytes or not section.is_allocated:
+        if section.has_bytes and section.is_allocated:
+            yield from _ranges(space, section)
+
+
+def _ranges(space: Space, section: Section) -> Iterator[ImageRange | Damage]:
+    what = f"section {section.name}"
+    if section.size % PAIR.size or section.size > MAX_PAIRS * PAIR.size:
+        yield Damage(f"{what} of {section.size} bytes holds no pairs of addresses and sizes")
+        return
+    (window,) = space.windows([Range(space.address(section), section.size, what)])
+    for at in range(0, section.size, PAIR.size):
+        start, size = window.pointer(at), window.word(at + PAIR.size // 2)
+        if not start and not size:
             continue
-        what = f"section {section.name}"
-        if section.size % PAIR.size or section.size > MAX_PAIRS * PAIR.size:
-            yield Damage(f"{what} of {section.size} bytes holds no pairs of addresses and sizes")
+        where = "an undefined symbol" if start is None else f"{start:#x}"
+        image = f"{what}: image {at // PAIR.size} of {size} bytes at {where}"
+        try:
+            stored = _stored(space, start or 0, size)
+        except FormatError as error:
+            yield Damage(f"{image}: {error}")
             continue
-        (window,) = space.windows([Range(space.address(section), section.size, what)])
-        for at in range(0, section.size, PAIR.size):
-            start, size = window.pointer(at), window.word(at + PAIR.size // 2)
-            if not start and not size:
-                continue
-            if start is None or space.offset(start, size) is None:
-                where = "an undefined symbol" if start is None else f"{start:#x}"
-                message = f"{what}: image {at // PAIR.size} of {size} bytes at {where}"
-                yield Damage(f"{message} is not in the file")
-                continue
-            yield ImageRange(start, start + size)
+        if start is None or space.offset(start, stored) is None:
+            yield Damage(f"{image} is not in the file")
+            continue
+        yield ImageRange(start, start + stored)
+
+
+def _stored(space: Space, start: int, size: int) -> int:
+    """How many bytes an image has in the file."""
+    offset = space.offset(start, len(zstd_frame.MAGIC))
+    if offset is None:
+        return size
+    rest = space.elf.data.slice(offset, len(space.elf.data) - offset, "device image")
+    if not zstd_frame.probe(rest):
+        return size
+    frame = zstd_frame.measure(rest)
+    if frame.inflated != size:
+        raise FormatError(f"it inflates to {frame.inflated} bytes")
+    return frame.stored

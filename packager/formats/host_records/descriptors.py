@@ -12,7 +12,7 @@ neither finds one, what constructors hand over is looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple
@@ -240,16 +240,15 @@ def _descriptor(head: _Head, images: tuple[ImageRange, ...]) -> FoundDescriptor:
     )
 
 
-def registrations(space: Space, descriptors: Sequence[FoundDescriptor]) -> dict[int, str]:
-    """Who registers: descriptor address to the name of a constructor that refers to it.
+def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
+    """Who registers: the address of a descriptor to the name of a constructor that refers to it.
 
     A stripped file has no name for it: then its place, ".init_array[2]". Empty for a machine whose
     code is not understood.
     """
-    if not descriptors or space.elf.machine not in DECODED:
+    if not wanted or space.elf.machine not in DECODED:
         return {}
     slots = constructors(space)
-    wanted = {descriptor.address for descriptor in descriptors}
     found: dict[int, int] = {}
     for function, address in space.references(slots, wanted):
         # The beginning of a short function is followed by that of the next: the last one refers.

@@ -1,0 +1,58 @@
+"""What `__cudaRegisterFatBinary` and `__hipRegisterFatBinary` are given: `.nvFatBinSegment`,
+`.hipFatBinSegment`.
+
+u32 magic, u32 version, pointer to the fat binary, a word of no interest here. Each compilation
+unit has one; clang writes both, NVIDIA's tools CUDA's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from packager.elf.address_space import Space
+from packager.elf.headers import Section
+from packager.elf.relocated import Range
+from packager.formats.containers.payload import Damage
+from packager.model import Model
+
+SECTIONS: dict[str, Model] = {".nvFatBinSegment": "cuda", ".hipFatBinSegment": "hip"}
+MAGICS: dict[int, Model] = {0x466243B1: "cuda", 0x48495046: "hip", 0x4B504948: "hip"}
+SIZE, BINARY = 24, 8
+MAX_WRAPPERS = 1 << 18
+
+
+class FoundWrapper(NamedTuple):
+    """A wrapper, in addresses of its Space."""
+
+    address: int
+    model: Model
+    binary: int | None  # where the fat binary begins; None: a symbol of another file
+
+
+def find(space: Space) -> Iterator[FoundWrapper | Damage]:
+    """The wrappers of a file, or what is wrong where one should be."""
+    for section in space.elf.sections:
+        model = _model(section)
+        if model and section.has_bytes and section.is_allocated and section.size:
+            yield from _wrappers(space, section, model)
+
+
+def _model(section: Section) -> Model | None:
+    """Whose wrappers a section holds; relocatable links add to the name."""
+    return next((m for name, m in SECTIONS.items() if section.name.startswith(name)), None)
+
+
+def _wrappers(space: Space, section: Section, model: Model) -> Iterator[FoundWrapper | Damage]:
+    what = f"section {section.name}"
+    if section.size % SIZE or section.size > MAX_WRAPPERS * SIZE:
+        yield Damage(f"{what} of {section.size} bytes holds no wrappers of {SIZE} bytes each")
+        return
+    start = space.address(section)
+    (window,) = space.windows([Range(start, section.size, what)])
+    for at in range(0, section.size, SIZE):
+        magic = window.half(at)
+        if magic not in MAGICS:
+            yield Damage(f"{what}: wrapper {at // SIZE} has no magic")
+            continue
+        yield FoundWrapper(start + at, MAGICS[magic], window.pointer(at + BINARY))

@@ -1,0 +1,79 @@
+"""Images that only addresses tell of: those of descriptors, and of Intel's compilers' lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from packager.elf.address_space import Space
+from packager.formats.containers.clang_bundle import SECTION_PREFIX, split_id
+from packager.formats.containers.payload import Damage
+from packager.formats.host_records import sycl_binaries
+from packager.formats.host_records.descriptors import FoundDescriptor, ImageRange
+from packager.formats.host_records.sycl_binaries import FoundBinaries
+from packager.hosts import tgtimg
+from packager.model import ImageKind
+
+# What holds an image that only the address in a descriptor tells of.
+RAW = "raw"
+
+
+class Told(NamedTuple):
+    """Where an image is, and what is said of it there."""
+
+    at: ImageRange
+    container: str
+    triple: str = ""
+    kind: ImageKind | None = None
+
+
+class Sycl(NamedTuple):
+    """What a file has for SYCL's runtime."""
+
+    binaries: list[FoundBinaries]
+    images: list[Told | Damage]
+
+    @property
+    def starts(self) -> set[int]:
+        """Where its images begin."""
+        return {told.at.start for told in self.images if isinstance(told, Told)}
+
+
+def of_descriptors(described: Sequence[FoundDescriptor]) -> Iterator[Told]:
+    """The images of OpenMP's descriptors."""
+    return (Told(image, RAW) for descriptor in described for image in descriptor.images)
+
+
+def sycl(space: Space) -> Sycl:
+    """The images of SYCL's descriptors, then those that only `.tgtimg` lists."""
+    listed = list(tgtimg.ranges(space))
+    places = [at.start for at in listed if isinstance(at, ImageRange)]
+    binaries = sycl_binaries.find(space, places)
+    images: dict[int, Told | Damage] = {
+        image.start: Told(
+            ImageRange(image.start, image.end), sycl_binaries.NAME, image.target, image.kind
+        )
+        for found in binaries
+        for image in found.images
+    }
+    targets = _targets(space)
+    for number, at in enumerate(listed):
+        if isinstance(at, Damage):
+            images[-number - 1] = at
+        elif at.start not in images:
+            triple = next((triple for where, triple in targets if at.start in where), "")
+            images[at.start] = Told(at, tgtimg.NAME, triple)
+    return Sycl(binaries, list(images.values()))
+
+
+def _targets(space: Space) -> list[tuple[range, str]]:
+    """The sections that images lie in, and the triples that their names give."""
+    return [
+        (range(space.address(s), space.address(s) + s.size), split_id(_id(s.name))[1])
+        for s in space.elf.sections
+        if s.is_allocated and s.name.startswith(SECTION_PREFIX)
+    ]
+
+
+def _id(name: str) -> str:
+    return name.removeprefix(SECTION_PREFIX)
