@@ -16,7 +16,7 @@ LLVM = ("llvm-14", "llvm-16", "llvm-19", "llvm-22")
 RUNTIMES = ("libomptarget.so", "libtarget.so")
 # Code that reaches further than this from its data does not link in the small code model.
 REACH = 3 << 29
-_SM = re.compile(r"sm_(\d+)(\d)a?")
+_SM = re.compile(r"sm_(\d+)(\d)([af]?)")
 _HASHED = re.compile(r".*entries_[0-9a-f]{8,}")
 
 
@@ -116,8 +116,9 @@ def _serves(one: DeviceImage, other: DeviceImage) -> bool:
         return False
     mine, theirs = _SM.fullmatch(one.processor), _SM.fullmatch(other.processor)
     if mine and theirs and one.kind == other.kind:
-        # cubins serve later processors of their generation
-        return mine[1] == theirs[1] and int(mine[2]) <= int(theirs[2])
+        # cubins serve later processors of their generation, but for those of sm_90a and the like
+        is_later = int(mine[2]) < int(theirs[2]) and mine[3] != "a"
+        return mine[1] == theirs[1] and (is_later or mine[2] == theirs[2])
     base, *features = one.processor.split(":")
     other_base, *others = other.processor.split(":")
     return base == other_base and one.kind == other.kind and set(features) <= set(others)

@@ -28,6 +28,7 @@ PTX, CUBIN, LTO = 1, 2, 8
 KINDS: dict[int, ImageKind] = {PTX: "ptx", CUBIN: "cubin", LTO: "bitcode"}
 LZ4, ZSTD = 0x2000, 0x8000
 ARCH_SPECIFIC = 0x100000  # sm_90a and the like
+FAMILY_SPECIFIC = 0x200000  # sm_100f and the like
 MAX_IMAGES = 4096
 MAX_FATBINS = 1 << 16
 PADDING = 8
@@ -92,7 +93,8 @@ def _entries(body: Reader) -> Iterator[Payload]:
 
 
 def _arch(arch: int, flags: int) -> str:
-    return f"sm_{arch}{'a' if flags & ARCH_SPECIFIC else ''}"
+    suffix = "a" if flags & ARCH_SPECIFIC else "f" if flags & FAMILY_SPECIFIC else ""
+    return f"sm_{arch}{suffix}"
 
 
 def _payload(

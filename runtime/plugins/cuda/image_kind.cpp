@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint32_t kFatbinMagic = 0xBA55ED50;
 constexpr std::uint16_t kFatbinPtx = 1, kFatbinCubin = 2;
 constexpr std::uint64_t kArchitectureOnly = 0x100000; // of an entry for sm_90a and the like
+constexpr std::uint64_t kFamilyOnly = 0x200000;       // for sm_100f and the like
 constexpr std::size_t kHead = 1 << 16;                // of PTX: where its directives begin
 
 // Not documented; read off what nvcc, fatbinary and clang write.
@@ -104,6 +105,12 @@ std::vector<Code> code_of_cubin(Bytes image) {
   return {{false, static_cast<int>((is_new ? header->e_flags >> 8 : header->e_flags) & 0xff)}};
 }
 
+char variant_of(const FatbinEntry& entry) {
+  if (entry.flags & kArchitectureOnly)
+    return 'a';
+  return entry.flags & kFamilyOnly ? 'f' : '\0';
+}
+
 std::vector<Code> codes_of_fatbin(Bytes image) {
   std::vector<Code> codes;
   const std::optional<FatbinHeader> header = read<FatbinHeader>(image, 0);
@@ -115,8 +122,7 @@ std::vector<Code> codes_of_fatbin(Bytes image) {
     if (!entry || entry->header_size < sizeof *entry || entry->size > end)
       break;
     if (entry->kind == kFatbinPtx || entry->kind == kFatbinCubin)
-      codes.push_back(
-          {entry->kind == kFatbinPtx, static_cast<int>(entry->number), entry->flags & kArchitectureOnly ? 'a' : '\0'});
+      codes.push_back({entry->kind == kFatbinPtx, static_cast<int>(entry->number), variant_of(*entry)});
     at += entry->header_size + entry->size;
   }
   return codes;

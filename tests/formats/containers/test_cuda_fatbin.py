@@ -1,5 +1,6 @@
 """CUDA fat binaries. tests/data holds nvcc 13's of one small kernel, for nvcc is rarely at hand:
-`nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code.
+`nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; in
+family.fatbin for the families of sm_100 and sm_103.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ def test_cubins_and_ptx(name: str, compression: str | None) -> None:
     assert [(i["kind"], i["arch"]) for i in found] == expected
     assert all((i["triple"], i["compression"]) == (CUDA, compression) for i in found)
     assert all(i["kernels"] == ["first"] for i in found)
+
+
+def test_code_for_a_family_of_processors() -> None:
+    found = dumped_images(DATA / "family.fatbin")
+    assert [(i["kind"], i["arch"]) for i in found] == [("cubin", "sm_100f"), ("ptx", "sm_103f")]
 
 
 @pytest.mark.parametrize("name", ["lto-none", "lto-zstd"])

@@ -36,7 +36,7 @@ std::string fatbin(const std::vector<Code>& codes) {
     entry[4] = 64;
     entry[8] = 8;
     std::memcpy(entry.data() + 28, &code.number, sizeof code.number);
-    const std::uint64_t flags = code.variant == 'a' ? 0x100000 : 0;
+    const std::uint64_t flags = code.variant == 'a' ? 0x100000 : code.variant == 'f' ? 0x200000 : 0;
     std::memcpy(entry.data() + 40, &flags, sizeof flags);
     bytes += entry;
   }
@@ -74,6 +74,9 @@ TEST_CASE("the architecture of each kind of image is found") {
   CHECK(codes[0].number == 70);
   CHECK_FALSE(codes[0].is_ptx);
   CHECK(codes[1].variant == 'a');
+  const std::vector<Code> family = codes_of(bytes_of(fatbin({{false, 100, 'f'}})));
+  REQUIRE(family.size() == 1);
+  CHECK(family[0].variant == 'f');
 }
 
 TEST_CASE("what runs where") {
@@ -99,6 +102,9 @@ TEST_CASE("an image for other GPUs is refused by name") {
   CHECK(fault_of(bytes_of(fatbin({{false, 70}, {true, 90, 'a'}})), {80}, 0) ==
         "the image is for sm_70, PTX for sm_90a, the GPU is sm_80");
   CHECK(fault_of(bytes_of(fatbin({{false, 70}, {true, 70}})), {80}, 0).empty());
+  CHECK(fault_of(bytes_of(fatbin({{true, 100, 'f'}})), {103}, 0).empty());
+  CHECK(fault_of(bytes_of(fatbin({{false, 103, 'f'}, {true, 100, 'f'}})), {120}, 0) ==
+        "the image is for sm_103f, PTX for sm_100f, the GPU is sm_120");
 }
 
 TEST_CASE("PTX that is too new for the driver is refused by both versions") {
