@@ -159,7 +159,8 @@ bool ClangImage::set_indirect_calls(Entries host, Entries here, CUdeviceptr& tab
   if (!environment || size < offsetof(DeviceEnvironment, parallelism)) // of a clang that looks nothing up
     return true;
   const std::size_t bytes = calls.size() * sizeof(IndirectCall);
-  const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuMemAlloc_v2, &table, bytes);
+  const Outcome outcome =
+      context_.taking_memory([&] { return OMPTOOL_CUDA(context_.driver, cuMemAlloc_v2, &table, bytes); });
   if (!outcome.ok()) {
     table = 0;
     fail_of(context_.driver, outcome, "the table of indirect calls");
@@ -195,7 +196,7 @@ bool ClangImage::run_functions(const char* which, const std::vector<std::string>
     return false;
   const std::size_t bytes = functions.size() * sizeof(CUdeviceptr);
   if (outcome.ok())
-    outcome = OMPTOOL_CUDA(driver, cuMemAlloc_v2, &array, bytes);
+    outcome = context_.taking_memory([&] { return OMPTOOL_CUDA(driver, cuMemAlloc_v2, &array, bytes); });
   const CUdeviceptr array_end = array + bytes;
   if (outcome.ok())
     outcome = OMPTOOL_CUDA(driver, cuMemcpyHtoD_v2, array, functions.data(), bytes);

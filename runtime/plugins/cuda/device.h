@@ -33,7 +33,9 @@ class Device {
 public:
   // Of the driver's device; `capability` is 90 of sm_90.
   Device(const Driver& driver, std::int32_t number, std::int32_t count, CUdevice device, int capability)
-      : number_(number), count_(count), device_(device), capability_(capability), context_(driver) {}
+      : number_(number), count_(count), device_(device), capability_(capability), context_(driver) {
+    context_.give_memory_back = [this] { return memory_.give_back(); };
+  }
 
   // The first call does it. False, with last_error set: the next may try again.
   bool initialise();

@@ -89,7 +89,9 @@ bool Image::open(Bytes bytes) {
   std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
   Outcome outcome = context_.enter();
   if (outcome.ok())
-    outcome = OMPTOOL_CUDA(context_.driver, cuModuleLoadDataEx, &module_, start, 2, options.data(), values.data());
+    outcome = context_.taking_memory([&] {
+      return OMPTOOL_CUDA(context_.driver, cuModuleLoadDataEx, &module_, start, 2, options.data(), values.data());
+    });
   if (outcome.ok())
     return true;
   module_ = nullptr;
@@ -143,7 +145,8 @@ bool Image::set_device_number(std::int32_t number) {
 bool Image::find(const __tgt_offload_entry& wanted, __tgt_offload_entry& found) {
   if (wanted.size == 0) {
     CUfunction function = nullptr;
-    const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuModuleGetFunction, &function, module_, wanted.name);
+    const Outcome outcome = context_.taking_memory( // for code that the driver loads no earlier
+        [&] { return OMPTOOL_CUDA(context_.driver, cuModuleGetFunction, &function, module_, wanted.name); });
     std::optional<ClangKernel> clang;
     if (outcome.ok() && is_clangs_ && !ClangImage(context_, module_).read_kernel(wanted.name, clang))
       return false;

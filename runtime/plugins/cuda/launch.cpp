@@ -97,7 +97,8 @@ bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdevicept
       return false;
     launch.values[0] = reinterpret_cast<void*>(environment);
   }
-  const Outcome outcome = context.in_stream([&] { return start_in(context.driver, launch, stream); });
+  const Outcome outcome = context.taking_memory( // for stacks, or for code that the driver loads no earlier
+      [&] { return context.in_stream([&] { return start_in(context.driver, launch, stream); }); });
   if (outcome.ok())
     return true;
   fail_of(context.driver, outcome, "kernel " + kernel.name());

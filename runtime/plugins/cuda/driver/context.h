@@ -7,6 +7,7 @@
 #include "driver.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace omptool::cuda {
@@ -35,8 +36,16 @@ public:
     return entered.ok() ? call() : entered;
   }
 
+  // For calls that may take memory of the device's: when it has none left, what is kept of it goes back to the driver,
+  // and the call comes once more. No lock of Memory's may be held.
+  template <typename Call> Outcome taking_memory(const Call& call) const {
+    const Outcome outcome = call();
+    return outcome.result == CUDA_ERROR_OUT_OF_MEMORY && give_memory_back && give_memory_back() ? call() : outcome;
+  }
+
   const Driver& driver;
   CUcontext handle = nullptr;
+  std::function<bool()> give_memory_back; // false: there is nothing to be given
 
 private:
   static thread_local constinit CUcontext current_; // that this plugin made so last

@@ -161,6 +161,7 @@ struct CUmemPoolProps {
   X(cuEventDestroy_v2, CUevent)                                                                                        \
   X(cuMemPoolCreate, CUmemoryPool*, const CUmemPoolProps*)                                                             \
   X(cuMemPoolSetAttribute, CUmemoryPool, CUmemPool_attribute, void*)                                                   \
+  X(cuMemPoolTrimTo, CUmemoryPool, std::size_t)                                                                        \
   X(cuMemAllocFromPoolAsync, CUdeviceptr*, std::size_t, CUmemoryPool, CUstream)                                        \
   X(cuMemFreeAsync, CUdeviceptr, CUstream)
 

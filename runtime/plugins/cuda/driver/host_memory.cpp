@@ -9,6 +9,11 @@
 #include <iterator>
 
 namespace omptool::cuda {
+namespace {
+
+constexpr unsigned kForKernels = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+
+} // namespace
 
 void* HostMemory::allocate(std::int64_t size, std::int32_t kind) {
   if (size < 0) {
@@ -19,12 +24,14 @@ void* HostMemory::allocate(std::int64_t size, std::int32_t kind) {
   const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
   void* memory = nullptr;
   CUdeviceptr managed = 0;
+  const auto ask = [&] {
+    return kind == OMPTARGET_MEMORY_HOST
+               ? OMPTOOL_CUDA(driver, cuMemHostAlloc, &memory, bytes, kForKernels)
+               : OMPTOOL_CUDA(driver, cuMemAllocManaged, &managed, bytes, CU_MEM_ATTACH_GLOBAL);
+  };
   Outcome outcome = context_.enter();
-  if (outcome.ok() && kind == OMPTARGET_MEMORY_HOST)
-    outcome =
-        OMPTOOL_CUDA(driver, cuMemHostAlloc, &memory, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
-  else if (outcome.ok())
-    outcome = OMPTOOL_CUDA(driver, cuMemAllocManaged, &managed, bytes, CU_MEM_ATTACH_GLOBAL);
+  if (outcome.ok())
+    outcome = context_.taking_memory(ask);
   if (!outcome.ok()) {
     fail_of(driver, outcome, "no memory for " + std::to_string(size) + " bytes");
     return nullptr;
@@ -57,7 +64,7 @@ void* HostMemory::lock(void* host, std::int64_t size) {
   Outcome outcome = context_.enter();
   if (outcome.ok())
     outcome =
-        OMPTOOL_CUDA(driver, cuMemHostRegister_v2, host, bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+        context_.taking_memory([&] { return OMPTOOL_CUDA(driver, cuMemHostRegister_v2, host, bytes, kForKernels); });
   const bool is_registered = outcome.ok();
   if (outcome.ok())
     outcome = OMPTOOL_CUDA(driver, cuMemHostGetDevicePointer_v2, &device, host, 0);

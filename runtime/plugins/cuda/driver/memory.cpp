@@ -72,6 +72,21 @@ std::int32_t Memory::return_all(const Blocks& blocks) const {
   return failure;
 }
 
+bool Memory::give_back() {
+  Blocks unused;
+  {
+    const std::lock_guard lock(mutex_);
+    unused = take_unused();
+  }
+  return_all(unused);
+  if (!pool_)
+    return !unused.empty();
+  // A pool keeps what is released into it, and has it when the stream has got there.
+  const Driver& driver = context_.driver;
+  const Outcome outcome = context_.in_stream([&] { return OMPTOOL_CUDA(driver, cuStreamSynchronize, stream_); });
+  return outcome.ok() && OMPTOOL_CUDA(driver, cuMemPoolTrimTo, pool_, 0).ok();
+}
+
 // Sizes at most an eighth apart, so that a block is right for others, too.
 CUdeviceptr Memory::allocate_block(std::size_t size) {
   constexpr std::size_t kLeastStep = std::size_t{1} << 16;
@@ -84,18 +99,7 @@ CUdeviceptr Memory::allocate_block(std::size_t size) {
       return kept;
   }
   CUdeviceptr block = 0;
-  Outcome outcome = ask_driver(bytes, block); // without the lock: the driver may take long
-  if (outcome.result == CUDA_ERROR_OUT_OF_MEMORY) {
-    Blocks unused;
-    {
-      const std::lock_guard lock(mutex_);
-      unused = take_unused();
-    }
-    if (!unused.empty()) {
-      return_all(unused);
-      outcome = ask_driver(bytes, block);
-    }
-  }
+  const Outcome outcome = context_.taking_memory([&] { return ask_driver(bytes, block); });
   if (!outcome.ok()) {
     fail_of(context_.driver, outcome, "no memory for " + std::to_string(size) + " bytes");
     return 0;

@@ -29,6 +29,9 @@ public:
   CUdeviceptr allocate(std::int64_t size);
   std::int32_t release(CUdeviceptr memory);
 
+  // All that is kept, here and in the pool, goes back to the driver. False: there is nothing.
+  bool give_back();
+
   // Whether one transfer may have all of these bytes, as they are in one block of small pieces.
   bool is_in_one_slab(CUdeviceptr begin, std::size_t size);
   // Whether a small piece ends at `end`, and the next one begins at `next`: what is between is nobody's.

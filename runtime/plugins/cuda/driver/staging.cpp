@@ -11,7 +11,9 @@ StagingSlot Staging::take() {
     void* made = nullptr;
     Outcome outcome = context_.enter();
     if (outcome.ok())
-      outcome = OMPTOOL_CUDA(context_.driver, cuMemHostAlloc, &made, size_ * slots_, CU_MEMHOSTALLOC_PORTABLE);
+      outcome = context_.taking_memory([&] {
+        return OMPTOOL_CUDA(context_.driver, cuMemHostAlloc, &made, size_ * slots_, CU_MEMHOSTALLOC_PORTABLE);
+      });
     if (!outcome.ok())
       return {};
     free_.reserve(blocks_ * slots_); // to give one back finds room

@@ -16,7 +16,8 @@ CUstream Streams::take(std::int32_t& failure) {
   CUstream made = nullptr;
   Outcome outcome = context_.enter();
   if (outcome.ok()) // what the program does in the default stream is not waited for
-    outcome = OMPTOOL_CUDA(context_.driver, cuStreamCreate, &made, CU_STREAM_NON_BLOCKING);
+    outcome = context_.taking_memory(
+        [&] { return OMPTOOL_CUDA(context_.driver, cuStreamCreate, &made, CU_STREAM_NON_BLOCKING); });
   if (outcome.ok())
     return made;
   failure = fail_of(context_.driver, outcome, "no stream");
@@ -38,7 +39,10 @@ Outcome Marks::take(CUevent& event) {
     }
   }
   const Outcome outcome = context_.enter();
-  return outcome.ok() ? OMPTOOL_CUDA(context_.driver, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING) : outcome;
+  return outcome.ok() ? context_.taking_memory([&] {
+    return OMPTOOL_CUDA(context_.driver, cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
+  })
+                      : outcome;
 }
 
 MarkPtr Marks::record(CUstream stream, Outcome& outcome) {

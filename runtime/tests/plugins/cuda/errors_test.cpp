@@ -219,6 +219,24 @@ SCENARIO_OF(little_memory) {
   return 0;
 }
 
+// All that may take memory of the device's, while 100 MiB of its 200 are kept.
+SCENARIO_OF(memory_for_others) {
+  const OutsideOfTests asserts;
+  EXPECT(init_device(0) == 0);
+  for (void* const one : {RTL(__tgt_rtl_data_alloc)(0, 50 << 20), RTL(__tgt_rtl_data_alloc)(0, 50 << 20)})
+    EXPECT(RTL(__tgt_rtl_data_delete)(0, one) == 0);
+  void* const shared = RTL(__tgt_rtl_memory_alloc)(0, 150 << 20, OMPTARGET_MEMORY_SHARED);
+  std::printf("shared %d\n", shared != nullptr);
+  void* const host = RTL(__tgt_rtl_memory_alloc)(0, 100, OMPTARGET_MEMORY_HOST);
+  std::printf("host %d\n", host != nullptr);
+  std::vector<char> bytes(100);
+  std::printf("locked %d\n", RTL(__tgt_rtl_host_lock)(0, bytes.data(), 100) != nullptr);
+  Image image;
+  std::printf("load %d\n", image.load(0) != nullptr);
+  std::printf("run %d\n", image.is_loaded() ? RTL(__tgt_rtl_run_target_region)(0, image[kNothing], nullptr, 0) : -1);
+  return 0;
+}
+
 SCENARIO_OF(look_at_an_image) {
   const OutsideOfTests asserts;
   CallLog::path();
@@ -392,6 +410,25 @@ TEST_CASE("memory that is kept is given back when the driver has no more") {
     CHECK(outcome.code == 0);
     CHECK(outcome.has("no memory for 1048576 bytes: cuMemAlloc"));
     CHECK(outcome.has("CUDA_ERROR_OUT_OF_MEMORY, out of memory"));
+  }
+}
+
+TEST_CASE("whatever takes memory gets what is kept, and is asked for once more") {
+  const std::string right = "shared 1\nhost 1\nlocked 1\nload 1\nrun 0\n";
+  for (const char* const pools : {"FAKE_CUDA_POOLS=1", "FAKE_CUDA_POOLS=0"}) {
+    const Outcome outcome = run_scenario("memory_for_others", {"FAKE_CUDA_MEMORY=200", pools});
+    CHECK(outcome.output == right);
+  }
+  for (const auto& [function, at] :
+       {std::pair{"cuMemAllocManaged", 1}, std::pair{"cuMemHostAlloc", 2}, std::pair{"cuMemHostRegister", 1},
+        std::pair{"cuModuleLoadDataEx", 1}, std::pair{"cuModuleGetFunction", 2}, std::pair{"cuStreamCreate", 2},
+        std::pair{"cuLaunchKernel", 1}, std::pair{"cuMemAllocFromPoolAsync", 2}}) {
+    const Outcome outcome =
+        run_scenario("memory_for_others", {std::string("FAKE_CUDA_FAIL_IN=") + function,
+                                           "FAKE_CUDA_FAIL_AT=" + std::to_string(at), "FAKE_CUDA_FAIL_WITH=2"});
+    INFO(function << ": " << outcome.output);
+    CHECK(outcome.has("FAKE: call"));
+    CHECK(outcome.has(right));
   }
 }
 
