@@ -14,7 +14,10 @@ _USUAL = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda
 
 
 def libdevice() -> Path | None:
-    """The file: of $CUDA_HOME, of the ptxas on PATH, of usual places, of a package of PyPI's."""
+    """The file: of $CUDA_HOME, of the ptxas on PATH, of usual places, of a package of PyPI's.
+
+    The plugins' cache hashes all of them (runtime/plugins/compile/device_library.cpp).
+    """
     for folder in _toolkits():
         for below in _BELOW:
             file = folder / below / _NAME

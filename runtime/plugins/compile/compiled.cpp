@@ -4,6 +4,8 @@
 
 #include "bitcode.h"
 #include "cache.h"
+#include "device_library.h"
+#include "failures.h"
 #include "helper.h"
 #include "sha256.h"
 
@@ -19,9 +21,10 @@ constexpr char kPrivileged[] = "a program that runs with raised privileges compi
 constexpr char kNoHelper[] =
     "omptool, which would compile its bitcode, is neither installed beside the runtime nor on PATH";
 
-std::string key_of(Bytes image, const Target& target) {
+std::string key_of(Bytes image, const Target& target, const std::string& helper) {
   Sha256 hash;
-  for (const std::string& part : {std::string(OMPTOOL_VERSION), target.triple, target.cpu, target.identity}) {
+  for (const std::string& part : {std::string(OMPTOOL_VERSION), target.triple, target.cpu, target.identity,
+                                  identity_of_libraries(target.triple, helper)}) {
     hash.add(part);
     hash.add(std::string_view("\0", 1));
   }
@@ -40,25 +43,30 @@ std::string said_in(const std::vector<std::byte>& log, const std::string& image)
   return text;
 }
 
-// Returns why there is no image, or "".
-std::string compile(Bytes image, const Target& target, const std::string& helper, const Cache& cache,
-                    std::vector<std::byte>& made) {
+// Why there is no image, or "", and whether that is the module's fault.
+struct Outcome {
+  std::string fault;
+  bool is_of_module = false;
+};
+
+Outcome compile(Bytes image, const Target& target, const std::string& helper, const Cache& cache,
+                std::vector<std::byte>& made) {
   const Cache::Workplace place(cache);
   std::string fault = place.fault();
   if (fault.empty())
     fault = place.write("image.bc", image);
   if (!fault.empty())
-    return fault;
+    return {fault};
   const Job job{place.path("image.bc"), place.path("made"), place.path("log"), target.triple, target.cpu};
-  fault = run_helper(helper, job);
+  const End end = run_helper(helper, job);
   if (std::optional<std::vector<std::byte>> found = place.read("made"); found && !found->empty()) {
     made = std::move(*found);
     return {};
   }
   const std::string said = said_in(place.read("log").value_or(std::vector<std::byte>{}), job.image);
-  if (!said.empty() || !fault.empty())
-    return said.empty() ? fault : said;
-  return "omptool lower left nothing";
+  if (!said.empty())
+    return {said, end.exit_code == kRefusal};
+  return {end.fault.empty() ? "omptool lower left nothing" : end.fault};
 }
 
 // Why nothing can be compiled here, or "", and the two that it takes.
@@ -89,21 +97,31 @@ std::string find_or_compile(Bytes image, const Target& target, const Means& mean
   const Cache cache(means.folder);
   if (!cache.fault().empty())
     return cache.fault();
-  const std::string key = key_of(image, target);
-  std::optional<std::vector<std::byte>> found = cache.find(key);
-  if (!found) {
-    const Cache::Lock lock(cache, key);
-    found = cache.find(key); // another has made it meanwhile
-    if (!found) {
-      if (std::string fault = compile(image, target, means.helper, cache, made); !fault.empty())
-        return fault;
-      if (const std::string fault = cache.store(key, made); !fault.empty())
-        ::dprintf(STDERR_FILENO, "omptarget: the compiled image is not kept: %s\n", fault.c_str());
-      return {};
-    }
-  }
-  made = std::move(*found);
-  return {};
+  const std::string key = key_of(image, target, means.helper);
+  const Failures failures(cache, key, means.helper);
+  std::string fault;
+  const auto is_known = [&] {
+    std::optional<std::vector<std::byte>> found = cache.find(key);
+    if (found)
+      made = std::move(*found);
+    else
+      fault = failures.find();
+    return found || !fault.empty();
+  };
+  if (is_known())
+    return fault;
+  const Cache::Lock lock(cache, key);
+  if (is_known()) // by another, meanwhile
+    return fault;
+  const Outcome outcome = compile(image, target, means.helper, cache, made);
+  std::string lost;
+  if (outcome.fault.empty())
+    lost = cache.store(key, made);
+  else if (outcome.is_of_module)
+    lost = failures.store(outcome.fault);
+  if (!lost.empty())
+    ::dprintf(STDERR_FILENO, "omptarget: what omptool lower made or said is not kept: %s\n", lost.c_str());
+  return outcome.fault;
 }
 
 } // namespace

@@ -116,12 +116,11 @@ private:
   sigset_t before_{};
 };
 
-std::string fault_of_end(int status) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return {};
+End end_of(int status) {
   if (WIFSIGNALED(status))
-    return "omptool lower was ended by signal " + std::to_string(WTERMSIG(status));
-  return "omptool lower ended with exit code " + std::to_string(WEXITSTATUS(status));
+    return {"omptool lower was ended by signal " + std::to_string(WTERMSIG(status))};
+  const int code = WEXITSTATUS(status);
+  return {code == 0 ? "" : "omptool lower ended with exit code " + std::to_string(code), code};
 }
 
 } // namespace
@@ -131,7 +130,7 @@ std::string find_helper() {
   return own.empty() ? of_path() : own;
 }
 
-std::string run_helper(const std::string& helper, const Job& job) {
+End run_helper(const std::string& helper, const Job& job) {
   std::vector<std::string> words{helper, "lower", "--triple", job.triple, "-o", job.output, job.image};
   if (!job.cpu.empty())
     words.insert(words.end(), {"--cpu", job.cpu});
@@ -144,12 +143,12 @@ std::string run_helper(const std::string& helper, const Job& job) {
   pid_t child = 0;
   if (const int error = ::posix_spawn(&child, helper.c_str(), &beginning.files_, &beginning.attributes_,
                                       arguments.data(), passed_environment().data()))
-    return helper + " cannot be started: " + std::strerror(error);
+    return {helper + " cannot be started: " + std::strerror(error)};
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) // ECHILD: the program ignores SIGCHLD, or has waited for it
-      return "omptool lower left nothing";
-  return fault_of_end(status);
+      return {"omptool lower left nothing"};
+  return end_of(status);
 }
 
 } // namespace omptool::compile

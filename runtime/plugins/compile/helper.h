@@ -19,8 +19,14 @@ struct Job {
   std::string cpu; // "": the target's default
 };
 
-// Returns why there is no output, or "". The caller looks for the output in any case: how a child ended is not to be
-// known where the program ignores SIGCHLD.
-std::string run_helper(const std::string& helper, const Job& job);
+constexpr int kRefusal = 2; // as man/omptool-lower.1 has it: the module or the request is at fault
+
+struct End {
+  std::string fault;  // why there is no output, or ""
+  int exit_code = -1; // where it is known
+};
+
+// The caller looks for the output in any case: how a child ended is not to be known where the program ignores SIGCHLD.
+End run_helper(const std::string& helper, const Job& job);
 
 } // namespace omptool::compile

@@ -3,6 +3,7 @@
 // Bitcode to an image, by a helper that is a FAKE: a shell script named omptool, which writes down its arguments.
 #include "compile/compiled.h"
 
+#include "compile/failures.h"
 #include "module.h"
 
 #include <csignal>
@@ -148,10 +149,72 @@ TEST_CASE("many who start at once compile once") {
   CHECK(place.files() == 1); // no lock stays
 }
 
-TEST_CASE("a helper that fails is quoted, and nothing is kept") {
+TEST_CASE("another library of the device's is another image") {
+  const Place place(kWorks);
+  const std::string library = place.folder() + "/cuda/nvvm/libdevice/libdevice.10.bc";
+  fs::create_directories(fs::path(library).parent_path());
+  const Set home("CUDA_HOME", place.folder() + "/cuda");
+  const std::vector<std::byte> of_cpu = module_for("x86_64-pc-linux-gnu"), of_gpu = module_for("nvptx64");
+  const Target gpu{"nvptx64-nvidia-cuda", "sm_90", ""};
+  std::size_t gpu_runs = 0;
+  for (const char* const content : {"", "first", "second"}) { // "": there is none
+    if (*content)
+      std::ofstream(library) << content;
+    ++gpu_runs;
+    for (int i = 0; i < 2; ++i) {
+      CHECK(compiled(of_gpu, gpu).fault == "");
+      CHECK(compiled(of_cpu, kTarget).fault == "");
+      CHECK(place.runs() == gpu_runs + 1);
+    }
+  }
+  fs::rename(place.folder() + "/cuda", place.folder() + "/moved");
+  fs::create_directories(place.folder() + "/moved/bin");
+  std::ofstream(place.folder() + "/moved/bin/ptxas") << "#!/bin/sh\n";
+  fs::permissions(place.folder() + "/moved/bin/ptxas", fs::perms::owner_all);
+  fs::create_symlink("../moved/bin/ptxas", place.folder() + "/bin/ptxas");
+  CHECK(compiled(of_gpu, gpu).fault == ""); // by the assembler on PATH; the content is the same
+  CHECK(place.runs() == gpu_runs + 1);
+}
+
+TEST_CASE("what is refused is not compiled again at once, and the reason is said again") {
+  const Place place(kRefuses);
   const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
-  const std::pair<const char*, const char*> cases[] = {{kRefuses, "line 1 is wrong"},
+  const std::string reason = "its bitcode is not compiled: line 1 is wrong";
+  CHECK(compiled(module, kTarget).fault == reason);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] { CHECK(compiled(module, kTarget).fault.starts_with(reason + " (said ")); });
+  for (std::thread& thread : threads)
+    thread.join();
+  CHECK(place.runs() == 1);
+  CHECK(place.files() == 1);
+  Target other = kTarget;
+  other.cpu = "another";
+  CHECK(compiled(module, other).fault == reason);
+  CHECK(place.runs() == 2);
+  std::ofstream(place.helper(), std::ios::app) << "# another version\n";
+  CHECK(compiled(module, kTarget).fault == reason);
+  CHECK(place.runs() == 3);
+}
+
+TEST_CASE("a failure is forgotten after a while, and by a clock that was set back") {
+  const Place place(kRefuses);
+  const Cache cache(place.folder() + "/cache");
+  const std::string key(64, 'a');
+  const auto at = [&](std::time_t now) { return Failures(cache, key, place.helper(), now); };
+  CHECK(at(1000).store("it is odd") == "");
+  CHECK(at(1007).find() == "it is odd (said 7 s ago; omptool lower is asked again after 600 s)");
+  CHECK(at(1599).find() != "");
+  CHECK(at(1600).find() == "");
+  CHECK(at(999).find() == "");
+  CHECK(Failures(cache, std::string(64, 'b'), place.helper(), 1000).find() == "");
+}
+
+TEST_CASE("a helper that fails for another reason is quoted, and nothing is kept") {
+  const std::vector<std::byte> module = module_for("x86_64-pc-linux-gnu");
+  const std::pair<const char*, const char*> cases[] = {{"echo \"Error: there is no ld\" >&2; exit 3", "there is no ld"},
                                                        {"kill -9 $$", "omptool lower was ended by signal 9"},
+                                                       {"exit 2", "omptool lower ended with exit code 2"},
                                                        {"exit 3", "omptool lower ended with exit code 3"},
                                                        {"exit 0", "omptool lower left nothing"}};
   for (const auto& [script, reason] : cases) {

@@ -1,0 +1,34 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What `omptool lower` could not compile is not tried again at once: its reason is kept in the cache for kLifetime.
+// Only refusals of the module are; what the machine lacks may be there a moment later.
+#pragma once
+
+#include "cache.h"
+
+#include <chrono>
+#include <ctime>
+#include <string>
+
+namespace omptool::compile {
+
+class Failures {
+public:
+  static constexpr std::chrono::seconds kLifetime{600};
+
+  // Of what has this key, by this helper as it is now.
+  Failures(const Cache& cache, const std::string& key, const std::string& helper, std::time_t now = ::time(nullptr));
+
+  // The reason, with its age, or "".
+  std::string find() const;
+  // Why it could not be stored, or "".
+  std::string store(const std::string& reason) const;
+
+private:
+  const Cache& cache_;
+  std::string key_;
+  std::time_t now_;
+};
+
+} // namespace omptool::compile
