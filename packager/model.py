@@ -120,7 +120,7 @@ class DeviceImage:
 
     @property
     def processor(self) -> str:
-        """The arch, from the bytes where they say it; a cubin is silent about the a of sm_90a and the f."""
+        """The arch, from the bytes where they say it; a cubin is silent about sm_90a's a or f."""
         own = self.contents.arch or ""
         return self.arch if self.arch.startswith(own) else own
 

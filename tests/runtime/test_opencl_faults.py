@@ -25,6 +25,8 @@ from omptool.installation import libdir
 SPIRV = "spirv64-unknown-unknown"
 FAULTS = ROOT / "gpu_kit" / "sources" / "faults.c"
 NATIVE = TESTS / "support" / "native_binary.py"
+REACHING = TESTS / "support" / "reaching.py"
+TEAM_MEMORY = TESTS / "runtime" / "team_memory.ll"
 FUNCTIONS = re.findall(
     r"^  X\((cl\w+)", (ROOT / "runtime/plugins/opencl/cl.h").read_text(), re.MULTILINE
 )
@@ -101,6 +103,35 @@ def test_what_the_device_has_not_is_the_hosts_turn(
     assert (done.returncode, done.stdout) == (0, "host 7\n")
     (line,) = done.stderr.splitlines()
     assert re.search(f"region right runs on the host: .*{reason}", line)
+
+
+def test_too_much_memory_of_a_teams_own_is_the_hosts_turn(
+    tmp_path: Path, vendors: dict[str, str]
+) -> None:
+    """A kernel that needs 64 MiB of it."""
+    program = _program(tmp_path, lower(TEAM_MEMORY, tmp_path / "k.spv", triple=SPIRV))
+    done = _run(program, "right", vendors)
+    assert (done.returncode, done.stdout) == (0, "host 7\n")
+    (line,) = done.stderr.splitlines()
+    need = "it needs 67108864 bytes of a team's own memory, of which the device has"
+    assert re.search(rf"region right runs on the host: .*kernel right: {need} \d+", line)
+
+
+@pytest.mark.parametrize("reaches", [True, False])
+def test_whether_kernels_reach_the_hosts_memory(
+    loader: Path, vendors: dict[str, str], reaches: bool
+) -> None:
+    chosen = {"LD_LIBRARY_PATH": str(loader), "FAKE_CL_SYSTEM": str(int(reaches))} | vendors
+    done = subprocess.run(
+        [sys.executable, REACHING],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | chosen,
+    )
+    answer, reason = done.stdout.splitlines()
+    assert answer == str(reaches)
+    assert reason.startswith("" if reaches else "the device reaches none that its driver has not")
 
 
 def test_a_region_after_memory_ran_out_runs_on_the_device(

@@ -78,6 +78,7 @@ std::string choose_memory(const Loader& cl, const std::string& extensions, Found
   const Memories has = memories_of(cl, found, extensions);
   const MemoryKind wanted = wanted_memory();
   found.memory = wanted != MemoryKind::kAny ? wanted : has.usm ? MemoryKind::kUsm : MemoryKind::kSvm;
+  found.reaches_host_memory = has.shared;
   switch (found.memory) {
   case MemoryKind::kUsm:
   case MemoryKind::kDevice:

@@ -25,6 +25,7 @@ struct Found {
   bool is_cpu;
   bool lists_svm; // kernels must be told of each allocation that they may reach
   bool has_svm_atomics;
+  bool reaches_host_memory; // all of it, without a word to the driver
   std::string name;
   std::string driver;
   std::string spirv; // the latest version that it takes: "SPIR-V_1.4"

@@ -109,6 +109,17 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_shares_host_memory(int32_t device_id) {
   });
 }
 
+// Whatever kind of memory data_alloc gives: kernels may use addresses of system SVM unless they are told otherwise.
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_reaches_host_memory(int32_t device_id) {
+  return omptool::safely(0, [&]() -> int32_t {
+    const Device* const device = omptool::opencl::device_of(device_id);
+    if (device && !device->found().reaches_host_memory)
+      omptool::fail("the device reaches none that its driver has not allocated: it has neither fine-grained system SVM "
+                    "nor shared system memory of cl_intel_unified_shared_memory");
+    return device && device->found().reaches_host_memory;
+  });
+}
+
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t device_id) {
   return omptool::safely(0, [&]() -> int32_t {
     const Device* const device = omptool::opencl::device_of(device_id);

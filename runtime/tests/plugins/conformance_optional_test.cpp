@@ -116,6 +116,27 @@ TEST_CASE("what cannot be run in a shape is refused") {
   CHECK(calls.values<int>(1)[0] == 0);
 }
 
+// ---- the host's memory ----
+
+TEST_CASE("a device that reaches the host's memory uses it by its addresses, or says why not") {
+  const auto reaches = find<decltype(&__tgt_rtl_reaches_host_memory)>("__tgt_rtl_reaches_host_memory");
+  if (!reaches)
+    return; // optional
+  const auto values = std::make_unique<std::vector<int>>(std::vector<int>{1, 2});
+  loaded();
+  if (reaches(0) == 0) {
+    check_reason();
+  } else {
+    CHECK(run(kAdd, {values->data(), bits(2), bits(3)}) == 0);
+    CHECK(*values == std::vector<int>{4, 5});
+  }
+  for (const std::int32_t wrong : wrong_devices()) {
+    CAPTURE(wrong);
+    CHECK(reaches(wrong) == 0);
+    check_reason();
+  }
+}
+
 // ---- fills ----
 
 TEST_CASE("a fill sets each byte, and none beside them") {

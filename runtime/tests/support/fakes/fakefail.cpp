@@ -277,8 +277,8 @@ FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry
 FAKE_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
   return number_in("FAKEFAIL_ADDRESSABLE") != 0;
 }
-FAKE_EXPORT int32_t __tgt_rtl_reaches_host_memory(int32_t) {
-  return !fails("reaches_host_memory");
+FAKE_EXPORT int32_t __tgt_rtl_reaches_host_memory(int32_t device) {
+  return device == 0 && !fails("reaches_host_memory");
 }
 FAKE_EXPORT const char* __tgt_rtl_last_error(void) {
   return "FAKE failure";

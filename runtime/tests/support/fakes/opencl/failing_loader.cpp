@@ -9,6 +9,7 @@
 //   FAKE_CL_FAIL_ON=1       and so does every call after it
 //   FAKE_CL_FAIL_IN=name    the calls of this function only
 //   FAKE_CL_FAIL_WITH=N     the error, -5 (CL_OUT_OF_RESOURCES) if not set
+//   FAKE_CL_SYSTEM=0        devices reach none of the host's memory but what the driver has allocated
 //   FAKE_CL_FAULT=1         kernels have failed with that error, when somebody waits for them
 //
 // A call that fails says "FAKE: call N, name" on stderr. Those that wait, that release something or that have work
@@ -150,6 +151,16 @@ void* extension_of(cl_platform_id platform, const char* name) {
   return found;
 }
 
+cl_int describe(cl_device_id device, cl_uint what, std::size_t size, void* to, std::size_t* needed) {
+  static const bool is_reached = number_in("FAKE_CL_SYSTEM", 1) != 0;
+  const cl_int result = clGetDeviceInfo_function::call(device, what, size, to, needed);
+  if (!is_reached && result == CL_SUCCESS && to && what == CL_DEVICE_SVM_CAPABILITIES)
+    *static_cast<cl_bitfield*>(to) &= ~CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
+  if (!is_reached && result == CL_SUCCESS && to && what == CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL)
+    *static_cast<cl_bitfield*>(to) = 0;
+  return result;
+}
+
 cl_int wait(cl_uint count, const cl_event* events) {
   const cl_int result = clWaitForEvents_function::call(count, events);
   const bool has_failed = std::any_of(events, events + count, has_fault);
@@ -202,6 +213,8 @@ using Anything = void (*)();
 static Anything pick(std::string_view name, Anything otherwise) {
   if (name == "clGetExtensionFunctionAddressForPlatform")
     return reinterpret_cast<Anything>(&extension_of);
+  if (name == "clGetDeviceInfo")
+    return reinterpret_cast<Anything>(&describe);
   if (name == "clEnqueueNDRangeKernel")
     return reinterpret_cast<Anything>(&launch);
   if (name == "clWaitForEvents")
