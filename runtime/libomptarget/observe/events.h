@@ -127,6 +127,7 @@ struct Operation {
   int from = -1;               // of kBetweenDevices: the device whose memory `host` is
   Clock::time_point began = {}, ended = {};
   bool failed = false;
+  bool is_later = false; // its call returns before it has ended, and the device says when that is
 };
 struct OperationBegins {
   Operation operation;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels that never end. One that is done when its function returns is watched from its begin; one that is queued,
-// from when somebody waits for its queue: before, nobody can tell whether it has ended.
+// from when somebody waits for its queue: before, nobody can tell whether it has ended. One for which nobody waits is
+// watched from when it is queued, as its device says when it has ended; but while others on that device end, it may be
+// their turn, and not its own.
 #include "observe/watchdog.h"
 
 #include "observe/sink.h"
@@ -10,6 +12,7 @@
 #include "process/message.h"
 #include "process/per_process.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -29,15 +32,18 @@ public:
 
   void begins(const Operation& operation) {
     const std::lock_guard lock(mutex_);
-    if (operation.kind == Operation::Kind::kLaunch && operation.queue != 0)
+    if (operation.kind == Operation::Kind::kLaunch && operation.queue != 0 && !operation.is_later)
       queued_[operation.queue] = operation.entry;
     else if (operation.kind == Operation::Kind::kLaunch)
       expect(operation, operation.entry);
-    else if (const auto kernel = queued_.find(operation.queue); kernel != queued_.end())
+    else if (const auto kernel = queued_.find(operation.queue);
+             operation.kind == Operation::Kind::kWait && kernel != queued_.end())
       expect(operation, kernel->second);
   }
   void ends(const Operation& operation) {
     const std::lock_guard lock(mutex_);
+    if (operation.queue != 0)
+      last_end_[operation.device] = Clock::now();
     if (operation.kind == Operation::Kind::kLaunch && operation.queue != 0)
       queued_.erase(operation.queue);
     running_.erase(operation.id);
@@ -45,19 +51,25 @@ public:
 
 private:
   struct Running {
-    Clock::time_point deadline;
+    Clock::time_point since;
     std::string kernel;
     int device;
+    bool is_later;
   };
 
   void expect(const Operation& operation, const std::string& kernel) {
-    const std::chrono::seconds patience(environment().kernel_timeout);
     if (running_.empty())
       changed_.notify_one();
-    running_[operation.id] = {Clock::now() + patience, kernel, operation.device};
+    running_[operation.id] = {Clock::now(), kernel, operation.device, operation.is_later};
   }
 
-  // One patience for all: they are due in the order in which they began.
+  Clock::time_point deadline_of(const Running& one) const {
+    const auto last = one.is_later ? last_end_.find(one.device) : last_end_.end();
+    const Clock::time_point since = last == last_end_.end() ? one.since : std::max(one.since, last->second);
+    return since + std::chrono::seconds(environment().kernel_timeout);
+  }
+
+  // Deadlines only become later, and those of what begins meanwhile are no earlier.
   void watch() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -65,11 +77,15 @@ private:
         changed_.wait(lock);
         continue;
       }
-      const Running first = running_.begin()->second;
-      if (Clock::now() >= first.deadline)
+      const auto is_due_before = [this](const auto& one, const auto& other) {
+        return deadline_of(one.second) < deadline_of(other.second);
+      };
+      const Running first = std::min_element(running_.begin(), running_.end(), is_due_before)->second;
+      const Clock::time_point deadline = deadline_of(first);
+      if (Clock::now() >= deadline)
         die("region %s on device %d has not ended within %u s (OMPTOOL_KERNEL_TIMEOUT)", first.kernel.c_str(),
             first.device, environment().kernel_timeout);
-      changed_.wait_until(lock, first.deadline);
+      changed_.wait_until(lock, deadline);
     }
   }
 
@@ -77,6 +93,7 @@ private:
   std::condition_variable changed_;
   std::map<std::uint64_t, Running> running_;
   std::map<std::uint64_t, std::string> queued_; // by queue: the kernel that was queued last
+  std::map<int, Clock::time_point> last_end_;   // by device: of what was queued
 };
 
 class Watchdog : public Listener {
@@ -90,8 +107,7 @@ public:
 
 private:
   static bool is_watched(const Operation& operation) {
-    return operation.kind == Operation::Kind::kLaunch ||
-           (operation.kind == Operation::Kind::kWait && operation.queue != 0);
+    return operation.kind == Operation::Kind::kLaunch || operation.queue != 0;
   }
 };
 

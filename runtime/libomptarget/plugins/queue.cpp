@@ -104,6 +104,7 @@ template <typename Work> bool Queue::done_now(const Work& work) {
 std::int32_t Queue::run(void* function, void** arguments, std::int32_t count, const LaunchShape& shape,
                         const std::string& name) {
   observe::Operation told{Kind::kLaunch, memory_.number(), nullptr, function, 0, name};
+  told.is_later = use_ == Use::kLater;
   if (memory_.chains())
     return chain(std::move(told),
                  [&](auto... chained) {
