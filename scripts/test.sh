@@ -110,7 +110,7 @@ case $what in
     if [ "$what" = all ]; then
       only 'compile, units alone' units_alone
       every=(-m '')  # what pyproject.toml leaves out
-      alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 ctest --test-dir build/package/runtime -R '^stress$'
+      alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 ctest --test-dir build/package/runtime -R '^stress'
     fi
     alone 'pytest' pytest -n "$cores" --dist worksteal "${every[@]}"
     ;;
