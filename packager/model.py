@@ -31,6 +31,10 @@ class Resources:
     registers: int | None  # of a thread; AMD's vector registers
     shared: int | None  # of a team, without what is asked for at the launch
     stack: int | None  # of a thread
+    scalar_registers: int | None = None  # AMD's, as those below
+    accumulators: int | None = None  # AGPRs, where the processor has them
+    vector_spills: int | None = None  # stores of registers for which there was no room
+    scalar_spills: int | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,8 @@ class DeviceImage:
     @property
     def target(self) -> str:
         """Triple and arch, as a user names them."""
+        if not self.triple and self.contents.machine:
+            return f"{self.contents.machine} {self.processor}".rstrip()
         return f"{self.triple or 'no triple'}{' ' + self.arch if self.arch else ''}"
 
 

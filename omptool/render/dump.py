@@ -138,7 +138,15 @@ def _kernels(binary: FatBinary) -> list[Row]:
 def _needs(kernel: DeviceSymbol) -> Row:
     """What an image says that a kernel needs."""
     needs = kernel.resources or Resources(None, None, None)
-    return {"registers": needs.registers, "shared": needs.shared, "stack": needs.stack}
+    return {
+        "registers": needs.registers,
+        "shared": needs.shared,
+        "stack": needs.stack,
+        "SGPRs": needs.scalar_registers,
+        "AGPRs": needs.accumulators,
+        "VGPR spills": needs.vector_spills,
+        "SGPR spills": needs.scalar_spills,
+    }
 
 
 def _symbols(binary: FatBinary) -> list[Row]:
@@ -307,7 +315,7 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
         "undefined": image.contents.links.undefined,
         "needed": image.contents.links.needed,
         "resources": [
-            {"kernel": kernel.name, **_needs(kernel)}
+            {"kernel": kernel.name, **_dumped_needs(kernel.resources)}
             for kernel in kernels(image)
             if kernel.resources
         ],
@@ -315,6 +323,23 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
         "declared_kind": image.declared_kind,
         "declared_arch": image.arch or None,
         "problem": image.contents.problem,
+    }
+
+
+def _dumped_needs(needs: Resources) -> Row:
+    """The last four are AMD's alone."""
+    own = {
+        "sgprs": needs.scalar_registers,
+        "agprs": needs.accumulators,
+        "vgpr_spills": needs.vector_spills,
+        "sgpr_spills": needs.scalar_spills,
+    }
+    known = {name: number for name, number in own.items() if number is not None}
+    return {
+        "registers": needs.registers,
+        "shared": needs.shared,
+        "stack": needs.stack,
+        **known,
     }
 
 

@@ -62,7 +62,7 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
         return
     declared = image.declared_kind
     if declared and contents.kind not in KINDS.get(declared, (declared,)):
-        yield f"is declared as {declared} but holds {contents.kind}", HINT, "error"
+        yield f"({image.target}) is declared as {declared} but holds {contents.kind}", HINT, "error"
     expected = MACHINES.get(image.triple.split("-")[0]) if image.container != "gcc" else None
     if expected and contents.machine and contents.machine != expected:
         yield f"is declared for {image.triple} but holds {contents.machine} code", HINT, "error"
@@ -86,7 +86,7 @@ def _is_to_be_linked(image: DeviceImage, binary: FatBinary) -> bool:
 
 
 def _arch(image: DeviceImage, actual: str) -> Iterator[tuple[str, str, Severity]]:
-    message = f"is declared for {image.arch} but holds code for {actual}"
+    message = f"is declared for {image.target} but holds code for {actual}"
     if image.kind == "ptx" and _number(actual) < _number(image.arch):
         # The driver compiles PTX for newer devices too.
         yield message, "it runs, but without what the newer arch offers", "warning"

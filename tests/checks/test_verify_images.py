@@ -182,3 +182,20 @@ def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> No
         assert codes(tmp_path / "both.o", "--select", "OMP106,OMP108") == {"OMP108": "info"}
     shutil.copy(objects[0], tmp_path / "same.o")
     assert omptool("verify", "--select", "OMP108", objects[0], tmp_path / "same.o").exit_code == 0
+
+
+# Of rocrand 5.3: a symbol of memory of teams that no relocation names. The loader asks for none
+# that is not used; one that is used is missing.
+UNUSED = f'.amdgcn_target "{AMDGCN}--gfx90a"\n.globl vectors\n.text\n s_endpgm\n'
+USED = f"{UNUSED}.data\n.globl table\ntable: .quad vectors\n"
+
+
+@pytest.mark.parametrize(("source", "expected"), [(UNUSED, {}), (USED, {"OMP114": "error"})])
+def test_what_an_amd_image_lacks(tmp_path: Path, source: str, expected: dict[str, str]) -> None:
+    (tmp_path / "k.s").write_text(source)
+    amd = ("-triple", AMDGCN, "-mcpu=gfx90a", "-filetype=obj")
+    run("llvm-mc-19", *amd, tmp_path / "k.s", "-o", tmp_path / "k.o")
+    run("ld.lld-19", "-shared", tmp_path / "k.o", "-o", tmp_path / "k.co")
+    assert codes(tmp_path / "k.co") == expected
+    text = omptool("verify", tmp_path / "k.co").stdout
+    assert ("image 0 (amdgcn gfx90a) needs vectors" in text) == bool(expected)

@@ -19,6 +19,7 @@ from packager.elf.headers import (
     DT_RUNPATH,
     GPUS,
     SHT_DYNSYM,
+    SHT_RELA,
     SHT_SYMTAB,
     STB_LOCAL,
     STT_FUNC,
@@ -72,20 +73,18 @@ def inspect(data: Reader) -> Contents:
         if not elf.symbol_tables():
             return replace(known, is_opaque=True)
         symbols, table, places = _symbols(elf)
-        symbols = _with_resources(elf, known.arch or "", symbols)
+        symbols = _with_resources(elf, symbols)
         return replace(known, symbols=symbols, table=table, places=places, links=_links(elf))
     except FormatError as error:
         return replace(known, is_opaque=True, problem=str(error))
 
 
-def _with_resources(
-    elf: Elf, arch: str, symbols: tuple[DeviceSymbol, ...]
-) -> tuple[DeviceSymbol, ...]:
+def _with_resources(elf: Elf, symbols: tuple[DeviceSymbol, ...]) -> tuple[DeviceSymbol, ...]:
     """The kernels of a GPU's image with what they need."""
     if elf.machine == "nvptx64":
         found = kernel_resources.of_cubin(elf)
     elif elf.machine == "amdgcn" and not elf.is_object:
-        found = kernel_resources.of_amdgcn(space(elf), arch, dict(_amd_descriptors(elf)))
+        found = kernel_resources.of_amdgcn(space(elf), dict(_amd_descriptors(elf)))
     else:
         return symbols
     return tuple(
@@ -109,8 +108,12 @@ def _links(elf: Elf) -> Links:
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         rows = islice(elf.rows(headers.SYMBOL, elf.content(table), table.name), MAX_SYMBOLS)
-        absent = (Symbol._make(row) for row in rows if not row[3] and row[0])
-        undefined += (names[symbol.name_at] for symbol in absent if symbol.binding != STB_WEAK)
+        absent = ((n, Symbol._make(row)) for n, row in enumerate(rows) if not row[3] and row[0])
+        wanted = {n: symbol for n, symbol in absent if symbol.binding != STB_WEAK}
+        if wanted and elf.machine == "amdgcn":
+            used = _relocated(elf)
+            wanted = {n: symbol for n, symbol in wanted.items() if n in used}
+        undefined += (names[symbol.name_at] for symbol in wanted.values())
     dynamic = elf.dynamic()
     tables = elf.of_type(SHT_DYNSYM)
     if not tables:
@@ -119,6 +122,20 @@ def _links(elf: Elf) -> Links:
     needed = tuple(strings[at] for at in dynamic.get(DT_NEEDED, []))
     paths = [strings[at] for tag in (DT_RPATH, DT_RUNPATH) for at in dynamic.get(tag, [])]
     return Links(tuple(undefined), needed, tuple(p for path in paths for p in path.split(":")))
+
+
+def _relocated(elf: Elf) -> set[int]:
+    """The symbols that relocations use: AMD's loader asks for no others.
+
+    Kernels leave symbols of memory of teams behind that are not defined, and that nothing uses.
+    """
+    tables = (elf.content(section) for section in elf.of_type(SHT_RELA))
+    return {
+        info >> 32
+        for table in tables
+        for words in elf.words(headers.RELA.size, table, "relocations of an image")
+        for info in words[1::3]
+    }
 
 
 def _symbol_table(elf: Elf) -> int:

@@ -1,16 +1,19 @@
-"""What kernels need, as far as GPU images say: CUDA's `.nv.info`, AMD's kernel descriptors.
+"""What kernels need, as far as GPU images say: CUDA's `.nv.info`, AMD's metadata.
 
 The attributes of `.nv.info` are not documented; they were read off ptxas' output beside its -v.
-AMD's descriptor is in LLVM's AMDGPUUsage, "Kernel Descriptor".
+AMD's metadata and kernel descriptors are in LLVM's AMDGPUUsage, "Code Object Metadata" and "Kernel
+Descriptor". The descriptor holds what is allocated, which is more than what is used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
 
 from packager.elf.address_space import Space
-from packager.elf.headers import Elf, Section
+from packager.elf.headers import SHT_NOTE, Elf, Section
 from packager.errors import FormatError
+from packager.formats.device_images import msgpack
 from packager.model import Resources
 
 # Format, attribute, and of format 4 (a sized value) the size; values that matter are a symbol's
@@ -20,10 +23,13 @@ VALUE = Struct("<II")
 SIZED = 4
 REGISTERS, FRAME, STACK = 0x2F, 0x11, 0x12
 INFO, SHARED_PREFIX = ".nv.info", ".nv.shared."
-# group and private segment, …, compute_pgm_rsrc3, 1, 2
-DESCRIPTOR = Struct("<II40xI12x")
-VGPRS = 0x3F  # of compute_pgm_rsrc1, in granules
-GRANULE_OF_8 = ("gfx90a", "gfx94", "gfx950", "gfx10", "gfx11", "gfx12")
+# group and private segment of a kernel descriptor
+DESCRIPTOR = Struct("<II56x")
+NOTE = Struct("<III")  # size of the owner's name, of the description, type
+AMD_OWNER, AMD_METADATA = b"AMDGPU\0", 32  # since code object version 3
+NOTE_ALIGNMENT = 4
+MAX_METADATA = 1 << 26
+AMD_KERNELS, AMD_SYMBOL, AMD_SUFFIX = "amdhsa.kernels", ".symbol", ".kd"
 
 
 def of_cubin(elf: Elf) -> dict[str, Resources]:
@@ -73,14 +79,57 @@ def _symbol_names(elf: Elf, wanted: set[int]) -> dict[int, str]:
     return {}
 
 
-def of_amdgcn(space: Space, arch: str, descriptors: dict[str, int]) -> dict[str, Resources]:
+def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]:
     """The same of a code object; `descriptors` are the addresses of `<kernel>.kd`, by kernel."""
-    granule = 8 if arch.startswith(GRANULE_OF_8) else 4
-    found = {}
+    known = {name: needs for name, needs in _of_metadata(space.elf) if name in descriptors}
     for name, address in descriptors.items():
+        if name in known:
+            continue
         offset = space.offset(address, DESCRIPTOR.size)
         if offset is None:
             raise FormatError(f"descriptor of kernel {name} is not in the file")
-        group, private, rsrc1 = space.elf.data.unpack(DESCRIPTOR, offset, f"descriptor of {name}")
-        found[name] = Resources(((rsrc1 & VGPRS) + 1) * granule, group, private)
-    return found
+        group, private = space.elf.data.unpack(DESCRIPTOR, offset, f"descriptor of {name}")
+        known[name] = Resources(None, group, private)
+    return known
+
+
+def _of_metadata(elf: Elf) -> Iterator[tuple[str, Resources]]:
+    for data in _amd_notes(elf):
+        found = msgpack.decode(data)
+        rows = found.get(AMD_KERNELS) if isinstance(found, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            symbol = row.get(AMD_SYMBOL) if isinstance(row, dict) else None
+            if isinstance(row, dict) and isinstance(symbol, str):
+                yield symbol.removesuffix(AMD_SUFFIX), _of_row(row)
+
+
+def _of_row(row: dict[str, msgpack.Value]) -> Resources:
+    def number(name: str) -> int | None:
+        value = row.get(name)
+        return value if isinstance(value, int) and value >= 0 else None
+
+    return Resources(
+        number(".vgpr_count"),
+        number(".group_segment_fixed_size"),
+        number(".private_segment_fixed_size"),
+        number(".sgpr_count"),
+        number(".agpr_count"),
+        number(".vgpr_spill_count"),
+        number(".sgpr_spill_count"),
+    )
+
+
+def _amd_notes(elf: Elf) -> Iterator[bytes]:
+    """The metadata of a code object, as MessagePack."""
+    for section in elf.of_type(SHT_NOTE):
+        data, at = elf.content(section), 0
+        while at + NOTE.size <= len(data):
+            named, size, kind = data.unpack(NOTE, at, section.name)
+            at += NOTE.size
+            owner = data.bytes(at, named, "owner of a note")
+            at += -(-named // NOTE_ALIGNMENT) * NOTE_ALIGNMENT
+            if kind == AMD_METADATA and owner == AMD_OWNER:
+                if size > MAX_METADATA:
+                    raise FormatError(f"metadata of {size} bytes is too large to be real")
+                yield data.bytes(at, size, "metadata of kernels")
+            at += -(-size // NOTE_ALIGNMENT) * NOTE_ALIGNMENT

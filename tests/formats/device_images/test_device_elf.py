@@ -131,13 +131,35 @@ def test_what_kernels_of_amd_need(tmp_path: Path) -> None:
         notes = run("llvm-readelf-19", "--notes", tmp_path / "k.co")
         (image,) = load(tmp_path / "k.co").images
         kernels = {symbol.name: symbol.resources for symbol in image.symbols}
-        small, large = kernels["small"], kernels["large"]
-        assert small is not None
-        assert large is not None
-        assert (small.shared, large.shared) == (0, 1024)
-        assert small.stack == 0
-        assert large.stack
-        assert f".private_segment_fixed_size: {large.stack}" in notes
-        used = max(int(n) for n in re.findall(r"\.vgpr_count: +(\d+)", notes))
-        assert large.registers is not None
-        assert used <= large.registers < used + 8 + 1  # allocated in granules
+        found = [needs for name in sorted(kernels) if (needs := kernels[name])]
+        assert [needs.shared for needs in found] == [1024, 0]
+        fields = {
+            ".group_segment_fixed_size": [needs.shared for needs in found],
+            ".private_segment_fixed_size": [needs.stack for needs in found],
+            ".vgpr_count": [needs.registers for needs in found],
+            ".sgpr_count": [needs.scalar_registers for needs in found],
+            ".agpr_count": [needs.accumulators for needs in found],
+            ".vgpr_spill_count": [needs.vector_spills for needs in found],
+            ".sgpr_spill_count": [needs.scalar_spills for needs in found],
+        }
+        for name, values in fields.items():
+            told = [int(number) for number in re.findall(rf"{re.escape(name)}: +(\d+)", notes)]
+            assert sorted(told) == sorted(v for v in values if v is not None), (arch, name)
+        assert (found[0].accumulators is None) == (arch != "gfx90a")
+
+
+def test_a_code_object_without_metadata(tmp_path: Path) -> None:
+    """What is allocated is known then, and not what is used."""
+    (tmp_path / "k.s").write_text(
+        '.amdgcn_target "amdgcn-amd-amdhsa--gfx90a"\n.text\n.globl k\n.type k,@function\n'
+        "k:\n s_endpgm\n.rodata\n.amdhsa_kernel k\n .amdhsa_next_free_vgpr 33\n"
+        " .amdhsa_next_free_sgpr 10\n .amdhsa_group_segment_fixed_size 64\n"
+        " .amdhsa_accum_offset 4\n.end_amdhsa_kernel\n"
+    )
+    amd = ("-triple", "amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-filetype=obj")
+    run("llvm-mc-19", *amd, tmp_path / "k.s", "-o", tmp_path / "k.o")
+    run("ld.lld-19", "-shared", tmp_path / "k.o", "-o", tmp_path / "k.co")
+    (image,) = load(tmp_path / "k.co").images
+    (kernel,) = image.symbols
+    assert kernel.resources is not None
+    assert (kernel.resources.registers, kernel.resources.shared) == (None, 64)
