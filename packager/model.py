@@ -58,6 +58,8 @@ class DeviceSymbol(NamedTuple):
     resources: Resources | None = None  # of a kernel
     code: tuple[int, int] | None = None  # of a kernel in an ELF image: offset in the file, size
     source: SourcePlace | None = None  # of a kernel, where debug information has been asked
+    # False: a function of a CPU's bitcode, a kernel only if an entry of the host names it.
+    is_told: bool = True
 
 
 ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file of another type"]
@@ -247,6 +249,11 @@ class FatBinary:
     @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:
         return tuple(entry for table in self.tables for entry in table.entries)
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The names of the entries."""
+        return frozenset(entry.name for entry in self.entries)
 
     @property
     def is_empty(self) -> bool:

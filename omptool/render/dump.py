@@ -131,7 +131,7 @@ def _kernels(binary: FatBinary) -> list[Row]:
             **_needs(kernel),
         }
         for image in binary.images
-        for kernel in kernels(image)
+        for kernel in kernels(binary, image)
     ]
 
 
@@ -152,7 +152,12 @@ def _needs(kernel: DeviceSymbol) -> Row:
 def _symbols(binary: FatBinary) -> list[Row]:
     """Of images without a host: what one could name in its entries."""
     return [
-        {"image": image.index, "kind": symbol.kind, "name": symbol.name, "size": symbol.size}
+        {
+            "image": image.index,
+            "kind": symbol.kind if symbol.is_told else "function",
+            "name": symbol.name,
+            "size": symbol.size,
+        }
         for image in binary.images
         for symbol in _own(image)
     ]
@@ -274,14 +279,15 @@ def _dumped_entry(entry: OffloadEntry, states: Sequence[EntryState]) -> Row:
     }
 
 
-def kernels(image: DeviceImage) -> list[DeviceSymbol]:
+def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:
     """The kernels that an image has for a host."""
-    return [symbol for symbol in _own(image) if symbol.kind == "kernel"]
+    found = (symbol for symbol in _own(image) if symbol.kind == "kernel")
+    return [symbol for symbol in found if symbol.is_told or symbol.name in binary.named]
 
 
-def kernel_names(image: DeviceImage) -> list[str]:
+def kernel_names(binary: FatBinary, image: DeviceImage) -> list[str]:
     """Their names."""
-    return [kernel.name for kernel in kernels(image)]
+    return [kernel.name for kernel in kernels(binary, image)]
 
 
 def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
@@ -301,10 +307,10 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
         "stored_size": image.stored_size,
         "sha256": image.sha256,
         "member": image.member,
-        "kernels": kernel_names(image),
+        "kernels": kernel_names(binary, image),
         "sources": [
             {"kernel": kernel.name, "file": kernel.source.file, "line": kernel.source.line}
-            for kernel in kernels(image)
+            for kernel in kernels(binary, image)
             if kernel.source
         ],
         "globals": [
@@ -316,7 +322,7 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
         "needed": image.contents.links.needed,
         "resources": [
             {"kernel": kernel.name, **_dumped_needs(kernel.resources)}
-            for kernel in kernels(image)
+            for kernel in kernels(binary, image)
             if kernel.resources
         ],
         "machine": image.contents.machine,

@@ -17,7 +17,7 @@ def kernels_text(done: Sequence[Extracted]) -> str:
     rows = [
         {"image": one.index, "target": one.image.target, "kernel": name}
         for one in done
-        for name in kernel_names(one.image)
+        for name in kernel_names(one.binary, one.image)
     ]
     return table("kernels", rows)
 

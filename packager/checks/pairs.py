@@ -206,7 +206,8 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _kernels(table: EntryTable, image: DeviceImage) -> list[str]:
-    names = [name for name, symbol in image.contents.listed.items() if _is_kernel(symbol)]
+    symbols = image.contents.listed.items()
+    names = [name for name, symbol in symbols if _is_kernel(symbol) and symbol.is_told]
     if table.abi == "interface":
         return names
     return [name for name in names if name.startswith(CLANG_KERNEL)]

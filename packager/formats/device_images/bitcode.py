@@ -29,6 +29,8 @@ ELSEWHERE = 12  # linkage available_externally
 WEAK = 7  # linkage extern_weak
 HIDDEN = 1  # visibility
 CLANG_KERNEL = "__omp_offloading_"
+# What clang calls the records of entries, in front of the name of what each stands for.
+ENTRIES = (".offloading.entry.", ".omp_offloading.entry.")
 INTRINSIC = "llvm."
 GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spir64")
 MACHINES = {"powerpc64le": "ppc64le"}
@@ -167,7 +169,8 @@ def _contents(stream: Stream, modules: list[_Module], names: Reader) -> Contents
             for value in module.values:
                 value.is_kernel = value.is_function
     values = [value for module in modules for value in module.values]
-    symbols = tuple(symbol for value in values if (symbol := _symbol(value)))
+    told = None if machine in GPUS else _told(values)
+    symbols = tuple(symbol for value in values if (symbol := _symbol(value, told)))
     defined = {value.name for value in values if value.is_defined}
     return Contents("bitcode", machine, symbols=symbols, links=Links(_undefined(values, defined)))
 
@@ -185,11 +188,24 @@ def _mark_kernels(stream: Stream, module: _Module) -> None:
                 module.values[number].is_kernel = True
 
 
-def _symbol(value: _Global) -> DeviceSymbol | None:
-    if not value.is_visible or value.name.startswith(INTRINSIC):
+def _told(values: list[_Global]) -> set[str]:
+    """What records of entries name; clang's kernels are known by their own names, too."""
+    names = (value.name for value in values)
+    return {n.removeprefix(prefix) for n in names for prefix in ENTRIES if n.startswith(prefix)}
+
+
+def _symbol(value: _Global, told: set[str] | None) -> DeviceSymbol | None:
+    """What a host can find; `told` are the entries of a module for a CPU, of which any function
+    may be called.
+    """
+    if not value.is_visible or value.name.startswith((INTRINSIC, *ENTRIES)):
         return None
     if value.is_function:
-        return DeviceSymbol(value.name, "kernel", 0, "kernel") if value.is_kernel else None
+        if not value.is_kernel:
+            return None
+        found = DeviceSymbol(value.name, "kernel", 0, "kernel")
+        is_told = told is None or value.name in told or value.name.startswith(CLANG_KERNEL)
+        return found if is_told else found._replace(is_told=False)
     return DeviceSymbol(value.name, "global", value.size, "global", value.size)
 
 

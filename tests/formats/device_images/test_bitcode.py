@@ -20,6 +20,7 @@ from packager.formats.device_images import bitcode, bitstream
 from packager.model import Contents
 
 VERSIONS = sorted((*OTHERS, INSTALLED))
+BITCODE = ("-emit-llvm", "-c")
 SOURCE = (TESTS / "formats" / "device_images" / "symbols.c").read_text()
 
 
@@ -146,6 +147,20 @@ def test_an_entry_that_bitcode_lacks(tmp_path: Path) -> None:
         errors = [f["message"] for f in findings(out) if f["severity"] == "error"]
         assert len(errors) == (name == "lacking")
         assert all("kernel first is missing in image 0" in str(message) for message in errors)
+
+
+def test_functions_of_a_cpu_are_kernels_where_an_entry_names_them(tmp_path: Path) -> None:
+    """Any function may be; a library's helpers are none."""
+    text = HOST + "void helper(void) {}"
+    image = compile_c(text, tmp_path / "k.bc", *BITCODE, compiler="clang-19")
+    (bare,) = dumped(image)["images"]
+    assert bare["kernels"] == []
+    assert "function  helper" in omptool("dump", image).stdout
+    host = compile_c(HOST + MAIN, tmp_path / "host.o", "-c", "-fPIC")
+    out = bundled(host, tmp_path / "bundled.o", {X86_64: image})
+    (bundle,) = dumped(out)["images"]
+    assert bundle["kernels"] == ["first", "second"]
+    assert [f for f in findings(out) if f["code"] == "OMP107"] == []
 
 
 def test_bitcode_in_a_wrapper(tmp_path: Path) -> None:
