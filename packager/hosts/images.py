@@ -12,7 +12,14 @@ from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.containers import bundle_section, llvm_offloading, nested, offload_binary
+from packager.formats.containers import (
+    bundle_section,
+    cuda_fatbin,
+    hip_fatbin,
+    llvm_offloading,
+    nested,
+    offload_binary,
+)
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage, Payload
 from packager.formats.device_images import known as images
@@ -22,6 +29,10 @@ from packager.model import DeviceImage
 
 # More than any real file has: its images are of a few triples and some dozen archs.
 MAX_IMAGES = 4096
+
+
+# What sections of CUDA's and HIP's programs begin with.
+BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.probe}
 
 
 class PlacedImage(NamedTuple):
@@ -69,6 +80,9 @@ def _payloads(
         return
     if container is llvm_offloading and _is_bare(section, data):
         return
+    if _is_unbundled(container, data):
+        yield from nested.opened(Payload(data))
+        return
     yield from nested.payloads(partial(container.parse_section, section), data)
 
 
@@ -93,6 +107,17 @@ def _is_bare(section: Section, data: Reader) -> bool:
     """
     is_binary = data.starts_with(offload_binary.MAGIC)
     return section.is_allocated and not is_binary and images.is_image(data)
+
+
+def _is_unbundled(container: containers.SectionContainer, data: Reader) -> bool:
+    """Whether an image is there by itself, or in another container.
+
+    LLVM's wrapper of images puts what it is given into CUDA's and HIP's sections.
+    """
+    probe = BUNDLES.get(container.NAME)
+    if probe is None or probe(data):
+        return False
+    return images.is_image(data) or containers.of_file(data) is not None
 
 
 class _Origin(NamedTuple):

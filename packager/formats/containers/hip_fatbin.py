@@ -18,6 +18,11 @@ def claims(section: Section) -> bool:
     return section.name == ".hip_fatbin" or section.name.startswith(".hip_fatbin_")
 
 
+def probe(data: Reader) -> bool:
+    """Whether `data` begins with a bundle."""
+    return clang_bundle.probe(data) or compressed_bundle.probe(data)
+
+
 def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
     """The images of a section. Raises FormatError when it is malformed."""
     if clang_bundle.probe(data):
