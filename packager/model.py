@@ -163,7 +163,7 @@ class OffloadEntry(NamedTuple):
     # Equal in entries of one table whose host addresses will be equal, in objects too; None: null.
     target: tuple[str | None, int] | None = None
     data: int = 0  # of a requires entry: the mask
-    device_size: int | None = None  # of the counterpart, if that is a pointer to the variable
+    device_size: int | None = None  # of the counterpart, if that is a pointer to what this is
     model: Model = "openmp"
     source: SourcePlace | None = None  # of a kernel, where debug information has been asked
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from packager import abi
 from packager.elf import imports, without_headers
 from packager.elf.address_space import Space
-from packager.elf.headers import PT_INTERP, Elf
+from packager.elf.headers import PT_INTERP, WORD, Elf
 from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
@@ -29,7 +29,9 @@ FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
     (0x2, "ctor"),
     (0x4, "dtor"),
     (0x8, "indirect"),
+    (0x20, "indirect"),
 )
+VIRTUAL_TABLE = 0x20  # clang 22: the size is the table's, and images have a pointer to theirs
 REGISTER = "__tgt_register_lib"
 # Containers of images that HIP's and CUDA's runtimes load; OpenMP's entries are not for them.
 OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME)
@@ -268,9 +270,15 @@ def _entries(found: _Found, table: FoundTable, first: int) -> tuple[OffloadEntry
             target=record.target,
             data=record.data,
             model=record.model,
+            device_size=_device_size(record),
         )
         for number, record in enumerate(records)
     )
+
+
+def _device_size(record: Record) -> int | None:
+    is_table = record.model == "openmp" and (record.flags or 0) & VIRTUAL_TABLE
+    return WORD.size if is_table else None
 
 
 def _entry_kind(record: Record) -> EntryKind:

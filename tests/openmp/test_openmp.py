@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import running
 from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, made, run, stem
+from documents import dumped_files
 from fixture_programs import call
 from linking import FAST_LINKER, OWN_LINKER
 from outcomes import Programs
+from toolchain import omptool
 from whole_programs import SOUND, SOURCES, source
 
 from omptool.installation import libdir
@@ -78,6 +80,21 @@ def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
     made(program, *compiler(version, source), "-rdynamic", source)
     done = run(program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 60 99\n", "")
+
+
+def test_virtual_tables_are_the_devices(tmp_path: Path) -> None:
+    """Clang 22 lists them: that of an object of the host's is mapped to the image's."""
+    source, program = LINKED / "virtual.cpp", tmp_path / "main"
+    made(program, *compiler("22", source), "-Wno-openmp-mapping", source)
+    done = run(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "49 4 1\n", "")
+    (file,) = dumped_files(program)
+    tables = [entry for entry in file["entries"] if "_ZTV" in entry["name"]]
+    assert [(e["kind"], e["flags"], e["images"]) for e in tables] == [
+        ("indirect", 0x20, ["present"])
+    ] * 2
+    assert [entry["size"] for entry in tables] == [32, 32]
+    assert omptool("verify", "--ignore", "OMP116", program).exit_code == 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
