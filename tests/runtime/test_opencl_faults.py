@@ -159,6 +159,18 @@ def test_a_kernel_that_has_failed_is_named_and_ends_the_program(
     assert done.stderr.splitlines()[0] == line
 
 
+@pytest.mark.parametrize("case", ["fault", "fault_later"])
+@pytest.mark.parametrize("plugins", ["opencl", "host,opencl"])
+def test_a_kernel_that_faults_is_named_and_the_signal_ends_the_program(
+    program: Path, vendors: dict[str, str], case: str, plugins: str
+) -> None:
+    done = _run(program, case, {"OMPTOOL_PLUGINS": plugins} | vendors)
+    assert (done.returncode, done.stdout) == (-signal.SIGSEGV, "")
+    first, *drivers = done.stderr.splitlines()
+    assert first == "omptarget: kernel fault ends by SIGSEGV at 0x10, on a CPU of OpenCL"
+    assert all(line.startswith("PLEASE submit a bug report") for line in drivers)
+
+
 def test_a_native_binary_runs_and_a_broken_one_does_not(
     program: Path, vendors: dict[str, str], tmp_path: Path
 ) -> None:

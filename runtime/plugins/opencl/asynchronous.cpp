@@ -13,9 +13,10 @@
 namespace omptool::opencl {
 namespace {
 
-std::int32_t add(Device& device, const Dependences& all, std::string what, const Events::Enqueue& enqueue) {
+std::int32_t add(Device& device, const Dependences& all, std::string what, const Events::Enqueue& enqueue,
+                 Running running = {}) {
   return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
-    return driver()->events.add(device, events, std::move(what), enqueue, made);
+    return driver()->events.add(device, events, std::move(what), std::move(running), enqueue, made);
   });
 }
 
@@ -48,9 +49,10 @@ std::int32_t add_run(Device& device, void* entry, void** arguments, std::int32_t
   if (!entry)
     return fail("no kernel");
   Kernel& kernel = *static_cast<Kernel*>(entry);
-  return add(device, all, kernel.launch_call(), [=, &kernel](cl_command_queue queue, const Order& order) {
+  const auto launch = [=, &kernel](cl_command_queue queue, const Order& order) {
     return kernel.launch(queue, arguments, count, shape, order);
-  });
+  };
+  return add(device, all, kernel.launch_call(), launch, Running(device.found(), kernel.name()));
 }
 
 } // namespace

@@ -50,6 +50,7 @@ tgt_target_table* Device::load(__tgt_device_image* image) {
   std::unique_ptr<Image> loaded = Image::load(target, *image);
   if (!loaded)
     return nullptr;
+  name_running_kernels(found_);
   tgt_target_table* const table = loaded->table();
   const std::lock_guard lock(mutex_);
   images_[image] = std::move(loaded);
@@ -143,6 +144,7 @@ std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Sha
   if (!kernel)
     return fail("no kernel");
   Kernel& known = *static_cast<Kernel*>(kernel);
+  const Running running(found_, known.name());
   return run_now(known.launch_call(), [&](cl_command_queue queue, const Order& order) {
     return known.launch(queue, arguments, count, shape, order);
   });

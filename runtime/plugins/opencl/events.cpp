@@ -83,10 +83,11 @@ bool Events::take_dependences(const Device& device, std::span<const tgt_event_t>
   return true;
 }
 
-std::int32_t Events::add(Device& device, std::span<const tgt_event_t> dependences, std::string what,
+std::int32_t Events::add(Device& device, std::span<const tgt_event_t> dependences, std::string what, Running running,
                          const Enqueue& enqueue, tgt_event_t& made) {
   const auto event = std::make_shared<Event>();
   event->what = std::move(what);
+  event->running = std::move(running);
   std::vector<cl_event> before;
   const Retained retained(cl_, before);
   bool has_failed = false;
@@ -163,6 +164,7 @@ void Events::end(const Known& event) {
       event->is_lost = before->is_lost;
     }
   event->before.clear();
+  event->running = {};
   if (const cl_event own = std::exchange(event->event, nullptr))
     cl_.clReleaseEvent(own);
   if (const tgt_callback_fct callback = the_callback; callback && !event->is_released)

@@ -7,6 +7,7 @@
 
 #include "memory.h"
 #include "omptarget_rtl.h"
+#include "running.h"
 
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,7 @@ struct Event {
   std::string failure;                        // once it is done
   bool is_lost = false;                       // the device is, and that is why it failed
   std::vector<std::shared_ptr<Event>> before; // until it is done
+  Running running;                            // the same, of a kernel
 };
 
 // Of one process.
@@ -55,8 +57,8 @@ public:
   explicit Events(const Loader& cl) : cl_(cl) {}
 
   // These return 0, or a failure, with last_error set.
-  std::int32_t add(Device& device, std::span<const tgt_event_t> dependences, std::string what, const Enqueue& enqueue,
-                   tgt_event_t& made);
+  std::int32_t add(Device& device, std::span<const tgt_event_t> dependences, std::string what, Running running,
+                   const Enqueue& enqueue, tgt_event_t& made);
   std::int32_t release(tgt_event_t event);
   std::int32_t wait(tgt_event_t event);
   std::int32_t query(tgt_event_t event); // or OMPTARGET_RTL_PENDING

@@ -1,0 +1,75 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "fault_signals.h"
+
+#include <csignal>
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+#include <ucontext.h>
+
+namespace omptool {
+namespace {
+
+struct Watched {
+  int signal;
+  const char* name;
+  struct sigaction before;
+};
+Watched watched[] = {{SIGSEGV, "SIGSEGV", {}}, {SIGBUS, "SIGBUS", {}}, {SIGILL, "SIGILL", {}}, {SIGFPE, "SIGFPE", {}}};
+void (*tell_of_fault)(const Fault& fault) = nullptr;
+
+const void* code_of([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+  return nullptr;
+#endif
+}
+
+// What went wrong goes wrong again when this returns, and is as if this had never been.
+void on_fault(int signal, siginfo_t* info, void* context) {
+  for (const Watched& one : watched) {
+    if (one.signal != signal)
+      continue;
+    tell_of_fault({one.name, info->si_addr, code_of(context)});
+    ::sigaction(signal, &one.before, nullptr);
+  }
+  if (info->si_code <= 0) // sent by a process
+    ::raise(signal);
+}
+
+bool may_come_before(const struct sigaction& action, const void* driver) {
+  if (!(action.sa_flags & SA_SIGINFO) && action.sa_handler == SIG_DFL)
+    return true;
+  Dl_info found{}, of_driver{};
+  if (!::dladdr(reinterpret_cast<const void*>(action.sa_sigaction), &found) || !found.dli_fname)
+    return false;
+  return std::strstr(found.dli_fname, "/libomptarget.rtl.") ||
+         (driver && ::dladdr(driver, &of_driver) && of_driver.dli_fbase == found.dli_fbase);
+}
+
+void watch(Watched& one, const void* driver) {
+  if (::sigaction(one.signal, nullptr, &one.before) != 0 || !may_come_before(one.before, driver))
+    return;
+  struct sigaction ours{};
+  ours.sa_sigaction = on_fault;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigemptyset(&ours.sa_mask);
+  ::sigaction(one.signal, &ours, nullptr);
+}
+
+} // namespace
+
+void watch_faults(void (*tell)(const Fault& fault), const void* driver) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    tell_of_fault = tell;
+    for (Watched& one : watched)
+      watch(one, driver);
+  });
+}
+
+} // namespace omptool
