@@ -16,18 +16,22 @@ from packager.model import Contents, DeviceSymbol
 # The text is read in pieces that end where a line ends.
 PIECE = 1 << 20
 # An initialised array is one line of any length; its beginning says all that is asked.
-LONG_LINE = 1 << 12
+LONG_LINE = 1 << 16
+# From ".entry" to where the body begins, parameters and all.
+MAX_HEADER = 1 << 20
 # Comments before the first directive.
 HEAD = 1 << 16
 MAX_SYMBOLS = 1 << 20
 
 _BLANK = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
 _DIRECTIVE = re.compile(
-    rb"^[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n]{0,512}", re.M
+    rb"^[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n={]{0,65535}", re.M
 )
 _TARGET = re.compile(rb"\s*\.target\s+(\w+)")
 _NARROW = re.compile(rb"\s*\.address_size\s+32\b")
 _KERNEL = re.compile(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
+# What a kernel's header may hold that looks like its end, and its end.
+_HEADER_END = re.compile(rb"//[^\n]*|\.pragma\b[^;]*;|([;{])")
 _VARIABLE = re.compile(
     rb"\s*\.(?:visible|weak|common)\s+\.(?:global|const)\s+"
     rb"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+\d+\s+)?(?:\.v([248])\s+)?\.[bsuf](\d{1,3})\s+"
@@ -74,15 +78,44 @@ def _symbol(directive: bytes) -> DeviceSymbol | None:
 
 
 def _directives(data: Reader) -> Iterator[bytes]:
-    """The beginnings of the lines with a directive of interest."""
+    """The beginnings of the lines with a directive of interest.
+
+    A kernel may be declared before it is defined, as CUDA's device runtime does: a declaration has
+    no body, and is left out.
+    """
+    kept = b""  # from the header of a kernel whose end is in the next piece
+    for text, is_last in _texts(data):
+        text = kept + text
+        found = list(_DIRECTIVE.finditer(text))
+        limits = [*(later.start() for later in found[1:]), len(text)]
+        kept = b""
+        for number, directive in enumerate(found):
+            end = _header_end(text, directive, limits[number])
+            if end is None and directive is found[-1] and not is_last:
+                kept = text[directive.start() :][:MAX_HEADER]
+            elif end != b";":
+                yield directive[0]
+
+
+def _header_end(text: bytes, directive: re.Match[bytes], limit: int) -> bytes | None:
+    """ ";" or "{", whichever ends a kernel's header; "" for other directives, None: not there."""
+    if not _KERNEL.match(directive[0]):
+        return b""
+    ends = (end[1] for end in _HEADER_END.finditer(text, directive.start(), limit) if end[1])
+    return next(ends, None)
+
+
+def _texts(data: Reader) -> Iterator[tuple[bytes, bool]]:
+    """The text, without block comments, in pieces of whole lines; whether it is the last."""
     inside = False
     rest = b""
     for start in range(0, len(data), PIECE):
         text = rest + data.bytes(start, min(PIECE, len(data) - start), "PTX")
-        end = len(text) if start + PIECE >= len(data) else text.rfind(b"\n") + 1
+        is_last = start + PIECE >= len(data)
+        end = len(text) if is_last else text.rfind(b"\n") + 1
         rest = text[end:][:LONG_LINE]
         whole, inside = _without_comments(text[:end], inside)
-        yield from _DIRECTIVE.findall(whole)
+        yield whole, is_last
 
 
 def _without_comments(text: bytes, inside: bool) -> tuple[bytes, bool]:

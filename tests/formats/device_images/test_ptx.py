@@ -86,3 +86,29 @@ def test_lines_longer_than_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_target() -> None:
     assert "no .target" in (inspect(".version 8.5\n").problem or "")
+
+
+BODY = "(\n\t.param .u64 p // ; {\n)\n.maxntid 1, 1, 1\n"
+
+
+@pytest.mark.parametrize("piece", [64, 1 << 20])
+def test_a_declaration_is_no_kernel(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    """CUDA's device runtime declares its kernels in front of their definitions."""
+    monkeypatch.setattr(ptx, "PIECE", piece)
+    declared = f".entry one{BODY};\n.visible .entry two{BODY} ;\n.entry never{BODY};\n"
+    pragma = '.visible .entry three() .pragma "nounroll";\n{\n\tret;\n}\n'
+    text = declared + f".entry two{BODY}{{\n\tret;\n}}\n.entry one{BODY}\n{{ ret; }}\n{pragma}"
+    contents = inspect(HEAD + "// filler\n" * 9 + text)
+    assert [symbol.name for symbol in contents.table or ()] == ["two", "one", "three"]
+
+
+def test_a_kernel_that_is_defined_twice() -> None:
+    contents = inspect(HEAD + f".entry one{BODY};\n" + f".entry one{BODY}{{\n\tret;\n}}\n" * 2)
+    assert [symbol.name for symbol in contents.table or ()] == ["one", "one"]
+
+
+def test_names_of_any_length() -> None:
+    """Those of C++ templates have some thousand characters; what tells two apart may be the end."""
+    names = [f"_Z{'4long' * 1000}{number}" for number in range(2)]
+    text = "".join(f".visible .entry {name}(\n)\n{{\n}}\n" for name in names)
+    assert [symbol.name for symbol in inspect(HEAD + text).symbols] == names
