@@ -13,8 +13,10 @@ RUNTIME = "libomptarget.so"
 OPENMP_LIBRARIES = ("libomp.", "libomptarget.", "libgomp.", "libiomp5.", "libomp5.")
 # Functions of the device runtime library, by their prefixes.
 DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
-# What the CUDA driver itself defines when it loads a cubin.
-CUDA_BUILTINS = ("vprintf", "malloc", "free", "__assertfail", "cudaGetParameter", "cudaLaunch")
+# What the CUDA driver itself defines when it loads a cubin: functions, and names that NVIDIA's
+# toolchain keeps for itself (reserved shared memory, tables of functions and data, system calls).
+CUDA_FUNCTIONS = ("vprintf", "malloc", "free", "__assertfail")
+CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaLaunch")
 LAST_BLIND_TO_CUDA_13 = 20
 UNSAFE_AT_EXIT = ("llvm-14", "llvm-16")
 REQUIRES_SHARED_MEMORY = 0x8
@@ -60,11 +62,17 @@ def _unresolved(image: DeviceImage) -> list[str]:
     links = image.contents.links
     if image.kind == "bitcode":
         return []  # whoever links or compiles it brings the library
-    if image.kind in ("cubin", "amdgcn"):
-        return [name for name in links.undefined if not name.startswith(CUDA_BUILTINS)]
+    if image.kind == "cubin":
+        return [name for name in links.undefined if not _is_of_cuda(name)]
+    if image.kind == "amdgcn":
+        return list(links.undefined)
     if any(name.startswith(OPENMP_LIBRARIES) for name in links.needed):
         return []
     return [name for name in links.undefined if name.startswith(DEVICE_LIBRARY)]
+
+
+def _is_of_cuda(name: str) -> bool:
+    return name in CUDA_FUNCTIONS or name.startswith(CUDA_RESERVED)
 
 
 def second_runtime(binary: FatBinary) -> Iterator[Finding]:

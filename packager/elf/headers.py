@@ -50,13 +50,14 @@ STB_LOCAL = 0
 # -ffunction-sections gives a large object some hundred thousand sections; files claim up to 2**32.
 MAX_SECTIONS = 1 << 18
 MAX_SEGMENTS = 4096
+EM_CUDA = 190
 # e_machine, named as the first part of a triple.
 MACHINES = {
     3: "i386",
     22: "s390x",
     62: "x86_64",
     183: "aarch64",
-    190: "nvptx64",  # EM_CUDA
+    EM_CUDA: "nvptx64",
     205: "intelgt",
     21: "ppc64le",
     224: "amdgcn",
@@ -64,6 +65,9 @@ MACHINES = {
     258: "loongarch64",
 }
 GPUS = ("nvptx64", "amdgcn", "intelgt")
+# NVIDIA's types of sections without bytes in the file, read as SHT_NOBITS: global, local and shared
+# memory, and what of shared memory is reserved. Read off ptxas' and nvlink's output.
+CUDA_NOBITS = frozenset((0x70000007, 0x70000009, 0x7000000A, 0x70000015))
 
 # The largest tables of real programs (relocations of a browser with all its libraries) have a few
 # million rows, and are walked a few times; more would keep a user waiting for minutes on a file
@@ -375,9 +379,12 @@ def _sections(data: Reader, header: _Header) -> list[Section]:
         raise FormatError(f"ELF section names are in section {names_at} of {count}")
     place, size = rows[names_at][4:6]
     names = Strings(data.slice(place, size, "ELF section names"), "ELF section names")
-    return [
+    sections = (
         Section._make((number, names[row[0]], *row[1:], row[0])) for number, row in enumerate(rows)
-    ]
+    )
+    if header.machine != EM_CUDA:
+        return list(sections)
+    return [s._replace(type=SHT_NOBITS) if s.type in CUDA_NOBITS else s for s in sections]
 
 
 def _names_at(header: _Header, link: int) -> int:

@@ -39,6 +39,8 @@ KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
 STO_CUDA_ENTRY = 0x10
 # Variables of cubins that nvlink is to link (`ptxas -c`), in global or constant memory.
 STT_CUDA_OBJECT, STO_CUDA_MEMORY = 13, 0x20 | 0x80
+# Textures, surfaces and samplers, which CUDA's runtime binds when the program runs.
+STT_CUDA_REFERENCES = (10, 11, 12)
 STB_WEAK = 2
 DF_1_PIE = 0x08000000
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
@@ -109,7 +111,7 @@ def _links(elf: Elf) -> Links:
         names = elf.strings(table.link, f"names of {table.name}")
         rows = islice(elf.rows(headers.SYMBOL, elf.content(table), table.name), MAX_SYMBOLS)
         absent = ((n, Symbol._make(row)) for n, row in enumerate(rows) if not row[3] and row[0])
-        wanted = {n: symbol for n, symbol in absent if symbol.binding != STB_WEAK}
+        wanted = {n: symbol for n, symbol in absent if _is_asked_for(symbol, elf)}
         if wanted and elf.machine == "amdgcn":
             used = _relocated(elf)
             wanted = {n: symbol for n, symbol in wanted.items() if n in used}
@@ -136,6 +138,12 @@ def _relocated(elf: Elf) -> set[int]:
         for words in elf.words(headers.RELA.size, table, "relocations of an image")
         for info in words[1::3]
     }
+
+
+def _is_asked_for(symbol: Symbol, elf: Elf) -> bool:
+    """Whether an undefined symbol is what another file must define."""
+    is_bound = elf.machine == "nvptx64" and symbol.type in STT_CUDA_REFERENCES
+    return symbol.binding not in (STB_LOCAL, STB_WEAK) and not is_bound
 
 
 def _symbol_table(elf: Elf) -> int:
@@ -258,10 +266,15 @@ def _code(elf: Elf, symbol: Symbol) -> tuple[int, int] | None:
 
 
 def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
-    if not symbol.section or symbol.binding == STB_LOCAL or symbol.other & 3 in HIDDEN:
+    if not symbol.section:
+        return None
+    if is_cuda and symbol.type == STT_FUNC:
+        # The driver finds static kernels, too: CUDA's runtime asks it for them by name.
+        return "kernel" if symbol.other & STO_CUDA_ENTRY else None
+    if symbol.binding == STB_LOCAL or symbol.other & 3 in HIDDEN:
         return None
     if symbol.type == STT_FUNC:
-        return None if is_cuda and not symbol.other & STO_CUDA_ENTRY else "kernel"
+        return "kernel"
     if is_cuda and symbol.type == STT_CUDA_OBJECT:
         return "global" if symbol.other & STO_CUDA_MEMORY else None
     return "global" if symbol.type == STT_OBJECT else None
