@@ -1,6 +1,6 @@
 """Compressed parts of containers: zlib and zstd streams, LZ4 blocks. A small file may claim to
 inflate to any size, so there is a limit for all of them together, and one of the ratio; what is
-more than a little goes to a file without a name.
+more than a little is kept in a file without a name as long as there is room.
 """
 
 from __future__ import annotations
@@ -10,17 +10,23 @@ from itertools import chain
 
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
+from packager.files.sources import Kept
 
-# ROCm's largest libraries inflate to some hundred MiB.
-MAX_INFLATED = 1 << 30
+MAX_PART = 1 << 30
 MAX_BLOCK = 1 << 28  # of LZ4, which is inflated in one piece
-# Code for many processors, each part much like the others, gets to a hundredth.
+# Code for many processors, each part much like the others, gets to a hundredth; an image that is
+# nearly all zeros to less, and is not large.
 MAX_RATIO = 300
+ANY_RATIO = 1 << 23
+# Of all parts together: NVIDIA's libraries inflate to 2 GiB, or to nine times their size.
+MAX_INFLATED = 1 << 30
+MAX_TIMES = 32
 IN_MEMORY = 1 << 25  # of all that one file inflates to
 PIECE = 1 << 20
 # A zstd block inflates to at most 128 KiB and may take 4 bytes: what one piece can become.
 SMALL_PIECE = 1 << 12
 MAX_WINDOW = 1 << 27
+ZSTD_MAGIC, SKIPPABLE_MAGIC, MAGIC_SIZE = 0xFD2FB528, 0x184D2A50, 4
 
 
 def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"") -> Reader:
@@ -29,26 +35,40 @@ def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"
     Raises FormatError when it inflates to any other number of bytes, or to more than the limit.
     """
     where = f"{what} at {data.at:#x}"
-    limit = MAX_BLOCK if method == "lz4" else MAX_INFLATED
+    limit = MAX_BLOCK if method == "lz4" else MAX_PART
     if size > limit:
         raise FormatError(f"{where} claims to inflate to {size} bytes; the limit is {limit}")
-    if size > PIECE and size > MAX_RATIO * len(data):
+    if size > ANY_RATIO and size > MAX_RATIO * len(data):
         raise FormatError(
             f"{where} claims that {len(data)} bytes inflate to {size}; "
             f"the limit is {MAX_RATIO} times as many"
         )
     data.spent.inflated += size
-    if data.spent.inflated > MAX_INFLATED:
-        raise LimitError(f"{where}: the file inflates to more than the limit of {MAX_INFLATED}")
+    limit = max(MAX_INFLATED, MAX_TIMES * data.whole)
+    if data.spent.inflated > limit:
+        raise LimitError(f"{where}: the file inflates to more than the limit of {limit} bytes")
+
+    def make() -> Iterator[bytes]:
+        pieces = chain((head,), _pieces(data, method, size, where))
+        return _expected(pieces, size, where)
+
+    spent = data.spent
+    if spent.inflated <= IN_MEMORY:
+        return Reader(b"".join(make()), spent=spent, whole=data.whole)
+    kept = Kept(spent.room, make, size)
+    spent.room.place(kept)
+    return Reader(kept, 0, size, spent, data.whole)
+
+
+def _pieces(data: Reader, method: str, size: int, where: str) -> Iterable[bytes]:
     if method == "lz4":
-        pieces: Iterable[bytes] = (_lz4(data, size, where),)
-    else:
-        pieces = _zlib(data, where) if method == "zlib" else _zstd(data, where)
-    return _gathered(chain((head,), _expected(pieces, len(head), size, where)), size, data)
+        return (_lz4(data, size, where),)
+    return _zlib(data, where) if method == "zlib" else _zstd(data, where)
 
 
-def _expected(pieces: Iterable[bytes], total: int, size: int, where: str) -> Iterator[bytes]:
-    """The pieces, which are read no further than `size` allows; `total` bytes precede them."""
+def _expected(pieces: Iterable[bytes], size: int, where: str) -> Iterator[bytes]:
+    """The pieces, which are read no further than `size` allows."""
+    total = 0
     for piece in pieces:
         total += len(piece)
         if total > size:
@@ -56,15 +76,6 @@ def _expected(pieces: Iterable[bytes], total: int, size: int, where: str) -> Ite
         yield piece
     if total != size:
         raise FormatError(f"{where} inflates to {total} bytes, not to the {size} that it claims")
-
-
-def _gathered(pieces: Iterable[bytes], size: int, source: Reader) -> Reader:
-    """The pieces as one Reader; what one file inflates to beyond a little is in one other file."""
-    spent = source.spent
-    if spent.inflated <= IN_MEMORY:
-        return Reader(b"".join(pieces), spent=spent, whole=source.whole)
-    file, start = spent.keep(pieces)
-    return Reader.of_part(file, start, size, source)
 
 
 def _stored(data: Reader, size: int = PIECE) -> Iterator[bytes]:
@@ -88,18 +99,37 @@ def _zlib(data: Reader, where: str) -> Iterator[bytes]:
         raise FormatError(f"{where} is a zlib stream that is cut off")
 
 
+def is_zstd(data: Reader) -> bool:
+    """Whether `data` begins with a frame of zstd (RFC 8878), or with one to skip."""
+    return len(data) >= MAGIC_SIZE and _is_frame(data.bytes(0, MAGIC_SIZE))
+
+
+def _is_frame(data: bytes) -> bool:
+    magic = int.from_bytes(data[:MAGIC_SIZE], "little")
+    return magic == ZSTD_MAGIC or magic & ~0xF == SKIPPABLE_MAGIC
+
+
 def _zstd(data: Reader, where: str) -> Iterator[bytes]:
+    """What all frames inflate to: those to skip inflate to nothing; what is no frame is padding."""
     import zstandard
 
-    stream = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).decompressobj()
+    inflater = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
+    stream, rest = None, b""  # what of the next frame has been read
     try:
         for piece in _stored(data, SMALL_PIECE):
-            if stream.eof:
-                break
-            yield stream.decompress(piece)
+            rest += piece
+            while stream or len(rest) >= MAGIC_SIZE:
+                if stream is None and not _is_frame(rest):
+                    return
+                stream = stream or inflater.decompressobj()
+                yield stream.decompress(rest)
+                rest = stream.unused_data
+                if not stream.eof:
+                    break
+                stream = None
     except zstandard.ZstdError as error:
         raise FormatError(f"{where} is no zstd stream: {error}") from error
-    if not stream.eof:
+    if stream:
         raise FormatError(f"{where} is a zstd stream that is cut off")
 
 

@@ -5,25 +5,28 @@ from __future__ import annotations
 import builtins
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from packager.errors import NO_ROOM, FormatError, LimitError
+from packager.files.sources import BLOCK, Bytes, File, Room, Source, nameless, not_kept
 
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
 MAX_STRING = 1 << 16
 SHORT_STRING = 128
-BLOCK = 1 << 12
 STANDARD_INPUT = Path("-")
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 PIECE = 1 << 20  # bytes that are copied at a time
 MAX_INPUT = 1 << 34  # through a pipe
-# Of all strings that are read from one file: tables of a small one may share a long string.
+# Of all strings that are read from one file: tables of a small one may share a long string. Names
+# are read some times over.
 MAX_STRINGS = 1 << 27
+STRINGS_OF_A_BYTE = 4
+# The largest libraries have some thousand.
+MAX_IMAGES = 1 << 20
 
 
 def text(name: bytes) -> str:
@@ -53,110 +56,51 @@ class _Escapes(dict[int, str]):
 _ESCAPES = _Escapes()
 
 
-@contextmanager
-def _nameless() -> Iterator[IO[bytes]]:
-    """A file without a name, in the folder for temporary files."""
-    with tempfile.TemporaryFile() as file:
-        yield file
-
-
 class Spent:
-    """What has been read from one file, so that small files cannot ask for much: their tables may
-    all point to one place. Views of the file and of what it inflates to count together.
+    """What has been read from one file of `size` bytes, so that small files cannot ask for much:
+    their tables may all point to one place. Views of the file and of what it inflates to count
+    together.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = 0) -> None:
+        self.size = size
         self.strings = 0  # characters
-        self.images = 0  # bytes
+        self.images = 0
+        self.in_images = 0  # bytes
         self.inflated = 0  # bytes
         self.containers = 0  # bytes of those in others
-        self._opened = ExitStack()
-        self._room: IO[bytes] | None = None
-
-    def keep(self, pieces: Iterable[bytes]) -> tuple[IO[bytes], int]:
-        """Put what was inflated and is large into a file without a name: the file, and where.
-
-        It can be read until `close`, which is when what it comes from is closed.
-        """
-        try:
-            if self._room is None:
-                self._room = self._opened.enter_context(_nameless())
-            start = os.lseek(self._room.fileno(), 0, os.SEEK_END)
-            self._room.writelines(pieces)
-            self._room.flush()
-        except OSError as error:
-            if error.errno not in NO_ROOM:
-                raise
-            raise FormatError(_not_kept("what it inflates to cannot be kept", error)) from error
-        return self._room, start
+        self.room = Room()  # for what was inflated and is large
 
     def close(self) -> None:
         """Take away what was kept."""
-        self._opened.close()
+        self.room.close()
 
     def string(self, name: bytes) -> str:
         """A string that was read, as `text`; it counts."""
         found = text(name)
         self.strings += len(found)
-        if self.strings > MAX_STRINGS:
-            raise LimitError(f"strings of more than {MAX_STRINGS} bytes in all are not read")
+        most = MAX_STRINGS + STRINGS_OF_A_BYTE * (self.size + self.inflated)
+        if self.strings > most:
+            raise LimitError(f"strings of more than {most} bytes in all are not read")
         return found
 
     def image(self, size: int, available: int) -> None:
         """Count a device image; images of a file cannot be larger together than what holds them."""
-        self.images += size
-        if self.images > available + self.inflated:
+        self.images += 1
+        self.in_images += size
+        if self.in_images > available + self.inflated:
             raise LimitError(
-                f"device images overlap: they have {self.images} bytes, and the file "
+                f"device images overlap: they have {self.in_images} bytes, and the file "
                 f"{available + self.inflated}"
             )
+        if self.images > MAX_IMAGES:
+            raise LimitError(f"more than {MAX_IMAGES} device images are not read")
 
     def opened(self, size: int, available: int) -> None:
         """Count a container in another one: tables may all point to one place."""
         self.containers += size
         if self.containers > available + self.inflated:
             raise LimitError(f"containers in others overlap: they have {self.containers} bytes")
-
-
-class _Source(Protocol):
-    def read(self, offset: int, size: int) -> bytes: ...
-
-
-class _Bytes:
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def read(self, offset: int, size: int) -> bytes:
-        return self._data[offset : offset + size]
-
-
-class _File:
-    """Reads by pread, so that a 2 GB executable costs only the bytes that are asked for."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._block_at, self._block = 0, b""
-
-    def read(self, offset: int, size: int) -> bytes:
-        if size > SHORT_STRING:
-            return os.pread(self._fd, size, offset)
-        # What is read in small pieces is close together: names, and headers that follow each other.
-        start = offset - self._block_at
-        if start < 0 or start + size > len(self._block):
-            self._block, self._block_at, start = os.pread(self._fd, BLOCK, offset), offset, 0
-        return self._block[start : start + size]
-
-
-class _Part(_File):
-    """Part of a file without a name, which lives as long as it is read."""
-
-    def __init__(self, file: IO[bytes], start: int) -> None:
-        super().__init__(file.fileno())
-        self._file = file
-        self._start = start
-
-    def read(self, offset: int, size: int) -> bytes:
-        return super().read(self._start + offset, size)
 
 
 class Reader:
@@ -168,14 +112,14 @@ class Reader:
 
     def __init__(
         self,
-        data: builtins.bytes | bytearray | _Source,
+        data: builtins.bytes | bytearray | Source,
         at: int = 0,
         size: int | None = None,
         spent: Spent | None = None,
         whole: int | None = None,
     ) -> None:
         if isinstance(data, (bytes, bytearray)):
-            self._source: _Source = _Bytes(bytes(data))
+            self._source: Source = Bytes(bytes(data))
             size = len(data) if size is None else size
         else:
             self._source = data
@@ -183,16 +127,8 @@ class Reader:
             raise ValueError("a source that is not bytes needs a size")
         self.at = at
         self._size = size
-        self.spent = spent or Spent()
+        self.spent = spent or Spent(size)
         self.whole = size if whole is None else whole  # bytes of the file that this is a view of
-
-    @classmethod
-    def of_part(cls, file: IO[bytes], start: int, size: int, like: Reader) -> Reader:
-        """`size` bytes of an open file, which stays open as long as they are read.
-
-        They were inflated from the file that `like` is a view of.
-        """
-        return cls(_Part(file, start), 0, size, like.spent, like.whole)
 
     def __len__(self) -> int:
         return self._size
@@ -223,7 +159,7 @@ class Reader:
     @property
     def is_stored(self) -> bool:
         """Whether its bytes are those of the file at `at`, not inflated or piped."""
-        return type(self._source) is _File
+        return type(self._source) is File
 
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
         """One record at `offset`."""
@@ -293,8 +229,8 @@ def _reader(fd: int) -> Iterator[Reader]:
         if not stat.S_ISREG(info.st_mode):
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
             raise FormatError(f"is {kind}")
-        with closing(Spent()) as spent:
-            yield Reader(_File(fd), 0, info.st_size, spent)
+        with closing(Spent(info.st_size)) as spent:
+            yield Reader(File(fd), 0, info.st_size, spent)
     finally:
         os.close(fd)
 
@@ -305,18 +241,14 @@ def _standard_input() -> int:
     """
     try:
         if not stat.S_ISREG(os.fstat(0).st_mode):
-            with _nameless() as copy:
+            with nameless() as copy:
                 _copy_input(copy)
                 os.dup2(copy.fileno(), 0)
         return os.dup(0)
     except OSError as error:
         has_room = error.errno not in NO_ROOM
-        what = str(error.strerror) if has_room else _not_kept("cannot be kept", error)
+        what = str(error.strerror) if has_room else not_kept("cannot be kept", error)
         raise FormatError(what) from error
-
-
-def _not_kept(what: str, error: OSError) -> str:
-    return f"{what} in {tempfile.gettempdir()} (see TMPDIR): {error.strerror}"
 
 
 def _copy_input(copy: IO[bytes]) -> None:

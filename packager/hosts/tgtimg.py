@@ -55,7 +55,7 @@ def _ranges(space: Space, section: Section) -> Iterator[ImageRange | Damage]:
 
 def _stored(space: Space, start: int, size: int) -> int:
     """How many bytes an image has in the file."""
-    offset = space.offset(start, len(zstd_frame.MAGIC))
+    offset = space.offset(start, zstd_frame.MAGIC.size)
     if offset is None:
         return size
     rest = space.elf.data.slice(offset, len(space.elf.data) - offset, "device image")

@@ -11,7 +11,8 @@ import pytest
 
 from packager.elf.relocated import Range, Window, WindowIndex
 from packager.errors import FormatError
-from packager.files.reader import BLOCK, MAX_STRING, Reader, open_reader
+from packager.files.reader import MAX_STRING, Reader, open_reader
+from packager.files.sources import BLOCK
 
 RECORD = 24
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from struct import Struct
 
-from packager.errors import FormatError, LimitError
-from packager.files.inflate import inflate
+from packager.errors import FormatError
+from packager.files.inflate import inflate, is_zstd
 from packager.files.reader import Reader, text
 from packager.formats.containers.payload import Payload
 from packager.model import ImageKind
@@ -28,7 +28,6 @@ SIZED_STRING = Struct("<QQQ")  # and the value's size
 NEWEST = 3
 METADATA_ONLY = 0x1  # a flag of entries since version 3
 MAX_STRINGS = 1024
-MAX_ENTRIES = 4096
 MAX_VALUE = 1 << 16
 MAX_HEADER = 1 << 12  # with the strings, in front of an image
 MAX_MAGICS = 16  # there; only one is real
@@ -38,7 +37,6 @@ IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "p
 DECLARED: dict[int, ImageKind] = {
     1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
 }  # fmt: skip
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True)
@@ -145,18 +143,16 @@ def _next(data: Reader, offset: int, size: int) -> int | None:
 
 def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
     """The entries of a blob of version 2 or 3."""
-    if count > MAX_ENTRIES:
-        raise FormatError(f"OffloadBinary at {blob.at:#x} claims {count} entries")
     inflated = blob.unpack(INFLATED, HEADER.size, "OffloadBinary header")[0] if version > 2 else 0
     stored, method = None, None
     if inflated:
         stored, (blob, method) = blob, _inflated(blob, at, inflated)
+    if count > len(blob) // ENTRY.size:
+        raise FormatError(f"OffloadBinary at {blob.at:#x} claims {count} entries")
     fault = None
     for number in range(count):
         try:
             entry = _entry(blob, at + number * ENTRY.size, SIZED_STRING)
-        except LimitError:
-            raise
         except FormatError as error:  # the other entries are no worse
             fault = fault or error
             continue
@@ -171,7 +167,7 @@ def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
     if size < at or at < HEADER.size + INFLATED.size:
         raise FormatError(f"OffloadBinary at {blob.at:#x} claims to inflate to {size} bytes")
     packed = blob.slice(at, len(blob) - at, "compressed OffloadBinary")
-    method = "zstd" if packed.starts_with(ZSTD_MAGIC) else "zlib"
+    method = "zstd" if is_zstd(packed) else "zlib"
     head = blob.bytes(0, at, "OffloadBinary header")
     return inflate(packed, method, size, "compressed OffloadBinary", head=head), method
 

@@ -1,7 +1,7 @@
 """A Zstandard frame (RFC 8878) as a container: what Intel's compilers compress images to.
 
 magic, u8 descriptor, window, dictionary, content size; then blocks, each with u24 of last (1 bit),
-type (2) and size; then maybe a checksum of 4 bytes.
+type (2) and size; then maybe a checksum of 4 bytes. Frames to skip may precede it: magic, u32 size.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from struct import Struct
 
 from packager.errors import FormatError
-from packager.files.inflate import inflate
+from packager.files.inflate import SKIPPABLE_MAGIC, inflate, is_zstd
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 
 NAME = "zstd"
-MAGIC = b"\x28\xb5\x2f\xfd"
+MAGIC = Struct("<I")
+TO_SKIP = Struct("<II")
 HEADER = Struct("<4sB")
 BLOCK = Struct("<HB")
 RLE, RESERVED = 1, 3  # types of blocks; the first has one byte, however many it stands for
@@ -25,6 +26,7 @@ DICTIONARY_SIZES = (0, 1, 2, 4)
 CONTENT_SIZES = (0, 2, 4, 8)
 TWO_BYTES_FROM = 256  # a content size of two bytes begins there
 MAX_BLOCKS = 1 << 20
+MAX_SKIPPED = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Frame:
 
 def probe(data: Reader) -> bool:
     """Whether `data` begins with a frame."""
-    return data.starts_with(MAGIC)
+    return is_zstd(data)
 
 
 def parse(data: Reader) -> Iterator[Payload]:
@@ -50,9 +52,10 @@ def parse(data: Reader) -> Iterator[Payload]:
 
 def measure(data: Reader) -> Frame:
     """The sizes of the frame that `data` begins with, by its headers."""
-    _, descriptor = data.unpack(HEADER, 0, "zstd frame header")
+    start = _skipped(data)
+    _, descriptor = data.unpack(HEADER, start, "zstd frame header")
     is_single = bool(descriptor & 0x20)
-    at = HEADER.size + (not is_single) + DICTIONARY_SIZES[descriptor & 3]
+    at = start + HEADER.size + (not is_single) + DICTIONARY_SIZES[descriptor & 3]
     width = CONTENT_SIZES[descriptor >> 6] or int(is_single)
     if not width:
         raise FormatError(f"zstd frame at {data.at:#x} does not say what it inflates to")
@@ -60,6 +63,17 @@ def measure(data: Reader) -> Frame:
     end = _end_of_blocks(data, at + width)
     end += CHECKSUM if descriptor & 4 else 0
     return Frame(end, size + (TWO_BYTES_FROM if width == 2 else 0))
+
+
+def _skipped(data: Reader) -> int:
+    """How many bytes the frames take that inflate to nothing."""
+    at = 0
+    for _ in range(MAX_SKIPPED):
+        if data.unpack(MAGIC, at, "zstd frame header")[0] & ~0xF != SKIPPABLE_MAGIC:
+            return at
+        _, size = data.unpack(TO_SKIP, at, "zstd frame to skip")
+        at += TO_SKIP.size + size
+    raise FormatError(f"more than {MAX_SKIPPED} zstd frames to skip at {data.at:#x}")
 
 
 def _end_of_blocks(data: Reader, at: int) -> int:

@@ -1,0 +1,150 @@
+"""What views read from: bytes, files, and what was inflated, which is kept while there is room."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO, Protocol
+
+from packager.errors import NO_ROOM, FormatError
+
+SHORT = 128
+BLOCK = 1 << 12
+# What is inflated takes this much of the folder for temporary files, or as much as its largest
+# part: libraries inflate to some gigabytes.
+ROOM = 1 << 28
+
+
+class Source(Protocol):
+    """Bytes that can be read at any place."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Those at `offset`; fewer where they end."""
+
+
+class Bytes:
+    """Bytes in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Those at `offset`."""
+        return self._data[offset : offset + size]
+
+
+class File:
+    """Reads by pread, so that a 2 GB executable costs only the bytes that are asked for."""
+
+    def __init__(self, fd: int, start: int = 0) -> None:
+        self._fd = fd
+        self._start = start
+        self._block_at, self._block = 0, b""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes at `offset` from the start."""
+        if size > SHORT:
+            return os.pread(self._fd, size, self._start + offset)
+        # What is read in small pieces is close together: names, and headers that follow each other.
+        inside = offset - self._block_at
+        if inside < 0 or inside + size > len(self._block):
+            self._block, self._block_at = os.pread(self._fd, BLOCK, self._start + offset), offset
+            inside = 0
+        return self._block[inside : inside + size]
+
+
+class Kept(File):
+    """What was inflated, in a Room; who reads it when it has given way has it inflated again."""
+
+    def __init__(self, room: Room, make: Callable[[], Iterable[bytes]], size: int) -> None:
+        super().__init__(-1)
+        self._room = room
+        self.make = make
+        self.size = size
+        self.is_there = False
+
+    def put(self, fd: int, start: int) -> None:
+        """It is in a file now, at `start`."""
+        self._fd, self._start = fd, start
+
+    def begin(self) -> int:
+        """Where it is."""
+        return self._start
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes at `offset`."""
+        if not self.is_there:
+            self._room.place(self)
+        # Reading stops at its end: behind it is another.
+        return super().read(offset, min(size, max(0, self.size - offset)))
+
+
+class Room:
+    """A file without a name, in which the newest parts take the place of the oldest."""
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+        self._file: IO[bytes] | None = None
+        self._end = 0  # of what was put there last
+        self._kept: deque[Kept] = deque()  # the oldest first
+        self._writing = 0
+
+    def close(self) -> None:
+        """Take away what was kept."""
+        self._opened.close()
+
+    def place(self, one: Kept) -> None:
+        """Put a part into the file. Raises FormatError where the machine has no room for it."""
+        try:
+            if self._file is None:
+                self._file = self._opened.enter_context(nameless())
+            self._write(self._file.fileno(), one)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise FormatError(not_kept("what it inflates to cannot be kept", error)) from error
+
+    def _write(self, fd: int, one: Kept) -> None:
+        one.put(fd, self._taken(one.size))
+        self._kept.append(one)
+        self._writing += 1  # its pieces may be read from another part: that must not wrap around
+        try:
+            at = one.begin()
+            for piece in one.make():
+                at += _written(fd, piece, at)
+            one.is_there = True
+        finally:
+            self._writing -= 1
+
+    def _taken(self, size: int) -> int:
+        """Where there is room now: the parts that were there have given way."""
+        if self._end + size > ROOM and not self._writing:
+            while self._kept and self._kept[0].begin() >= self._end:
+                self._kept.popleft().is_there = False
+            self._end = 0
+        start, self._end = self._end, self._end + size
+        while self._kept and start <= self._kept[0].begin() < self._end:
+            self._kept.popleft().is_there = False
+        return start
+
+
+def _written(fd: int, piece: bytes, at: int) -> int:
+    done = 0
+    while done < len(piece):
+        done += os.pwrite(fd, memoryview(piece)[done:], at + done)
+    return done
+
+
+@contextmanager
+def nameless() -> Iterator[IO[bytes]]:
+    """A file without a name, in the folder for temporary files."""
+    with tempfile.TemporaryFile() as file:
+        yield file
+
+
+def not_kept(what: str, error: OSError) -> str:
+    """The sentence for a folder for temporary files that is full."""
+    return f"{what} in {tempfile.gettempdir()} (see TMPDIR): {error.strerror}"

@@ -1,0 +1,97 @@
+"""Compressed parts of files: zstd's frames, and the room for what is inflated."""
+
+from __future__ import annotations
+
+import random
+import struct
+import zlib
+
+import pytest
+import zstandard
+
+from packager.errors import FormatError, LimitError
+from packager.files import inflate as module
+from packager.files import sources
+from packager.files.inflate import inflate
+from packager.files.reader import Reader
+
+TEXT = b"what is inflated " * 1000
+FRAME = zstandard.compress(TEXT)
+
+
+def skipped(content: bytes, number: int = 0) -> bytes:
+    """A frame that inflates to nothing."""
+    return struct.pack("<II", 0x184D2A50 + number, len(content)) + content
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        pytest.param(skipped(b"pad") + FRAME, 1, id="skipped-first"),
+        pytest.param(FRAME + skipped(b"") + skipped(b"x" * 9000, 15), 1, id="skipped-last"),
+        pytest.param(skipped(b"pad") + FRAME + skipped(b"pad") + FRAME, 2, id="as-pzstd-does"),
+        pytest.param(FRAME * 3, 3, id="three"),
+        pytest.param(FRAME + bytes(64), 1, id="padded"),
+        pytest.param(FRAME + b"\x50", 1, id="one-byte-more"),
+    ],
+)
+@pytest.mark.parametrize("piece", [1, 3, 4096])
+def test_frames_of_zstd(
+    monkeypatch: pytest.MonkeyPatch, data: bytes, count: int, piece: int
+) -> None:
+    monkeypatch.setattr(module, "SMALL_PIECE", piece)
+    assert inflate(Reader(data), "zstd", len(TEXT) * count, "part").bytes() == TEXT * count
+    assert module.is_zstd(Reader(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        pytest.param(FRAME[:-1], "is cut off", id="frame"),
+        pytest.param(FRAME + skipped(b"pad")[:-1], "is cut off", id="skipped"),
+        pytest.param(FRAME + FRAME[:9], "is cut off", id="second"),
+        pytest.param(b"none" * 9, "inflates to 0 bytes", id="none"),
+        pytest.param(FRAME * 2, "inflates to more than", id="more"),
+    ],
+)
+def test_frames_that_are_damaged(data: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        inflate(Reader(data), "zstd", len(TEXT), "part")
+
+
+def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compared with the bytes themselves, in the order of a fixed seed."""
+    monkeypatch.setattr(sources, "ROOM", 20_000)
+    monkeypatch.setattr(module, "IN_MEMORY", 0)
+    rng = random.Random(3)
+    originals = [rng.randbytes(rng.choice((1, 100, 3000, 9000, 30_000))) for _ in range(40)]
+    whole = b"".join(zlib.compress(original) for original in originals)
+    data = Reader(whole)
+    parts: list[Reader] = []
+    at = 0
+    for original in originals:
+        size = len(zlib.compress(original))
+        parts.append(inflate(data.slice(at, size, "part"), "zlib", len(original), "part"))
+        at += size
+        for number in rng.choices(range(len(parts)), k=3):
+            start = rng.randrange(len(originals[number]))
+            assert parts[number].bytes(start) == originals[number][start:]
+    # One in another: the outer gives way while the inner is written.
+    outer = inflate(Reader(zlib.compress(whole), spent=data.spent), "zlib", len(whole), "outer")
+    at = 0
+    for original in originals:
+        size = len(zlib.compress(original))
+        inner = inflate(outer.slice(at, size, "part"), "zlib", len(original), "part")
+        assert inner.bytes() == original
+        at += size
+    data.spent.close()
+
+
+def test_all_parts_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_INFLATED", 3 * len(TEXT))
+    monkeypatch.setattr(module, "MAX_TIMES", 0)
+    data = Reader(FRAME)
+    for _ in range(3):
+        inflate(data, "zstd", len(TEXT), "part")
+    with pytest.raises(LimitError, match="the file inflates to more than the limit of 51000 bytes"):
+        inflate(data, "zstd", len(TEXT), "part")
