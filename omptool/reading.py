@@ -60,7 +60,8 @@ class Files:
 
     def _tell(self, binary: FatBinary) -> None:
         """What of it was not read."""
-        for trace in (*binary.unread, *(() if self._checked else binary.faults)):
+        faults = () if self._checked else binary.faults
+        for trace in (*binary.unread, *faults, *binary.limits):
             self._report(binary.path, trace, binary.file)
 
     def _report(self, path: Path | str, message: str, file: str | None = None) -> None:

@@ -25,8 +25,10 @@ class FormatError(PackagerError):
         self.resume = resume
 
 
-class LimitError(FormatError):
-    """A file asks for more than any real one: nothing more of it is read."""
+class LimitError(PackagerError):
+    """A file asks for more than any real one: nothing more of it is read, which is no fault of what
+    has been read. Exit code 2.
+    """
 
 
 class UsageError(PackagerError):

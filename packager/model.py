@@ -242,6 +242,7 @@ class FatBinary:
     data_address: int | None = None  # of the first writable section that holds bytes
     unread: tuple[str, ...] = ()  # traces of offload code in a form that is not read, in words
     faults: tuple[str, ...] = ()  # places in containers that could not be read, and why
+    limits: tuple[str, ...] = ()  # at which reading stopped, in words
     unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
     registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
@@ -257,7 +258,7 @@ class FatBinary:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.has_parts or self.unread or self.faults)
+        return not (self.has_parts or self.unread or self.faults or self.limits)
 
     @property
     def has_parts(self) -> bool:

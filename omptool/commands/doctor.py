@@ -51,8 +51,8 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
     loaded = next(members)
     if loaded.binary.type not in ("executable", "shared"):
         raise FormatError("is no program: doctor looks at executables and libraries")
-    if loaded.binary.faults:
-        raise FormatError(loaded.binary.faults[0])
+    for unread in (*loaded.binary.faults, *loaded.binary.limits):
+        raise FormatError(unread)
     with temporary_folder() as folder:
         file = Path(loaded.binary.file or program)
         images = [_placed(data, file, folder / str(n)) for n, data in enumerate(loaded.data)]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from packager.dwarf import declared, ptx_lines
 from packager.elf import headers
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.formats.device_images import ptx
 from packager.kernel_names import decode
@@ -71,7 +71,7 @@ def _places(data: Reader, names: Collection[str], what: str, faults: list[str]) 
             found = ptx_lines.places(data, names)
         else:
             return {}
-    except FormatError as error:
+    except (FormatError, LimitError) as error:
         faults.append(f"debug information of {what}: {error}")
         return {}
     return {

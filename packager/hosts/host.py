@@ -19,6 +19,7 @@ from packager.formats.host_records.entries import FoundTable, Record
 from packager.hosts import images as host_images
 from packager.hosts import registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
+from packager.hosts.limits import Limits
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
 from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
 
@@ -47,6 +48,7 @@ class _Found:
     descriptors: Sequence[FoundDescriptor]
     imports: tuple[str, ...]
     faults: Sequence[str]
+    limits: Limits
 
     @property
     def is_object(self) -> bool:
@@ -68,20 +70,21 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
 
     # What Intel's compilers list, the images and the tables of entries in sections of their own,
     # and what it asks a runtime for.
-    sycl = told.sycl(memory)
-    sectioned = host_images.in_sections(memory, sycl.starts, hashed=hashed)
-    sectioned_tables = entries.find(memory)
+    limits = Limits()
+    sycl = limits.of(lambda: told.sycl(memory), told.Sycl([], []))
+    sectioned = host_images.in_sections(memory, sycl.starts, limits, hashed=hashed)
+    sectioned_tables = limits.of(lambda: entries.find(memory), [])
     calls = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
     if sectioned_tables and not is_host:
         return None
 
     # The descriptors, which lead to both.
-    described = _described(memory, sectioned_tables, sectioned.images, calls)
+    described = limits.of(lambda: _described(memory, sectioned_tables, sectioned.images, calls), [])
 
     # The images that only addresses tell of: now all are known, and have their final numbers.
     others = [*told.of_descriptors(described), *sycl.images]
-    placed = host_images.elsewhere(memory, others, sectioned.images, hashed=hashed)
+    placed = host_images.elsewhere(memory, others, sectioned.images, limits, hashed=hashed)
     images = host_images.numbered([*sectioned.images, *placed.images], described)
 
     # The tables that only descriptors tell of: now all are known.
@@ -89,12 +92,14 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     tables = [*sectioned_tables, *unsectioned]
 
     # Who tells the runtimes of CUDA, HIP and SYCL of which image.
-    registered, wrong = registrations.of_runtimes(memory, images, sycl.binaries)
+    registered, wrong = limits.of(
+        lambda: registrations.of_runtimes(memory, images, sycl.binaries), ([], [])
+    )
 
     # What refers to what, in the terms of the model; then what GCC has put beside it.
     faults = [*sectioned.faults, *placed.faults, *wrong]
-    binary = _assembled(path, _Found(memory, tables, images, described, calls, faults))
-    binary = replace(binary, registrations=tuple(registered))
+    binary = _assembled(path, _Found(memory, tables, images, described, calls, faults, limits))
+    binary = replace(binary, registrations=tuple(registered), limits=limits.met)
     return _with_gcc(memory, binary, [item.data for item in images], hashed)
 
 
@@ -122,8 +127,8 @@ def _with_gcc(
     first, entry = len(binary.images), len(binary.entries)
     try:
         parts = gcc.read(memory, first, entry, hashed=hashed)
-    except LimitError:
-        raise
+    except LimitError as error:
+        return replace(binary, limits=(*binary.limits, str(error))), data
     except FormatError as error:
         return replace(binary, faults=(*binary.faults, str(error))), data
     whole = replace(
@@ -161,7 +166,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
     needed = imports.needed(file)
     places = Places(found.images)
     used = [_indices(descriptor, places) for descriptor in found.descriptors]
-    tables = _tables(found, used, needed)
+    tables = found.limits.of(lambda: _tables(found, used, needed), ())
     return FatBinary(
         path=path,
         machine=file.machine,

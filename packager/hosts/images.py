@@ -24,12 +24,9 @@ from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage, Payload
 from packager.formats.device_images import known as images
 from packager.formats.host_records.descriptors import FoundDescriptor, ImageRange
+from packager.hosts.limits import Limits
 from packager.hosts.told import Told
 from packager.model import DeviceImage
-
-# More than any real file has: its images are of a few triples and some dozen archs.
-MAX_IMAGES = 4096
-
 
 # What sections of CUDA's and HIP's programs begin with.
 BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.probe}
@@ -50,24 +47,32 @@ class FoundImages(NamedTuple):
     faults: list[str]
 
 
-def in_sections(memory: Space, told: Collection[int], *, hashed: bool) -> FoundImages:
+def in_sections(
+    memory: Space, told: Collection[int], limits: Limits, *, hashed: bool
+) -> FoundImages:
     """The images in sections that a container claims, in file order; at `told` are others."""
     found: list[PlacedImage] = []
     faults: list[str] = []
-    for section in memory.elf.sections:
-        container = containers.of_section(section)
-        if container is None or _is_told(memory, section, container, told):
-            continue
-        for item in _payloads(memory, section, container):
+    with limits.noted():
+        for section, name, item in _in_containers(memory, told):
             if isinstance(item, Damage):
                 faults.append(f"section {section.name}: {item.message}")
-            elif len(found) == MAX_IMAGES:
-                raise FormatError(f"more than {MAX_IMAGES} device images")
-            else:
-                start = memory.address(section) if section.is_allocated else None
-                origin = _Origin(container.NAME, start, section.offset)
-                found.append(_placed(memory, origin, item, len(found), hashed))
+                continue
+            start = memory.address(section) if section.is_allocated else None
+            origin = _Origin(name, start, section.offset)
+            found.append(_placed(memory, origin, item, len(found), hashed))
     return FoundImages(found, faults)
+
+
+def _in_containers(
+    memory: Space, told: Collection[int]
+) -> Iterator[tuple[Section, str, Payload | Damage]]:
+    """What sections hold, each with the name of its container."""
+    for section in memory.elf.sections:
+        container = containers.of_section(section)
+        if container and not _is_told(memory, section, container, told):
+            for item in _payloads(memory, section, container):
+                yield section, container.NAME, item
 
 
 def _payloads(
@@ -143,41 +148,52 @@ def elsewhere(
     memory: Space,
     told: Iterable[Told | Damage],
     found: Sequence[PlacedImage],
+    limits: Limits,
     *,
     hashed: bool,
 ) -> FoundImages:
     """The images that only addresses tell of, and that are not among those found already."""
-    known = Places(found)
-    starts: set[int] = set()
     added: list[PlacedImage] = []
     faults: list[str] = []
+    with limits.noted():
+        for item in _unknown(told, found):
+            if isinstance(item, Damage):
+                faults.append(item.message)
+                continue
+            origin, payload = _at(memory, item)
+            for part in nested.opened(payload):
+                if isinstance(part, Damage):
+                    faults.append(f"device image at {item.at.start:#x}: {part.message}")
+                else:
+                    index = len(found) + len(added)
+                    added.append(_placed(memory, origin, part, index, hashed))
+    return FoundImages(added, faults)
+
+
+def _unknown(
+    told: Iterable[Told | Damage], found: Sequence[PlacedImage]
+) -> Iterator[Told | Damage]:
+    known = Places(found)
+    starts: set[int] = set()
     for item in told:
         if isinstance(item, Damage):
-            faults.append(item.message)
-            continue
-        at = item.at
-        if at.start in starts or known.index(at) is not None:
-            continue
-        starts.add(at.start)
-        offset = memory.offset(at.start, at.end - at.start)
-        if offset is None:
-            raise FormatError(f"device image at address {at.start:#x} is not in the file")
-        payload = offload_binary.around(memory.elf.data, offset, at.end - at.start)
-        origin = _Origin(offload_binary.NAME if payload else item.container, at.start, offset)
-        payload = payload or Payload(
-            memory.elf.data.slice(offset, at.end - at.start, "device image"),
-            item.triple,
-            declared_kind=item.kind,
-        )
-        for part in nested.opened(payload):
-            if isinstance(part, Damage):
-                faults.append(f"device image at {at.start:#x}: {part.message}")
-            elif len(added) == MAX_IMAGES:
-                raise FormatError(f"more than {MAX_IMAGES} device images")
-            else:
-                index = len(found) + len(added)
-                added.append(_placed(memory, origin, part, index, hashed))
-    return FoundImages(added, faults)
+            yield item
+        elif item.at.start not in starts and known.index(item.at) is None:
+            starts.add(item.at.start)
+            yield item
+
+
+def _at(memory: Space, item: Told) -> tuple[_Origin, Payload]:
+    start, size = item.at.start, item.at.end - item.at.start
+    offset = memory.offset(start, size)
+    if offset is None:
+        raise FormatError(f"device image at address {start:#x} is not in the file")
+    payload = offload_binary.around(memory.elf.data, offset, size)
+    origin = _Origin(offload_binary.NAME if payload else item.container, start, offset)
+    if payload is None:
+        data = memory.elf.data.slice(offset, size, "device image")
+        payload = Payload(data, item.triple, declared_kind=item.kind)
+    return origin, payload
 
 
 def numbered(

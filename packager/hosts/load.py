@@ -15,7 +15,7 @@ from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images import known as images
 from packager.hosts.host import read_host
-from packager.hosts.images import MAX_IMAGES
+from packager.hosts.limits import Limits
 from packager.hosts.members import Member, members
 from packager.model import DeviceImage, FatBinary
 
@@ -78,8 +78,12 @@ def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
             for loaded in _load_member(name, member, member.data, hashed):
                 found = True
                 yield loaded
-        except LimitError:
-            raise
+        except LimitError as error:
+            if not found:
+                raise
+            stopped = replace(_bare(str(path), (), data).binary, limits=(str(error),))
+            faults.append(stopped)
+            break
         except FormatError as error:
             fault = replace(_bare(name, (), data).binary, faults=(str(error),))
             faults.append(replace(fault, file=str(member.file)))
@@ -120,8 +124,11 @@ def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]], file: Reader) 
 
 def _expect_parts(loaded: Loaded) -> Loaded:
     """Faults are faults of something: a file of which nothing was read is malformed."""
-    if loaded.binary.faults and not loaded.binary.has_parts:
-        raise FormatError(loaded.binary.faults[0])
+    if not loaded.binary.has_parts:
+        for limit in loaded.binary.limits:
+            raise LimitError(limit)
+        for fault in loaded.binary.faults:
+            raise FormatError(fault)
     return loaded
 
 
@@ -134,13 +141,14 @@ def _container(path: str, data: Reader, hashed: bool) -> Loaded:
         return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)], data)
     pairs: list[tuple[DeviceImage, Reader]] = []
     faults: list[str] = []
-    for item in nested.payloads(container.parse, data):
-        if isinstance(item, Damage):
-            faults.append(item.message)
-        elif len(pairs) == MAX_IMAGES:
-            raise FormatError(f"more than {MAX_IMAGES} device images")
-        else:
-            image = images.from_payload(item, len(pairs), container.NAME, None, hashed)
-            pairs.append((image, item.image))
+    limits = Limits()
+    with limits.noted():
+        for item in nested.payloads(container.parse, data):
+            if isinstance(item, Damage):
+                faults.append(item.message)
+            else:
+                image = images.from_payload(item, len(pairs), container.NAME, None, hashed)
+                pairs.append((image, item.image))
     loaded = _bare(path, pairs, data)
-    return _expect_parts(loaded._replace(binary=replace(loaded.binary, faults=tuple(faults))))
+    binary = replace(loaded.binary, faults=tuple(faults), limits=limits.met)
+    return _expect_parts(loaded._replace(binary=binary))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from packager.errors import FormatError, LimitError
+from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import archive
 from packager.formats.containers.payload import Damage
@@ -59,8 +59,6 @@ def _members(place: _Place, data: Reader) -> Iterator[Member]:
     try:
         for member in archive.members(data):
             yield from _member(place, member)
-    except LimitError:
-        raise
     except FormatError as error:
         yield Member(place.name(), Damage(str(error)), place.file)
 
@@ -76,8 +74,6 @@ def _member(place: _Place, member: archive.Member) -> Iterator[Member]:
             else:
                 one = archive.member_at(data, member.inside)
                 yield from _leaf(inside.inside(one.name), one.data or Reader(b""))
-    except LimitError:
-        raise
     except FormatError as error:
         damage = Damage(f"member {member.name}: {error}")
         yield Member(place.name(member.name), damage, place.file)

@@ -93,7 +93,8 @@ def _images(
     """The images in order; what could not be read is added to `faults`."""
     index = 0
     for loaded in load_all(source):
-        faults |= {(loaded.binary.path, fault): None for fault in loaded.binary.faults}
+        unread = (*loaded.binary.faults, *loaded.binary.limits)
+        faults |= {(loaded.binary.path, fault): None for fault in unread}
         for image, data in zip(loaded.binary.images, loaded.data, strict=True):
             yield index, loaded.binary, image, data
             index += 1

@@ -18,7 +18,7 @@ from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, r
 from packager.dwarf.cursor import Cursor
 from packager.dwarf.declared import places
 from packager.elf import headers
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 
 pytestmark = pytest.mark.slow
@@ -240,15 +240,15 @@ def test_what_is_larger_than_what_is_read(
     image: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("packager.dwarf.declared.MAX_SECTION", 100)
-    with pytest.raises(FormatError, match=r"\.debug_info of \d+ bytes is larger than 100"):
+    with pytest.raises(LimitError, match=r"\.debug_info of \d+ bytes is larger than 100"):
         functions(image)
     monkeypatch.undo()
     monkeypatch.setattr("packager.dwarf.units.MAX_ENTRIES", 3)
-    with pytest.raises(FormatError, match="of more than 3 entries is not read"):
+    with pytest.raises(LimitError, match="of more than 3 entries is not read"):
         functions(image)
     monkeypatch.undo()
     monkeypatch.setattr("packager.dwarf.rows.MAX_INSTRUCTIONS", 3)
-    with pytest.raises(FormatError, match="of more than 3 steps are not read"):
+    with pytest.raises(LimitError, match="of more than 3 steps are not read"):
         functions(compile_image(tmp_path, "-gline-tables-only"))
 
 

@@ -17,7 +17,7 @@ from packager.elf.headers import MAX_SECTIONS, Elf
 from packager.elf.imports import needed, offload_imports
 from packager.elf.relocated import Range
 from packager.elf.space_of import space
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 
 SECTIONS_AT, SEGMENTS_AT = 40, 32  # of the file header
@@ -130,5 +130,5 @@ def test_tables_of_too_many_rows_are_refused(
     ours = read(program)
     monkeypatch.setattr(headers, "MAX_ROWS", 3)
     (table,) = ours.named(".symtab")
-    with pytest.raises(FormatError, match="tables of more than 3 rows"):
+    with pytest.raises(LimitError, match="tables of more than 3 rows"):
         list(ours.symbols(table))

@@ -49,11 +49,11 @@ def shared_strings() -> bytes:
 
 
 def bundles_in_a_row() -> bytes:
-    return (b"__CLANG_OFFLOAD_BUNDLE__" + bytes(8)) * 100_000
+    return (b"__CLANG_OFFLOAD_BUNDLE__" + bytes(8)) * 140_000
 
 
 def fatbins_in_a_row() -> bytes:
-    return struct.pack("<4sHHQ", b"\x50\xed\x55\xba", 1, 16, 0) * 100_000
+    return struct.pack("<4sHHQ", b"\x50\xed\x55\xba", 1, 16, 0) * 140_000
 
 
 def comments_in_a_line() -> bytes:
@@ -95,9 +95,9 @@ def long_kernel_line() -> bytes:
     [
         (compressed_bundle, "the limit is 300 times as many"),
         (overlapping_images, "device images overlap"),
-        (shared_strings, "strings of more than 134217728 bytes in all are not read"),
-        (bundles_in_a_row, "more than 16384 bundles in a row"),
-        (fatbins_in_a_row, "more than 65536 CUDA fatbins in a row"),
+        (shared_strings, "bytes in all are not read"),
+        (bundles_in_a_row, "more than 131072 bundles in a row"),
+        (fatbins_in_a_row, "more than 131072 CUDA fatbins in a row"),
         (comments_in_a_line, ""),
         (sections_everywhere, "longer than 65536 bytes"),
         (thin_archive_of_itself, "is an archive that is a member of itself"),

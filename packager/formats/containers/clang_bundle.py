@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from struct import Struct
 
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader, text
 from packager.formats.containers.payload import Payload
 
@@ -22,8 +22,7 @@ SECTION_PREFIX = MAGIC.decode()
 
 COUNT = Struct("<Q")
 TARGET = Struct("<QQQ")  # offset, size, id length
-MAX_TARGETS = 1024
-MAX_BUNDLES = 1 << 14
+MAX_BUNDLES = 1 << 17
 MAX_ID = 1024
 PIECE = 1 << 16
 ALIGNMENT = 16
@@ -73,7 +72,7 @@ def parse(data: Reader) -> Iterator[Payload]:
     while start < len(data):
         count += 1
         if count > MAX_BUNDLES:
-            raise FormatError(f"more than {MAX_BUNDLES} bundles in a row at {data.at:#x}")
+            raise LimitError(f"more than {MAX_BUNDLES} bundles in a row at {data.at:#x}")
         bundle = data.slice(start, len(data) - start, "bundle")
         if not probe(bundle):
             raise FormatError(f"bundle at {bundle.at:#x} has no magic")
@@ -95,7 +94,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
     """Each id with its image, or with why that is none."""
     (count,) = bundle.unpack(COUNT, len(MAGIC), "bundle header")
-    if count > MAX_TARGETS:
+    if count > len(bundle) // TARGET.size:
         raise FormatError(f"bundle at {bundle.at:#x} claims {count} targets")
     at = len(MAGIC) + COUNT.size
     for number in range(count):

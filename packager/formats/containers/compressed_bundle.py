@@ -11,7 +11,7 @@ from dataclasses import replace
 from struct import Struct
 from typing import NamedTuple
 
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.inflate import inflate
 from packager.files.reader import Reader
 from packager.formats.containers import clang_bundle
@@ -40,7 +40,7 @@ def parse(data: Reader) -> Iterator[Payload]:
     while start < len(data):
         count += 1
         if count > clang_bundle.MAX_BUNDLES:
-            raise FormatError(f"more than {count - 1} compressed bundles in a row at {data.at:#x}")
+            raise LimitError(f"more than {count - 1} compressed bundles in a row at {data.at:#x}")
         rest = data.slice(start, len(data) - start, "compressed bundle")
         size, method, packed = _head(rest)
         stored = rest.slice(0, size, "compressed bundle")

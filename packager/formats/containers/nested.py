@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from packager.elf import headers
-from packager.errors import FormatError, LimitError
+from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
@@ -38,8 +38,6 @@ def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
         try:
             yield from parse(rest)
             return
-        except LimitError:
-            raise
         except FormatError as error:
             yield Damage(str(error))
             if error.resume is None or not rest.at < error.resume < data.at + len(data):

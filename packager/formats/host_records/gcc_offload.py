@@ -17,7 +17,7 @@ from typing import NamedTuple
 from packager.elf.address_space import Space
 from packager.elf.headers import WORD, Elf, Section
 from packager.elf.relocated import Range, Window
-from packager.errors import FormatError, LimitError
+from packager.errors import FormatError
 from packager.formats.host_records import descriptors
 from packager.formats.host_records.gcc_devices import DEVICES, STARTS, Device, DeviceData
 
@@ -131,8 +131,6 @@ def _registration(
             for start in STARTS:
                 try:
                     return Registration(table, name, device, device.read(space, at + start))
-                except LimitError:
-                    raise
                 except FormatError as error:
                     # Constants among the candidates are smaller than addresses.
                     fault = fault if start else f"GCC's data of a device at {at:#x}: {error}"

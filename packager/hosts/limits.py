@@ -1,0 +1,38 @@
+"""Limits that reading has met: what came before each is shown, and that it was met is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from packager.errors import LimitError
+
+Found = TypeVar("Found")
+Other = TypeVar("Other")
+
+
+class Limits:
+    """Those of one file."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, None] = {}
+
+    @property
+    def met(self) -> tuple[str, ...]:
+        """In words, in their order."""
+        return tuple(self._met)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """A limit ends the block, not the reading."""
+        try:
+            yield
+        except LimitError as error:
+            self._met[str(error)] = None
+
+    def of(self, read: Callable[[], Found], otherwise: Other) -> Found | Other:
+        """What a pass finds, or where it meets a limit, something else."""
+        with self.noted():
+            return read()
+        return otherwise
