@@ -12,7 +12,16 @@ from omptool.probes.amd_kfd import processors
 from omptool.probes.ask import ImageBytes, ask_cuda, ask_plugins
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
-from packager.machine.facts import FOLDERS, NODES, Answer, Machine, Plugins, Tmp
+from packager.machine.facts import (
+    FOLDERS,
+    LEVEL_ZERO,
+    NODES,
+    OPENCL,
+    Answer,
+    Machine,
+    Plugins,
+    Tmp,
+)
 from packager.machine.program import LIBTARGET
 from packager.machine.runtimes import compilers, picked
 from packager.model import FatBinary
@@ -22,9 +31,14 @@ FOR_CUDA = ("ptx", "cubin")
 
 
 def probe(
-    binary: FatBinary, program: Path, images: Sequence[ImageBytes], environment: dict[str, str]
+    binary: FatBinary,
+    program: Path,
+    images: Sequence[ImageBytes | None],
+    environment: dict[str, str],
 ) -> tuple[Machine, Plugins]:
     """What there is for `program`, and its images; and the rows of the plugins.
+
+    `images` is None where another runtime than OpenMP's is told of an image: no plugin is asked.
 
     Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
     """
@@ -32,6 +46,9 @@ def probe(
     drivers = {driver: find_library(driver, environment) for _, driver in NODES.values()}
     here = {node for node, _ in NODES.values() if Path(node).exists()}
     here |= {driver for driver, path in drivers.items() if path}
+    models = {row.model for row in binary.registrations}
+    if "sycl" in models:
+        here |= {name for name in (LEVEL_ZERO, OPENCL) if find_library(name, environment)}
     has_cuda = any(image.kind in FOR_CUDA for image in binary.images)
     general = Machine(
         libraries=found,
@@ -44,12 +61,15 @@ def probe(
         refusal=refusal(program),
         clangs=compilers(program),
         cuda=ask_cuda(drivers[gcc_runtime.NVPTX.driver], environment) if has_cuda else None,
+        amd=processors(),
     )
     if binary.abi == "gcc":
         plugins_of_gcc = _libgomp_plugins(found, environment)
-        return replace(general, libgomp_plugins=plugins_of_gcc, amd=processors()), []
+        return replace(general, libgomp_plugins=plugins_of_gcc), []
     has_names = all(table.has_names for table in binary.tables)
-    plugins, said, fatal = ask_plugins(images, environment, has_names=has_names)
+    asked = [image for image in images if image is not None]
+    plugins, said, fatal = ask_plugins(asked, environment, has_names=has_names)
+    answers = iter(said)
     ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
     under_run = libraries(program, environment, ours)
     there = [*under_run, *(Library(path.name, "", path) for path in ours)]
@@ -65,7 +85,7 @@ def probe(
                 for r in plugins
                 if r["state"] == "no devices"
             },
-            answers=[[Answer(**row) for row in rows] for rows in said],
+            answers=[[Answer(**row) for row in next(answers)] if i else [] for i in images],
             fatal_plugin=fatal,
             unread_folders={r["path"]: r["reason"] for r in plugins if r["name"] == FOLDERS},
             runtime=picked(found, environment),

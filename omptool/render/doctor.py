@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from omptool.console import portable, shown
 from omptool.installation import LIBRARY
 from omptool.render.tables import counted, table
-from packager.machine.facts import FOLDERS, Diagnosis, ImageFate, Machine, Plugins
+from packager.machine.facts import (
+    FOLDERS,
+    Diagnosis,
+    ImageFate,
+    Machine,
+    OtherRuntime,
+    Plugins,
+)
 from packager.machine.llvm_runtime import Outcome
+from packager.machine.other_runtimes import NAMES
+from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary
 
@@ -35,18 +45,34 @@ VARIABLES = (
 )
 
 
-def as_text(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Diagnosis) -> str:
+class Said(NamedTuple):
+    """What there is to say of a program."""
+
+    whole: Whole
+    elsewhere: Sequence[Elsewhere]  # libraries with code for other runtimes
+    machine: Machine
+    plugins: Plugins
+    diagnosis: Diagnosis
+
+
+def as_text(said: Said) -> str:
     """The diagnosis for people, the verdict first."""
-    blocks = [f"{shown(binary.path)}: {_verdict(binary, diagnosis)}"]
+    binary, machine, diagnosis = said.whole.binary, said.machine, said.diagnosis
+    plugins = said.plugins if _asks_plugins(said) else []
+    verdict = _verdict(binary, diagnosis) if not binary.is_empty else _empty(said)
+    blocks = [f"{shown(binary.path)}: {verdict}"]
     if binary.is_empty:
-        return blocks[0]
+        return "\n".join([blocks[0], *_elsewhere(said)])
+    blocks += map(_other, diagnosis.others)
     if diagnosis.without_run:
         blocks.append(_without_run(machine, diagnosis.without_run))
     blocks.append(table("libraries", _libraries(machine)))
     if plugins:
         blocks.append(table("plugins", _plugins(plugins)))
-    blocks.append(table("images", _images(diagnosis)))
-    blocks.append(table("entries", _entries(diagnosis)))
+    blocks.append(table("images", _images(said)))
+    if diagnosis.entries or not diagnosis.others:
+        blocks.append(table("entries", _entries(said)))
+    blocks += _elsewhere(said)
     variables = [
         {"variable": name, "value": machine.environment[name]}
         for name in VARIABLES
@@ -59,12 +85,53 @@ def as_text(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
     return "\n".join(blocks)
 
 
+def _asks_plugins(said: Said) -> bool:
+    """Whether plugins of OpenMP's runtime have to do with it."""
+    binary = said.whole.binary
+    return bool(binary.tables or binary.descriptors or not binary.registrations)
+
+
+def _empty(said: Said) -> str:
+    return "no offload code of its own" if said.elsewhere else "no offload code"
+
+
+def _elsewhere(said: Said) -> list[str]:
+    rows = [
+        {
+            "library": portable(one.path),
+            "code for": ", ".join(f"{NAMES[model]} runtime" for model in one.models),
+        }
+        for one in said.elsewhere
+    ]
+    return [table("libraries with code for other runtimes", rows)] if rows else []
+
+
+def _other(other: OtherRuntime) -> str:
+    """What a runtime of another model needs, and has."""
+    name = NAMES[other.model]
+    if other.library is None:
+        library = f"{name} runtime is not among the libraries that it needs"
+    else:
+        library = f"{name} runtime is {other.library}, {other.path or 'which is not found'}"
+    drivers = " or ".join(f"{n} ({'here' if here else 'not here'})" for n, here in other.drivers)
+    taken = f"a device takes {other.taken} of {counted(other.registrations, 'set', 'sets')}"
+    return f"{library}; its driver is {drivers}; {taken}"
+
+
+def _of_others(diagnosis: Diagnosis) -> str:
+    """The verdict on images that other runtimes are told of."""
+    said = []
+    for other in diagnosis.others:
+        images = counted(other.images, "image", "images")
+        fate = f"do not run here: {other.reason}" if other.reason else "run on a device"
+        said.append(f"{images} for {NAMES[other.model]} runtime {fate}")
+    return "; ".join(said)
+
+
 def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
-    if binary.is_empty:
-        return "no offload code"
     total = len(diagnosis.entries)
     if not total:
-        return "it has nothing to offload"
+        return _of_others(diagnosis) or "it has nothing to offload"
     away = sum(1 for fate in diagnosis.entries if not fate.reason)
     devices = counted(diagnosis.devices, "device", "devices")
     where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
@@ -109,18 +176,19 @@ def _plugins(plugins: Plugins) -> list[dict[str, Any]]:
     ]
 
 
-def _images(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+def _images(said: Said) -> list[dict[str, Any]]:
     """A row for each image; neighbours that are alike share one, as GCC's library is many."""
     rows = []
-    for alike, group in groupby(diagnosis.images, key=_said):
+    for alike, group in groupby(said.diagnosis.images, key=lambda fate: _said(said.whole, fate)):
         numbers = [fate.image.index for fate in group]
         which = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else numbers[0]
         rows.append({"image": which, **dict(alike)})
     return rows
 
 
-def _said(fate: ImageFate) -> tuple[tuple[str, str], ...]:
+def _said(whole: Whole, fate: ImageFate) -> tuple[tuple[str, str | None], ...]:
     return (
+        ("file", _file(whole, whole.image_files[fate.image.index])),
         ("kind", fate.image.kind),
         ("target", fate.image.target),
         ("devices", " ".join(map(str, fate.devices)) or "none"),
@@ -128,16 +196,22 @@ def _said(fate: ImageFate) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _entries(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+def _file(whole: Whole, path: str) -> str | None:
+    """The library that something is of, where not all is of the program."""
+    return shown(path) if whole.has_libraries else None
+
+
+def _entries(said: Said) -> list[dict[str, Any]]:
     return [
         {
             "entry": fate.entry.number,
+            "file": _file(said.whole, said.whole.entry_files[fate.entry.number]),
             "kind": fate.entry.kind,
             "name": fate.entry.label,
             "runs on": fate.runs_on,
             "reason": fate.reason,
         }
-        for fate in diagnosis.entries
+        for fate in said.diagnosis.entries
     ]
 
 
@@ -153,8 +227,23 @@ def _picked(machine: Machine, diagnosis: Diagnosis) -> dict[str, Any] | None:
     }
 
 
-def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Diagnosis) -> str:
+def _dumped_other(other: OtherRuntime) -> dict[str, Any]:
+    return {
+        "runtime": other.model,
+        "images": other.images,
+        "library": other.library,
+        "path": portable(other.path) if other.path else None,
+        "drivers": [{"name": name, "is_here": is_here} for name, is_here in other.drivers],
+        "registrations": other.registrations,
+        "taken": other.taken,
+        "reason": other.reason or None,
+    }
+
+
+def as_json(said: Said) -> str:
     """The document of schemas/doctor.json."""
+    whole, machine, plugins, diagnosis = said.whole, said.machine, said.plugins, said.diagnosis
+    binary = whole.binary
     return json.dumps(
         {
             "schema": 1,
@@ -170,6 +259,10 @@ def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
                 "plugins": plugins,
                 "picked": _picked(machine, diagnosis),
             },
+            "others": [_dumped_other(other) for other in diagnosis.others],
+            "elsewhere": [
+                {"path": portable(one.path), "runtimes": one.models} for one in said.elsewhere
+            ],
             "images": [
                 {
                     "index": fate.image.index,
@@ -177,6 +270,7 @@ def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
                     "devices": fate.devices,
                     "accepted": fate.plugin is not None,
                     "rule": fate.rule,
+                    "file": portable(whole.image_files[fate.image.index]),
                 }
                 for fate in diagnosis.images
             ],
@@ -187,6 +281,7 @@ def as_json(binary: FatBinary, machine: Machine, plugins: Plugins, diagnosis: Di
                     "kind": fate.entry.kind,
                     "runs_on": fate.runs_on,
                     "reason": fate.reason or None,
+                    "file": portable(whole.entry_files[fate.entry.number]),
                 }
                 for fate in diagnosis.entries
             ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from packager.machine import gcc_runtime
+from packager.machine import gcc_runtime, other_runtimes
 from packager.machine.checks import findings, general_findings
 from packager.machine.dynamic_loader import Library
 from packager.machine.facts import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
@@ -21,13 +21,18 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     if program.abi == "gcc":
         found = gcc_runtime.diagnose(program, machine)
         general = general_findings(machine)
-        return replace(found, findings=(*general, *found.findings), obstacle=obstacle)
+        others = other_runtimes.diagnose(program, machine)
+        said = (*general, *found.findings)
+        return replace(found, findings=said, obstacle=obstacle, others=others)
     images = _images(program, machine)
     count = 1 + max((number for fate in images for number in fate.devices), default=-1)
     entries = tuple(_entries(program, machine, images, count))
-    said = tuple(findings(program, machine, images, entries, count))
+    of_others = other_runtimes.registered(program)
+    mine = [fate for fate in images if fate.image.index not in of_others]
+    said = tuple(findings(program, machine, mine, entries, count))
     end = _end(program, machine) if entries else ""
-    found = Diagnosis(images, entries, count, said, obstacle=obstacle, end=end)
+    others = other_runtimes.diagnose(program, machine)
+    found = Diagnosis(images, entries, count, said, obstacle=obstacle, end=end, others=others)
     return replace(found, without_run=_without_run(program, machine, found))
 
 
@@ -81,9 +86,13 @@ def _gpus(program: FatBinary) -> set[str]:
 def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
     """Numbers are given in the order of images; a second image for a plugin adds none."""
     numbered: dict[str, tuple[int, ...]] = {}
+    others = other_runtimes.rules(program, machine)
     total = 0
     fates = []
     for image, answers in zip(program.images, machine.answers, strict=True):
+        if image.index in others:
+            fates.append(ImageFate(image, None, (), others[image.index].rule))
+            continue
         plugin = next((answer.plugin for answer in answers if answer.accepts), None)
         registered = any(image.index in d.images for d in program.descriptors)
         if plugin and registered and plugin not in numbered:

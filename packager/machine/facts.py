@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from packager.machine.dynamic_loader import Library
 from packager.machine.llvm_runtime import Outcome
 from packager.machine.runtimes import Runtime
-from packager.model import DeviceImage, Finding, OffloadEntry
+from packager.model import DeviceImage, Finding, Model, OffloadEntry
 
 # What gives access to a kind of GPU, besides the driver's library.
 NODES = {
     "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
 }
+LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # what SYCL's runtime has devices of
 
 
 # Of each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
@@ -100,6 +101,20 @@ class EntryFate:
 
 
 @dataclass(frozen=True)
+class OtherRuntime:
+    """What a runtime beside OpenMP's will make of the images that are registered with it."""
+
+    model: Model
+    images: int
+    registrations: int
+    taken: int  # registrations of which a device takes an image
+    library: str | None  # as the file asks for it; None: it does not, or has it in itself
+    path: Path | None  # that the loader picks
+    drivers: tuple[tuple[str, bool], ...]  # libraries, one of which it needs, and if they are here
+    reason: str  # why not all of it runs; "" if it does
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """What will happen under `omptool run`, and what else is to be said."""
 
@@ -110,8 +125,10 @@ class Diagnosis:
     without_run: Outcome | None = None  # on the runtime that the loader picks
     obstacle: str = ""  # why it does not start at all; "" if it does
     end: str = ""  # why it ends at its first region; "" if it does not
+    others: tuple[OtherRuntime, ...] = ()
 
     @property
     def offloads(self) -> bool:
         """Whether every entry is used on a device."""
-        return not (self.obstacle or self.end) and all(not fate.reason for fate in self.entries)
+        runs = not (self.obstacle or self.end or any(other.reason for other in self.others))
+        return runs and all(not fate.reason for fate in self.entries)

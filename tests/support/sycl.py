@@ -147,7 +147,14 @@ __attribute__((constructor)) static void sycl_descriptor_reg(void) {{ {calls} }}
 """
 
 
-def library(folder: Path, parts: Sequence[Part], **choices: object) -> Path:
+def library(
+    folder: Path,
+    parts: Sequence[Part],
+    *,
+    version: int = 3,
+    registers: bool = True,
+    flags: Sequence[str] = (),
+) -> Path:
     """The library of that source."""
-    text = source(folder, parts, **choices)  # type: ignore[arg-type]
-    return compile_c(text, folder / "libsycl_user.so", "-shared", "-fPIC", "-O1")
+    text = source(folder, parts, version=version, registers=registers)
+    return compile_c(text, folder / "libsycl_user.so", "-shared", "-fPIC", "-O1", *flags)

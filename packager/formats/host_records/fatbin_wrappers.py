@@ -33,17 +33,17 @@ class FoundWrapper(NamedTuple):
 def find(space: Space) -> Iterator[FoundWrapper | Damage]:
     """The wrappers of a file, or what is wrong where one should be."""
     for section in space.elf.sections:
-        model = _model(section)
+        model = model_of(section)
         if model and section.has_bytes and section.is_allocated and section.size:
-            yield from _wrappers(space, section, model)
+            yield from _wrappers(space, section)
 
 
-def _model(section: Section) -> Model | None:
+def model_of(section: Section) -> Model | None:
     """Whose wrappers a section holds; relocatable links add to the name."""
     return next((m for name, m in SECTIONS.items() if section.name.startswith(name)), None)
 
 
-def _wrappers(space: Space, section: Section, model: Model) -> Iterator[FoundWrapper | Damage]:
+def _wrappers(space: Space, section: Section) -> Iterator[FoundWrapper | Damage]:
     what = f"section {section.name}"
     if section.size % SIZE or section.size > MAX_WRAPPERS * SIZE:
         yield Damage(f"{what} of {section.size} bytes holds no wrappers of {SIZE} bytes each")

@@ -1,0 +1,168 @@
+"""What CUDA's, HIP's and SYCL's runtimes need for the images that a file registers with them, and
+whether a device of this machine takes one. No I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from packager.machine.facts import LEVEL_ZERO, NODES, OPENCL, Machine, OtherRuntime
+from packager.model import DeviceImage, FatBinary, Model
+
+# By the beginnings of their names.
+LIBRARIES: dict[Model, str] = {
+    "cuda": "libcudart.so",
+    "hip": "libamdhip64.so",
+    "sycl": "libsycl.so",
+}
+NAMES: dict[Model, str] = {"cuda": "CUDA's", "hip": "HIP's", "sycl": "SYCL's"}
+# What runs code of a machine, in words.
+GPUS = {"nvptx64": "NVIDIA GPU", "amdgcn": "AMD GPU"}
+DRIVERS: dict[Model, tuple[str, ...]] = {
+    "cuda": NODES["nvptx64"][1:],
+    "hip": NODES["amdgcn"][1:],
+    "sycl": (LEVEL_ZERO, OPENCL),
+}
+_SM = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)")
+# Code for a family of processors runs on all of them (LLVM's AMDGPUUsage, "Generic processors").
+FAMILIES = {
+    "gfx9-generic": r"gfx90[02469c]",
+    "gfx9-4-generic": r"gfx9(4[0-2]|50)",
+    "gfx10-1-generic": r"gfx101[0-3]",
+    "gfx10-3-generic": r"gfx103[0-6]",
+    "gfx11-generic": r"gfx11(0[0-3]|5[0-3])",
+    "gfx12-generic": r"gfx120[01]",
+}
+
+
+class Taken(NamedTuple):
+    """Whether a device takes an image, and which, or why none does."""
+
+    is_taken: bool
+    rule: str
+    reason: str = ""  # why not, of all images that are refused so
+
+
+def diagnose(program: FatBinary, machine: Machine) -> tuple[OtherRuntime, ...]:
+    """What there is to say of each runtime that the file registers images with."""
+    models = dict.fromkeys(row.model for row in program.registrations)
+    return tuple(_of(model, program, machine) for model in models)
+
+
+def registered(program: FatBinary) -> frozenset[int]:
+    """The images that are theirs."""
+    return frozenset(index for row in program.registrations for index in row.images)
+
+
+def rules(program: FatBinary, machine: Machine) -> dict[int, Taken]:
+    """What becomes of each image that is registered so, by its index."""
+    return {
+        index: takes(program.images[index], row.model, machine)
+        for row in program.registrations
+        for index in row.images
+    }
+
+
+def _of(model: Model, program: FatBinary, machine: Machine) -> OtherRuntime:
+    rows = [row for row in program.registrations if row.model == model]
+    each = [[takes(program.images[i], model, machine) for i in row.images] for row in rows]
+    library = next((one for one in machine.libraries if _is(one.name, model)), None)
+    drivers = tuple((name, name in machine.files) for name in DRIVERS[model])
+    reasons = _reasons(model, machine, library is not None and library.path is None, each)
+    return OtherRuntime(
+        model=model,
+        images=len({index for row in rows for index in row.images}),
+        registrations=len(rows),
+        taken=sum(any(one.is_taken for one in images) for images in each),
+        library=library.name if library else None,
+        path=library.path if library else None,
+        drivers=drivers,
+        reason="; ".join(reasons),
+    )
+
+
+def _is(name: str, model: Model) -> bool:
+    return name.startswith(LIBRARIES[model])
+
+
+def _reasons(
+    model: Model, machine: Machine, is_lacking: bool, each: Sequence[Sequence[Taken]]
+) -> Iterator[str]:
+    """Why not all of it runs; nothing if it does."""
+    if is_lacking:
+        yield f"{LIBRARIES[model]} is not found"
+    if not any(name in machine.files for name in DRIVERS[model]):
+        yield f"no driver is on this machine ({' or '.join(DRIVERS[model])})"
+        return
+    refused = [images for images in each if not any(one.is_taken for one in images)]
+    if refused:
+        said = dict.fromkeys(one.reason for images in refused for one in images)
+        yield from said or ("it registers no image",)
+
+
+def takes(image: DeviceImage, model: Model, machine: Machine) -> Taken:
+    """Whether a device of this machine takes an image of a runtime."""
+    code = image.contents.machine or image.triple.split("-")[0]
+    if image.kind == "spirv" and model == "sycl":
+        return _compiled_by_driver(machine)
+    if image.kind == "zebin":
+        reason = "which GPU of Intel's is here is not asked"
+        rule = f"it is native code for Intel's {image.processor}, and {reason}"
+        return Taken(False, rule, reason)
+    if model == "hip" and image.kind in ("spirv", "bitcode"):
+        return _on(image, machine.amd, "amdgcn", lambda _: True)
+    if code == "amdgcn":
+        return _on(image, machine.amd, code, lambda has: _is_amd(image.processor, has))
+    if code == "nvptx64":
+        devices = machine.cuda.devices if machine.cuda else ()
+        named = [f"sm_{number}" for number in devices]
+        return _on(image, named, code, lambda has: _is_cuda(image, has))
+    return _refused(f"what takes {image.kind} for {code or 'no machine'} is not known")
+
+
+def _refused(reason: str) -> Taken:
+    return Taken(False, reason, reason)
+
+
+def _compiled_by_driver(machine: Machine) -> Taken:
+    """SPIR-V, which the drivers of Level Zero and OpenCL compile."""
+    count = machine.devices.get("opencl", 0)
+    if count:
+        return Taken(True, "OpenCL's driver compiles it")
+    if LEVEL_ZERO in machine.files:
+        return Taken(True, "Level Zero's driver compiles it, if it has a device")
+    return _refused("OpenCL has no device here")
+
+
+def _on(
+    image: DeviceImage, devices: Sequence[str], code: str, fits: Callable[[str], bool]
+) -> Taken:
+    """The first of the devices that an image fits."""
+    if not devices:
+        return _refused(f"there is no {GPUS[code]}")
+    taker = next((name for name in devices if fits(name)), None)
+    if taker:
+        return Taken(True, f"{taker} takes it")
+    there = ", ".join(dict.fromkeys(devices))
+    return Taken(
+        False, f"it is for {image.processor}, and here is {there}", f"no image is for {there}"
+    )
+
+
+def _is_amd(wanted: str, has: str) -> bool:
+    name = wanted.split(":")[0]
+    family = FAMILIES.get(name)
+    return re.fullmatch(family, has) is not None if family else name == has
+
+
+def _is_cuda(image: DeviceImage, has: str) -> bool:
+    wanted, there = _SM.fullmatch(image.processor), _SM.fullmatch(has)
+    if not wanted or not there:
+        return False
+    (major, minor, special), (own_major, own_minor, _) = wanted.groups(), there.groups()
+    if special == "a":
+        return (major, minor) == (own_major, own_minor)
+    is_later = (int(own_major), int(own_minor)) >= (int(major), int(minor))
+    return is_later and (major == own_major or (image.kind == "ptx" and special != "f"))

@@ -1,0 +1,137 @@
+"""A program with the libraries that it needs: which of them offload, and all their parts as one.
+
+Libraries register before the program that needs them, so their images come first, and with them the
+numbers of devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.elf import headers
+from packager.errors import FormatError
+from packager.files.reader import open_reader
+from packager.formats.containers import bundle_section, cuda_fatbin, hip_fatbin
+from packager.formats.containers import known as containers
+from packager.formats.host_records import entries, fatbin_wrappers, gcc_offload
+from packager.machine.dynamic_loader import Library
+from packager.model import FatBinary, Model
+
+# Libraries that are the runtimes themselves.
+RUNTIMES = ("libomptarget.", "libomp.", "libiomp5.", "libgomp.", "libtarget.so")
+ASKED = ("libomptarget.so", "libtarget.so")
+OTHER_CONTAINERS: dict[str, Model] = {
+    cuda_fatbin.NAME: "cuda",
+    hip_fatbin.NAME: "hip",
+    bundle_section.NAME: "sycl",
+}
+
+
+class Offload(NamedTuple):
+    """What a library has by the names of its sections, which are read fast."""
+
+    is_openmp: bool
+    others: frozenset[Model]  # the runtimes that it has code for
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A library with code for other runtimes than OpenMP's, which was not looked into."""
+
+    path: Path
+    models: tuple[Model, ...]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The parts of a program as one, numbered through, and the file that each is of."""
+
+    binary: FatBinary
+    image_files: tuple[str, ...]
+    entry_files: tuple[str, ...]
+
+    @property
+    def has_libraries(self) -> bool:
+        """Whether something is of another file than the program."""
+        return any(file != self.binary.path for file in (*self.image_files, *self.entry_files))
+
+
+def looked_at(library: Library) -> Offload | None:
+    """What a library that was found may offload; None if nothing, or if it cannot be read."""
+    if library.path is None or library.name.startswith(RUNTIMES):
+        return None
+    try:
+        with open_reader(library.path) as data:
+            if not headers.probe(data):
+                return None
+            found = _of_sections(headers.read(data))
+    except FormatError:
+        return None
+    asks = any(name.startswith(ASKED) for name in library.needed)
+    is_openmp = found.is_openmp or asks
+    return Offload(is_openmp, found.others) if is_openmp or found.others else None
+
+
+def _of_sections(file: headers.Elf) -> Offload:
+    others: set[Model] = set()
+    is_openmp = gcc_offload.claims(file)
+    for section in file.sections:
+        container = containers.of_section(section)
+        other = OTHER_CONTAINERS.get(container.NAME) if container else None
+        other = other or fatbin_wrappers.model_of(section)
+        if other:
+            others.add(other)
+        elif container or entries.expected(section.name):
+            is_openmp = True
+    return Offload(is_openmp, frozenset(others))
+
+
+def joined(program: FatBinary, libraries: Sequence[FatBinary]) -> Whole:
+    """The program and its libraries, which are in the order in which they register."""
+    parts = [*libraries, program]
+    whole = replace(
+        program,
+        abi=program.abi or next((part.abi for part in parts if part.abi), None),
+        images=(),
+        tables=(),
+        descriptors=(),
+        registrations=(),
+    )
+    for part in parts:
+        whole = _added(whole, part)
+    images = tuple(part.path for part in parts for _ in part.images)
+    return Whole(whole, images, tuple(part.path for part in parts for _ in part.entries))
+
+
+def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
+    first, entry = len(whole.images), len(whole.entries)
+
+    def moved(indices: Sequence[int]) -> tuple[int, ...]:
+        return tuple(first + index for index in indices)
+
+    return replace(
+        whole,
+        images=(*whole.images, *(replace(i, index=first + i.index) for i in part.images)),
+        tables=(
+            *whole.tables,
+            *(
+                replace(
+                    table,
+                    images=moved(table.images),
+                    entries=tuple(e._replace(number=entry + e.number) for e in table.entries),
+                )
+                for table in part.tables
+            ),
+        ),
+        descriptors=(
+            *whole.descriptors,
+            *(replace(d, images=moved(d.images)) for d in part.descriptors),
+        ),
+        registrations=(
+            *whole.registrations,
+            *(replace(r, images=moved(r.images)) for r in part.registrations),
+        ),
+    )
