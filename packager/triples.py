@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from packager.errors import UsageError
 
+# Architectures that code of no host is for.
+GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spirv", "spir64", "spir", "intelgt")
 _ARCHES = {"amd64": "x86_64", "arm64": "aarch64"}
 _VENDORS = {"pc", "nvidia", "amd", "apple", "intel", "ibm", "suse"}
 _SYSTEMS = ("linux", "cuda", "amdhsa", "nvcl", "darwin", "macosx", "freebsd", "windows", "none")

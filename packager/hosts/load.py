@@ -18,6 +18,7 @@ from packager.hosts.host import read_host
 from packager.hosts.limits import Limits
 from packager.hosts.members import Member, members
 from packager.model import DeviceImage, FatBinary
+from packager.triples import GPUS
 
 
 class Loaded(NamedTuple):
@@ -96,13 +97,18 @@ def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
 
 def _load_member(name: str, member: Member, data: Reader, hashed: bool) -> Iterator[Loaded]:
     """Nothing for a member of another kind: archives hold what they like."""
-    if not headers.probe(data) and not containers.of_file(data):
+    if not (headers.probe(data) or containers.of_file(data) or _is_for_gpu(data)):
         return
     loaded = _load(name, data, hashed)
     if not loaded.binary.is_empty:
         named = (replace(image, member=member.name) for image in loaded.binary.images)
         binary = replace(loaded.binary, images=tuple(named), file=str(member.file))
         yield loaded._replace(binary=binary)
+
+
+def _is_for_gpu(data: Reader) -> bool:
+    """Whether it is a device image by its own words: PTX is, bitcode may be the host's."""
+    return images.is_image(data) and images.contents(data).machine in GPUS
 
 
 def _load(path: str, data: Reader, hashed: bool) -> Loaded:

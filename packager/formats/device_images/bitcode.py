@@ -14,6 +14,7 @@ from packager.formats.device_images import bitcode_types
 from packager.formats.device_images.bitcode_metadata import annotated_kernels
 from packager.formats.device_images.bitstream import TOP_WIDTH, WORD, Block, Record, Stream, items
 from packager.model import Contents, DeviceSymbol, Links
+from packager.triples import GPUS
 
 MAGIC = b"BC\xc0\xde"
 WRAPPER_MAGIC = b"\xde\xc0\x17\x0b"
@@ -32,7 +33,6 @@ CLANG_KERNEL = "__omp_offloading_"
 # What clang calls the records of entries, in front of the name of what each stands for.
 ENTRIES = (".offloading.entry.", ".omp_offloading.entry.")
 INTRINSIC = "llvm."
-GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spir64")
 MACHINES = {"powerpc64le": "ppc64le"}
 MAX_SYMBOLS = 1 << 18
 

@@ -13,7 +13,7 @@ import pytest
 from containers import AMD, Containers
 from documents import document
 from places import DATA
-from toolchain import OPENMP, clang_offload, omptool, run
+from toolchain import OPENMP, PTX, clang_offload, omptool, run
 
 KINDS = ("clang-bundle", "compressed-bundle", "offload-binary", "archive")
 
@@ -203,3 +203,26 @@ def test_where_the_images_of_members_are(
         offset, size = int(where[2]), int(where[3])
         data = Path(where[1]).read_bytes()[offset : offset + size]
         assert sha256(data).hexdigest() == image["sha256"]
+
+
+def test_device_images_in_an_archive(made: Containers, tmp_path: Path) -> None:
+    """What is for a GPU by its own words is listed, bitcode for the host is not."""
+    (tmp_path / "one.o").write_text(PTX)
+    (tmp_path / "host.ll").write_text('target triple = "x86_64-pc-linux-gnu"\n')
+    run("llvm-as-19", tmp_path / "host.ll", "-o", tmp_path / "host.bc")
+    (tmp_path / "read.me").write_text("no code\n")
+    members = (tmp_path / "one.o", made.folder / "k.bc", tmp_path / "host.bc", tmp_path / "read.me")
+    archive = made.archive("images.a", *members)
+    assert [file["path"] for file in files(archive)] == [
+        f"{archive}({n})" for n in ("one.o", "k.bc")
+    ]
+    assert [file["images"][0]["kind"] for file in files(archive)] == ["ptx", "bitcode"]
+
+
+def test_a_library_of_gcc_for_the_device() -> None:
+    """Its members are PTX, as GCC's assembler leaves them: Debian's libgcc.a."""
+    (library,) = Path("/usr/lib/gcc/x86_64-linux-gnu").glob("*/accel/nvptx-none/libgcc.a")
+    found = files(library)
+    assert len(found) == len(run("ar", "t", library).splitlines())
+    assert {image["kind"] for file in found for image in file["images"]} == {"ptx"}
+    assert omptool("verify", "--ignore", "OMP116", library).exit_code == 0
