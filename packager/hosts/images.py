@@ -71,18 +71,19 @@ def _in_containers(
     for section in memory.elf.sections:
         container = containers.of_section(section)
         if container and not _is_told(memory, section, container, told):
-            for item in _payloads(memory, section, container):
+            try:
+                data = memory.elf.content(section)
+            except FormatError as error:
+                yield section, container.NAME, Damage(str(error))
+                continue
+            for item in payloads(section, data, container):
                 yield section, container.NAME, item
 
 
-def _payloads(
-    memory: Space, section: Section, container: containers.SectionContainer
+def payloads(
+    section: Section, data: Reader, container: containers.SectionContainer
 ) -> Iterator[Payload | Damage]:
-    try:
-        data = memory.elf.content(section)
-    except FormatError as error:
-        yield Damage(str(error))
-        return
+    """What is in a section that a container claims, and what is malformed there."""
     if container is llvm_offloading and _is_bare(section, data):
         return
     if _is_unbundled(container, data):

@@ -14,6 +14,7 @@ from packager.formats.containers import archive, nested, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images import known as images
+from packager.hosts import coff
 from packager.hosts.host import read_host
 from packager.hosts.limits import Limits
 from packager.hosts.members import Member, members
@@ -97,7 +98,8 @@ def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
 
 def _load_member(name: str, member: Member, data: Reader, hashed: bool) -> Iterator[Loaded]:
     """Nothing for a member of another kind: archives hold what they like."""
-    if not (headers.probe(data) or containers.of_file(data) or _is_for_gpu(data)):
+    is_host = headers.probe(data) or coff.probe(data)
+    if not (is_host or containers.of_file(data) or _is_for_gpu(data)):
         return
     loaded = _load(name, data, hashed)
     if not loaded.binary.is_empty:
@@ -114,6 +116,8 @@ def _is_for_gpu(data: Reader) -> bool:
 def _load(path: str, data: Reader, hashed: bool) -> Loaded:
     if not len(data):
         raise FormatError("is empty")
+    if coff.probe(data):
+        return _expect_parts(Loaded(*coff.read_host(path, data, hashed=hashed), data))
     if not headers.probe(data) or opencl_elf.probe(data):
         return _container(path, data, hashed)
     file = headers.read(data)

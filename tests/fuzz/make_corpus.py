@@ -57,7 +57,7 @@ def main() -> None:
     CORPUS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        made = (images, bundles, nested, hosts, gcc_programs, archives)
+        made = (images, bundles, nested, hosts, windows, gcc_programs, archives)
         for path in (path for make in made for path in make(work)):
             shutil.copyfile(path, CORPUS / f"seed-{path.name}")
     for path in DATA.glob("*.fatbin"):
@@ -134,6 +134,18 @@ def hosts(work: Path) -> list[Path]:
 
 GCC_SOURCE = (TESTS / "fuzz" / "gcc_program.c").read_text()
 GCC_FOLDER = Path("/usr/lib/gcc/x86_64-linux-gnu/12")
+
+
+def windows(work: Path) -> list[Path]:
+    """The same for Windows."""
+    (work / "images").write_bytes((work / "packed").read_bytes())
+    (work / "fatbin").write_bytes((DATA / "zstd.fatbin").read_bytes())
+    source = TESTS / "hosts" / "coff.s"
+    triple = "-triple=x86_64-pc-windows-msvc"
+    run("llvm-mc-19", "-filetype=obj", triple, f"-I={work}", source, "-o", work / "coff.obj")
+    link = ("lld-link-19", "-entry:main", "-subsystem:console", "-Brepro")
+    run(*link, work / "coff.obj", f"-out:{work / 'coff.exe'}")
+    return [work / "coff.obj", work / "coff.exe"]
 
 
 def gcc_programs(work: Path) -> list[Path]:

@@ -15,6 +15,7 @@ THIN_MAGIC = b"!<thin>\n"
 HEADER = Struct("<16s12s6s6s8s10s2s")  # name, date, owner, group, mode, size, end
 END = b"`\n"
 SYMBOLS = (b"/", b"/SYM64/", b"__.SYMDEF", b"__.SYMDEF SORTED")
+SYMBOLS_OF_WINDOWS = b"/<"  # "/<ECSYMBOLS>/", "/<HYBRIDMAP>/": of ARM64's linkers
 LONG_NAMES = b"//"
 BSD_NAME = b"#1/"
 MAX_MEMBERS = 1 << 20
@@ -46,7 +47,7 @@ def members(data: Reader) -> Iterator[Member]:
             raise FormatError(f"archive at {data.at:#x} has more than {MAX_MEMBERS} members")
         field, size = _header(data, at)
         at += HEADER.size
-        is_table = field in SYMBOLS or field == LONG_NAMES
+        is_table = _is_symbols(field) or field == LONG_NAMES
         has_bytes = is_table or not is_thin
         body = data.slice(at, size, "archive member") if has_bytes else None
         if field == LONG_NAMES and body is not None:
@@ -74,10 +75,14 @@ def _long_names(data: Reader) -> Reader:
         at += HEADER.size
         if field == LONG_NAMES:
             return data.slice(at, size, "archive member")
-        if field not in SYMBOLS:
+        if not _is_symbols(field):
             break
         at += size + size % 2
     return Reader(b"")
+
+
+def _is_symbols(field: bytes) -> bool:
+    return field in SYMBOLS or field.startswith(SYMBOLS_OF_WINDOWS)
 
 
 def _header(data: Reader, at: int) -> tuple[bytes, int]:

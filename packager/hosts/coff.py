@@ -1,0 +1,80 @@
+"""Host files of Windows: the device images in their sections. Entries and descriptors are not read.
+
+LLVM's tools go by the names of sections, for COFF has no types of them; linkers cut long names off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from packager.elf.headers import Section
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.containers import cuda_fatbin, known, llvm_offloading, offload_binary
+from packager.formats.containers.payload import Damage, Payload
+from packager.formats.device_images import known as images
+from packager.hosts import coff_headers
+from packager.hosts.images import payloads
+from packager.hosts.limits import Limits
+from packager.hosts.unread import coff_traces
+from packager.model import DeviceImage, FatBinary
+
+NAMES = (llvm_offloading.NAMES[0], *cuda_fatbin.SECTIONS, ".hip_fatbin")
+# What linkers leave of them: the first eight characters; lld, what precedes the second dot.
+CUT_BY_LLD = ".llvm"
+WHOLE = {CUT_BY_LLD: NAMES[0]} | {name[: coff_headers.NAME]: name for name in NAMES}
+
+probe = coff_headers.probe
+
+
+def read_host(path: str, data: Reader, *, hashed: bool) -> tuple[FatBinary, list[Reader]]:
+    """What a host file says about offloading, and the bytes of its images in their order.
+
+    Raises FormatError when it is malformed.
+    """
+    headers = coff_headers.read(data)
+    found: list[DeviceImage] = []
+    parts: list[Reader] = []
+    faults: list[str] = []
+    limits = Limits()
+    with limits.noted():
+        for section, name, item in _items(data, headers):
+            if isinstance(item, Damage):
+                faults.append(f"section {section.name}: {item.message}")
+                continue
+            inside = (item.stored or item.image).at - data.at - section.offset
+            address = None if headers.type == "object" else section.address + inside
+            found.append(images.from_payload(item, len(found), name, address, hashed))
+            parts.append(item.image)
+    binary = FatBinary(
+        path=path,
+        machine=headers.machine,
+        type=headers.type,
+        abi=None,
+        images=tuple(found),
+        tables=(),
+        descriptors=(),
+        unread=tuple(coff_traces(headers.sections)),
+        faults=tuple(faults),
+        limits=limits.met,
+    )
+    return binary, parts
+
+
+def _items(
+    data: Reader, headers: coff_headers.Coff
+) -> Iterator[tuple[Section, str, Payload | Damage]]:
+    for short in headers.sections:
+        section = short._replace(name=WHOLE.get(short.name, short.name))
+        container = known.of_section(section) if section.size else None
+        if container is None:
+            continue
+        try:
+            content = data.slice(section.offset, section.size, f"section {section.name}")
+        except FormatError as error:
+            yield section, container.NAME, Damage(str(error))
+            continue
+        if short.name == CUT_BY_LLD and not offload_binary.probe(content):
+            continue
+        for item in payloads(section, content, container):
+            yield section, container.NAME, item
