@@ -25,7 +25,8 @@ class Place(NamedTuple):
 def collisions(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Finding]:
     """OMP108 between objects: kernels that one of `earlier` has, with other code.
 
-    Copies with equal code are what templates and inline functions make, and no finding.
+    Copies with equal code are what templates and inline functions make, and no finding. Nor are
+    kernels of images that the linker does not join: each of CUDA's or HIP's objects has its own.
     """
     if binary.type != "object":
         return
@@ -45,7 +46,8 @@ def collisions(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Find
 def _kernels(binary: FatBinary) -> dict[str, dict[str, Place]]:
     """By target and name."""
     found: dict[str, dict[str, Place]] = {}
-    for image in binary.images:
+    joined = {index for table in binary.tables for index in table.images}
+    for image in (image for image in binary.images if image.index in joined):
         path = binary.file or binary.path
         for symbol in image.symbols:
             if symbol.code and image.compression is None:

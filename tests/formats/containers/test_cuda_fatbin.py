@@ -16,6 +16,7 @@ from toolchain import compile_c, omptool
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin
+from packager.hosts.load import load
 
 CUDA = "nvptx64-nvidia-cuda"
 
@@ -99,3 +100,23 @@ def test_what_kernels_need(name: str, registers: int) -> None:
     (image, *_) = dumped_images(DATA / f"{name}.fatbin")
     (needs,) = image["resources"]
     assert needs == {"kernel": "first", "registers": registers, "shared": 0, "stack": 0}
+
+
+def test_kernels_of_one_name_in_two_objects_of_cuda(tmp_path: Path) -> None:
+    """Each object's images are loaded by themselves: no linker has to choose between them."""
+    whole = bytearray((DATA / "none.fatbin").read_bytes())
+    objects = []
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.fatbin").write_bytes(whole)
+        section = f'.pushsection .nv_fatbin,\\"a\\"; .incbin \\"{tmp_path / name}.fatbin\\"'
+        objects.append(tmp_path / f"{name}.o")
+        compile_c(f'__asm__("{section}; .popsection");\nint x;', objects[-1], "-c")
+        (place, size), *_ = (
+            symbol.code
+            for image in load(objects[-1]).images
+            for symbol in image.symbols
+            if symbol.code
+        )
+        start = place - objects[-1].read_bytes().index(whole[:64])
+        whole[start + size // 2] ^= 1  # of the second object's kernel
+    assert omptool("verify", "--select", "OMP108", *objects).exit_code == 0
