@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -28,8 +29,27 @@ COMMANDS = {
 }
 
 
+GUIDE = """\
+omptool: the toolchain for OpenMP-offload fat binaries. What to type first:
+
+  omptool dump FILE      what is in an object, an executable, a library, an archive
+  omptool verify FILE    does it hold together: entries, images, registration
+  omptool doctor ./app   where its regions will run on this machine, and why
+  omptool run ./app      run it on omptool's runtime
+  omptool devices        which devices there are, or why none
+
+An example to build and change: cp "$(omptool config --exampledir)"/saxpy/* .
+All commands: omptool --help. More on one: omptool dump --help, man omptool-dump."""
+
+
 class LazyGroup(click.Group):
     """A group that imports one subcommand, not all of them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            click.echo(GUIDE, err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -39,6 +59,14 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"omptool.commands.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        close = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+        if args[0] not in COMMANDS and close:
+            raise click.UsageError(f"No such command {args[0]!r}; did you mean {close[0]!r}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a subcommand; what click would turn into exit code 1 stays the signal that it is."""

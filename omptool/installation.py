@@ -27,3 +27,8 @@ def libdir() -> Path:
 def includedir() -> Path:
     """The folder of omptarget.h."""
     return runtime_root() / "include"
+
+
+def exampledir() -> Path:
+    """The folder of programs to start from, a folder each."""
+    return runtime_root() / "examples"

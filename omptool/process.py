@@ -42,7 +42,7 @@ def ending_well() -> Iterator[None]:
         finally:
             sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        click.echo(f"Error: {_in_a_line(error)}", err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _die_of(signal.SIGINT)
@@ -52,6 +52,16 @@ def ending_well() -> Iterator[None]:
         _die_of(signal.SIGPIPE)
     except OSError as error:
         _cannot_write(error)
+
+
+def _in_a_line(error: click.ClickException) -> str:
+    """What is wrong with the command line, and where to read what would be right."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return message
+    ended = message if message.endswith((".", "?", ")")) else f"{message}."
+    return f"{ended} Try '{context.command_path} --help'."
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -34,6 +35,29 @@ def test_output_that_cannot_be_written_is_one_line(command: list[str]) -> None:
         done = subprocess.run([OMPTOOL, *command], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr == "Error: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dmp"], "No such command 'dmp'; did you mean 'dump'? Try 'omptool --help'."),
+        (["frobnicate"], "No such command 'frobnicate'. Try 'omptool --help'."),
+        (["dump"], "Missing argument 'FILE...'. Try 'omptool dump --help'."),
+        (["verify", "--explian", "x"], "Did you mean '--explain'? Try 'omptool verify --help'."),
+    ],
+)
+def test_wrong_usage_is_one_line_that_points_on(words: list[str], said: str) -> None:
+    done = subprocess.run([OMPTOOL, *words], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.endswith(f"{said}\n")
+
+
+def test_alone_it_says_what_to_type_first() -> None:
+    done = subprocess.run([OMPTOOL], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    named = re.findall(r"^  omptool (\w+) ", done.stderr, re.MULTILINE)
+    assert named == ["dump", "verify", "doctor", "run", "devices"]
 
 
 @pytest.fixture(scope="module")
