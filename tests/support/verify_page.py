@@ -1,0 +1,56 @@
+"""docs/verify.md: what `verify` finds, made of the checks' own explanations.
+
+Usage: python tests/support/verify_page.py [--write]   (prints the page, or writes it)
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from places import ROOT
+
+from packager import checks
+
+PAGE = ROOT / "docs" / "verify.md"
+INTRODUCTION = """# What verify finds
+
+One section for each code: the cause, and the cure. `omptool verify --explain CODE` prints the same.
+`python tests/support/verify_page.py --write` makes this page from the checks.
+
+A finding is an error where a region will not run or will run wrongly, a warning where it may, and else
+information. `verify` exits with 1 when there is an error, and with 0 otherwise; `--strict` takes warnings for
+errors. `--select` and `--ignore` choose codes.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    codes = sorted(checks.CHECKS)
+    rows = [f"| [{code}](#{code.lower()}) | {_title(code)} |" for code in codes]
+    table = "\n".join(["| code | finds |", "| --- | --- |", *rows])
+    return "\n".join([INTRODUCTION, table, *map(_section, codes)]) + "\n"
+
+
+def _title(code: str) -> str:
+    return checks.explain(code).partition("\n")[0].rstrip(".")
+
+
+def _section(code: str) -> str:
+    title, _, rest = checks.explain(code).partition("\n")
+    cure = re.sub(r"^Cure: ", "**Cure:** ", rest.strip(), flags=re.MULTILINE)
+    return f"\n## {code}\n\n{title}\n\n{cure}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--write", action="store_true", help="write docs/verify.md")
+    if parser.parse_args().write:
+        PAGE.write_text(page())
+    else:
+        sys.stdout.write(page())
+
+
+if __name__ == "__main__":
+    main()
