@@ -5,7 +5,7 @@ RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print)
 
 .PHONY: demo check test test-all bench gpu-kit test-gpu packages compilers clean
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
 
 # What to run before each commit, in less than a minute once everything is set up.
@@ -39,9 +39,17 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # An editable install: Python is used from the tree, the runtime is built when its sources change.
+PIP := $(VENV)/bin/pip install --quiet --disable-pip-version-check --editable
+$(VENV)/.runs: $(VENV)/bin/python pyproject.toml $(RUNTIME)
+	@echo 'Building the runtime and installing omptool into $(VENV): one or two minutes.'
+	$(PIP) .
+	@touch $@
+
+# That, with what the tests need; omptool runs then, too.
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(RUNTIME)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --editable '.[test]'
-	touch $@
+	@echo 'Building the runtime and installing omptool with what its tests need into $(VENV): two minutes.'
+	$(PIP) '.[test]'
+	@touch $(VENV)/.runs $@
 
 clean:
 	rm -rf $(VENV) build dist

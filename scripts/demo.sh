@@ -9,7 +9,9 @@ cd "$work"
 bold='' plain=''
 [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && bold=$'\033[1m' plain=$'\033[0m'
 say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; "$@"; }
+step() { printf '\n== %s\n' "$*"; }
 
+step 'From LLVM IR to a program that runs on a device: some ten seconds.'
 cp "$fixtures"/two_images/kernels.ll "$fixtures"/two_images/host.c .
 say omptool lower kernels.ll --triple x86_64-pc-linux-gnu -o kernels.so
 say omptool lower kernels.ll --triple nvptx64-nvidia-cuda --cpu sm_75 -o kernels.ptx
@@ -21,19 +23,19 @@ say omptool dump app
 say omptool verify app
 say omptool run --mandatory --plugin host ./app
 
-printf '\nThe same kernels on every device of this machine:\n'
+step 'Portable kernels, one executable, every device of this machine: some ten seconds more.'
 cp "$fixtures"/portable/kernels.ll "$fixtures"/portable/host.c .
 # In the order of the plugins' names, as `omptool devices` numbers their devices.
 images=()
 for target in nvptx64-nvidia-cuda:sm_75 x86_64-pc-linux-gnu spirv64-unknown-unknown; do
   triple=${target%%:*}
   [ "$triple" = "$target" ] && cpu=() || cpu=(--cpu "${target#*:}")
-  omptool lower kernels.ll --triple "$triple" "${cpu[@]}" -o "$triple.image"
+  say omptool lower kernels.ll --triple "$triple" "${cpu[@]}" -o "$triple.image"
   images+=(--image "$target=$triple.image")
 done
-cc -O2 -I"$(omptool config --includedir)" -c host.c -o host.o
-omptool bundle host.o "${images[@]}" -o bundled.o
-cc bundled.o -L"$(omptool config --libdir)" -lomptarget -lm -o portable
+say cc -O2 -I"$(omptool config --includedir)" -c host.c -o host.o
+say omptool bundle host.o "${images[@]}" -o bundled.o
+say cc bundled.o -L"$(omptool config --libdir)" -lomptarget -lm -o portable
 
 devices() {  # devices: a line for each, of its number, its plugin and its name
   omptool devices --json | python3 -c '
@@ -44,6 +46,7 @@ for plugin in json.load(sys.stdin)["plugins"]:
 }
 only_host=yes
 while read -r number plugin name; do
+  printf '\n%s$ omptool run --mandatory --device %s ./portable%s\n' "$bold" "$number" "$plain"
   output=$(omptool run --mandatory --device "$number" ./portable)
   printf 'device %s (%s, %s): %s kernels right\n' "$number" "$plugin" "$name" "$(grep -c '5 of 5 shapes right' <<<"$output")"
   [ "$plugin" = host ] || only_host=
