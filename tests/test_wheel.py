@@ -1,8 +1,9 @@
-"""The wheel in an empty environment: no compiler, another directory, the whole road once."""
+"""The wheel, installed as the README says: the README's own commands, and without a compiler."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from products import Products
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
+README = (ROOT / "README.md").read_text()
 FIXTURE = ROOT / "fixtures" / "two_images"
 TRIPLES = ("x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda")
 # What makes an object an executable; a C library brings them, not a compiler.
@@ -32,8 +34,26 @@ def way() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith("OMPTOOL_")}
 
 
+def commands(heading: str) -> list[str]:
+    """What the README has people type in the section under a heading."""
+    section = README.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return section.partition("```sh\n")[2].partition("```")[0].splitlines()
+
+
+def picture(command: str) -> str:
+    """What the README shows of the output of a command."""
+    shown = README.partition(f"<!-- begin: {command} -->\n```text\n")[2]
+    return shown.partition("```")[0]
+
+
+def shape(text: str) -> list[str]:
+    """Its lines without numbers, and without the width of columns."""
+    plain = re.sub(r"0x[0-9a-f]+|\d+", "#", text)
+    return [re.sub(r"-+", "-", re.sub(r"\s+", " ", line)).strip() for line in plain.splitlines()]
+
+
 class Installed:
-    """A virtual environment with the wheel in it, and no tool on PATH but `ld`."""
+    """The virtual environment of the README with the wheel in it, and no tool on PATH but `ld`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,18 +64,48 @@ class Installed:
         (self.tools / "ld").symlink_to(linker)
         run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT)
         (self.wheel,) = folder.glob("omptool-*.whl")
-        run(sys.executable, "-m", "venv", folder / "venv")
-        run(folder / "venv" / "bin" / "pip", "install", "-q", self.wheel)
+        self.python = folder / "python"
+        self.python.mkdir()
+        (self.python / "python3").symlink_to(sys.executable)
+        self.shell(*(line.replace("omptool", str(self.wheel)) for line in commands("Install")))
+
+    def shell(self, *lines: str, cwd: Path | None = None) -> str:
+        """Commands of the README, on a machine with Python and a C compiler."""
+        kept = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
+        path = f"{self.folder / 'omp' / 'bin'}:{self.python}:/usr/bin:/bin"
+        environment = {"PATH": path, "HOME": os.environ.get("HOME", "/"), **kept} | way()
+        script = "\n".join(lines)
+        command = ("bash", "-euo", "pipefail", "-c", script)
+        return run(*command, env=environment, cwd=cwd or self.folder)
 
     def __call__(self, *arguments: object, cwd: Path | None = None) -> str:
         environment = {"PATH": str(self.tools), "NO_COLOR": "1"} | way()
-        omptool = self.folder / "venv" / "bin" / "omptool"
+        omptool = self.folder / "omp" / "bin" / "omptool"
         return run(omptool, *arguments, env=environment, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
 def omptool(products: Products) -> Installed:
     return products.made("wheel", Installed)
+
+
+def test_the_readme_alone_gets_to_a_running_program(omptool: Installed, tmp_path: Path) -> None:
+    lines = commands("Build and run a program")
+    typed = sum(len(line.split(" && ")) for line in [*commands("Install"), *lines]) - 1
+    assert typed <= 10, "ten commands, and the one that activates"
+    *before, dump, doctor = lines
+    ran = omptool.shell(*before, cwd=tmp_path)
+    assert ran.count("100000 of 100000 elements right, ran on the device") == 3
+    assert shape(omptool.shell(dump, cwd=tmp_path)) == shape(picture("omptool dump app"))
+    said = shape(omptool.shell(doctor, cwd=tmp_path))
+    assert [line for line in shape(picture("omptool doctor ./app")) if line not in said] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert README.count("\n") <= 120
+    prose = re.sub(r"```.*?```|^\|.*?$|^#.*?$|<!--.*?-->", ".", README, flags=re.DOTALL | re.MULTILINE)
+    for sentence in re.split(r"[.:;?!](?:\s|$)", prose):
+        assert len(sentence.split()) <= 30, sentence
 
 
 def test_wheel_does_the_main_job_without_a_compiler(omptool: Installed, tmp_path: Path) -> None:
@@ -153,6 +203,8 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "omptarget_rtl.h",
         "libtarget.h",
         "libtarget_rtl.h",
+        "examples/saxpy/kernels.ll",
+        "examples/sample_plugin/sample.c",
     ):
         assert f"/{name}" in names
     for name in ("omptool.pc", "schemas/dump.json", "man1/omptool-bundle.1", "LICENSE"):

@@ -12,7 +12,7 @@ from packager.model import FatBinary, Finding
 
 
 def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str]) -> str:
-    """A file's findings, or that there are none, and what was looked at."""
+    """A file's findings; without errors and warnings, that there are none, and what was checked."""
     path = shown(binary.path)
     if binary.is_empty:
         return f"{path}: no offload code"
@@ -22,10 +22,11 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     for finding in findings:
         lines.append(f"{path}: {finding.code} {finding.severity}: {finding.message}")
         lines += (f"    {line}" for line in (finding.hint, *finding.detail))
-    if not findings:
+    if all(finding.severity == "info" for finding in findings):
+        verdict = "no errors, no warnings" if findings else "no findings"
         images = counted(len(binary.images), "image", "images")
         entries = counted(len(binary.entries), "entry", "entries")
-        lines.append(f"{path}: no findings ({images}, {entries}; checked {_checked(codes)})")
+        lines.append(f"{path}: {verdict} ({images}, {entries}; checked {_checked(codes)})")
     for image in binary.images:
         if image.contents.is_opaque and not image.contents.problem:
             what = f"image {image.index} is {image.kind} whose symbols are not read"

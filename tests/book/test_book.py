@@ -83,7 +83,7 @@ def test_the_tables_say_what_really_runs(programs: Programs) -> None:
     figures = book_table.found(programs, FIGURES)
     others = book_table.found(programs, SOUND)
     for file, table in (
-        (book_table.README, book_table.summary(figures, others)),
+        (book_table.RUNTIME, book_table.summary(figures, others)),
         (BOOK / "README.md", book_table.details(figures)),
     ):
         stale = f"{file.name} is out of date: python tests/support/book_table.py --write"

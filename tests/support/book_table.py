@@ -1,4 +1,4 @@
-"""The tables of what runs, in the README and in tests/book, made of what really happens.
+"""The tables of what runs, in docs/runtime.md and in tests/book, made of what really happens.
 
 Usage: python tests/support/book_table.py [--write]   (prints them, or puts them where they belong)
 """
@@ -20,7 +20,7 @@ from tabulate import tabulate
 from whole_programs import BOOK, SOUND, is_error
 from whole_programs import FIGURES as PROGRAMS
 
-README = ROOT / "README.md"
+RUNTIME = ROOT / "docs" / "runtime.md"
 FIGURES = range(1, 67)
 DRAWINGS = (3, 4, 5, 7, 21, 23)
 SYNTAX = (15, 16, 18, 19, 24, 25, 34, 43, 46, 47, 49, 50, 52, 53)
@@ -44,7 +44,7 @@ def found(programs: Programs, paths: Iterable[Path]) -> Outcomes:
 
 
 def summary(figures: Outcomes, others: Outcomes) -> str:
-    """The README's table: figures of like outcome in a row."""
+    """The runtime's table: figures of like outcome in a row."""
     rows: dict[tuple[str, ...], list[Path]] = {}
     for path, outcomes in figures.items():
         if not is_error(path):
@@ -145,7 +145,7 @@ def main() -> None:
     ):
         figures = found(programs, PROGRAMS)
         others = found(programs, SOUND)
-    for file, table in ((README, summary(figures, others)), (BOOK / "README.md", details(figures))):
+    for file, table in ((RUNTIME, summary(figures, others)), (BOOK / "README.md", details(figures))):
         print(table)
         if options.write:
             file.write_text(written(file, table))
