@@ -52,21 +52,37 @@ def shape(text: str) -> list[str]:
     return [re.sub(r"-+", "-", re.sub(r"\s+", " ", line)).strip() for line in plain.splitlines()]
 
 
+def wheel(folder: Path) -> Path:
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT)
+    (made,) = folder.glob("omptool-*.whl")
+    return made
+
+
+def other_pythons() -> list[str]:
+    """The oldest Python that omptool runs on, and the newest that there is; if they are here."""
+    versions = [f"python3.{minor}" for minor in range(10, 20)]
+    found = [path for path in map(shutil.which, versions) if path and runs(path)]
+    return sorted({found[0], found[-1]}) if found else []
+
+
+def runs(python: str) -> bool:
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+
+
 class Installed:
     """The virtual environment of the README with the wheel in it, and no tool on PATH but `ld`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, python: str = sys.executable) -> None:
         self.folder = folder
         self.tools = folder / "tools"
         self.tools.mkdir()
         linker = shutil.which("ld")
         assert linker
         (self.tools / "ld").symlink_to(linker)
-        run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT)
-        (self.wheel,) = folder.glob("omptool-*.whl")
+        self.wheel = wheel(folder)
         self.python = folder / "python"
         self.python.mkdir()
-        (self.python / "python3").symlink_to(sys.executable)
+        (self.python / "python3").symlink_to(python)
         self.shell(*(line.replace("omptool", str(self.wheel)) for line in commands("Install")))
 
     def shell(self, *lines: str, cwd: Path | None = None) -> str:
@@ -90,20 +106,34 @@ def omptool(products: Products) -> Installed:
 
 
 def test_the_readme_alone_gets_to_a_running_program(omptool: Installed, tmp_path: Path) -> None:
+    check_the_readme(omptool, tmp_path)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("python", other_pythons())
+def test_so_it_does_with_other_pythons(tmp_path: Path, python: str) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    check_the_readme(Installed(tmp_path, python), work)
+
+
+def check_the_readme(omptool: Installed, folder: Path) -> None:
     lines = commands("Build and run a program")
     typed = sum(len(line.split(" && ")) for line in [*commands("Install"), *lines]) - 1
     assert typed <= 10, "ten commands, and the one that activates"
     *before, dump, doctor = lines
-    ran = omptool.shell(*before, cwd=tmp_path)
+    ran = omptool.shell(*before, cwd=folder)
     assert ran.count("100000 of 100000 elements right, ran on the device") == 3
-    assert shape(omptool.shell(dump, cwd=tmp_path)) == shape(picture("omptool dump app"))
-    said = shape(omptool.shell(doctor, cwd=tmp_path))
+    assert shape(omptool.shell(dump, cwd=folder)) == shape(picture("omptool dump app"))
+    said = shape(omptool.shell(doctor, cwd=folder))
     assert [line for line in shape(picture("omptool doctor ./app")) if line not in said] == []
 
 
 def test_the_readme_is_short() -> None:
     assert README.count("\n") <= 120
-    prose = re.sub(r"```.*?```|^\|.*?$|^#.*?$|<!--.*?-->", ".", README, flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(
+        r"```.*?```|^\|.*?$|^#.*?$|<!--.*?-->", ".", README, flags=re.DOTALL | re.MULTILINE
+    )
     for sentence in re.split(r"[.:;?!](?:\s|$)", prose):
         assert len(sentence.split()) <= 30, sentence
 

@@ -145,7 +145,10 @@ def main() -> None:
     ):
         figures = found(programs, PROGRAMS)
         others = found(programs, SOUND)
-    for file, table in ((RUNTIME, summary(figures, others)), (BOOK / "README.md", details(figures))):
+    for file, table in (
+        (RUNTIME, summary(figures, others)),
+        (BOOK / "README.md", details(figures)),
+    ):
         print(table)
         if options.write:
             file.write_text(written(file, table))
