@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print)
 
-.PHONY: demo check test test-all bench gpu-kit test-gpu packages compilers clean
+.PHONY: demo check test test-all bench dist gpu-kit test-gpu packages compilers clean
 
 demo: $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
@@ -20,6 +20,10 @@ test-all: packages compilers $(VENV)/.installed
 
 bench: packages compilers $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/bench.sh
+
+# The sdist and the wheel that are published, in dist/.
+dist:
+	PYTHON=$(PYTHON) scripts/dist.sh
 
 # A tarball for a machine with a GPU, and nothing else: docs/gpus.md.
 gpu-kit: packages compilers $(VENV)/.installed

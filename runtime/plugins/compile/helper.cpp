@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -67,6 +68,20 @@ std::vector<char*> passed_environment() {
   return kept;
 }
 
+// All files but the standard streams. Before glibc 2.34: those that are open now.
+void close_others(posix_spawn_file_actions_t& files) {
+#if __GLIBC_PREREQ(2, 34)
+  ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+#else
+  DIR* const open_files = ::opendir("/proc/self/fd");
+  while (const dirent* const one = open_files ? ::readdir(open_files) : nullptr)
+    if (const int number = std::atoi(one->d_name); number > STDERR_FILENO)
+      ::posix_spawn_file_actions_addclose(&files, number);
+  if (open_files)
+    ::closedir(open_files);
+#endif
+}
+
 // How the helper begins: no file of the program's, no signal blocked, and none ignored that it needs.
 class Beginning {
 public:
@@ -75,9 +90,7 @@ public:
     ::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_addopen(&files_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_addopen(&files_, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-#if __GLIBC_PREREQ(2, 34)
-    ::posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1);
-#endif
+    close_others(files_);
     sigset_t none, defaults;
     ::sigemptyset(&none);
     ::sigemptyset(&defaults);
