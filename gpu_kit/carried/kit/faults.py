@@ -29,7 +29,7 @@ class Case:
 CASES = (
     Case("nothing is wrong", "faults", ("right",), 0, "^device 7\n$", "^$"),
     Case(
-        "a cubin of another architecture: the host's turn",
+        "a cubin of another architecture: its region runs on the host",
         "faults.{other}",
         ("right",),
         0,
@@ -38,7 +38,7 @@ CASES = (
         is_seen_on_the_fake=True,
     ),
     Case(
-        "PTX too new for the driver: the host's turn",
+        "PTX too new for the driver: its region runs on the host",
         "faults.too_new",
         ("right",),
         0,
@@ -72,7 +72,7 @@ CASES = (
         {"OMPTOOL_KERNEL_TIMEOUT": "2"},
     ),
     Case(
-        "more threads than a team has: the host's turn",
+        "more threads than a team has: its region runs on the host",
         "faults",
         ("threads",),
         0,
@@ -81,7 +81,7 @@ CASES = (
         is_seen_on_the_fake=True,
     ),
     Case(
-        "more shared memory than there is: the host's turn",
+        "more shared memory than there is: its region runs on the host",
         "faults_clang",
         (),
         0,
@@ -91,7 +91,7 @@ CASES = (
         is_seen_on_the_fake=True,
     ),
     Case(
-        "out of device memory: the host's turn",
+        "out of device memory: its region runs on the host",
         "faults",
         ("memory",),
         0,
@@ -101,7 +101,7 @@ CASES = (
     ),
     Case("a region after memory ran out", "faults", ("memory_then_right",), 0, "^device 7\n$", ""),
     Case(
-        "1,000 kernel arguments: right, or the host's turn",
+        "1,000 kernel arguments: right, or its region runs on the host",
         "arguments",
         (),
         0,
