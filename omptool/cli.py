@@ -25,7 +25,7 @@ COMMANDS = {
     "doctor": "Predict where a program's regions will run, and why.",
     "devices": "Show plugins and the devices a program would see.",
     "run": "Run a program on the bundled runtime.",
-    "config": "Print where the runtime and its headers are installed.",
+    "config": "Print where the runtime, its headers and examples are installed.",
 }
 
 
