@@ -48,15 +48,22 @@ class Files:
 
     def __iter__(self) -> Iterator[FatBinary]:
         """What was read; what was not is one line on stderr each."""
-        for path in self._paths:
-            try:
-                for loaded in load_all(path, hashed=self._hashed, sourced=self._sourced):
-                    self._tell(loaded.binary)
-                    yield loaded.binary
-            except PackagerError as error:
-                self._report(path, str(error))
-            except OSError as error:
-                self._report(path, error.strerror or str(error))
+        for _, binaries in self.by_path():
+            yield from binaries
+
+    def by_path(self) -> Iterator[tuple[Path, Iterator[FatBinary]]]:
+        """The same, file by file: of an archive all members."""
+        return ((path, self._read(path)) for path in self._paths)
+
+    def _read(self, path: Path) -> Iterator[FatBinary]:
+        try:
+            for loaded in load_all(path, hashed=self._hashed, sourced=self._sourced):
+                self._tell(loaded.binary)
+                yield loaded.binary
+        except PackagerError as error:
+            self._report(path, str(error))
+        except OSError as error:
+            self._report(path, error.strerror or str(error))
 
     def _tell(self, binary: FatBinary) -> None:
         """What of it was not read."""

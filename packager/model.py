@@ -118,6 +118,8 @@ class DeviceImage:
     is_wrapped: bool = False  # descriptors point to the container that it is in, not to it
     member: str | None = None  # archive member
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
+    producer: Model | None = None  # whose program it is of, where the container says that
+    unit: int | None = None  # where in the file the container of this and its alternatives begins
 
     @property
     def kind(self) -> ImageKind:

@@ -28,7 +28,7 @@ PYTHON = {
     "packager": (
         ("machine", "lowering"),
         ("writers",),
-        ("checks",),
+        ("checks", "questions"),
         ("hosts",),
         ("dwarf",),
         ("formats/device_images",),

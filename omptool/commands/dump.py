@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import zip_longest
 from pathlib import Path
 
 import click
 
 from omptool.console import echo, echo_pieces, shown
+from omptool.errors import reported
 from omptool.options.paths import INPUT
+from omptool.options.wanted import wanted_options
 from omptool.reading import Files
-from packager.model import FatBinary
+from packager.model import DeviceImage, FatBinary
+from packager.questions.sorting import COLUMNS
+from packager.questions.wanted import Wanted
+from packager.triples import normalise
 
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19}")
 
@@ -36,7 +42,15 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
 @click.option("--entries", is_flag=True, help="Show the entries and how they stand in each image.")
 @click.option("--descriptors", is_flag=True, help="Show what is registered, and by what.")
 @click.option("--kernels", is_flag=True, help="Show the kernels of each image.")
-@click.option("--wide", is_flag=True, help="Show all columns.")
+@click.option("--summary", is_flag=True, help="Show sums, and which GPUs it is for; no tables.")
+@wanted_options
+@click.option(
+    "--sort",
+    type=click.Choice(COLUMNS),
+    help="Order images and kernels by a column, numbers from the largest.",
+)
+@click.option("--no-demangle", is_flag=True, help="Show C++ names as they are in the images.")
+@click.option("--wide", is_flag=True, help="Show all columns, and names of any length.")
 @click.option("--hash", "hashed", is_flag=True, help="Add the SHA-256 of each image.")
 @click.option(
     "--address",
@@ -61,6 +75,13 @@ def command(
     entries: bool,
     descriptors: bool,
     kernels: bool,
+    summary: bool,
+    triples: tuple[str, ...],
+    archs: tuple[str, ...],
+    kinds: tuple[str, ...],
+    patterns: tuple[str, ...],
+    sort: str | None,
+    no_demangle: bool,
     wide: bool,
     hashed: bool,
     addresses: tuple[int, ...],
@@ -76,26 +97,71 @@ def command(
     Exits 0 also for a file without offload code, 1 when nothing is at an --address or something
     changed since --against, 2 when a file cannot be read or is malformed.
     """
-    from omptool.render import dump
-
     chosen = images or entries or descriptors or kernels
+    with reported("--triple"):
+        named = tuple(normalise(triple) for triple in triples)
+    wanted = Wanted((), named, archs, kinds, patterns)
     if addresses or against:
-        _expect_one_question(files, addresses, against, as_json, chosen or wide)
-    sourced = entries or kernels or wide or as_json or bool(addresses)
+        as_tables = chosen or wide or summary or sort or not wanted.is_open
+        _expect_one_question(files, addresses, against, as_json, bool(as_tables))
+    if (summary and (chosen or wide or sort)) or (as_json and sort):
+        raise click.UsageError("--summary and --json have no tables: without what shows these.")
+    sourced = not summary and (entries or kernels or wide or as_json or bool(addresses))
     found = Files(files, hashed=hashed or against is not None, sourced=sourced)
     if addresses:
         ctx.exit(_located(found, addresses))
     if against:
         ctx.exit(_compared(found, against))
-    if as_json:
-        echo_pieces(dump.dump_json(found, found.errors))
+    if summary:
+        _summarised(found, wanted, as_json)
+    elif as_json:
+        from omptool.render.dumped import dump_json
+
+        echo_pieces(dump_json(found, found.errors, wanted))
     else:
-        parts = dump.Parts(images, entries, descriptors, kernels, wide)
-        if not chosen:
-            parts = parts._replace(images=True, entries=True, descriptors=True)
-        for number, binary in enumerate(found):
-            echo(("\n" if number else "") + dump.dump_text(binary, parts))
+        _tables(found, (images, entries, descriptors, kernels), wanted, wide, sort, no_demangle)
     ctx.exit(2 if found.failed else 0)
+
+
+def _tables(
+    found: Files,
+    chosen: tuple[bool, bool, bool, bool],
+    wanted: Wanted,
+    wide: bool,
+    sort: str | None,
+    no_demangle: bool,
+) -> None:
+    from omptool.render import dump
+
+    shown_parts = chosen if any(chosen) else (True, True, True, False)
+    parts = dump.Parts(*shown_parts, wide, sort, not no_demangle, wanted)
+    for number, binary in enumerate(found):
+        echo(("\n" if number else "") + dump.dump_text(binary, parts))
+
+
+def _summarised(found: Files, wanted: Wanted, as_json: bool) -> None:
+    from omptool.render.dump import headline
+    from omptool.render.summary import summary_json, summary_text
+    from packager.questions.summary import summary
+
+    def pairs(binaries: Iterable[FatBinary]) -> list[tuple[FatBinary, list[DeviceImage]]]:
+        return [(binary, list(wanted.images(binary))) for binary in binaries]
+
+    if as_json:
+        rows = ((str(p), _size(p), summary(pairs(binaries))) for p, binaries in found.by_path())
+        echo_pieces(summary_json(rows, found.errors))
+        return
+    for number, (path, binaries) in enumerate(found.by_path()):
+        read = pairs(binaries)
+        if read:
+            what = headline(read[0][0]) if len(read) == 1 else f"archive, {len(read)} members"
+            text = summary_text(str(path), _size(path), what, summary(read))
+            echo(("\n" if number else "") + text)
+
+
+def _size(path: Path) -> int | None:
+    """The bytes of a file; None of a pipe."""
+    return path.stat().st_size if path.is_file() else None
 
 
 def _expect_one_question(
@@ -116,7 +182,7 @@ def _expect_one_question(
 
 
 def _located(found: Files, addresses: tuple[int, ...]) -> int:
-    from packager.locate import locate
+    from packager.questions.locate import locate
 
     known: set[int] = set()
     for binary in found:
@@ -131,7 +197,7 @@ def _located(found: Files, addresses: tuple[int, ...]) -> int:
 
 
 def _compared(found: Files, against: Path) -> int:
-    from packager.compare import differences
+    from packager.questions.compare import differences
 
     before = Files([against], hashed=True)
     old, new = list(before), list(found)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.paths import FOLDER, INPUT
-from packager.model import ImageKind
+from omptool.options.wanted import wanted_options
 
 
 @click.command()
@@ -18,15 +17,7 @@ from packager.model import ImageKind
 @click.option(
     "--image", "indices", multiple=True, type=click.IntRange(0), metavar="N", help="Image N."
 )
-@click.option("--triple", "triples", multiple=True, metavar="T", help="Images for triple T.")
-@click.option("--arch", "archs", multiple=True, metavar="A", help="Images for processor A.")
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice(get_args(ImageKind)),
-    help="Images of a kind, by their bytes.",
-)
+@wanted_options
 @click.option("--all", "everything", is_flag=True, help="Every image.")
 @click.option("--kernels", is_flag=True, help="List the images' kernels; write nothing.")
 @click.option(
@@ -47,6 +38,7 @@ def command(
     triples: tuple[str, ...],
     archs: tuple[str, ...],
     kinds: tuple[str, ...],
+    patterns: tuple[str, ...],
     everything: bool,
     kernels: bool,
     folder: Path,
@@ -61,14 +53,15 @@ def command(
     read is written all the same.
     """
     from omptool.render.extract import extract_json, kernels_text
+    from packager.questions.wanted import Wanted
     from packager.triples import normalise
-    from packager.writers.extract import Wanted, extract
+    from packager.writers.extract import extract
 
-    if everything and (indices or triples or archs or kinds):
-        raise click.UsageError("--all is every image: without --image, --triple, --arch, --kind.")
+    if everything and (indices or triples or archs or kinds or patterns):
+        raise click.UsageError("--all is every image: without what says which ones.")
     with reported(file):
         named = tuple(normalise(triple) for triple in triples)
-        wanted = Wanted(indices, named, archs, kinds, everything or kernels)
+        wanted = Wanted(indices, named, archs, kinds, patterns, everything or kernels)
         done, faults = extract(file, wanted, None if kernels else folder)
     if as_json:
         echo(extract_json(file, done))

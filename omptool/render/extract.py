@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from omptool.console import portable
-from omptool.render.dump import dumped_image, kernel_names
+from omptool.render.dumped import dumped_image, kernel_names
 from omptool.render.tables import table
 from packager.writers.extract import Extracted
 

@@ -11,15 +11,26 @@ Columns = dict[str, Sequence[Any]]
 # table of many rows. Documents have names whole.
 LARGEST = 1 << 24
 NARROW = 256
+# What is cut to the terminal's width stays as long as this; this is between columns, and behind
+# headers.
+SHORTEST = 24
+GAP = 2
 
 
-def table(title: str, rows: Sequence[Row]) -> str:
-    """A table with its title; columns that are empty throughout are left out."""
+def table(
+    title: str, rows: Sequence[Row], width: int | None = None, cut: Sequence[str] = ()
+) -> str:
+    """A table with its title; columns that are empty throughout are left out.
+
+    Where it is wider than `width`, the columns `cut` are shortened.
+    """
     names = rows[0] if rows else {}
-    return column_table(title, {name: [row[name] for row in rows] for name in names})
+    return column_table(title, {name: [row[name] for row in rows] for name in names}, width, cut)
 
 
-def column_table(title: str, columns: Columns) -> str:
+def column_table(
+    title: str, columns: Columns, width: int | None = None, cut: Sequence[str] = ()
+) -> str:
     """The same of columns, which are of one length."""
     kept = {name: cells for name, cells in columns.items() if not {None, ""}.issuperset(cells)}
     length = max(map(len, kept.values()), default=0)
@@ -27,6 +38,8 @@ def column_table(title: str, columns: Columns) -> str:
         return f"no {title}"
     room = max(NARROW, LARGEST // length)
     shown = {name: _cells(values, room) for name, values in kept.items()}
+    if width is not None:
+        shown = _fitted(shown, width, cut)
     is_number = [any(isinstance(value, int) for value in values) for values in kept.values()]
     align = ["right" if number else "left" for number in is_number]
     # Imported where a table is shown: starting is a feature.
@@ -36,6 +49,17 @@ def column_table(title: str, columns: Columns) -> str:
         list(zip(*shown.values(), strict=True)), list(shown), disable_numparse=True, colalign=align
     )
     return f"{title}:\n{lines}"
+
+
+def _fitted(shown: dict[str, list[str]], width: int, cut: Sequence[str]) -> dict[str, list[str]]:
+    """Columns, those that may be cut so short that a row fits."""
+    widths = {name: max(len(name) + GAP, *map(len, cells)) for name, cells in shown.items()}
+    excess = sum(widths.values()) + GAP * (len(widths) - 1) - width
+    for name in sorted((name for name in cut if name in shown), key=lambda one: -widths[one]):
+        room = max(widths[name] - max(excess, 0), min(SHORTEST, widths[name]))
+        excess -= widths[name] - room
+        shown[name] = [c if len(c) <= room else f"{c[: room - 1]}…" for c in shown[name]]
+    return shown
 
 
 def _cells(values: Sequence[object], room: int) -> list[str]:

@@ -4,10 +4,10 @@ whether a device of this machine takes one. No I/O.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from packager.gpus import on_amd, on_nvidia
 from packager.machine.facts import LEVEL_ZERO, NODES, OPENCL, Machine, OtherRuntime
 from packager.model import DeviceImage, FatBinary, Model
 
@@ -24,16 +24,6 @@ DRIVERS: dict[Model, tuple[str, ...]] = {
     "cuda": NODES["nvptx64"][1:],
     "hip": NODES["amdgcn"][1:],
     "sycl": (LEVEL_ZERO, OPENCL),
-}
-_SM = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)")
-# Code for a family of processors runs on all of them (LLVM's AMDGPUUsage, "Generic processors").
-FAMILIES = {
-    "gfx9-generic": r"gfx90[02469c]",
-    "gfx9-4-generic": r"gfx9(4[0-2]|50)",
-    "gfx10-1-generic": r"gfx101[0-3]",
-    "gfx10-3-generic": r"gfx103[0-6]",
-    "gfx11-generic": r"gfx11(0[0-3]|5[0-3])",
-    "gfx12-generic": r"gfx120[01]",
 }
 
 
@@ -114,7 +104,7 @@ def takes(image: DeviceImage, model: Model, machine: Machine) -> Taken:
     if model == "hip" and image.kind in ("spirv", "bitcode"):
         return _on(image, machine.amd, "amdgcn", lambda _: True)
     if code == "amdgcn":
-        return _on(image, machine.amd, code, lambda has: _is_amd(image.processor, has))
+        return _on(image, machine.amd, code, lambda has: on_amd(image.processor, has))
     if code == "nvptx64":
         devices = machine.cuda.devices if machine.cuda else ()
         named = [f"sm_{number}" for number in devices]
@@ -151,18 +141,5 @@ def _on(
     )
 
 
-def _is_amd(wanted: str, has: str) -> bool:
-    name = wanted.split(":")[0]
-    family = FAMILIES.get(name)
-    return re.fullmatch(family, has) is not None if family else name == has
-
-
 def _is_cuda(image: DeviceImage, has: str) -> bool:
-    wanted, there = _SM.fullmatch(image.processor), _SM.fullmatch(has)
-    if not wanted or not there:
-        return False
-    (major, minor, special), (own_major, own_minor, _) = wanted.groups(), there.groups()
-    if special == "a":
-        return (major, minor) == (own_major, own_minor)
-    is_later = (int(own_major), int(own_minor)) >= (int(major), int(minor))
-    return is_later and (major == own_major or (image.kind == "ptx" and special != "f"))
+    return on_nvidia(image.processor, has, is_ptx=image.kind == "ptx") is not None

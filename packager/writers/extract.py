@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from packager.files.reader import Reader
 from packager.files.replacing import replacing
 from packager.hosts.load import load_all
 from packager.model import DeviceImage, FatBinary, ImageKind
+from packager.questions.wanted import Wanted
 
 ENDINGS: dict[ImageKind, str] = {
     "ptx": "ptx", "cubin": "cubin", "fatbin": "fatbin", "bitcode": "bc", "spirv": "spv",
@@ -20,30 +21,6 @@ ENDINGS: dict[ImageKind, str] = {
 }  # fmt: skip
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")
 LONGEST = 200
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which images: those that meet every condition; a condition that is empty is none."""
-
-    indices: Sequence[int] = ()
-    triples: Sequence[str] = ()  # normalised
-    archs: Sequence[str] = ()
-    kinds: Sequence[str] = ()
-    all: bool = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether nothing says which ones."""
-        return not (self.indices or self.triples or self.archs or self.kinds or self.all)
-
-    def __call__(self, index: int, image: DeviceImage) -> bool:
-        return (
-            (not self.indices or index in self.indices)
-            and (not self.triples or image.triple in self.triples)
-            and (not self.archs or image.processor in self.archs or image.arch in self.archs)
-            and (not self.kinds or image.kind in self.kinds)
-        )
 
 
 @dataclass(frozen=True)
@@ -76,7 +53,7 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
     done = []
     names: set[str] = set()
     for index, binary, image, data in _images(source, faults):
-        if not wanted(index, image):
+        if not wanted(index, binary, image):
             continue
         path = folder / _distinct(file_name(source, index, image), names) if folder else None
         if path:

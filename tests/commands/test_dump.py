@@ -210,7 +210,7 @@ def test_text(work: Path) -> None:
     assert text.startswith(f"{work / 'program'}: x86_64 executable, ABI interface\nimages:\n")
     assert re.search(r"\n +1 +omptool +ptx +nvptx64-nvidia-cuda +sm_70 +\d+ +0x\w+ +0x\w+\n", text)
     assert re.search(r"\n +0 +global +table +0x\w+ +32 +present +present\n", text)
-    assert re.search(r"\n +0 +0x\w+ +0x\w+ +0, 1 +0x\w+\.\.0x\w+ +_GLOBAL__A_000000_O", text)
+    assert re.search(r"\n +0 +0x\w+ +0x\w+ +0-1 +0x\w+\.\.0x\w+ +_GLOBAL__A_000000_O", text)
 
 
 @pytest.mark.parametrize("part", ["images", "entries", "descriptors"])

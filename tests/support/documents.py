@@ -36,6 +36,13 @@ def _dumped_image() -> Draft202012Validator:
     return Draft202012Validator(schema["$defs"]["image"])
 
 
+def summarised(*arguments: object) -> list[dict[str, Any]]:
+    """The files of `dump --summary`."""
+    result = omptool("dump", "--summary", "--json", *arguments)
+    assert result.exit_code == 0, result.output
+    return list(document("dump-summary", result.stdout)["files"])
+
+
 def _closed(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of an object without other keys than it names: a reader must allow for more."""
     return {"additionalProperties": False, **schema} if "properties" in schema else schema

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 from packager.elf.headers import Section
 from packager.files.reader import Reader
-from packager.formats.containers.clang_bundle import HOST, NAME, SECTION_PREFIX, split_id
+from packager.formats.containers.clang_bundle import (
+    HOST,
+    NAME,
+    SECTION_PREFIX,
+    producer,
+    split_id,
+)
 from packager.formats.containers.payload import Payload
 
 __all__ = ["NAME", "claims", "parse_section"]
@@ -23,4 +29,4 @@ def parse_section(section: Section, data: Reader) -> Iterator[Payload]:
     """The image in a section, if it is a device's."""
     kind, triple, processor = split_id(section.name.removeprefix(SECTION_PREFIX))
     if kind != HOST:
-        yield Payload(data, triple, processor)
+        yield Payload(data, triple, processor, producer=producer(kind))

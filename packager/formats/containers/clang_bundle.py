@@ -14,6 +14,7 @@ from struct import Struct
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader, text
 from packager.formats.containers.payload import Payload
+from packager.model import Model
 
 NAME = "clang-bundle"
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -33,6 +34,9 @@ _PROCESSOR = ("gfx", "sm_", "compute_")
 # <kind>-<arch>-<vendor>-<os>-<env>-<processor>
 _PARTS_BEFORE_PROCESSOR = 5
 HOST = "host"
+PRODUCERS: dict[str, Model] = {
+    "openmp": "openmp", "hip": "hip", "hipv4": "hip", "sycl": "sycl", "cuda": "cuda",
+}  # fmt: skip
 
 
 def probe(data: Reader) -> bool:
@@ -63,6 +67,11 @@ def split_id(target: str) -> tuple[str, str, str]:
     return kind, "-".join(part for part in parts if part), ""
 
 
+def producer(kind: str) -> Model | None:
+    """Whose program it is, by the kind in an id."""
+    return PRODUCERS.get(kind)
+
+
 def parse(data: Reader) -> Iterator[Payload]:
     """The device images of the binary bundles in `data`; the host's part is left out.
 
@@ -84,7 +93,7 @@ def parse(data: Reader) -> Iterator[Payload]:
             end = max(end, image.at - bundle.at + len(image))
             kind, triple, processor = split_id(target)
             if kind != HOST:
-                yield Payload(image, triple, processor)
+                yield Payload(image, triple, processor, producer=producer(kind), unit=bundle.at)
         if fault:  # where the next bundle begins is not known
             raise fault
         start += max(end, len(MAGIC) + COUNT.size)
@@ -138,7 +147,9 @@ def parse_text(data: Reader) -> Iterator[Payload]:
             kind, triple, processor = split_id(target)
             if kind != HOST:
                 image = data.slice(opened[1], before - opened[1], f"image of {target}")
-                yield Payload(image, triple, processor, is_text=True)
+                yield Payload(
+                    image, triple, processor, is_text=True, producer=producer(kind), unit=data.at
+                )
             opened = None
     if opened:
         raise FormatError(f"part {opened[0]} of the text bundle does not end")

@@ -48,7 +48,7 @@ def parse(data: Reader) -> Iterator[Payload]:
         start += clang_bundle.zeros(data, start)
         try:
             for payload in clang_bundle.parse(_inflated(rest, packed, method)):
-                yield replace(payload, compression=method, stored=stored)
+                yield replace(payload, compression=method, stored=stored, unit=stored.at)
         except FormatError as error:
             error.resume = data.at + start
             raise

@@ -6,6 +6,7 @@ The layout is not documented; it was read off nvcc's, fatbinary's and clang's ou
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from struct import Struct
 
 from packager.elf.headers import Section
@@ -55,16 +56,17 @@ def parse(data: Reader) -> Iterator[Payload]:
         if header < HEADER.size:
             raise FormatError(f"{where}: header size {header} is too small")
         body = data.slice(start + header, size, "CUDA fatbin")
+        unit = data.at + start
         start += header + size
         start += zeros(data, start)
         try:
-            yield from _entries(body)
+            yield from _entries(body, unit)
         except FormatError as error:
             error.resume = data.at + start
             raise
 
 
-def _entries(body: Reader) -> Iterator[Payload]:
+def _entries(body: Reader, unit: int) -> Iterator[Payload]:
     """The images of one fatbin; a malformed one is raised when those behind it have been read."""
     at, fault = 0, None
     while at < len(body):
@@ -78,7 +80,8 @@ def _entries(body: Reader) -> Iterator[Payload]:
         try:
             if kind not in KINDS:
                 raise FormatError(f"{where} is of kind {kind}, which is not known")
-            yield _payload(stored, packed, flags, inflated, KINDS[kind], _arch(arch, flags))
+            payload = _payload(stored, packed, flags, inflated, KINDS[kind], _arch(arch, flags))
+            yield replace(payload, producer="cuda", unit=unit)
         except FormatError as error:
             fault = fault or error
     if fault:

@@ -100,6 +100,7 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
 
     Of compressed bytes the outermost are those that are in the file.
     """
+    unit = outer.stored.at if outer.unit is None and outer.stored else outer.unit
     return replace(
         inner,
         triple=inner.triple or outer.triple,
@@ -107,4 +108,6 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
         compression=outer.compression or inner.compression,
         stored=outer.stored or inner.stored,
         within=outer.within + (inner.within or (name,)),
+        producer=inner.producer or outer.producer,
+        unit=inner.unit if unit is None else unit,
     )

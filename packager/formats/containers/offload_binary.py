@@ -14,7 +14,7 @@ from packager.errors import FormatError
 from packager.files.inflate import inflate, is_zstd
 from packager.files.reader import Reader, text
 from packager.formats.containers.payload import Payload
-from packager.model import ImageKind
+from packager.model import ImageKind, Model
 
 NAME = "offload-binary"
 MAGIC = b"\x10\xff\x10\xad"
@@ -32,6 +32,8 @@ MAX_VALUE = 1 << 16
 MAX_HEADER = 1 << 12  # with the strings, in front of an image
 MAX_MAGICS = 16  # there; only one is real
 KIND_OPENMP = 1
+# Bits since LLVM 17, numbers before.
+PRODUCERS: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
 # What an entry declares; "none" declares nothing.
 DECLARED: dict[int, ImageKind] = {
@@ -51,8 +53,8 @@ class Blob:
     stored: Reader | None = None  # of a compressed blob: its bytes in the file
     compression: str | None = None
 
-    def payload(self) -> Payload:
-        """It as any container's."""
+    def payload(self, unit: int | None = None) -> Payload:
+        """It as any container's; `unit`: where the first of those around it begins."""
         return Payload(
             self.image,
             self.strings.get("triple", ""),
@@ -60,6 +62,8 @@ class Blob:
             DECLARED.get(self.image_kind),
             compression=self.compression,
             stored=self.stored,
+            producer=PRODUCERS.get(self.offload_kind),
+            unit=unit,
         )
 
 
@@ -73,7 +77,7 @@ def parse(data: Reader) -> Iterator[Payload]:
 
     Raises FormatError at the first malformed one.
     """
-    return (blob.payload() for blob in blobs(data))
+    return (blob.payload(data.at) for blob in blobs(data))
 
 
 def blobs(data: Reader) -> Iterator[Blob]:

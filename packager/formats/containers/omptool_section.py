@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from packager.elf.headers import Section
 from packager.files.reader import Reader
@@ -19,5 +20,8 @@ def claims(section: Section) -> bool:
 
 
 def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
-    """The images of a section. Raises FormatError when it is malformed."""
-    return parse(data)
+    """The images of a section. Raises FormatError when it is malformed.
+
+    Each image has a section of its own: they are no container together.
+    """
+    return (replace(payload, unit=None) for payload in parse(data))

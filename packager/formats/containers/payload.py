@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from packager.files.reader import Reader
-from packager.model import Contents, ImageKind
+from packager.model import Contents, ImageKind, Model
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Payload:
     stored: Reader | None = None  # the compressed bytes, as they are in the file
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
     is_text: bool = False  # of any language
+    producer: Model | None = None  # whose program it is of, where the container says that
+    unit: int | None = None  # where the container of this and its alternatives is in the file
 
 
 @dataclass(frozen=True)

@@ -123,8 +123,8 @@ def from_payload(
         known=payload.contents or _of_text(payload),
         hashed=hashed,
     )
-    if payload.within:
-        image = replace(image, within=payload.within)
+    if payload.within or payload.producer or payload.unit is not None:
+        image = replace(image, within=payload.within, producer=payload.producer, unit=payload.unit)
     if payload.stored is None:
         return image
     return replace(

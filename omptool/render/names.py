@@ -1,0 +1,30 @@
+"""How kernels are called in tables: as C++ writes them, and no wider than the terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from packager.demangle import LIBRARY, MANGLED, demangled, is_possible
+from packager.kernel_names import decode, gcc_function
+
+
+def source(name: str, *, is_demangled: bool = False) -> str | None:
+    """Function and line of a kernel of clang's, function of one of GCC's."""
+    decoded = decode(name)
+    if decoded is None:
+        return gcc_function(name)
+    if is_demangled:
+        decoded = decoded._replace(function=demangled(decoded.function))
+    return str(decoded)
+
+
+def remark(names: list[str]) -> str:
+    """That mangled names stay as they are, if they do; "" otherwise."""
+    is_needed = any(name.startswith(MANGLED) for name in names)
+    return "" if not is_needed or is_possible() else f"names are mangled: {LIBRARY} is not found"
+
+
+def terminal_width() -> int | None:
+    """The width of the terminal that is printed on; None elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -1,0 +1,120 @@
+"""What `omptool dump --summary` says, as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from omptool.console import portable, shown
+from omptool.reading import Unread
+from omptool.render.json_stream import document
+from omptool.render.tables import Row, hexadecimal, table
+from packager.model import DeviceImage
+from packager.questions.summary import Container, Sum, Summary
+
+
+def summary_text(path: str, size: int | None, what: str, found: Summary) -> str:
+    """The tables of a file, without a newline at the end."""
+    length = "" if size is None else f", {size} bytes"
+    if not found.total.images:
+        return f"{shown(path)}: no device images{length}"
+    blocks = [f"{shown(path)}: {what}{length}", table("targets", _targets(found, size))]
+    if len(found.containers) > 1:
+        blocks.append(table("containers", [_container(one) for one in found.containers]))
+    if found.coverage:
+        blocks.append(table("GPUs", _gpus(found)))
+    return "\n".join(blocks)
+
+
+def _targets(found: Summary, size: int | None) -> list[Row]:
+    rows: list[Row] = [
+        {"triple": target.triple or "-", "arch": target.arch, "kind": target.kind, **_sum(sums)}
+        for target, sums in found.targets.items()
+    ]
+    rows.append({"triple": "total", "arch": None, "kind": None, **_sum(found.total)})
+    for row in rows:
+        row["share"] = f"{100 * row['stored'] / size:.1f} %" if size else None
+    return rows
+
+
+def _sum(sums: Sum) -> Row:
+    return {
+        "images": sums.images,
+        "kernels": sums.kernels,
+        "stored": sums.stored,
+        "inflated": sums.inflated,
+    }
+
+
+def _container(container: Container) -> Row:
+    return {
+        "container": levels(container.images),
+        "member": container.member,
+        "offset": hexadecimal(container.offset),
+        **_sum(container.sum),
+        "for": container.architectures,
+    }
+
+
+def levels(images: Sequence[DeviceImage]) -> str:
+    """A container, and what is in it around the images."""
+    inner = dict.fromkeys(image.within[0].split("(")[0] for image in images if image.within)
+    return "/".join((images[0].container, ",".join(inner))) if inner else images[0].container
+
+
+def _gpus(found: Summary) -> list[Row]:
+    return [
+        {
+            "vendor": row.vendor,
+            "generation": row.generation,
+            "GPUs": ", ".join(row.gpus),
+            "run it": row.reach,
+            "containers": f"{row.covered} of {row.containers}" if row.reach == "in part" else None,
+        }
+        for row in found.coverage
+    ]
+
+
+def summary_json(
+    files: Iterable[tuple[str, int | None, Summary]], errors: Sequence[Unread]
+) -> Iterator[str]:
+    """The document of schemas/dump-summary.json, in pieces."""
+    rows = (_summarised(path, size, found) for path, size, found in files)
+    return document(rows, map(Unread.row, errors))
+
+
+def _summarised(path: str, size: int | None, found: Summary) -> Row:
+    return {
+        "path": portable(path),
+        "size": size,
+        "targets": [
+            {
+                "triple": target.triple or None,
+                "arch": target.arch or None,
+                "kind": target.kind,
+                **_sum(sums),
+            }
+            for target, sums in found.targets.items()
+        ],
+        "total": _sum(found.total),
+        "containers": [
+            {
+                "container": one.name,
+                "member": one.member,
+                "offset": one.offset,
+                **_sum(one.sum),
+                "indices": [image.index for image in one.images],
+            }
+            for one in found.containers
+        ],
+        "gpus": [
+            {
+                "vendor": row.vendor,
+                "generation": row.generation,
+                "gpus": row.gpus,
+                "runs": row.reach,
+                "covered": row.covered,
+                "containers": row.containers,
+            }
+            for row in found.coverage
+        ],
+    }

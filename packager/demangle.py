@@ -1,0 +1,52 @@
+"""C++ names as people write them, by the demangler of this machine's libstdc++."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+LIBRARY = "libstdc++.so.6"
+MANGLED = "_Z"
+# What demanglers write before the type that names a kernel of SYCL's.
+_OF_TYPES = "typeinfo name for "
+
+
+@cache
+def demangled(name: str) -> str:
+    """A mangled name demangled; any other as it is, and all where the library is not found."""
+    if not name.startswith(MANGLED) or not is_possible():
+        return name
+    return (_demangler()(name) or name).removeprefix(_OF_TYPES)
+
+
+def is_possible() -> bool:
+    """Whether this machine has the library."""
+    return _demangler() is not _none
+
+
+def _none(_: str) -> str | None:
+    return None
+
+
+@cache
+def _demangler() -> Callable[[str], str | None]:
+    import ctypes
+
+    try:
+        demangle = ctypes.CDLL(LIBRARY).__cxa_demangle
+        free = ctypes.CDLL(None).free
+    except (OSError, AttributeError):
+        return _none
+    demangle.restype = ctypes.c_void_p
+    demangle.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    free.argtypes = [ctypes.c_void_p]
+
+    def ask(name: str) -> str | None:
+        found = demangle(name.encode("utf-8", "surrogateescape"), None, None, None)
+        if not found:
+            return None
+        words = ctypes.string_at(found).decode("utf-8", "backslashreplace")
+        free(found)
+        return words
+
+    return ask

@@ -1,0 +1,76 @@
+"""Which GPUs run which code: by the names of processors alone.
+
+CUDA's rules are in its Programming Guide, "Binary Compatibility" and "PTX Compatibility"; AMD's
+families in LLVM's AMDGPUUsage, "Generic processors".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+# How a GPU runs code: as it is, compiled by the driver, or not.
+How = Literal["natively", "by JIT"]
+
+
+class Generation(NamedTuple):
+    """GPUs that are sold under one name of an architecture."""
+
+    vendor: Literal["NVIDIA", "AMD"]
+    name: str
+    gpus: tuple[str, ...]  # "sm_80"
+
+
+_NVIDIA = {
+    "Kepler": (35, 37), "Maxwell": (50, 52, 53), "Pascal": (60, 61, 62), "Volta": (70, 72),
+    "Turing": (75,), "Ampere": (80, 86, 87, 88), "Ada": (89,), "Hopper": (90,),
+    "Blackwell": (100, 103, 110, 120, 121),
+}  # fmt: skip
+_AMD = {
+    "GCN 5": ("900", "906"), "CDNA": ("908",), "CDNA 2": ("90a",), "CDNA 3": ("942",),
+    "CDNA 4": ("950",), "RDNA": ("1010", "1011", "1012", "1013"),
+    "RDNA 2": ("1030", "1031", "1032", "1033", "1034", "1035", "1036"),
+    "RDNA 3": ("1100", "1101", "1102", "1103"), "RDNA 3.5": ("1150", "1151", "1152", "1153"),
+    "RDNA 4": ("1200", "1201"),
+}  # fmt: skip
+GENERATIONS: tuple[Generation, ...] = (
+    *(Generation("NVIDIA", name, tuple(f"sm_{n}" for n in sms)) for name, sms in _NVIDIA.items()),
+    *(Generation("AMD", name, tuple(f"gfx{n}" for n in gfxs)) for name, gfxs in _AMD.items()),
+)
+_SM = re.compile(r"(?:sm|compute)_(\d+)(\d)([af]?)")
+# Code for a family of processors runs on all of them.
+_FAMILIES = {
+    "gfx9-generic": r"gfx90[02469c]",
+    "gfx9-4-generic": r"gfx9(4[0-2]|50)",
+    "gfx10-1-generic": r"gfx101[0-3]",
+    "gfx10-3-generic": r"gfx103[0-6]",
+    "gfx11-generic": r"gfx11(0[0-3]|5[0-3])",
+    "gfx12-generic": r"gfx120[01]",
+}
+
+
+def on_nvidia(arch: str, gpu: str, *, is_ptx: bool) -> How | None:
+    """How a GPU runs a cubin, or PTX, for `arch`; None: it does not.
+
+    A cubin runs on GPUs of its major number and no lower minor one, PTX is compiled for all that
+    came later. Code for an architecture's own features ("a") runs on that one alone, code for a
+    family's ("f") in the family.
+    """
+    wanted, there = _SM.fullmatch(arch), _SM.fullmatch(gpu)
+    if not wanted or not there:
+        return None
+    major, minor, special = int(wanted[1]), int(wanted[2]), wanted[3]
+    own_major, own_minor = int(there[1]), int(there[2])
+    how: How = "by JIT" if is_ptx else "natively"
+    if special == "a":
+        return how if (major, minor) == (own_major, own_minor) else None
+    if major == own_major:
+        return how if minor <= own_minor else None
+    return how if is_ptx and special != "f" and major < own_major else None
+
+
+def on_amd(arch: str, gpu: str) -> bool:
+    """Whether a GPU runs a code object for `arch`; settings such as xnack+ are not looked at."""
+    name = arch.split(":")[0]
+    family = _FAMILIES.get(name)
+    return re.fullmatch(family, gpu) is not None if family else name == gpu

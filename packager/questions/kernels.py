@@ -1,0 +1,56 @@
+"""The kernels of files: of an image, and each once with the images that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from packager.model import DeviceImage, DeviceSymbol, FatBinary
+
+
+def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:
+    """The kernels that an image has for a host."""
+    found = (symbol for symbol in own(image) if symbol.kind == "kernel")
+    return [symbol for symbol in found if symbol.is_told or symbol.name in binary.named]
+
+
+def own(image: DeviceImage) -> Sequence[DeviceSymbol]:
+    """What an image is for: its table, with PTX's globals; without one, all that it exports."""
+    if image.table is None or image.kind == "ptx":
+        return image.symbols
+    return image.table
+
+
+class Kernel(NamedTuple):
+    """A kernel, and what each image that has it says of it."""
+
+    name: str
+    symbols: Sequence[tuple[DeviceImage, DeviceSymbol]]
+
+    @property
+    def images(self) -> list[DeviceImage]:
+        return [image for image, _ in self.symbols]
+
+
+def merged(binary: FatBinary, images: Iterable[DeviceImage]) -> list[Kernel]:
+    """Each kernel of some images once, in the order in which they come."""
+    found: dict[str, list[tuple[DeviceImage, DeviceSymbol]]] = {}
+    for image in images:
+        for kernel in kernels(binary, image):
+            found.setdefault(kernel.name, []).append((image, kernel))
+    return [Kernel(name, symbols) for name, symbols in found.items()]
+
+
+def architectures(images: Iterable[DeviceImage]) -> str:
+    """What images are for, in short: "sm_80,90a; ptx sm_90", or their triples where no arch is."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for image in images:
+        arch = image.processor
+        if not arch:
+            found[("", image.triple or image.contents.machine or image.kind)] = {}
+            continue
+        prefix = "sm_" if arch.startswith("sm_") else "gfx" if arch.startswith("gfx") else ""
+        label = "" if image.kind in ("cubin", "amdgcn", "elf", "zebin") else f"{image.kind} "
+        found.setdefault((label, prefix), {})[arch.removeprefix(prefix)] = None
+    groups = (f"{label}{prefix}{','.join(archs)}" for (label, prefix), archs in found.items())
+    return "; ".join(groups)

@@ -1,0 +1,72 @@
+"""The order of images and kernels that a user asks for: numbers from the largest, words by ABC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from packager.demangle import demangled
+from packager.model import DeviceImage, DeviceSymbol, Resources
+from packager.questions.kernels import Kernel
+
+Item = TypeVar("Item")
+Key = Callable[[Item], object]
+_NUMBER = re.compile(r"(\d+)")
+
+
+def natural(words: str) -> list[tuple[int, str]]:
+    """So that sm_100 comes after sm_90."""
+    parts = _NUMBER.split(words)
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in parts]
+
+
+def stored(image: DeviceImage) -> int:
+    """The bytes that an image takes in the file."""
+    return image.size if image.stored_size is None else image.stored_size
+
+
+def spills(needs: Resources) -> int | None:
+    """Stores of registers for which there was no room, as far as an image says them."""
+    said = [n for n in (needs.vector_spills, needs.scalar_spills) if n is not None]
+    return sum(said) if said else None
+
+
+def code_size(kernel: DeviceSymbol) -> int | None:
+    """The bytes of a kernel's code, where they are known."""
+    return kernel.code[1] if kernel.code else None
+
+
+def _most(number: Callable[[DeviceSymbol], int | None]) -> Key[Kernel]:
+    def key(kernel: Kernel) -> object:
+        return -max((number(symbol) or 0 for _, symbol in kernel.symbols), default=0)
+
+    return key
+
+
+def _need(number: Callable[[Resources], int | None]) -> Key[Kernel]:
+    return _most(lambda symbol: number(symbol.resources) if symbol.resources else None)
+
+
+IMAGES: Mapping[str, Key[DeviceImage]] = {
+    "size": lambda image: -image.size,
+    "stored": lambda image: -stored(image),
+    "arch": lambda image: natural(image.processor),
+}
+KERNELS: Mapping[str, Key[Kernel]] = {
+    "name": lambda kernel: demangled(kernel.name),
+    "registers": _need(lambda needs: needs.registers),
+    "shared": _need(lambda needs: needs.shared),
+    "stack": _need(lambda needs: needs.stack),
+    "spills": _need(spills),
+    "code": _most(code_size),
+}
+COLUMNS = (*IMAGES, *KERNELS)
+
+
+def in_order(
+    items: Iterable[Item], keys: Mapping[str, Key[Item]], column: str | None
+) -> list[Item]:
+    """Items by a column; as they are if they have none of this name."""
+    key = keys.get(column or "")
+    return sorted(items, key=key) if key else list(items)  # type: ignore[arg-type]

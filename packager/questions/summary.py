@@ -1,0 +1,177 @@
+"""What a file holds in sum: by target, by container, and which GPUs it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from packager.gpus import GENERATIONS, How, on_amd, on_nvidia
+from packager.model import DeviceImage, FatBinary, ImageKind
+from packager.questions.kernels import architectures, kernels
+from packager.questions.sorting import natural
+
+Reach = Literal["natively", "by JIT", "in part", "not at all"]
+VENDORS = {"nvptx64": "NVIDIA", "nvptx": "NVIDIA", "amdgcn": "AMD"}
+
+
+@dataclass
+class Sum:
+    """Images together."""
+
+    images: int = 0
+    kernels: int = 0  # each image's own
+    stored: int = 0  # bytes in the file
+    inflated: int = 0
+
+    def add(self, image: DeviceImage, kernel_count: int, stored: int) -> None:
+        """Add an image."""
+        self.images += 1
+        self.kernels += kernel_count
+        self.stored += stored
+        self.inflated += image.size
+
+
+class Target(NamedTuple):
+    """What images of one sort are for."""
+
+    triple: str  # or what the bytes are code for; "" where nothing says it
+    arch: str
+    kind: ImageKind
+
+
+@dataclass
+class Container:
+    """One container: a fat binary of CUDA's, a bundle, a section, with alternative images."""
+
+    name: str
+    offset: int  # in its file, of itself or its first image
+    member: str | None  # of an archive
+    images: list[DeviceImage]
+    sum: Sum
+
+    @property
+    def architectures(self) -> str:
+        return architectures(self.images)
+
+
+class Coverage(NamedTuple):
+    """How GPUs of a generation run the file's code."""
+
+    vendor: str
+    generation: str
+    gpus: tuple[str, ...]
+    reach: Reach
+    covered: int  # containers with an image for them
+    containers: int  # with images for the vendor's GPUs
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything that is counted of one file and its members."""
+
+    targets: dict[Target, Sum]
+    total: Sum
+    containers: list[Container]
+    coverage: list[Coverage]
+
+
+def summary(binaries: Iterable[tuple[FatBinary, Sequence[DeviceImage]]]) -> Summary:
+    """The sums of a file's or archive's parts, each with those of its images that count."""
+    targets: dict[Target, Sum] = {}
+    total = Sum()
+    containers: dict[tuple[int, str, int | None], Container] = {}
+    for number, (binary, images) in enumerate(binaries):
+        shares = _shares(binary.images)
+        for image in images:
+            count = len(kernels(binary, image))
+            container = _container(containers, number, image)
+            container.images.append(image)
+            sums = (targets.setdefault(_target(image), Sum()), total, container.sum)
+            for one in sums:
+                one.add(image, count, shares[image.index])
+    found = list(containers.values())
+    return Summary(dict(sorted(targets.items(), key=_place)), total, found, list(_coverage(found)))
+
+
+def _place(row: tuple[Target, Sum]) -> tuple[object, ...]:
+    triple, arch, kind = row[0]
+    return triple, natural(arch), kind
+
+
+def _shares(images: Sequence[DeviceImage]) -> dict[int, int]:
+    """The bytes that each image takes in the file; what is compressed together, by their sizes."""
+    together: dict[tuple[int, int], list[DeviceImage]] = {}
+    shares: dict[int, int] = {}
+    for image in images:
+        if image.stored_size is None:
+            shares[image.index] = image.size
+        else:
+            together.setdefault((image.offset, image.stored_size), []).append(image)
+    for (_, stored), group in together.items():
+        rest, weight = stored, sum(image.size for image in group)
+        for image in group:
+            shares[image.index] = rest * image.size // weight if weight else rest
+            rest, weight = rest - shares[image.index], weight - image.size
+    return shares
+
+
+def _target(image: DeviceImage) -> Target:
+    return Target(image.triple or image.contents.machine or "", image.processor, image.kind)
+
+
+def _container(
+    known: dict[tuple[int, str, int | None], Container], number: int, image: DeviceImage
+) -> Container:
+    offset = image.offset if image.unit is None else image.unit
+    key = (number, image.container, image.unit)
+    return known.setdefault(key, Container(image.container, offset, image.member, [], Sum()))
+
+
+def _coverage(containers: Sequence[Container]) -> Iterator[Coverage]:
+    """For each vendor that a container has images for, GPUs of one fate together."""
+    for vendor in dict.fromkeys(VENDORS.values()):
+        mine = [
+            [image for image in container.images if _vendor(image) == vendor]
+            for container in containers
+        ]
+        mine = [images for images in mine if images]
+        if not mine:
+            continue
+        for generation in (one for one in GENERATIONS if one.vendor == vendor):
+            fates: dict[tuple[Reach, int], list[str]] = {}
+            for gpu in generation.gpus:
+                fates.setdefault(_fate(mine, gpu), []).append(gpu)
+            for (reach, covered), gpus in fates.items():
+                yield Coverage(vendor, generation.name, tuple(gpus), reach, covered, len(mine))
+
+
+def _vendor(image: DeviceImage) -> str | None:
+    return VENDORS.get(image.contents.machine or image.triple.split("-")[0])
+
+
+def _fate(containers: Sequence[Sequence[DeviceImage]], gpu: str) -> tuple[Reach, int]:
+    """How a GPU runs what is in containers, and in how many there is something for it."""
+    found = [_best(images, gpu) for images in containers]
+    covered = sum(how is not None for how in found)
+    if not covered:
+        return "not at all", 0
+    if covered < len(found):
+        return "in part", covered
+    return ("by JIT" if "by JIT" in found else "natively"), covered
+
+
+def _best(images: Sequence[DeviceImage], gpu: str) -> How | None:
+    ways = {_way(image, gpu) for image in images}
+    return "natively" if "natively" in ways else "by JIT" if "by JIT" in ways else None
+
+
+def _way(image: DeviceImage, gpu: str) -> How | None:
+    """Bitcode is compiled by the runtime; that in CUDA's fat binaries is for a linker alone."""
+    if image.kind == "bitcode" and image.container == "cuda-fatbin":
+        return None
+    if _vendor(image) == "NVIDIA":
+        return on_nvidia(image.processor, gpu, is_ptx=image.kind != "cubin")
+    if not on_amd(image.processor, gpu):
+        return None
+    return "by JIT" if image.kind == "bitcode" else "natively"

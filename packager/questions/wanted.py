@@ -1,0 +1,67 @@
+"""Which images and kernels are meant, by what a user says of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from packager.demangle import demangled
+from packager.model import DeviceImage, FatBinary
+from packager.questions.kernels import kernels
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which images: those that meet every condition; a condition that is empty is none."""
+
+    indices: Sequence[int] = ()
+    triples: Sequence[str] = ()  # normalised
+    archs: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    kernels: Sequence[str] = ()  # patterns of names
+    all: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing says which ones."""
+        named = self.indices or self.triples or self.archs or self.kinds or self.kernels
+        return not (named or self.all)
+
+    def __call__(self, index: int, binary: FatBinary, image: DeviceImage) -> bool:
+        return (
+            (not self.indices or index in self.indices)
+            and (not self.triples or image.triple in self.triples)
+            and (not self.archs or image.processor in self.archs or image.arch in self.archs)
+            and (not self.kinds or image.kind in self.kinds)
+            and (not self.kernels or any(self.names(k.name) for k in kernels(binary, image)))
+        )
+
+    def images(self, binary: FatBinary) -> Iterator[DeviceImage]:
+        """Those of a file or a member that are meant."""
+        return (image for image in binary.images if self(image.index, binary, image))
+
+    def names(self, name: str) -> bool:
+        """Whether a kernel or entry of this name is meant."""
+        return self._names(name)
+
+    @cached_property
+    def _names(self) -> Callable[[str], bool]:
+        if not self.kernels:
+            return lambda _: True
+        patterns = [re.compile(_expression(one)) for one in self.kernels]
+        known: dict[str, bool] = {}
+
+        def is_meant(name: str) -> bool:
+            if name not in known:
+                both = (name, demangled(name))
+                known[name] = any(p.search(word) for p in patterns for word in both)
+            return known[name]
+
+        return is_meant
+
+
+def _expression(pattern: str) -> str:
+    """A part of the name; a star stands for any characters."""
+    return ".*".join(map(re.escape, pattern.split("*")))

@@ -1,0 +1,37 @@
+"""Sums of images that are compressed together, and of containers that lack some."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from packager.model import Contents, DeviceImage, FatBinary
+from packager.questions.summary import summary
+
+
+def image(index: int, arch: str, size: int, stored: int | None, unit: int) -> DeviceImage:
+    known = Contents("amdgcn", "amdgcn", arch)
+    bare = DeviceImage(index, "hip-fatbin", "amdgcn-amd-amdhsa", arch, 64, size, None, known)
+    return replace(bare, stored_size=stored, unit=unit)
+
+
+def file(*images: DeviceImage) -> FatBinary:
+    return FatBinary("f", "x86_64", "shared", None, images, (), ())
+
+
+def test_what_is_compressed_together_is_counted_once() -> None:
+    found = file(image(0, "gfx90a", 1000, 100, 64), image(1, "gfx942", 2000, 100, 64))
+    sums = summary([(found, found.images)])
+    assert (sums.total.stored, sums.total.inflated) == (100, 3000)
+    assert [one.stored for one in sums.targets.values()] == [33, 67]
+
+
+def test_a_container_without_code_for_a_gpu() -> None:
+    found = file(
+        image(0, "gfx90a", 8, None, 0),
+        image(1, "gfx942", 8, None, 0),
+        image(2, "gfx90a", 8, None, 9),
+    )
+    fates = {row.gpus: row for row in summary([(found, found.images)]).coverage}
+    assert fates["gfx90a",].reach == "natively"
+    assert (fates["gfx942",].reach, fates["gfx942",].covered) == ("in part", 1)
+    assert fates["gfx942",].containers == 2
