@@ -30,6 +30,7 @@ AMD_OWNER, AMD_METADATA = b"AMDGPU\0", 32  # since code object version 3
 NOTE_ALIGNMENT = 4
 MAX_METADATA = 1 << 26
 AMD_KERNELS, AMD_SYMBOL, AMD_SUFFIX = "amdhsa.kernels", ".symbol", ".kd"
+AMD_ARGUMENTS = ".args"  # most of the metadata
 
 
 def of_cubin(elf: Elf) -> dict[str, Resources]:
@@ -95,7 +96,7 @@ def of_amdgcn(space: Space, descriptors: dict[str, int]) -> dict[str, Resources]
 
 def _of_metadata(elf: Elf) -> Iterator[tuple[str, Resources]]:
     for data in _amd_notes(elf):
-        found = msgpack.decode(data)
+        found = msgpack.decode(data, without=(AMD_ARGUMENTS,))
         rows = found.get(AMD_KERNELS) if isinstance(found, dict) else None
         for row in rows if isinstance(rows, list) else ():
             symbol = row.get(AMD_SYMBOL) if isinstance(row, dict) else None

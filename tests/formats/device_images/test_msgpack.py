@@ -34,6 +34,21 @@ def test_values(data: bytes, value: Value) -> None:
             decode(data[:size])
 
 
+def test_parts_that_are_left_out() -> None:
+    """Past each kind of value, and no further than the data."""
+    values = (
+        b"\x07", b"\xc0", b"\xcd\x01\x00", b"\xa2ab", b"\xd9\x02ab", b"\xc4\x02ab",
+        b"\xdb\0\0\0\x01x", b"\x92\x01\xa1x", b"\xdc\x00\x01\x05",
+        b"\x81\xa1k\x91\x90", b"\xde\x00\x01\xa1k\x02",
+    )  # fmt: skip
+    for value in values:
+        data = b"\x82\xa1a" + value + b"\xa1b\x05"
+        assert decode(data, without=("a",)) == {"b": 5}
+        for size in range(len(data)):
+            with pytest.raises(FormatError):
+                decode(data[:size], without=("a",))
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
