@@ -44,7 +44,8 @@ def unlinked(binary: FatBinary) -> Iterator[Finding]:
     """An image calls functions that nothing will define.
 
     It was linked without the device runtime library, or without a library of the user's: undefined
-    symbols that no library named in the image has. The plugin refuses to load it.
+    symbols that no library named in the image has. The plugin refuses to load it. In AMD's code
+    objects those count that a relocation uses: the loader asks for no others.
 
     Cure: link the device code with its runtime library (-lompdevice, the bitcode library of the
     arch), and with every library that its functions are in.
@@ -106,7 +107,8 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     PTX is compiled by the driver when it is loaded; bitcode and SPIR-V by the runtime or the
     driver, if it can. That takes time at each start, and fails where the compiler is too old.
     omptool's runtime compiles bitcode by `omptool lower` at its first use, and keeps the result.
-    Of what CUDA's, HIP's and SYCL's runtimes are told that is for information: they are made so.
+    Of what CUDA's, HIP's and SYCL's runtimes are told, and of an image without a host, that is for
+    information: they are made so.
 
     Cure: none is needed where the driver is new enough; give the image of the arch itself beside
     it for the others.
@@ -119,7 +121,8 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     later: dict[tuple[str, str, Severity], list[int]] = {}
     for image in binary.images:
         if image.kind in levels and image.triple not in ready:
-            level = "info" if image.index in others else levels[image.kind]
+            is_made_so = binary.type is None or image.index in others
+            level = "info" if is_made_so else levels[image.kind]
             later.setdefault((image.kind, image.target, level), []).append(image.index)
     for (kind, target, level), indices in later.items():
         message = f"image {runs(indices)} ({target}) is {kind}: compiled when loaded"

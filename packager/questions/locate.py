@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager.model import FatBinary, OffloadEntry, SourcePlace
+from packager.wording import runs
 
 PAGE = 4096
 
@@ -29,6 +30,9 @@ def _exact(binary: FatBinary, address: int) -> Iterator[str]:
     for number, descriptor in enumerate(binary.descriptors):
         if descriptor.address == address:
             yield f"descriptor {number}"
+    for number, row in enumerate(binary.registrations):
+        if row.address == address:
+            yield f"registration {number} of images {runs(row.images)} with {row.model}'s runtime"
     for image in binary.images:
         inside = address - (image.address or 0)
         if image.address is not None and 0 <= inside < image.size:

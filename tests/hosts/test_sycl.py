@@ -52,6 +52,8 @@ def test_images_end_to_end_are_each_one(tmp_path: Path, version: int) -> None:
     stripped = dumped(path)
     assert rows(stripped) == rows(file)
     assert stripped["registrations"][0]["registered_by"].startswith(".init_array[")
+    located = omptool("dump", "--address", hex(row["address"]), path).stdout
+    assert "registration 0 of images 0-2 with sycl's runtime" in located
     text = omptool("dump", "--descriptors", path).stdout
     assert "0-2" in text
     assert "no descriptors" not in text
