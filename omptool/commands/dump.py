@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import zip_longest
 from pathlib import Path
 
 import click
@@ -66,6 +65,7 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
     metavar="OLD",
     help="Show only what changed since OLD.",
 )
+@click.option("--exit-code", is_flag=True, help="With --against, exit 1 if something changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with everything.")
 @click.pass_context
 def command(
@@ -86,6 +86,7 @@ def command(
     hashed: bool,
     addresses: tuple[int, ...],
     against: Path | None,
+    exit_code: bool,
     as_json: bool,
 ) -> None:
     """Show the device images, offload entries and descriptors in each FILE.
@@ -94,16 +95,18 @@ def command(
     standard input; stripped ones are read too. Kinds and archs are those of the images' bytes.
     Without --images, --entries, --descriptors and --kernels all but the kernels are shown.
 
-    Exits 0 also for a file without offload code, 1 when nothing is at an --address or something
-    changed since --against, 2 when a file cannot be read or is malformed.
+    Exits 0 also for a file without offload code, 1 when nothing is at an --address or, with
+    --exit-code, something changed since --against, 2 when a file cannot be read or is malformed.
     """
     chosen = images or entries or descriptors or kernels
     with reported("--triple"):
         named = tuple(normalise(triple) for triple in triples)
     wanted = Wanted((), named, archs, kinds, patterns)
     if addresses or against:
-        as_tables = chosen or wide or summary or sort or not wanted.is_open
+        as_tables = chosen or wide or summary or sort or (addresses and not wanted.is_open)
         _expect_one_question(files, addresses, against, as_json, bool(as_tables))
+    if exit_code and not against:
+        raise click.UsageError("--exit-code is about --against.")
     if (summary and (chosen or wide or sort)) or (as_json and sort):
         raise click.UsageError("--summary and --json have no tables: without what shows these.")
     sourced = not summary and (entries or kernels or wide or as_json or bool(addresses))
@@ -111,7 +114,8 @@ def command(
     if addresses:
         ctx.exit(_located(found, addresses))
     if against:
-        ctx.exit(_compared(found, against))
+        code, differs = _compared(found, files[0], against, wanted, as_json, no_demangle)
+        ctx.exit(1 if differs and exit_code else code)
     if summary:
         _summarised(found, wanted, as_json)
     elif as_json:
@@ -173,8 +177,8 @@ def _expect_one_question(
 ) -> None:
     if addresses and against:
         raise click.UsageError("--address and --against are two questions: ask one.")
-    if as_json:
-        raise click.UsageError("--json shows everything: without --address and --against.")
+    if as_json and addresses:
+        raise click.UsageError("--json shows everything: without --address.")
     if as_tables:
         raise click.UsageError("--address and --against make no tables: leave out what these show.")
     if against and len(files) != 1:
@@ -196,17 +200,38 @@ def _located(found: Files, addresses: tuple[int, ...]) -> int:
     return 2 if found.failed else 0 if known == set(addresses) else 1
 
 
-def _compared(found: Files, against: Path) -> int:
+def _compared(
+    found: Files, new: Path, old: Path, wanted: Wanted, as_json: bool, no_demangle: bool
+) -> tuple[int, bool]:
+    """The exit code where reading failed, and whether something changed."""
+    from omptool.render.against import Part, against_json, against_text
     from packager.questions.compare import differences
 
-    before = Files([against], hashed=True)
-    old, new = list(before), list(found)
+    before = Files([old], hashed=True)
+    ours, theirs = _by_member(before, old), _by_member(found, new)
     if found.failed or before.failed:
-        return 2
-    lines = [
-        line
-        for one, other in zip_longest(old, new, fillvalue=EMPTY)
-        for line in differences(one, other)
+        return 2, False
+    parts = [
+        Part(name, list(differences(ours.get(name, EMPTY), theirs.get(name, EMPTY), wanted)))
+        for name in {**ours, **theirs}
     ]
-    echo("\n".join(lines) or "no difference in what is offloaded")
-    return 1 if lines else 0
+    if as_json:
+        echo(against_json(str(old), str(new), parts))
+    else:
+        echo(against_text(parts, is_demangled=not no_demangle))
+    return 0, any(part.changes for part in parts)
+
+
+def _by_member(found: Files, path: Path) -> dict[str, FatBinary]:
+    """What was read, by the member of an archive that it is; "" where there is none.
+
+    Members of one name keep their order.
+    """
+    binaries: dict[str, FatBinary] = {}
+    for binary in found:
+        name = binary.path.removeprefix(str(path)) if not binary.is_empty else ""
+        number = 1
+        while (key := name if number == 1 else f"{name} {number}") in binaries:
+            number += 1
+        binaries[key] = binary
+    return binaries

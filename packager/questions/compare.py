@@ -1,52 +1,192 @@
-"""What changed between two builds: images and entries, in their order."""
+"""What changed between two builds: images and kernels by target, entries in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Literal, NamedTuple
 
-from packager.model import FatBinary
+from packager.kernel_names import decode
+from packager.model import DeviceImage, DeviceSymbol, FatBinary, Resources
+from packager.questions.kernels import kernels
+from packager.questions.sorting import code_size
+from packager.questions.wanted import Wanted
 
 # Longer lists are compared as sets: difflib's time grows with the square of their length.
 MAX_ORDERED = 5000
 
 
-def differences(old: FatBinary, new: FatBinary) -> Iterator[str]:
-    """A line for each image, entry or descriptor that only one has: "- " the old, "+ " the new.
+class Fact(NamedTuple):
+    """A number that differs; None where a file does not say it."""
+
+    what: str
+    old: int | None
+    new: int | None
+
+
+class Change(NamedTuple):
+    """What only one of two files has, or what differs in both."""
+
+    what: Literal["ABI", "image", "kernel", "entry", "descriptor"]
+    change: Literal["added", "removed", "changed"]
+    name: str  # of a kernel as its image has it, of a region function and line; else in words
+    targets: tuple[str, ...] = ()  # of a kernel: what its images are for
+    facts: tuple[Fact, ...] = ()
+
+
+def differences(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
+    """What is not the same in two files, of the images and kernels that are wanted.
 
     Images are compared by their bytes if both were loaded with hashes.
     """
-    yield from _changes("ABI", [old.abi or "none"], [new.abi or "none"])
-    yield from _changes("image", _images(old), _images(new))
-    yield from _changes("entry", _entries(old), _entries(new))
-    yield from _changes("descriptor", _descriptors(old), _descriptors(new))
+    yield from _sequence("ABI", [old.abi or "none"], [new.abi or "none"])
+    yield from _images(old, new, wanted)
+    yield from _sequence("entry", _entries(old, wanted), _entries(new, wanted))
+    yield from _sequence("descriptor", _descriptors(old), _descriptors(new))
 
 
-def _changes(what: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _sequence(
+    what: Literal["ABI", "entry", "descriptor"], old: Sequence[str], new: Sequence[str]
+) -> Iterator[Change]:
     if max(len(old), len(new)) > MAX_ORDERED:
         before, after = set(old), set(new)
-        yield from (f"- {what} {line}" for line in old if line not in after)
-        yield from (f"+ {what} {line}" for line in new if line not in before)
+        yield from (Change(what, "removed", line) for line in old if line not in after)
+        yield from (Change(what, "added", line) for line in new if line not in before)
         return
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield from (f"- {what} {line}" for line in old[a:b])
-            yield from (f"+ {what} {line}" for line in new[c:d])
+            yield from (Change(what, "removed", line) for line in old[a:b])
+            yield from (Change(what, "added", line) for line in new[c:d])
 
 
-def _images(binary: FatBinary) -> list[str]:
+def _images(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
+    """The images for each target in both, then the kernels of targets that both have."""
+    before, after = _by_target(old, wanted), _by_target(new, wanted)
+    pairs = {name: (before.get(name, []), after.get(name, [])) for name in {**before, **after}}
+    for name, (ours, theirs) in pairs.items():
+        if not ours or not theirs:
+            change: Literal["added", "removed"] = "removed" if ours else "added"
+            binary, images = (old, ours) if ours else (new, theirs)
+            yield Change("image", change, name, facts=_of_all(binary, images, is_new=not ours))
+        elif _hashes(ours) != _hashes(theirs):
+            yield Change("image", "changed", name, facts=_image_facts(ours, theirs))
+    common = {name: pair for name, pair in pairs.items() if all(pair)}
+    yield from _kernels(old, new, common, wanted)
+
+
+def _by_target(binary: FatBinary, wanted: Wanted) -> dict[str, list[DeviceImage]]:
+    found: dict[str, list[DeviceImage]] = {}
+    for image in wanted.images(binary):
+        target = image.triple or image.contents.machine or "no triple"
+        name = " ".join(word for word in (image.kind, "for", target, image.processor) if word)
+        found.setdefault(name, []).append(image)
+    return found
+
+
+def _hashes(images: Iterable[DeviceImage]) -> list[tuple[str, int]]:
+    return sorted((image.sha256 or "", image.size) for image in images)
+
+
+def _of_all(binary: FatBinary, images: Sequence[DeviceImage], *, is_new: bool) -> tuple[Fact, ...]:
+    """What there is of images that only one file has."""
+    count = sum(len(kernels(binary, image)) for image in images)
+    numbers = {"images": len(images), "bytes": sum(i.size for i in images), "kernels": count}
+    return tuple(
+        Fact(what, None if is_new else number, number if is_new else None)
+        for what, number in numbers.items()
+    )
+
+
+def _image_facts(old: Sequence[DeviceImage], new: Sequence[DeviceImage]) -> tuple[Fact, ...]:
+    sizes = sum(image.size for image in old), sum(image.size for image in new)
+    facts = (Fact("images", len(old), len(new)), Fact("bytes", *sizes))
+    return tuple(fact for fact in facts if fact.old != fact.new)
+
+
+# ---- kernels ----
+
+
+def _kernels(
+    old: FatBinary,
+    new: FatBinary,
+    pairs: dict[str, tuple[list[DeviceImage], list[DeviceImage]]],
+    wanted: Wanted,
+) -> Iterator[Change]:
+    """Those of images that both files have; equal changes for several targets are one."""
+    found: dict[tuple[str, str, tuple[Fact, ...]], list[str]] = {}
+    for target, (ours, theirs) in pairs.items():
+        before, after = _needs(old, ours, wanted), _needs(new, theirs, wanted)
+        for name in {**before, **after}:
+            for row in _changed(before.get(name, []), after.get(name, [])):
+                found.setdefault((name, *row), []).append(target)
+    for (name, change, facts), targets in found.items():
+        yield Change("kernel", change, name, tuple(dict.fromkeys(targets)), facts)  # type: ignore[arg-type]
+
+
+Numbers = dict[str, int]
+
+
+def _needs(
+    binary: FatBinary, images: Iterable[DeviceImage], wanted: Wanted
+) -> dict[str, list[Numbers]]:
+    """By the names of kernels what each of that name needs, in an order of its own."""
+    found: dict[str, list[Numbers]] = {}
+    for image in images:
+        for kernel in kernels(binary, image):
+            if wanted.names(kernel.name):
+                found.setdefault(_lasting(kernel.name), []).append(_numbers(kernel))
+    for rows in found.values():
+        rows.sort(key=lambda row: sorted(row.items()))
+    return found
+
+
+def _numbers(kernel: DeviceSymbol) -> Numbers:
+    needs = kernel.resources or Resources(None, None, None)
+    said = {
+        "registers": needs.registers,
+        "shared": needs.shared,
+        "stack": needs.stack,
+        "SGPRs": needs.scalar_registers,
+        "AGPRs": needs.accumulators,
+        "VGPR spills": needs.vector_spills,
+        "SGPR spills": needs.scalar_spills,
+        "code": code_size(kernel),
+    }
+    return {what: number for what, number in said.items() if number is not None}
+
+
+def _changed(
+    old: Sequence[Numbers], new: Sequence[Numbers]
+) -> Iterator[tuple[Literal["added", "removed", "changed"], tuple[Fact, ...]]]:
+    """What became of the kernels of one name: those that are the same are left out."""
+    ours = [row for row in old if row not in new]
+    theirs = [row for row in new if row not in old]
+    if len(old) == len(new) or (ours and theirs):
+        for one, other in zip_longest(ours, theirs):
+            if one is not None and other is not None:
+                facts = (Fact(what, one.get(what), other.get(what)) for what in {**one, **other})
+                yield "changed", tuple(fact for fact in facts if fact.old != fact.new)
+    for _ in range(len(old) - len(new)):
+        yield "removed", ()
+    for _ in range(len(new) - len(old)):
+        yield "added", ()
+
+
+# ---- entries and descriptors ----
+
+
+def _lasting(name: str) -> str:
+    """A name as it is in every build: those of clang's regions have their source file's inode."""
+    return str(decode(name) or name)
+
+
+def _entries(binary: FatBinary, wanted: Wanted) -> list[str]:
     return [
-        f"{image.kind} for {image.target}, {image.size} bytes"
-        + (f", SHA-256 {image.sha256}" if image.sha256 else "")
-        for image in binary.images
-    ]
-
-
-def _entries(binary: FatBinary) -> list[str]:
-    return [
-        f"{entry.kind} {entry.name or entry.symbol or 'without a name'}"
+        f"{entry.kind} {_lasting(entry.name) or entry.symbol or 'without a name'}"
         + (f", {entry.size} bytes" if entry.size else "")
         for entry in binary.entries
+        if wanted.names(entry.name)
     ]
 
 

@@ -63,13 +63,18 @@ def test_what_changed(program: Path, tmp_path: Path) -> None:
     run("strip", program, "-o", tmp_path / "bare")
     same = omptool("dump", "--against", program, tmp_path / "bare")
     assert (same.exit_code, same.stdout) == (0, "no difference in what is offloaded\n")
+    again = clang_offload(OPENMP, tmp_path / "again")  # from another file: of another inode
+    found = omptool("dump", "--against", program, again).stdout
+    assert not any(f" {what} " in found for what in ("entry", "kernel", "descriptor"))
     other = clang_offload(OPENMP.replace("table[4]", "table[5]"), tmp_path / "other")
     result = omptool("dump", "--against", program, other)
-    assert result.exit_code == 1
+    assert result.exit_code == 0
+    assert omptool("dump", "--exit-code", "--against", program, other).exit_code == 1
+    assert omptool("dump", "--exit-code", "--against", program, program).exit_code == 0
     lines = result.stdout.splitlines()
     assert "- entry global table, 32 bytes" in lines
     assert "+ entry global table, 40 bytes" in lines
-    assert sum(line.startswith("- image elf for x86_64") for line in lines) == 1
+    assert sum(line.startswith("~ image elf for x86_64") for line in lines) == 1
     assert not any("descriptor" in line for line in lines)
 
 
@@ -113,7 +118,7 @@ def test_names_of_kernels(name: str, shown: str | None) -> None:
 
 def test_one_document_at_a_time(program: Path) -> None:
     assert omptool("verify", "--sarif", "--json", program).exit_code == 2
-    assert omptool("dump", "--json", "--against", program, program).exit_code == 2
+    assert omptool("dump", "--exit-code", program).exit_code == 2
     assert omptool("dump", "--address", "1", "--against", program, program).exit_code == 2
     assert omptool("dump", "--against", program, program, program).exit_code == 2
     assert omptool("dump", "--against", program, "--images", program).exit_code == 2
