@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -66,6 +66,9 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
     help="Show only what changed since OLD.",
 )
 @click.option("--exit-code", is_flag=True, help="With --against, exit 1 if something changed.")
+@click.option(
+    "--disassemble", metavar="KERNEL", help="Show only a kernel's code, by this machine's tools."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with everything.")
 @click.pass_context
 def command(
@@ -87,6 +90,7 @@ def command(
     addresses: tuple[int, ...],
     against: Path | None,
     exit_code: bool,
+    disassemble: str | None,
     as_json: bool,
 ) -> None:
     """Show the device images, offload entries and descriptors in each FILE.
@@ -95,8 +99,9 @@ def command(
     standard input; stripped ones are read too. Kinds and archs are those of the images' bytes.
     Without --images, --entries, --descriptors and --kernels all but the kernels are shown.
 
-    Exits 0 also for a file without offload code, 1 when nothing is at an --address or, with
-    --exit-code, something changed since --against, 2 when a file cannot be read or is malformed.
+    Exits 0 also for a file without offload code, 1 when nothing is at an --address, no kernel is
+    called as --disassemble says or, with --exit-code, something changed since --against, 2 when a
+    file cannot be read or is malformed, 3 when this machine has no tool for --disassemble.
     """
     chosen = images or entries or descriptors or kernels
     with reported("--triple"):
@@ -111,6 +116,10 @@ def command(
         raise click.UsageError("--summary and --json have no tables: without what shows these.")
     sourced = not summary and (entries or kernels or wide or as_json or bool(addresses))
     found = Files(files, hashed=hashed or against is not None, sourced=sourced)
+    if disassemble is not None:
+        if as_json or hashed or addresses or against or chosen or wide or summary or sort:
+            raise click.UsageError("--disassemble is one question: only with what chooses images.")
+        ctx.exit(_disassembled(found, files, wanted, disassemble))
     if addresses:
         ctx.exit(_located(found, addresses))
     if against:
@@ -183,6 +192,17 @@ def _expect_one_question(
         raise click.UsageError("--address and --against make no tables: leave out what these show.")
     if against and len(files) != 1:
         raise click.UsageError("--against compares one FILE with another.")
+
+
+def _disassembled(found: Files, files: Sequence[Path], wanted: Wanted, kernel: str) -> int:
+    from packager.writers.disassembly import disassemble
+
+    for path in files:
+        with reported(path):
+            for one in disassemble(path, wanted, kernel):
+                tool = f", by {one.tool}" if one.tool else ""
+                echo(f"{shown(path)}: image {one.number} ({one.image.target}){tool}:\n{one.text}\n")
+    return 0
 
 
 def _located(found: Files, addresses: tuple[int, ...]) -> int:
