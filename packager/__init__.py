@@ -1,1 +1,30 @@
-"""Offload containers as data: bytes -> formats -> model -> checks or writers."""
+"""Offload containers as data: bytes -> formats -> model -> checks or writers.
+
+What is here for programs (docs/python.md) is packager.api's, and imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# fmt: off
+__all__ = [
+    "Change", "Contents", "Descriptor", "DeviceImage", "DeviceSymbol",
+    "EntryTable", "Extracted", "FatBinary", "Finding", "FindingError",
+    "FormatError", "Kernel", "OffloadEntry", "PackagerError", "Registration",
+    "Resources", "Summary", "Verified", "compare", "entries",
+    "entry_states", "extract", "image_bytes", "images", "kernels",
+    "load", "summary", "verify",
+]
+# fmt: on
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'packager' has no attribute {name!r}")
+    return getattr(import_module("packager.api"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -26,6 +26,7 @@ PYTHON = {
         ("options", "probes", "render"),
     ),
     "packager": (
+        ("api",),
         ("machine", "lowering"),
         ("writers",),
         ("checks", "questions"),

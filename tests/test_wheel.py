@@ -237,6 +237,12 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "examples/sample_plugin/sample.c",
     ):
         assert f"/{name}" in names
-    for name in ("omptool.pc", "schemas/dump.json", "man1/omptool-bundle.1", "LICENSE"):
+    for name in (
+        "omptool.pc",
+        "schemas/dump.json",
+        "packager/py.typed",
+        "man1/omptool-bundle.1",
+        "LICENSE",
+    ):
         assert name in names
     assert "/tests/" not in names

@@ -1,0 +1,204 @@
+"""What `import packager` gives to programs: the reading commands as functions. docs/python.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from packager import checks
+from packager.errors import FindingError, FormatError, PackagerError
+from packager.hosts.load import load_all
+from packager.model import (
+    Contents,
+    Descriptor,
+    DeviceImage,
+    DeviceSymbol,
+    EntryTable,
+    FatBinary,
+    Finding,
+    OffloadEntry,
+    Registration,
+    Resources,
+)
+from packager.pairing import entry_states
+from packager.questions.compare import Change, differences
+from packager.questions.kernels import Kernel, merged
+from packager.questions.summary import Summary
+from packager.questions.summary import summary as _summary
+from packager.questions.wanted import Wanted
+from packager.triples import normalise
+from packager.writers.extract import Extracted
+from packager.writers.extract import extract as _extract
+
+__all__ = [
+    "Change",
+    "Contents",
+    "Descriptor",
+    "DeviceImage",
+    "DeviceSymbol",
+    "EntryTable",
+    "Extracted",
+    "FatBinary",
+    "Finding",
+    "FindingError",
+    "FormatError",
+    "Kernel",
+    "OffloadEntry",
+    "PackagerError",
+    "Registration",
+    "Resources",
+    "Summary",
+    "Verified",
+    "compare",
+    "entries",
+    "entry_states",
+    "extract",
+    "image_bytes",
+    "images",
+    "kernels",
+    "load",
+    "summary",
+    "verify",
+]
+
+Name = str | os.PathLike[str]
+# A file by its name, or what was loaded of one.
+Source = Name | FatBinary | Sequence[FatBinary]
+
+
+def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[FatBinary]:
+    """What a file says about offloading; of an archive, what each member with offload code says.
+
+    `hashed` adds the SHA-256 of each image, `sourced` the source files of kernels, for which debug
+    information is read. A file without offload code is one FatBinary that `is_empty`. Parts that
+    could not be read are its `faults` and `limits`, in words. Raises FormatError where nothing can
+    be read.
+    """
+    found = load_all(Path(path), hashed=hashed, sourced=sourced)
+    return [loaded.binary for loaded in found]
+
+
+def images(
+    source: Source,
+    *,
+    triple: str | None = None,
+    arch: str | None = None,
+    kind: str | None = None,
+    kernel: str | None = None,
+) -> list[DeviceImage]:
+    """The device images of a file, in their order: those that meet each condition.
+
+    `kernel` is a part of the name of one that an image has, mangled or not; a star in it stands for
+    any characters.
+    """
+    wanted = _wanted(triple, arch, kind, kernel)
+    return [image for binary in _loaded(source) for image in wanted.images(binary)]
+
+
+def entries(source: Source) -> list[OffloadEntry]:
+    """The records of a host's tables of entries."""
+    return [entry for binary in _loaded(source) for entry in binary.entries]
+
+
+def kernels(
+    source: Source,
+    *,
+    triple: str | None = None,
+    arch: str | None = None,
+    kind: str | None = None,
+    kernel: str | None = None,
+) -> list[Kernel]:
+    """The kernels of a file, each once in a file or member, with the images that have it."""
+    wanted = _wanted(triple, arch, kind, kernel)
+    return [
+        one
+        for binary in _loaded(source)
+        for one in merged(binary, wanted.images(binary))
+        if wanted.names(one.name)
+    ]
+
+
+def summary(source: Source) -> Summary:
+    """Sums by target and container, and which generations of GPUs run the file's code."""
+    return _summary((binary, binary.images) for binary in _loaded(source))
+
+
+class Verified(NamedTuple):
+    """What the checks find in a file or a member of an archive."""
+
+    binary: FatBinary
+    findings: list[Finding]
+
+    @property
+    def has_errors(self) -> bool:
+        return any(finding.severity == "error" for finding in self.findings)
+
+
+def verify(
+    *sources: Source, select: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> list[Verified]:
+    """Check files, each by itself and with those before it, as objects of one program.
+
+    `select` and `ignore` are codes of checks, as in OMP105. Raises UsageError for one that is none.
+    """
+    codes = checks.selected(list(select), list(ignore))
+    found: list[Verified] = []
+    for binary in (binary for source in sources for binary in _loaded(source)):
+        findings = checks.verify(binary, codes) if codes else []
+        earlier = [one.binary for one in found]
+        found.append(Verified(binary, [*findings, *checks.against(earlier, binary, codes)]))
+    return found
+
+
+def extract(
+    path: Name,
+    folder: Name,
+    *,
+    triple: str | None = None,
+    arch: str | None = None,
+    kind: str | None = None,
+    kernel: str | None = None,
+) -> list[Extracted]:
+    """Write device images, inflated, to files of their own in `folder`.
+
+    Raises FindingError when no image is as asked for.
+    """
+    wanted = _wanted(triple, arch, kind, kernel, is_all=True)
+    return _extract(Path(path), wanted, Path(folder)).done
+
+
+def image_bytes(path: Name) -> Iterator[tuple[DeviceImage, bytes]]:
+    """Each device image of a file with its bytes, inflated."""
+    for loaded in load_all(Path(path)):
+        for image, data in zip(loaded.binary.images, loaded.data, strict=True):
+            yield image, data.bytes()
+
+
+def compare(old: FatBinary, new: FatBinary) -> list[Change]:
+    """What changed between two builds; bytes count where both were loaded `hashed`."""
+    return list(differences(old, new, Wanted()))
+
+
+def _loaded(source: Source) -> Iterable[FatBinary]:
+    if isinstance(source, FatBinary):
+        return (source,)
+    if isinstance(source, (str, os.PathLike)):
+        return load(source)
+    return source
+
+
+def _wanted(
+    triple: str | None,
+    arch: str | None,
+    kind: str | None,
+    kernel: str | None,
+    *,
+    is_all: bool = False,
+) -> Wanted:
+    def one(word: str | None) -> tuple[str, ...]:
+        return () if word is None else (word,)
+
+    triples = () if triple is None else (normalise(triple),)
+    return Wanted((), triples, one(arch), one(kind), one(kernel), is_all)

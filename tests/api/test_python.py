@@ -1,0 +1,88 @@
+"""`import packager`: the examples of docs/python.md run as they stand, and start-up stays fast."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import DATA, ROOT
+from toolchain import (
+    HOST,
+    MAIN,
+    NVPTX,
+    PTX,
+    X86_64,
+    bundled,
+    compile_c,
+    device_image,
+    fake_runtime,
+    linked,
+)
+
+import packager
+from packager import api
+
+PAGE = ROOT / "docs" / "python.md"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the page names."""
+    folder = tmp_path_factory.mktemp("python")
+    host = compile_c(HOST + MAIN, folder / "host.o", "-c", "-fPIC")
+    image = device_image(HOST, folder / "image.so")
+    (folder / "image.ptx").write_text(PTX)
+    images = {X86_64: image, f"{NVPTX}:sm_70": folder / "image.ptx"}
+    out = bundled(host, folder / "bundled.o", images)
+    linked([out], folder / "app", runtime=fake_runtime(folder))
+    shutil.copy(DATA / "none.fatbin", folder / "kernels.fatbin")
+    (folder / "empty").touch()
+    return folder
+
+
+def test_the_examples_of_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    blocks = re.findall(r"```pycon\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(blocks) > 5
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, PAGE.name, str(PAGE), 0)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    runner.run(test, out=said.append)
+    assert "".join(said) == ""
+    assert runner.tries > len(blocks)
+
+
+def test_all_that_is_promised_is_there() -> None:
+    assert getattr(packager, "__all__") == api.__all__  # noqa: B009 - it is not in the stub
+    assert set(api.__all__) <= set(dir(packager))
+    assert all(hasattr(packager, name) for name in api.__all__)
+    assert not hasattr(packager, "absent")
+    page = PAGE.read_text()
+    functions = [name for name in api.__all__ if name.islower()]
+    assert [name for name in functions if f"{name}(" not in page] == []
+
+
+def test_both_packages_are_typed() -> None:
+    assert all((ROOT / name / "py.typed").exists() for name in ("omptool", "packager"))
+
+
+def test_it_is_imported_when_it_is_used() -> None:
+    """Starting is a feature."""
+    code = "import sys, packager, packager.model; print('packager.api' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_sources_are_names_or_what_was_loaded(folder: Path) -> None:
+    path = folder / "kernels.fatbin"
+    loaded = packager.load(path)
+    for source in (path, str(path), loaded, loaded[0]):
+        assert [image.index for image in packager.images(source, arch="sm_90")] == [2]
+    assert len(packager.verify(path, folder / "app", select=["OMP108"])) == 2
+    with pytest.raises(packager.FindingError):
+        packager.extract(path, folder / "out", arch="sm_30")
