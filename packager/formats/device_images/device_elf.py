@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Literal
 
 from packager.elf import headers
@@ -50,7 +49,6 @@ HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 LINKER_SYMBOLS = frozenset(
     ("_init", "_fini", "_edata", "_end", "__bss_start", "_start", "__data_start")
 )
-MAX_SYMBOLS = 1 << 20
 
 
 def probe(data: Reader) -> bool:
@@ -97,7 +95,7 @@ def _with_resources(elf: Elf, symbols: tuple[DeviceSymbol, ...]) -> tuple[Device
 def _amd_descriptors(elf: Elf) -> Iterator[tuple[str, int]]:
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
-        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
+        for symbol in elf.symbols(table):
             name = names[symbol.name_at] if symbol.is_defined and symbol.name_at else ""
             if name.endswith(AMD_DESCRIPTOR):
                 yield name.removesuffix(AMD_DESCRIPTOR), symbol.value
@@ -109,7 +107,7 @@ def _links(elf: Elf) -> Links:
     undefined: list[str] = []
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
-        rows = islice(elf.rows(headers.SYMBOL, elf.content(table), table.name), MAX_SYMBOLS)
+        rows = elf.rows(headers.SYMBOL, elf.content(table), table.name)
         absent = ((n, Symbol._make(row)) for n, row in enumerate(rows) if not row[3] and row[0])
         wanted = {n: symbol for n, symbol in absent if _is_asked_for(symbol, elf)}
         if wanted and elf.machine == "amdgcn":
@@ -225,9 +223,7 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
     is_placed = not elf.is_object and not is_cuda  # cubins number from their sections
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
-        for count, symbol in enumerate(elf.symbols(table)):
-            if count > MAX_SYMBOLS:
-                raise FormatError(f"more than {MAX_SYMBOLS} symbols in {table.name}")
+        for symbol in elf.symbols(table):
             kind = _kind(symbol, is_cuda)
             name = names[symbol.name_at] if kind else ""
             if kind is None or name in LINKER_SYMBOLS or _is_table_part(name, elf):
@@ -251,7 +247,7 @@ def _local_functions(elf: Elf, wanted: frozenset[str]) -> Iterator[tuple[str, De
     """The functions of these names that are not exported: GCC's kernels."""
     for table in elf.of_type(SHT_SYMTAB)[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
-        for symbol in islice(elf.symbols(table), MAX_SYMBOLS):
+        for symbol in elf.symbols(table):
             name = names[symbol.name_at] if symbol.type == STT_FUNC and symbol.name_at else ""
             if name in wanted:
                 address = None if elf.is_object else symbol.value

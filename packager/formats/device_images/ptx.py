@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from math import prod
 
-from packager.errors import FormatError
+from packager.errors import LimitError
 from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol
 
@@ -58,7 +58,7 @@ def inspect(data: Reader) -> Contents:
         elif symbol := _symbol(directive):
             symbols.append(symbol)
             if len(symbols) > MAX_SYMBOLS:
-                raise FormatError(f"PTX at {data.at:#x} has more than {MAX_SYMBOLS} symbols")
+                raise LimitError(f"PTX at {data.at:#x} has more than {MAX_SYMBOLS} symbols")
     kernels = tuple(symbol for symbol in symbols if symbol.kind == "kernel")
     problem = None if target else f"PTX at {data.at:#x} has no .target directive"
     return Contents("ptx", machine, target, tuple(symbols), kernels, problem=problem)
