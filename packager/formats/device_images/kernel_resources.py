@@ -56,14 +56,19 @@ def _attributes(
     elf: Elf, section: Section, registers: dict[int, int], stack: dict[int, int]
 ) -> None:
     data = elf.content(section)
+    if len(data) > MAX_METADATA:
+        raise FormatError(f"{section.name} has {len(data)} bytes; at most {MAX_METADATA} are read")
+    block = data.bytes()  # at once: most of a large library's time would go into small reads
     at = 0
-    while at + ATTRIBUTE.size <= len(data):
-        form, attribute, size = data.unpack(ATTRIBUTE, at, section.name)
+    while at + ATTRIBUTE.size <= len(block):
+        form, attribute, size = ATTRIBUTE.unpack_from(block, at)
         at += ATTRIBUTE.size
         if form != SIZED:
             continue
         if attribute in (REGISTERS, FRAME, STACK) and size >= VALUE.size:
-            symbol, number = data.unpack(VALUE, at, section.name)
+            if at + VALUE.size > len(block):
+                data.slice(at, VALUE.size, section.name)  # raises
+            symbol, number = VALUE.unpack_from(block, at)
             kept = registers if attribute == REGISTERS else stack
             kept[symbol] = max(number, kept.get(symbol, 0))
         at += size
