@@ -19,7 +19,7 @@ from packager.machine.facts import (
     Plugins,
 )
 from packager.machine.llvm_runtime import Outcome
-from packager.machine.other_runtimes import NAMES
+from packager.machine.other_runtimes import LIBRARIES, NAMES
 from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary
@@ -155,7 +155,7 @@ def _without_run(machine: Machine, outcome: Outcome) -> str:
 
 
 def _libraries(machine: Machine) -> list[dict[str, Any]]:
-    names = (LIBRARY, LIBTARGET, "libomp.so", "libiomp5.so", "libgomp.so")
+    names = (LIBRARY, LIBTARGET, "libomp.so", "libiomp5.so", "libgomp.so", *LIBRARIES.values())
     return [
         {"library": library.name, "the loader picks": str(library.path or "nothing")}
         for library in machine.libraries
@@ -191,7 +191,7 @@ def _said(whole: Whole, fate: ImageFate) -> tuple[tuple[str, str | None], ...]:
         ("file", _file(whole, whole.image_files[fate.image.index])),
         ("kind", fate.image.kind),
         ("target", fate.image.target),
-        ("devices", " ".join(map(str, fate.devices)) or "none"),
+        ("devices", " ".join(map(str, fate.devices)) or ("one" if fate.taken else "none")),
         ("rule", fate.rule),
     )
 
@@ -268,7 +268,7 @@ def as_json(said: Said) -> str:
                     "index": fate.image.index,
                     "device": fate.devices[0] if fate.devices else None,
                     "devices": fate.devices,
-                    "accepted": fate.plugin is not None,
+                    "accepted": fate.plugin is not None or fate.taken,
                     "rule": fate.rule,
                     "file": portable(whole.image_files[fate.image.index]),
                 }

@@ -24,6 +24,8 @@ POINTER_RELOCATIONS = {
     "ppc64le": (22, 38),
 }
 NO_RELOCATIONS = (-1, -1)
+# Those that put a symbol's address into the GOT.
+GOT_RELOCATIONS = {"x86_64": 6}
 # Enough code of a constructor to see what it hands to __tgt_register_lib.
 CODE_WINDOW = 256
 # Tables that are held in memory whole: a million entries of the largest record.
@@ -73,6 +75,12 @@ class Space(ABC):
         self, functions: Collection[int], wanted: Collection[int]
     ) -> Iterator[tuple[int, int]]:
         """(function, address) where the beginning of a function refers to a `wanted` address."""
+
+    def loads(
+        self, _functions: Collection[int], _wanted: Collection[int]
+    ) -> Iterator[tuple[int, int]]:
+        """The same where it loads the address from where the loader has put it."""
+        return iter(())
 
     @abstractmethod
     def targets(self, function: int, end: int) -> set[int]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from packager.elf.address_space import (
     CODE_WINDOW,
+    GOT_RELOCATIONS,
     NO_RELOCATIONS,
     POINTER_RELOCATIONS,
     Space,
@@ -37,6 +38,8 @@ from packager.files.reader import Reader
 
 # lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
 X86_LEA = b"\x8d"
+# mov reg,[rip+disp32], as position-independent code loads an address from the GOT.
+X86_LOAD = b"\x8b"
 X86_MODRM_MASK, X86_RIP_RELATIVE = 0xC7, 0x05
 # mov reg,imm32, as position-dependent code loads addresses.
 X86_IMMEDIATE = re.compile(rb"(?=(?:[\xb8-\xbf]|\xc7[\xc0-\xc7])(.{4}))", re.S)
@@ -151,6 +154,31 @@ class LinkedSpace(Space):
                 if target in wanted:
                     yield function, target
 
+    def loads(
+        self, functions: Collection[int], wanted: Collection[int]
+    ) -> Iterator[tuple[int, int]]:
+        slots = self._slots(wanted)
+        for function in functions if slots else ():
+            for place in _rip_relative(self._code(function), function, X86_LOAD):
+                if place in slots:
+                    yield function, slots[place]
+
+    def _slots(self, values: Collection[int]) -> dict[int, int]:
+        """Where the loader puts pointers to `values`, by themselves or by a symbol's name."""
+        wanted, named = frozenset(values), GOT_RELOCATIONS.get(self.elf.machine)
+        found: dict[int, int] = {}
+        for relocations in self._relocations():
+            for place, info, addend in zip(*relocations, strict=True):
+                kind, symbol = info & 0xFFFFFFFF, info >> 32
+                value: int | None = addend
+                if kind == named:
+                    value = self._symbols.value(symbol)
+                elif kind != self._relative:
+                    continue
+                if value in wanted and value is not None:
+                    found[place] = value
+        return found
+
     def targets(self, function: int, end: int) -> set[int]:
         code = self._code(function)[: end - function]
         found = set(_relative(code, function))
@@ -209,11 +237,11 @@ def _relative(code: bytes, start: int) -> Iterator[int]:
         yield from (at + sum(distances) for distances in combinations(far, 2))
 
 
-def _rip_relative(code: bytes, start: int) -> Iterator[int]:
-    """The targets of `lea reg,[rip+disp32]` in x86-64 code at address `start`."""
-    at = code.find(X86_LEA)
+def _rip_relative(code: bytes, start: int, opcode: bytes = X86_LEA) -> Iterator[int]:
+    """The targets of `lea reg,[rip+disp32]`, or another opcode, in x86-64 code at `start`."""
+    at = code.find(opcode)
     while 0 <= at < len(code) - 5:
         if code[at + 1] & X86_MODRM_MASK == X86_RIP_RELATIVE:
             distance = int.from_bytes(code[at + 2 : at + 6], "little", signed=True)
             yield start + at + 6 + distance  # from the end of the instruction
-        at = code.find(X86_LEA, at + 1)
+        at = code.find(opcode, at + 1)

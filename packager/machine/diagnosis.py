@@ -27,13 +27,22 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     images = _images(program, machine)
     count = 1 + max((number for fate in images for number in fate.devices), default=-1)
     entries = tuple(_entries(program, machine, images, count))
-    of_others = other_runtimes.registered(program)
-    mine = [fate for fate in images if fate.image.index not in of_others]
+    openmp = _openmp(program)
+    mine = [fate for fate in images if fate.image.index in openmp]
     said = tuple(findings(program, machine, mine, entries, count))
     end = _end(program, machine) if entries else ""
     others = other_runtimes.diagnose(program, machine)
     found = Diagnosis(images, entries, count, said, obstacle=obstacle, end=end, others=others)
     return replace(found, without_run=_without_run(program, machine, found))
+
+
+def _openmp(program: FatBinary) -> set[int]:
+    """The images that OpenMP's runtime is told of, or nobody.
+
+    What lies unregistered beside images for other runtimes, nobody misses.
+    """
+    used = {index for descriptor in program.descriptors for index in descriptor.images}
+    return used if program.registrations else {image.index for image in program.images}
 
 
 def _end(program: FatBinary, machine: Machine) -> str:
@@ -91,7 +100,8 @@ def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
     fates = []
     for image, answers in zip(program.images, machine.answers, strict=True):
         if image.index in others:
-            fates.append(ImageFate(image, None, (), others[image.index].rule))
+            found = others[image.index]
+            fates.append(ImageFate(image, None, (), found.rule, found.is_taken))
             continue
         plugin = next((answer.plugin for answer in answers if answer.accepts), None)
         registered = any(image.index in d.images for d in program.descriptors)

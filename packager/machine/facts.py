@@ -89,6 +89,7 @@ class ImageFate:
     plugin: str | None  # the first that accepts it
     devices: tuple[int, ...]
     rule: str  # why it is accepted, or refused by each
+    taken: bool = False  # by a device of another runtime than OpenMP's
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,14 @@ def test_images_that_are_only_listed(tmp_path: Path) -> None:
     assert file["registrations"] == []
 
 
+def test_an_address_from_the_global_offset_table(tmp_path: Path) -> None:
+    """As nvcc's constructors for relocatable device code load it (bitsandbytes' CUDA libraries)."""
+    path = sycl.library(tmp_path, [Part(FIRST)], exported=True)
+    assert "R_X86_64_GLOB_DAT" in run("readelf", "-rW", path)
+    (row,) = dumped(path)["registrations"]
+    assert row["registered_by"] == "sycl_descriptor_reg"
+
+
 def test_what_nobody_registers_is_said(tmp_path: Path) -> None:
     (row,) = dumped(sycl.library(tmp_path, [Part(FIRST)], registers=False))["registrations"]
     assert (row["images"], row["registered_by"]) == ([0], None)

@@ -115,7 +115,14 @@ def ocloc(members: Sequence[tuple[str, bytes]]) -> bytes:
     return out.getvalue()
 
 
-def source(folder: Path, parts: Sequence[Part], *, version: int = 3, registers: bool = True) -> str:
+def source(
+    folder: Path,
+    parts: Sequence[Part],
+    *,
+    version: int = 3,
+    registers: bool = True,
+    exported: bool = False,
+) -> str:
     """C with the images in sections by their targets, and a constructor that registers them."""
     lines = []
     for number, part in enumerate(parts):
@@ -138,10 +145,12 @@ def source(folder: Path, parts: Sequence[Part], *, version: int = 3, registers: 
     lines += [f'target{n}: .asciz "{part.target}"' for n, part in enumerate(parts)]
     lines += [".balign 8", "sycl_binaries:", f".short 1, {len(parts)}", ".long 0"]
     lines += [".quad records, 0, 0", ".text"]
+    lines += [".globl sycl_binaries"] if exported else []
+    visible = "default" if exported else "hidden"
     calls = "__sycl_register_lib(sycl_binaries);" if registers else ""
     return f"""
 __asm__({json.dumps(chr(10).join(lines))});
-extern char sycl_binaries[] __attribute__((visibility("hidden")));
+extern char sycl_binaries[] __attribute__((visibility("{visible}")));
 void __sycl_register_lib(void *);
 __attribute__((constructor)) static void sycl_descriptor_reg(void) {{ {calls} }}
 """
@@ -153,8 +162,9 @@ def library(
     *,
     version: int = 3,
     registers: bool = True,
+    exported: bool = False,
     flags: Sequence[str] = (),
 ) -> Path:
     """The library of that source."""
-    text = source(folder, parts, version=version, registers=registers)
+    text = source(folder, parts, version=version, registers=registers, exported=exported)
     return compile_c(text, folder / "libsycl_user.so", "-shared", "-fPIC", "-O1", *flags)

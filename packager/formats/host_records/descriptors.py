@@ -250,9 +250,11 @@ def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
         return {}
     slots = constructors(space)
     found: dict[int, int] = {}
-    for function, address in space.references(slots, wanted):
-        # The beginning of a short function is followed by that of the next: the last one refers.
-        found[address] = max(function, found.get(address, 0))
+    for refer in (space.references, space.loads):
+        rest = wanted - found.keys()
+        for function, address in refer(slots, rest) if rest else ():
+            # The beginning of a short function is followed by that of the next: the last refers.
+            found[address] = max(function, found.get(address, 0))
     names = space.symbol_names(set(found.values()))
     return {
         address: names.get(function, f".init_array[{slots[function]}]")
