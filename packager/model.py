@@ -99,6 +99,17 @@ class Contents:
         return {symbol.name: symbol for symbol in reversed(self.symbols) if symbol.listed}
 
 
+class Level(NamedTuple):
+    """A container that is itself in one, as an image would be: what is said of it there."""
+
+    container: str  # a module of formats/
+    triple: str  # as declared, "" when nothing declares one
+    arch: str
+    kind: ImageKind | None
+    offset: int | None  # in the file; None in bytes that are compressed there
+    size: int
+
+
 @dataclass(frozen=True)
 class DeviceImage:
     """One device image in a host file: what its container says, and what its bytes say."""
@@ -120,6 +131,7 @@ class DeviceImage:
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
     producer: Model | None = None  # whose program it is of, where the container says that
     unit: int | None = None  # where in the file the container of this and its alternatives begins
+    levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
 
     @property
     def kind(self) -> ImageKind:

@@ -10,7 +10,15 @@ from omptool.render.dumped import uri
 from omptool.render.names import remark, source, terminal_width
 from omptool.render.tables import Columns, Row, column_table, hexadecimal, table
 from packager.demangle import demangled
-from packager.model import DeviceImage, DeviceSymbol, EntryState, FatBinary, OffloadEntry, Resources
+from packager.model import (
+    DeviceImage,
+    DeviceSymbol,
+    EntryState,
+    FatBinary,
+    Level,
+    OffloadEntry,
+    Resources,
+)
 from packager.pairing import entry_states
 from packager.questions.kernels import Kernel, architectures, merged, own
 from packager.questions.sorting import IMAGES, KERNELS, code_size, in_order
@@ -56,6 +64,8 @@ def dump_text(binary: FatBinary, parts: Parts) -> str:
     images = in_order(parts.wanted.images(binary), IMAGES, parts.sort)
     if parts.images:
         blocks.append(table("images", _images(binary, images, parts.wide)))
+        levels = _levels(images)
+        blocks += [table("containers in containers", levels)] if levels else []
         blocks += [_damage(image) for image in images if image.contents.problem]
     if parts.entries and binary.machine is None:
         rows = _symbols(images, parts.wanted)
@@ -101,6 +111,27 @@ def _images(binary: FatBinary, images: Iterable[DeviceImage], wide: bool) -> lis
             "where": uri(binary, image) if wide else None,
         }
         for image in images
+    ]
+
+
+def _levels(images: Iterable[DeviceImage]) -> list[Row]:
+    """The containers in others that images are in, each with what is said of it there."""
+    found: dict[tuple[Level, ...], list[int]] = {}
+    for image in images:
+        for depth in range(1, len(image.levels) + 1):
+            found.setdefault(image.levels[:depth], []).append(image.index)
+    return [
+        {
+            "container": levels[-1].container,
+            "level": len(levels),
+            "declared": levels[-1].kind,
+            "triple": levels[-1].triple,
+            "arch": levels[-1].arch,
+            "size": levels[-1].size,
+            "offset": hexadecimal(levels[-1].offset),
+            "images": runs(indices),
+        }
+        for levels, indices in found.items()
     ]
 
 

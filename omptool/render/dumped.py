@@ -139,6 +139,7 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
         "machine": image.contents.machine,
         "declared_kind": image.declared_kind,
         "producer": image.producer,
+        "levels": [level._asdict() for level in image.levels],
         "declared_arch": image.arch or None,
         "problem": image.contents.problem,
     }

@@ -11,6 +11,7 @@ from packager.files.reader import Reader
 from packager.formats.containers import archive, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage, Payload
+from packager.model import Level
 
 Parse = Callable[[Reader], Iterator[Payload]]
 
@@ -108,6 +109,14 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
         compression=outer.compression or inner.compression,
         stored=outer.stored or inner.stored,
         within=outer.within + (inner.within or (name,)),
+        levels=(*outer.levels, _level(outer, name)),
         producer=inner.producer or outer.producer,
         unit=inner.unit if unit is None else unit,
     )
+
+
+def _level(outer: Payload, name: str) -> Level:
+    """A container, and what the one that it is in says of it."""
+    offset = outer.image.at if outer.stored is None else None
+    size = len(outer.image)
+    return Level(name, outer.triple, outer.arch, outer.declared_kind, offset, size)

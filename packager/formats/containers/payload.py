@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from packager.files.reader import Reader
-from packager.model import Contents, ImageKind, Model
+from packager.model import Contents, ImageKind, Level, Model
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Payload:
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
     is_text: bool = False  # of any language
     producer: Model | None = None  # whose program it is of, where the container says that
+    levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
     unit: int | None = None  # where the container of this and its alternatives is in the file
 
 

@@ -124,7 +124,13 @@ def from_payload(
         hashed=hashed,
     )
     if payload.within or payload.producer or payload.unit is not None:
-        image = replace(image, within=payload.within, producer=payload.producer, unit=payload.unit)
+        image = replace(
+            image,
+            within=payload.within,
+            producer=payload.producer,
+            unit=payload.unit,
+            levels=payload.levels,
+        )
     if payload.stored is None:
         return image
     return replace(

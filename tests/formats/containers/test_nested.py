@@ -72,8 +72,25 @@ def test_cuda_fatbins_in_an_offload_binary(made: Containers) -> None:
 
 def test_the_text_shows_what_an_image_is_in(made: Containers) -> None:
     inner = made.bundle("shown.bundle", *made.images)
-    result = omptool("dump", "--images", made.packed("shown.packed", inner))
+    path = made.packed("shown.packed", inner)
+    result = omptool("dump", "--images", path)
     assert "offload-binary/clang-bundle" in result.stdout
+    (row,) = result.stdout.partition("containers in containers:\n")[2].splitlines()[2:]
+    assert row.split()[0] == "clang-bundle"
+    assert row.endswith(" 0-1")
+    ((level,),) = {tuple(map(str, image["levels"])) for image in images(path)}
+    assert path.read_bytes()[images(path)[0]["levels"][0]["offset"] :].startswith(
+        inner.read_bytes()
+    )
+    assert f"'size': {inner.stat().st_size}" in level
+
+
+def test_levels_in_compressed_bytes_have_no_offset(made: Containers) -> None:
+    inner = made.bundle("deep.bundle", *made.images)
+    path = made.packed("deep.packed", made.bundle("deep.ccob", inner, packed=True))
+    (image, *_) = images(path)
+    found = [(level["container"], level["offset"] is None) for level in image["levels"]]
+    assert found == [("compressed-bundle", False), ("clang-bundle", True)]
 
 
 def test_how_deep_containers_are_read(made: Containers) -> None:
