@@ -58,9 +58,9 @@ class Container:
 class Coverage(NamedTuple):
     """How GPUs of a generation run the file's code."""
 
-    vendor: str
+    vendor: str  # "any": whose driver compiles it
     generation: str
-    gpus: tuple[str, ...]
+    gpus: tuple[str, ...]  # none where that is all that is known
     reach: Reach
     covered: int  # containers with an image for them
     containers: int  # with images for the vendor's GPUs
@@ -91,7 +91,12 @@ def summary(binaries: Iterable[tuple[FatBinary, Sequence[DeviceImage]]]) -> Summ
             for one in sums:
                 one.add(image, count, shares[image.index])
     found = list(containers.values())
-    return Summary(dict(sorted(targets.items(), key=_place)), total, found, list(_coverage(found)))
+    return Summary(
+        dict(sorted(targets.items(), key=_place)),
+        total,
+        found,
+        [*_coverage(found), *_of_intel(found)],
+    )
 
 
 def _place(row: tuple[Target, Sum]) -> tuple[object, ...]:
@@ -144,6 +149,25 @@ def _coverage(containers: Sequence[Container]) -> Iterator[Coverage]:
                 fates.setdefault(_fate(mine, gpu), []).append(gpu)
             for (reach, covered), gpus in fates.items():
                 yield Coverage(vendor, generation.name, tuple(gpus), reach, covered, len(mine))
+
+
+def _of_intel(containers: Sequence[Container]) -> Iterator[Coverage]:
+    """Native code of ocloc's, and SPIR-V, which is for every GPU whose driver compiles it."""
+    images = [image for container in containers for image in container.images]
+    for arch in dict.fromkeys(image.processor for image in images if image.kind == "zebin"):
+        count = _count(containers, "zebin", arch)
+        yield Coverage("Intel", "", (arch,), "natively", count, count)
+    count = _count(containers, "spirv")
+    if count:
+        yield Coverage("any", "drivers that compile SPIR-V", (), "by JIT", count, count)
+
+
+def _count(containers: Sequence[Container], kind: ImageKind, arch: str | None = None) -> int:
+    """The containers with an image of a kind, and for an architecture."""
+    return sum(
+        any(i.kind == kind and arch in (None, i.processor) for i in container.images)
+        for container in containers
+    )
 
 
 def _vendor(image: DeviceImage) -> str | None:

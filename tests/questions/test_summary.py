@@ -25,6 +25,15 @@ def test_what_is_compressed_together_is_counted_once() -> None:
     assert [one.stored for one in sums.targets.values()] == [33, 67]
 
 
+def test_code_for_intel_and_whatever_compiles_spirv() -> None:
+    native = replace(image(0, "bmg", 8, None, 0), contents=Contents("zebin", None, "bmg"))
+    portable = replace(image(1, "", 8, None, 1), contents=Contents("spirv", "spir64"))
+    found = file(native, replace(portable, triple="spir64"))
+    rows = summary([(found, found.images)]).coverage
+    said = [(row.vendor, row.gpus, row.reach, row.covered) for row in rows if row.vendor != "AMD"]
+    assert said == [("Intel", ("bmg",), "natively", 1), ("any", (), "by JIT", 1)]
+
+
 def test_a_container_without_code_for_a_gpu() -> None:
     found = file(
         image(0, "gfx90a", 8, None, 0),
