@@ -25,6 +25,7 @@ def commands(work: Path, other: Path) -> Iterator[tuple[str, ...]]:
     yield "doctor", "--json"
     yield ("doctor",)
     yield "dump", "--against", str(other)
+    yield "dump", "--summary"
     yield "verify", "--json", str(other)
 
 

@@ -285,7 +285,7 @@ def test_entries_are_compared_and_located_by_their_symbols(tmp_path: Path, image
     swapped = "LIBTARGET_GLOBAL(table);\nLIBTARGET_KERNEL(second);\nLIBTARGET_KERNEL(first);\n"
     (tmp_path / "after").mkdir()
     after = program(tmp_path / "after", image, source=SOURCE + swapped + MAIN)
-    changed = omptool("dump", "--against", before, after)
+    changed = omptool("dump", "--exit-code", "--against", before, after)
     assert changed.exit_code == 1, changed.output
     assert changed.stdout == "+ entry kernel second\n- entry kernel second\n"
     (entry,) = (one for one in dumped(before)["entries"] if one["symbol"] == "second")
