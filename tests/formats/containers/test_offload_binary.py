@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
+from host_bytes import Pack, later
 from toolchain import NVPTX, PTX, X86_64, run
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
-
-Pack = Callable[[bytes], bytes]
 
 
 @pytest.fixture(scope="module")
@@ -83,37 +80,6 @@ def test_what_is_written_is_read_back(size: int, arch: str) -> None:
     assert blob.strings == {"triple": NVPTX, "arch": arch}
     assert len(data) % 8 == 0
     assert len(list(offload_binary.blobs(Reader(data * 3)))) == 3
-
-
-def later(version: int, entries: list[tuple[int, dict[str, str], bytes]], pack: Pack) -> bytes:
-    """A blob of version 2 or 3, by hand: no release of LLVM writes them yet."""
-    head = 32 if version == 2 else 40
-    at = head + 40 * len(entries)
-    table, rest = b"", b""
-    strings_at = at
-    pool_at = strings_at + sum(24 * len(strings) for _, strings, _ in entries)
-    pool, pairs = b"", b""
-    places = []
-    for flags, strings, image in entries:
-        places.append((flags, strings_at + len(pairs), len(strings), image))
-        for key, value in strings.items():
-            key_at = pool_at + len(pool)
-            pool += key.encode() + b"\0"
-            pairs += struct.pack("<QQQ", key_at, pool_at + len(pool), len(value))
-            pool += value.encode() + b"\0"
-    image_at = pool_at + len(pool)
-    for flags, begin, count, image in places:
-        table += struct.pack("<HHIQQQQ", 5, 1, flags, begin, count, image_at, len(image))
-        rest += image
-        image_at += len(image)
-    body = table + pairs + pool + rest
-    packed = pack(body)
-    header = struct.pack(
-        "<4sIQQQ", offload_binary.MAGIC, version, head + len(packed), head, len(entries)
-    )
-    if version == 3:
-        header += struct.pack("<Q", 0 if packed is body else head + len(body))
-    return header + packed
 
 
 ENTRIES = [
