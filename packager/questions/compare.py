@@ -12,6 +12,7 @@ from packager.model import DeviceImage, DeviceSymbol, FatBinary, Resources
 from packager.questions.kernels import kernels
 from packager.questions.sorting import code_size
 from packager.questions.wanted import Wanted
+from packager.wording import runs
 
 # Longer lists are compared as sets: difflib's time grows with the square of their length.
 MAX_ORDERED = 5000
@@ -192,7 +193,7 @@ def _entries(binary: FatBinary, wanted: Wanted) -> list[str]:
 
 def _descriptors(binary: FatBinary) -> list[str]:
     return [
-        f"of images {', '.join(map(str, descriptor.images)) or 'none'}"
+        f"of images {runs(descriptor.images) or 'none'}"
         + (", registered" if descriptor.registered_by else ", registered by nothing found")
         for descriptor in binary.descriptors
     ]
