@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import sycl
 from places import INCLUDE, TESTS
 from toolchain import (
     HOST,
@@ -57,7 +58,7 @@ def main() -> None:
     CORPUS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        made = (images, bundles, nested, hosts, windows, gcc_programs, archives)
+        made = (images, bundles, nested, hosts, windows, gcc_programs, archives, of_sycl)
         for path in (path for make in made for path in make(work)):
             shutil.copyfile(path, CORPUS / f"seed-{path.name}")
     for path in DATA.glob("*.fatbin"):
@@ -84,6 +85,13 @@ def images(work: Path) -> list[Path]:
     run("ptxas", "-arch=sm_80", work / "new.ptx", "-o", work / "image.cubin")
     names = [f"image.{kind}" for kind in ("so", "ptx", "co", "bc", "spv", "cubin")]
     return [work / name for name in (*names, "debug.so")]
+
+
+def of_sycl(work: Path) -> list[Path]:
+    """A library of SYCL's, and the native code in it."""
+    (work / "zebin").write_bytes(sycl.zebin(work))
+    library = sycl.sample(work, "-s", *SMALL).rename(work / "sycl.so")
+    return [library, work / "zebin"]
 
 
 def bundles(work: Path) -> list[Path]:

@@ -33,6 +33,7 @@ MAGICS = (
     archive.MAGIC,
     archive.THIN_MAGIC,
     cuda_fatbin.MAGIC,
+    b"\x28\xb5\x2f\xfd",  # zstd
     b"BC\xc0\xde",
     b"\x03\x02\x23\x07",  # SPIR-V
     b".version",  # PTX
@@ -41,7 +42,8 @@ _MAGIC = re.compile(b"|".join(map(re.escape, MAGICS)))
 BEHIND = 64  # bytes of a header that follow a magic
 # Sections whose contents are words, beside those of symbols and relocations.
 WORDS = re.compile(
-    r"\.(init_array|dynamic|data\.rel\.ro|gnu\.offload|tgtimg|omptool)|\w*(offload|target)\w*entries"
+    r"\.(init_array|dynamic|data\.rel\.ro|gnu\.offload|tgtimg|omptool|nvFatBin|hipFatBin)"
+    r"|\w*(offload|target)\w*entries"
 )
 LAYOUTS = {
     headers.SHT_SYMTAB: headers.SYMBOL,

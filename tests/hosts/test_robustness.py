@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sycl
 from click.testing import Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -48,6 +49,7 @@ NAMES = (
     "image.so",
     "image.ptx",
     "packed",
+    "libsycl_user.so",
 )
 # What headers and tables count on: small numbers, all ones, signs, one off.
 BYTES = st.one_of(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]), st.integers(0, 255))
@@ -84,6 +86,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"--image=file={ptx},triple={NVPTX},arch=sm_70",
     )
     run("clang-offload-packager-19", "-o", folder / "packed", *parts)
+    sycl.sample(folder)
     return folder
 
 

@@ -136,7 +136,7 @@ def source(
     for number, part in enumerate(parts):
         size = len(part.data) if part.size is None else part.size
         lines.append(f".quad image{number}, {size}")
-    lines += [".data", ".balign 16", "records:"]
+    lines += ['.section .data.rel.ro, "aw"', ".balign 16", "records:"]
     for number, part in enumerate(parts):
         manifest = ", 0, 0" if version < 3 else ""
         lines.append(f".short {version}\n.byte 4, {part.form}\n.long 0")
@@ -154,6 +154,13 @@ extern char sycl_binaries[] __attribute__((visibility("{visible}")));
 void __sycl_register_lib(void *);
 __attribute__((constructor)) static void sycl_descriptor_reg(void) {{ {calls} }}
 """
+
+
+def sample(folder: Path, *flags: str) -> Path:
+    """A library with an image of each kind."""
+    members = [("64.12.60.7", zebin(folder)), ("generic_ir", opencl_elf(spirv("first")))]
+    parts = [packed(ocloc(members), "spir64_gen"), Part(spirv("first")), packed(spirv("second"))]
+    return library(folder, parts, flags=flags)
 
 
 def library(
