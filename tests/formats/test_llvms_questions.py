@@ -56,6 +56,7 @@ NESTED = b"".join(
     offload_binary(Image(BITCODE, OPENMP, "x-y-z", arch, data))
     for arch, data in (("abc", ONE), ("def", TWO))
 )
+TRIPLES = ("x-y-z", "a-b-c")
 NO_HEADER = bytes.fromhex("10ff10ad")  # the magic, and nothing behind it
 
 
@@ -81,6 +82,11 @@ class Asked:
 
     def of_each(self, *keys: str) -> list[tuple[Any, ...]]:
         return [tuple(image[key] for key in keys) for image in self.images]
+
+    @property
+    def levels(self) -> list[list[dict[str, Any]]]:
+        """The containers in containers around each image."""
+        return [image["levels"] for image in self.images]
 
     def extracted(self, *options: object) -> list[bytes]:
         """The images that the options choose, in order."""
@@ -251,13 +257,14 @@ def test_objdump_fatbin_magic_collision(tmp_path: Path) -> None:
 def test_objdump_nested(tmp_path: Path) -> None:
     """nested-offload-binary.test: an OffloadBinary in another; LLVM 19 does not look into it.
 
-    LLVM shows the outer one, then what is in it; omptool only that, and what each image is within.
+    LLVM counts the outer one as an image; to omptool it is a level around those that are in it.
     """
-    outer = [offload_binary(Image(OBJECT, OPENMP, triple, "none", NESTED)) for triple in "ab"]
+    outer = [offload_binary(Image(OBJECT, OPENMP, triple, "none", NESTED)) for triple in TRIPLES]
     asked = Asked(tmp_path, b"".join(outer))
     inner = [(arch, "x-y-z", "bitcode", "openmp") for arch in ("abc", "def")]
     assert asked.of_each("arch", "triple", "declared_kind", "producer") == inner * 2
-    assert asked.of_each("container", "within") == [("offload-binary", ["offload-binary"])] * 4
+    levels = [(one["triple"], one["arch"], one["kind"]) for (one,) in asked.levels]
+    assert levels == [(triple, "none", "elf") for triple in TRIPLES for _ in range(2)]
 
 
 @pytest.mark.parametrize("name", ["nested-offload-binary-empty", "nested-offload-binary-fails"])
@@ -311,9 +318,13 @@ def test_binary_nested(tmp_path: Path) -> None:
     mixed = offload_binary(outer) + offload_binary(last)
     twice = Image(NO_IMAGE, NO_KIND, "x-y-z", "nested2", mixed)
     asked = Asked(tmp_path, offload_binary(twice) + offload_binary(outer))
-    inner = ["offload-binary"]
-    assert asked.of_each("arch", "within") == [
-        ("abc", inner * 2), ("def", inner * 2), ("ghi", inner), ("abc", inner), ("def", inner)
+    found = [
+        (image["arch"], [level["arch"] for level in levels])
+        for image, levels in zip(asked.images, asked.levels, strict=True)
+    ]
+    both = ["nested2", "nested"]
+    assert found == [
+        ("abc", both), ("def", both), ("ghi", both[:1]), ("abc", both[1:]), ("def", both[1:])
     ]  # fmt: skip
     flat = Asked(tmp_path, mixed, "mixed")
     assert flat.extracted("--all") == [ONE, TWO, b"last\n"]
