@@ -32,7 +32,7 @@ MAX_VALUE = 1 << 16
 MAX_HEADER = 1 << 12  # with the strings, in front of an image
 MAX_MAGICS = 16  # there; only one is real
 KIND_OPENMP = 1
-# Bits since LLVM 17, numbers before.
+# Numbers in LLVM 19 (HIP is 3), bits in LLVM 22 (HIP is 4).
 PRODUCERS: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
 # What an entry declares; "none" declares nothing.
