@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from packager.errors import UsageError
 
 # Architectures that code of no host is for.
@@ -21,6 +23,8 @@ _DEFAULTS = {
 }
 _NO_DEFAULTS = ("unknown", "unknown", "")
 _HOSTED = ("gnu", "musl", "android")
+# LLVM after 22 names AMD's GPUs so: all of them, a family (amdgpu9), or one (amdgpu9.0a).
+_AMDGPU = re.compile(r"amdgpu[0-9a-f.]*")
 
 
 def normalise(triple: str) -> str:
@@ -42,6 +46,22 @@ def normalise(triple: str) -> str:
         environment = environment or default_environment
     parts = (arch, vendor or default_vendor, system or default_system, environment)
     return "-".join(part for part in parts if part)
+
+
+def code_of(triple: str) -> str:
+    """What a triple's code is for, by the name that all releases of LLVM know."""
+    first = triple.split("-")[0]
+    return "amdgcn" if _AMDGPU.fullmatch(first) else first
+
+
+def is_meant(named: str, triple: str) -> bool:
+    """Whether who names a triple means another one: amdgcn and amdgpu mean all of AMD's."""
+    if named == triple:
+        return True
+    first, _, rest = named.partition("-")
+    return first in ("amdgcn", "amdgpu") and (
+        code_of(triple) == "amdgcn" and triple.partition("-")[2] == rest
+    )
 
 
 def _slots(parts: list[str]) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from packager.model import DeviceImage, FatBinary, Finding, Severity
+from packager.triples import code_of
 
 # What code a triple's architecture means, as packager.elf names machines.
 MACHINES = {
@@ -63,7 +64,7 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
     declared = image.declared_kind
     if declared and contents.kind not in KINDS.get(declared, (declared,)):
         yield f"({image.target}) is declared as {declared} but holds {contents.kind}", HINT, "error"
-    expected = MACHINES.get(image.triple.split("-")[0]) if image.container != "gcc" else None
+    expected = MACHINES.get(code_of(image.triple)) if image.container != "gcc" else None
     if expected and contents.machine and contents.machine != expected:
         yield f"is declared for {image.triple} but holds {contents.machine} code", HINT, "error"
     elif contents.arch and image.arch not in NO_ARCH:

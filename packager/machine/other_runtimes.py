@@ -10,6 +10,7 @@ from typing import NamedTuple
 from packager.gpus import on_amd, on_nvidia
 from packager.machine.facts import LEVEL_ZERO, NODES, OPENCL, Machine, OtherRuntime
 from packager.model import DeviceImage, FatBinary, Model
+from packager.triples import code_of
 
 # By the beginnings of their names.
 LIBRARIES: dict[Model, str] = {
@@ -94,7 +95,7 @@ def _reasons(
 
 def takes(image: DeviceImage, model: Model, machine: Machine) -> Taken:
     """Whether a device of this machine takes an image of a runtime."""
-    code = image.contents.machine or image.triple.split("-")[0]
+    code = image.contents.machine or code_of(image.triple)
     if image.kind == "spirv" and model == "sycl":
         return _compiled_by_driver(machine)
     if image.kind == "zebin":

@@ -10,6 +10,7 @@ from packager.gpus import GENERATIONS, How, on_amd, on_nvidia
 from packager.model import DeviceImage, FatBinary, ImageKind
 from packager.questions.kernels import architectures, kernels
 from packager.questions.sorting import natural
+from packager.triples import code_of
 
 Reach = Literal["natively", "by JIT", "in part", "not at all"]
 VENDORS = {"nvptx64": "NVIDIA", "nvptx": "NVIDIA", "amdgcn": "AMD"}
@@ -171,7 +172,7 @@ def _count(containers: Sequence[Container], kind: ImageKind, arch: str | None = 
 
 
 def _vendor(image: DeviceImage) -> str | None:
-    return VENDORS.get(image.contents.machine or image.triple.split("-")[0])
+    return VENDORS.get(image.contents.machine or code_of(image.triple))
 
 
 def _fate(containers: Sequence[Sequence[DeviceImage]], gpu: str) -> tuple[Reach, int]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from packager.demangle import demangled
 from packager.model import DeviceImage, FatBinary
 from packager.questions.kernels import kernels
+from packager.triples import is_meant
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Wanted:
     def __call__(self, index: int, binary: FatBinary, image: DeviceImage) -> bool:
         return (
             (not self.indices or index in self.indices)
-            and (not self.triples or image.triple in self.triples)
+            and (not self.triples or any(is_meant(one, image.triple) for one in self.triples))
             and (not self.archs or any(self._is_for(image, arch) for arch in self.archs))
             and (not self.kinds or image.kind in self.kinds)
             and (not self.kernels or any(self.names(k.name) for k in kernels(binary, image)))

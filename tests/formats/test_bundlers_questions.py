@@ -225,6 +225,22 @@ def test_ids(tmp_path: Path, target: str, triple: str, arch: str | None) -> None
     assert (image["triple"], image["arch"]) == (triple, arch)
 
 
+@pytest.mark.parametrize("name", ["amdgpu9.00", "amdgpu9", "amdgpu"])
+def test_basic_later_names(tmp_path: Path, name: str) -> None:
+    """basic.c, of the release after 22: amdgcn is asked for, and a new name of it is there.
+
+    linker-wrapper-amdgpu-triple-compat.c: amdgpu means all of them; one of them means no other.
+    """
+    path = tmp_path / "later.bc"
+    path.write_bytes(bundle({f"hip-{name}-amd-amdhsa--gfx900": ONE}))
+    for asked in ("amdgcn", "amdgpu", name):
+        assert extracted(path, "--triple", f"{asked}-amd-amdhsa", "--arch", "gfx900") == [ONE]
+    assert omptool("extract", "--triple", "amdgpu9.06-amd-amdhsa", path).exit_code == 1
+    other = compile_c("int a;", tmp_path / "a.so", "-shared", "-fPIC").read_bytes()
+    path.write_bytes(bundle({f"hip-{name}-amd-amdhsa--gfx900": other}))
+    assert "holds x86_64 code" in omptool("verify", path).stdout
+
+
 def test_fat_archive_unbundle_ext(bundler: Bundler) -> None:
     """fat-archive-unbundle-ext.c: the device part of a member, whatever its name ends with."""
     ids = [HOST, "openmp-x86_64-unknown-linux-gnu"]

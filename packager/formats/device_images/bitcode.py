@@ -14,7 +14,7 @@ from packager.formats.device_images import bitcode_types
 from packager.formats.device_images.bitcode_metadata import annotated_kernels
 from packager.formats.device_images.bitstream import TOP_WIDTH, WORD, Block, Record, Stream, items
 from packager.model import Contents, DeviceSymbol, Links
-from packager.triples import GPUS
+from packager.triples import GPUS, code_of
 
 MAGIC = b"BC\xc0\xde"
 WRAPPER_MAGIC = b"\xde\xc0\x17\x0b"
@@ -105,7 +105,7 @@ def _inspect(data: Reader) -> Contents:
 
 
 def _machine(modules: list[_Module]) -> str | None:
-    first = modules[0].triple.split("-")[0] if modules else ""
+    first = code_of(modules[0].triple) if modules else ""
     return MACHINES.get(first, first) or None
 
 
