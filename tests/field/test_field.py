@@ -68,15 +68,18 @@ def counted_by_peers(path: Path, images: list[dict[str, object]]) -> None:
 
 
 def damaged(path: Path, images: list[dict[str, object]], folder: Path) -> None:
-    """The beginning of an image is wiped out: the same checks say so."""
+    """The beginning of an image is wiped out, or an archive is cut: the same checks say so."""
     places = [image["offset"] for image in images if image["offset"]]
     if not places or path.stat().st_size > MAX_DAMAGED:
         return
     copy = folder / "damaged"
     shutil.copyfile(path, copy)
     with copy.open("r+b") as file:
-        file.seek(int(str(places[0])))
-        file.write(bytes(64))
+        if path.suffix == ".a":  # members are what they like to be
+            file.truncate(int(str(places[0])) + 64)
+        else:
+            file.seek(int(str(places[0])))
+            file.write(bytes(64))
     said = ran("verify", "--json", copy, codes=(0, 1, 2))
     findings = [finding for one in json.loads(said)["files"] for finding in one["findings"]]
     errors = [finding["code"] for finding in findings if finding["severity"] == "error"]
