@@ -26,11 +26,14 @@ class Fact(NamedTuple):
     new: int | None
 
 
+How = Literal["added", "removed", "changed"]
+
+
 class Change(NamedTuple):
     """What only one of two files has, or what differs in both."""
 
     what: Literal["ABI", "image", "kernel", "entry", "descriptor"]
-    change: Literal["added", "removed", "changed"]
+    change: How
     name: str  # of a kernel as its image has it, of a region function and line; else in words
     targets: tuple[str, ...] = ()  # of a kernel: what its images are for
     facts: tuple[Fact, ...] = ()
@@ -115,14 +118,14 @@ def _kernels(
     wanted: Wanted,
 ) -> Iterator[Change]:
     """Those of images that both files have; equal changes for several targets are one."""
-    found: dict[tuple[str, str, tuple[Fact, ...]], list[str]] = {}
+    found: dict[tuple[str, How, tuple[Fact, ...]], list[str]] = {}
     for target, (ours, theirs) in pairs.items():
         before, after = _needs(old, ours, wanted), _needs(new, theirs, wanted)
         for name in {**before, **after}:
             for row in _changed(before.get(name, []), after.get(name, [])):
                 found.setdefault((name, *row), []).append(target)
     for (name, change, facts), targets in found.items():
-        yield Change("kernel", change, name, tuple(dict.fromkeys(targets)), facts)  # type: ignore[arg-type]
+        yield Change("kernel", change, name, tuple(dict.fromkeys(targets)), facts)
 
 
 Numbers = dict[str, int]
@@ -159,7 +162,7 @@ def _numbers(kernel: DeviceSymbol) -> Numbers:
 
 def _changed(
     old: Sequence[Numbers], new: Sequence[Numbers]
-) -> Iterator[tuple[Literal["added", "removed", "changed"], tuple[Fact, ...]]]:
+) -> Iterator[tuple[How, tuple[Fact, ...]]]:
     """What became of the kernels of one name: those that are the same are left out."""
     ours = [row for row in old if row not in new]
     theirs = [row for row in new if row not in old]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from packager.demangle import demangled
 from packager.model import DeviceImage, DeviceSymbol, Resources
 from packager.questions.kernels import Kernel
 
 Item = TypeVar("Item")
-Key = Callable[[Item], object]
+Key = Callable[[Item], Any]
 _NUMBER = re.compile(r"(\d+)")
 
 
@@ -38,7 +38,7 @@ def code_size(kernel: DeviceSymbol) -> int | None:
 
 
 def _most(number: Callable[[DeviceSymbol], int | None]) -> Key[Kernel]:
-    def key(kernel: Kernel) -> object:
+    def key(kernel: Kernel) -> Any:
         return -max((number(symbol) or 0 for _, symbol in kernel.symbols), default=0)
 
     return key
@@ -69,4 +69,4 @@ def in_order(
 ) -> list[Item]:
     """Items by a column; as they are if they have none of this name."""
     key = keys.get(column or "")
-    return sorted(items, key=key) if key else list(items)  # type: ignore[arg-type]
+    return sorted(items, key=key) if key else list(items)
