@@ -33,6 +33,8 @@ class StoppedError(BaseException):
 def ending_well() -> Iterator[None]:
     """Run the command line in the block; click's own handling of errors is off there."""
     _open_standard_streams()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as __main__ has it until here
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, _stop)

@@ -7,6 +7,7 @@ import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def test_wrong_usage_is_one_line_that_points_on(words: list[str], said: str) -> 
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.startswith("Error: ")
     assert done.stderr.endswith(f"{said}\n")
+
+
+def test_an_interrupt_while_it_starts_is_no_traceback(tmp_path: Path) -> None:
+    """Something that it imports is asked for when the interrupt comes."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "omptool", "--help"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
 def test_alone_it_says_what_to_type_first() -> None:
