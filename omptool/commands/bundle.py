@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ import click
 from omptool.errors import reported
 from omptool.options.paths import FILE, check_distinct
 from omptool.options.wrapper import entry_list, entry_source, progress, report, wrapping_options
+from packager.errors import UsageError
 
 
 @click.command()
@@ -63,11 +66,17 @@ def _rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None
         return
     from packager.files.replacing import replacing
 
+    if "%" in str(out):
+        raise UsageError("its name has a %, and make would take that for a pattern", out)
+    target, *sources = map(_escaped, (out, *inputs))
     with replacing(path) as temporary:
-        temporary.write_text(f"{_escaped(out)}: {' '.join(_escaped(name) for name in inputs)}\n")
+        temporary.write_bytes(b"%s: %s\n" % (target, b" ".join(sources)))
         yield
 
 
-def _escaped(path: Path) -> str:
-    """As make reads it."""
-    return str(path).replace("$", "$$").replace("#", r"\#").replace(" ", r"\ ")
+def _escaped(path: Path) -> bytes:
+    """As make reads it, in bytes. Raises UsageError for what it cannot read."""
+    name = os.fsencode(path)
+    if b"\n" in name:
+        raise UsageError("its name has a line break, and no make rule can say it", path)
+    return re.sub(rb"(\\*)([ \t#])", rb"\1\1\\\2", name.replace(b"$", b"$$"))
