@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from omptool.console import echo
-from packager.errors import PackagerError
+from packager.errors import PackagerError, UsageError
 from packager.files.reader import called, text
 
 
@@ -31,6 +31,8 @@ def reported(subject: object) -> Iterator[None]:
     try:
         yield
     except PackagerError as error:
+        if isinstance(error, UsageError) and error.subject:
+            subject = called(error.subject)
         fail(f"{subject}: {error}", error.exit_code)
     except OSError as error:
         fail(f"{subject}: {error.strerror or error}", 2)

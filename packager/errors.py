@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 # How a write fails that has nothing to do with the file's name.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -32,7 +33,14 @@ class LimitError(PackagerError):
 
 
 class UsageError(PackagerError):
-    """The request itself is wrong: an unknown triple, two images for one target. Exit code 2."""
+    """The request itself is wrong: an unknown triple, two images for one target. Exit code 2.
+
+    `subject` is the file that is at fault, where it is not the one that is worked on.
+    """
+
+    def __init__(self, message: str, subject: Path | None = None) -> None:
+        super().__init__(message)
+        self.subject = subject
 
 
 class FindingError(PackagerError):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,9 @@ from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.paths import FILE
 from packager.model import Finding
+
+if TYPE_CHECKING:
+    from packager.writers.bundle import EntrySource
 
 # Bytes that take a second or more to copy to a slow disk.
 WORTH_A_BAR = 1 << 28
@@ -60,7 +63,7 @@ def entry_list(entries: str | None) -> list[Path]:
     return [] if entries in (None, "auto") else [Path(str(entries))]
 
 
-def entry_source(entries: str | None) -> str | list[str]:
+def entry_source(entries: str | None) -> EntrySource:
     """What --entries asks for, as packager.writers.bundle takes it; its file is read here."""
     if entries is None:
         return "host"

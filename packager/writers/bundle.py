@@ -17,7 +17,7 @@ from packager.hosts.load import load
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
 from packager.triples import normalise
-from packager.writers.entries import listed_entries, shared_entries
+from packager.writers.entries import EntryList, listed_entries, shared_entries
 from packager.writers.host_object import HostObject, blank_host, read_host
 from packager.writers.object_writer import Copied, ignore, write_object
 from packager.writers.wrapper import EntryInput, ImageInput, Wrapper, build
@@ -33,7 +33,7 @@ class ImageRequest:
 
 
 # Where the entries come from: the host's own section, names in common, or a list.
-EntrySource = Literal["host", "auto"] | Sequence[str]
+EntrySource = Literal["host", "auto"] | EntryList
 
 
 def parse_request(text: str) -> ImageRequest:
@@ -164,7 +164,7 @@ def _chosen(
         return None
     if source == "auto":
         return shared_entries(images, symbols)
-    return listed_entries(list(source), images, symbols)
+    return listed_entries(source, images, symbols)
 
 
 def _write(

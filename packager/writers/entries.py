@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf.headers import STT_FUNC, STT_OBJECT
 from packager.errors import FormatError, UsageError
@@ -50,20 +51,30 @@ def _defines(host: dict[str, HostSymbol], name: str) -> bool:
     return name in host and host[name].is_defined
 
 
+class EntryList(NamedTuple):
+    """Names of entries, and the file that lists them."""
+
+    path: Path
+    names: Sequence[str]
+
+
 def listed_entries(
-    names: Sequence[str], images: Sequence[DeviceImage], host: dict[str, HostSymbol] | None
+    listed: EntryList, images: Sequence[DeviceImage], host: dict[str, HostSymbol] | None
 ) -> list[EntryInput]:
-    """Entries for `names`, in their order.
+    """Entries for the names of a list, in their order.
 
     The host says what a name is, or without a host the images. Raises UsageError for a name that
     is not there, and for one listed twice.
     """
     known = {symbol.name: symbol for image in reversed(images) for symbol in image.symbols}
     result: dict[str, EntryInput] = {}
-    for name in names:
+    for name in listed.names:
         if name in result:
-            raise UsageError(f"entry {name} is listed twice")
-        result[name] = EntryInput(name, _size(name, known, host))
+            raise UsageError(f"entry {name} is listed twice", listed.path)
+        try:
+            result[name] = EntryInput(name, _size(name, known, host))
+        except UsageError as error:
+            raise UsageError(str(error), listed.path) from error
     return list(result.values())
 
 
@@ -88,7 +99,7 @@ def _near(name: str, candidates: Iterable[str]) -> str:
     return f" (near: {', '.join(near)})" if near else ""
 
 
-def read_list(path: Path) -> list[str]:
+def read_list(path: Path) -> EntryList:
     """The names in the list of entries at `path`: one a line, blank lines and # comments apart.
 
     Raises FormatError when it cannot be read, UsageError for what is no list.
@@ -96,7 +107,7 @@ def read_list(path: Path) -> list[str]:
     with open_reader(path) as data:
         if len(data) > MAX_LIST:
             raise FormatError(f"has {len(data)} bytes, and no list of entries more than {MAX_LIST}")
-        return _parsed(data.bytes())
+        return EntryList(path, _parsed(data.bytes()))
 
 
 def _parsed(data: bytes) -> list[str]:

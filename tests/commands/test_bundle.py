@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -153,6 +154,48 @@ def test_dependency_file_names_every_input(work: Path, tmp_path: Path) -> None:
     arguments = ("bundle", work / "host.o", "--image", f"{TRIPLE}={work}/image.so")
     assert omptool(*arguments, "-MD", rule, "-o", out).exit_code == 0
     assert rule.read_text() == f"{out}: {work}/host.o {work}/image.so\n"
+
+
+def test_dependency_file_is_bytes_that_make_reads(work: Path, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"a \xff#$%\\ .o")
+    shutil.copy(work / "host.o", odd)
+    rule = tmp_path / "out.d"
+    image = ("--image", f"{TRIPLE}={work}/image.so")
+    assert omptool("bundle", odd, *image, "-MD", rule, "-o", tmp_path / "o#.o").exit_code == 0
+    done = subprocess.run(["make", "-ndf", rule], capture_output=True, check=False)
+    seen = os.fsencode(odd)
+    made = os.fsencode(tmp_path / "o#.o")
+    assert b"Prerequisite '%s' is older than target '%s'." % (seen, made) in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("host", "out", "fault"),
+    [("a\nb.o", "out.o", "its name has a line break"), ("a.o", "o%.o", "its name has a %")],
+)
+def test_what_no_rule_can_name(work: Path, tmp_path: Path, host: str, out: str, fault: str) -> None:
+    shutil.copy(work / "host.o", tmp_path / host)
+    image = ("--image", f"{TRIPLE}={work}/image.so")
+    words = (*image, "-MD", tmp_path / "d", "-o", tmp_path / out)
+    done = omptool("bundle", tmp_path / host, *words)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert fault in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [host]
+
+
+@pytest.mark.parametrize(("names", "fault"), [("gone", "is in no image"), ("f\nf", "twice")])
+def test_emit_names_the_list_that_is_at_fault(
+    work: Path, tmp_path: Path, names: str, fault: str
+) -> None:
+    from packager.hosts.load import load
+
+    image = f"{TRIPLE}={work}/image.so"
+    known = load(work / "image.so").images[0].symbols[0].name
+    listed = tmp_path / "names.txt"
+    listed.write_text(names.replace("f", known))
+    done = omptool("emit", "--image", image, "--entries", listed, "-o", tmp_path / "out.o")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"Error: {listed}: ")
+    assert fault in done.stderr
 
 
 def test_existing_output_keeps_its_mode_and_link(work: Path, tmp_path: Path) -> None:
