@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from packager.errors import UsageError
 
 # Architectures that code of no host is for.
 GPUS = ("nvptx64", "nvptx", "amdgcn", "spirv64", "spirv", "spir64", "spir", "intelgt")
+CPUS = (
+    *("x86_64", "i386", "i486", "i586", "i686", "aarch64", "arm", "armv7", "powerpc64le"),
+    *("ppc64le", "powerpc64", "ppc64", "riscv64", "loongarch64", "s390x", "mips64", "ve"),
+    *("wasm32", "wasm64"),
+)
 _ARCHES = {"amd64": "x86_64", "arm64": "aarch64"}
 _VENDORS = {"pc", "nvidia", "amd", "apple", "intel", "ibm", "suse"}
 _SYSTEMS = ("linux", "cuda", "amdhsa", "nvcl", "darwin", "macosx", "freebsd", "windows", "none")
@@ -52,6 +58,28 @@ def code_of(triple: str) -> str:
     """What a triple's code is for, by the name that all releases of LLVM know."""
     first = triple.split("-")[0]
     return "amdgcn" if _AMDGPU.fullmatch(first) else first
+
+
+def is_known(triple: str) -> bool:
+    """Whether omptool knows what code a triple's images hold; what it does not is its plugin's."""
+    return code_of(triple) in (*CPUS, *GPUS)
+
+
+def likely_meant(triple: str) -> str | None:
+    """The triple that is probably meant, if this one looks misspelt."""
+    first, *rest = triple.split("-")
+    parts = [first if is_known(triple) else _near(first, (*CPUS, *GPUS))]
+    words = (*_VENDORS, *_SYSTEMS, *_ENVIRONMENTS)
+    parts += [part if _known_slot(part) is not None else _near(part, words) for part in rest]
+    meant = "-".join(parts)
+    return meant if meant != triple else None
+
+
+def _near(part: str, words: Sequence[str]) -> str:
+    """The word that a part is, but for a letter or two that are swapped, missing or too many."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(part, words, n=1, cutoff=0.8)), part)
 
 
 def is_meant(named: str, triple: str) -> bool:

@@ -12,7 +12,14 @@ import click
 
 from omptool.errors import reported
 from omptool.options.paths import FILE, check_distinct
-from omptool.options.wrapper import entry_list, entry_source, progress, report, wrapping_options
+from omptool.options.wrapper import (
+    entry_list,
+    entry_source,
+    progress,
+    report,
+    warn_of_triples,
+    wrapping_options,
+)
 from packager.errors import UsageError
 
 
@@ -48,6 +55,7 @@ def command(
         from packager.writers.bundle import bundle, parse_request
 
         requests = [parse_request(image) for image in images]
+        warn_of_triples(requests)
         inputs = [host, *(request.path for request in requests), *entry_list(entries)]
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
         source = entry_source(entries)

@@ -8,7 +8,14 @@ import click
 
 from omptool.errors import reported
 from omptool.options.paths import check_distinct
-from omptool.options.wrapper import entry_list, entry_source, progress, report, wrapping_options
+from omptool.options.wrapper import (
+    entry_list,
+    entry_source,
+    progress,
+    report,
+    warn_of_triples,
+    wrapping_options,
+)
 
 
 @click.command()
@@ -35,6 +42,7 @@ def command(
         from packager.writers.bundle import emit, parse_request
 
         requests = [parse_request(image) for image in images]
+        warn_of_triples(requests)
         check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
         source = entry_source(entries)
         with progress(request.path for request in requests) as copied:

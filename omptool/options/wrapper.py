@@ -16,7 +16,7 @@ from omptool.options.paths import FILE
 from packager.model import Finding
 
 if TYPE_CHECKING:
-    from packager.writers.bundle import EntrySource
+    from packager.writers.bundle import EntrySource, ImageRequest
 
 # Bytes that take a second or more to copy to a slow disk.
 WORTH_A_BAR = 1 << 28
@@ -73,6 +73,19 @@ def entry_source(entries: str | None) -> EntrySource:
 
     with reported(entries or "--entries ''"):
         return read_list(Path(entries))
+
+
+def warn_of_triples(requests: Iterable[ImageRequest]) -> None:
+    """A triple that looks misspelt, and one whose images omptool knows nothing of, are said."""
+    from packager.triples import is_known, likely_meant
+
+    for request in requests:
+        meant = likely_meant(request.triple)
+        if meant:
+            echo(f"Warning: triple {request.triple}: did you mean {meant}?", err=True)
+        elif not is_known(request.triple):
+            what = "images for it are its plugin's to judge"
+            echo(f"Note: triple {request.triple} is not known: {what}", err=True)
 
 
 def report(out: Path, findings: Sequence[Finding]) -> None:

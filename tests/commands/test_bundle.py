@@ -182,6 +182,28 @@ def test_what_no_rule_can_name(work: Path, tmp_path: Path, host: str, out: str, 
     assert [path.name for path in tmp_path.iterdir()] == [host]
 
 
+@pytest.mark.parametrize("command", ["bundle", "emit"])
+def test_a_plugins_own_format_is_for_its_plugin(work: Path, tmp_path: Path, command: str) -> None:
+    from packager.hosts.load import load
+
+    (tmp_path / "own").write_bytes(b"\x01own format of a plugin" * 9)
+    host = [work / "host.o"] if command == "bundle" else []
+    image = ("--image", f"fpga-acme-none={tmp_path}/own")
+    done = omptool(command, *host, *image, "-o", tmp_path / "out.o")
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "Note: triple fpga-acme-none is not known: images for it are its plugin's to judge\n"
+    )
+    assert [image.kind for image in load(tmp_path / "out.o").images] == ["unknown"]
+    assert omptool("verify", tmp_path / "out.o").exit_code == 0
+
+
+def test_a_triple_that_looks_misspelt_is_said(work: Path, tmp_path: Path) -> None:
+    image = ("--image", f"nvptx46-nvidia-cuda={work}/image.so")
+    done = omptool("bundle", work / "host.o", *image, "-o", tmp_path / "out.o")
+    assert "triple nvptx46-nvidia-cuda: did you mean nvptx64-nvidia-cuda?" in done.stderr
+
+
 @pytest.mark.parametrize(("names", "fault"), [("gone", "is in no image"), ("f\nf", "twice")])
 def test_emit_names_the_list_that_is_at_fault(
     work: Path, tmp_path: Path, names: str, fault: str

@@ -10,7 +10,7 @@ from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, DeviceImage, ImageKind
-from packager.triples import normalise
+from packager.triples import is_known, normalise
 
 if TYPE_CHECKING:
 
@@ -102,10 +102,18 @@ def inspect_image(
         offset=data.at,
         size=len(data),
         address=address,
-        contents=known or contents(data),
+        contents=known or _of_plugin(data, triple) or contents(data),
         declared_kind=declared_kind,
         sha256=_sha256(data) if hashed else None,
     )
+
+
+def _of_plugin(data: Reader, triple: str) -> Contents | None:
+    """For a triple that omptool does not know, bytes that it does not know are no fault: the plugin
+    of that triple interprets them (the proposal of 2013, "target device runtime library")."""
+    if not triple or is_known(triple) or not len(data) or is_image(data):
+        return None
+    return Contents("unknown", is_opaque=True)
 
 
 def from_payload(
