@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from packager.errors import UsageError
-from packager.triples import normalise
+from packager.triples import is_known, likely_meant, normalise
 
 X86_64 = "x86_64-pc-linux-gnu"
 NVPTX = "nvptx64-nvidia-cuda"
@@ -60,3 +60,45 @@ def test_spellings(spelling: str, normal: str) -> None:
 def test_what_is_no_triple_is_refused(triple: str) -> None:
     with pytest.raises(UsageError, match="is not a target triple"):
         normalise(triple)
+
+
+@pytest.mark.parametrize(
+    "arch",
+    [
+        *(
+            "x86_64",
+            "i586",
+            "aarch64_be",
+            "armv7a",
+            "thumbv7",
+            "powerpc64le",
+            "mips64el",
+            "riscv64",
+        ),
+        *("nvptx64", "amdgcn", "amdgpu9.0a", "spirv", "spirv32", "spirv64", "spirv64v1.2"),
+        *("spir64", "spir64_gen", "spir64_x86_64", "spir64_fpga", "native_cpu"),
+    ],
+)
+def test_what_compilers_name_is_known(arch: str) -> None:
+    """SYCL's, too: an image for one of these that is in no format is damaged."""
+    triple = normalise(arch)
+    assert is_known(triple)
+    assert likely_meant(triple) is None
+
+
+@pytest.mark.parametrize("arch", ["fpga", "npu", "spin64", "x86_46", "nvptx46", "amdgnc"])
+def test_what_no_compiler_names_is_not(arch: str) -> None:
+    assert not is_known(normalise(arch))
+
+
+@pytest.mark.parametrize(
+    ("triple", "meant"),
+    [
+        ("x86_46-pc-linux-gnu", "x86_64-pc-linux-gnu"),
+        ("amdgnc-amd-amdhsa", "amdgcn-amd-amdhsa"),
+        ("nvptx64-nvidai-cuda", "nvptx64-nvidia-cuda"),
+        ("fpga-acme-none", None),
+    ],
+)
+def test_what_is_likely_meant(triple: str, meant: str | None) -> None:
+    assert likely_meant(triple) == meant
