@@ -9,6 +9,7 @@ from typing import NamedTuple
 from omptool.console import echo, portable, shown
 from packager.errors import PackagerError
 from packager.hosts.load import load_all
+from packager.look import WHOLE, Look
 from packager.model import FatBinary
 
 
@@ -27,18 +28,10 @@ class Unread(NamedTuple):
 class Files:
     """The files of a command line; `failed` once any was not read whole."""
 
-    def __init__(
-        self,
-        paths: Sequence[Path],
-        *,
-        hashed: bool = False,
-        checked: bool = False,
-        sourced: bool = False,
-    ) -> None:
+    def __init__(self, paths: Sequence[Path], look: Look = WHOLE, *, checked: bool = False) -> None:
         self._paths = paths
-        self._hashed = hashed
+        self._look = look
         self._checked = checked  # faults are findings, of which the caller speaks
-        self._sourced = sourced  # the source files of kernels are wanted
         self.errors: list[Unread] = []
 
     @property
@@ -57,7 +50,7 @@ class Files:
 
     def _read(self, path: Path) -> Iterator[FatBinary]:
         try:
-            for loaded in load_all(path, hashed=self._hashed, sourced=self._sourced):
+            for loaded in load_all(path, self._look):
                 self._tell(loaded.binary)
                 yield loaded.binary
         except PackagerError as error:

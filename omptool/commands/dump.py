@@ -13,6 +13,7 @@ from omptool.errors import reported
 from omptool.options.paths import INPUT
 from omptool.options.wanted import wanted_options
 from omptool.reading import Files
+from packager.look import Look
 from packager.model import DeviceImage, FatBinary
 from packager.questions.sorting import COLUMNS
 from packager.questions.wanted import Wanted
@@ -114,8 +115,16 @@ def command(
         raise click.UsageError("--exit-code is about --against.")
     if (summary and (chosen or wide or sort)) or (as_json and sort):
         raise click.UsageError("--summary and --json have no tables: without what shows these.")
-    sourced = not summary and (entries or kernels or wide or as_json or bool(addresses))
-    found = Files(files, hashed=hashed or against is not None, sourced=sourced)
+    parts = (images, entries, descriptors, kernels) if chosen else (True, True, True, False)
+    is_whole = as_json or against is not None
+    is_named = entries or kernels or not chosen or bool(patterns)  # what images have, by names
+    look = Look(
+        symbols=is_whole or summary or is_named or bool(addresses),
+        resources=is_whole or kernels,
+        hashed=hashed or against is not None,
+        sourced=not summary and (entries or kernels or wide or as_json or bool(addresses)),
+    )
+    found = Files(files, look)
     if disassemble is not None:
         if as_json or hashed or addresses or against or chosen or wide or summary or sort:
             raise click.UsageError("--disassemble is one question: only with what chooses images.")
@@ -132,13 +141,13 @@ def command(
 
         echo_pieces(dump_json(found, found.errors, wanted))
     else:
-        _tables(found, (images, entries, descriptors, kernels), wanted, wide, sort, no_demangle)
+        _tables(found, parts, wanted, wide, sort, no_demangle)
     ctx.exit(2 if found.failed else 0)
 
 
 def _tables(
     found: Files,
-    chosen: tuple[bool, bool, bool, bool],
+    shown_parts: tuple[bool, bool, bool, bool],
     wanted: Wanted,
     wide: bool,
     sort: str | None,
@@ -146,7 +155,6 @@ def _tables(
 ) -> None:
     from omptool.render import dump
 
-    shown_parts = chosen if any(chosen) else (True, True, True, False)
     parts = dump.Parts(*shown_parts, wide, sort, not no_demangle, wanted)
     for number, binary in enumerate(found):
         echo(("\n" if number else "") + dump.dump_text(binary, parts))
@@ -227,7 +235,7 @@ def _compared(
     from omptool.render.against import Part, against_json, against_text
     from packager.questions.compare import differences
 
-    before = Files([old], hashed=True)
+    before = Files([old], Look(hashed=True))
     ours, theirs = _by_member(before, old), _by_member(found, new)
     if found.failed or before.failed:
         return 2, False

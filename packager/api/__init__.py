@@ -10,6 +10,7 @@ from typing import NamedTuple
 from packager import checks
 from packager.errors import FindingError, FormatError, PackagerError
 from packager.hosts.load import load_all
+from packager.look import Look
 from packager.model import (
     Contents,
     Descriptor,
@@ -76,7 +77,7 @@ def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[Fat
     could not be read are its `faults` and `limits`, in words. Raises FormatError where nothing can
     be read.
     """
-    found = load_all(Path(path), hashed=hashed, sourced=sourced)
+    found = load_all(Path(path), Look(hashed=hashed, sourced=sourced))
     return [loaded.binary for loaded in found]
 
 

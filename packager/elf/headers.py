@@ -353,10 +353,7 @@ def read(data: Reader) -> Elf:
 
     Raises FormatError naming the place for what is malformed, 32-bit or big-endian.
     """
-    ident = data.bytes(0, min(16, len(data)), "ELF identification")
-    if len(ident) < 16 or ident[4] != CLASS64 or ident[5] != LITTLE_ENDIAN:
-        raise FormatError(f"ELF file at {data.at:#x} is not 64-bit little-endian")
-    header = _Header(*data.unpack(HEADER, 0, "ELF header"))
+    header = _header(data)
     sections = _sections(data, header) if header.sections_at else []
     segments = _segments(data, header)
     spans = [(s.offset, s.size) for s in sections if s.has_bytes]
@@ -364,6 +361,24 @@ def read(data: Reader) -> Elf:
     loads = [(s.offset, s.file_size) for s in segments if s.type == PT_LOAD]
     _expect_apart(data, loads, "segments")
     return Elf(data, header, sections, segments)
+
+
+def first(data: Reader) -> Elf:
+    """The first header alone, which must say where in `data` the others are: no sections."""
+    header = _header(data)
+    if header.sections_at:
+        size = header.sections * header.section_size
+        data.slice(header.sections_at, size, "ELF section headers")
+    size = header.segments * header.segment_size
+    data.slice(header.segments_at, size, "ELF program headers")
+    return Elf(data, header, [], [])
+
+
+def _header(data: Reader) -> _Header:
+    ident = data.bytes(0, min(16, len(data)), "ELF identification")
+    if len(ident) < 16 or ident[4] != CLASS64 or ident[5] != LITTLE_ENDIAN:
+        raise FormatError(f"ELF file at {data.at:#x} is not 64-bit little-endian")
+    return _Header(*data.unpack(HEADER, 0, "ELF header"))
 
 
 def _sections(data: Reader, header: _Header) -> list[Section]:

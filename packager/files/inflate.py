@@ -29,9 +29,12 @@ MAX_WINDOW = 1 << 27
 ZSTD_MAGIC, SKIPPABLE_MAGIC, MAGIC_SIZE = 0xFD2FB528, 0x184D2A50, 4
 
 
-def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"") -> Reader:
+def inflate(
+    data: Reader, method: str, size: int, what: str, *, head: bytes = b"", is_image: bool = False
+) -> Reader:
     """The `size` bytes that `head` and what `data` inflates to are, by "zlib", "zstd" or "lz4".
 
+    Of an image that nobody looks into only the beginning is inflated, until more is asked for.
     Raises FormatError when it inflates to any other number of bytes, or to more than the limit.
     """
     where = f"{what} at {data.at:#x}"
@@ -53,10 +56,14 @@ def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"
         return _expected(pieces, size, where)
 
     spent = data.spent
-    if spent.inflated <= IN_MEMORY:
+    is_begun = is_image and not spent.look.is_whole
+    if not is_begun and spent.inflated <= IN_MEMORY:
         return Reader(b"".join(make()), spent=spent, whole=data.whole)
     kept = Kept(spent.room, make, size)
-    spent.room.place(kept)
+    if is_begun:
+        kept.begin_only()
+    else:
+        spent.room.place(kept)
     return Reader(kept, 0, size, spent, data.whole)
 
 

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from packager.errors import NO_ROOM, FormatError, LimitError
 from packager.files.sources import BLOCK, Bytes, File, Room, Source, nameless, not_kept
+from packager.look import WHOLE, Look
 
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
 MAX_STRING = 1 << 16
@@ -59,11 +60,12 @@ _ESCAPES = _Escapes()
 class Spent:
     """What has been read from one file of `size` bytes, so that small files cannot ask for much:
     their tables may all point to one place. Views of the file and of what it inflates to count
-    together.
+    together. `look` is how much is to be read of its images.
     """
 
-    def __init__(self, size: int = 0) -> None:
+    def __init__(self, size: int = 0, look: Look = WHOLE) -> None:
         self.size = size
+        self.look = look
         self.strings = 0  # characters
         self.images = 0
         self.in_images = 0  # bytes
@@ -157,6 +159,11 @@ class Reader:
             yield self.bytes(start, min(PIECE, self._size - start))
 
     @property
+    def look(self) -> Look:
+        """How far the images of its file are looked into."""
+        return self.spent.look
+
+    @property
     def is_stored(self) -> bool:
         """Whether its bytes are those of the file at `at`, not inflated or piped."""
         return type(self._source) is File
@@ -198,7 +205,7 @@ class Reader:
 
 
 @contextmanager
-def open_reader(path: Path) -> Iterator[Reader]:
+def open_reader(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
     """A Reader over the file at `path`, closed at the end of the block.
 
     Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
@@ -207,29 +214,29 @@ def open_reader(path: Path) -> Iterator[Reader]:
         fd = os.open(path, FLAGS)
     except OSError as error:
         raise FormatError(error.strerror or str(error)) from error
-    with _reader(fd) as data:
+    with _reader(fd, look) as data:
         yield data
 
 
 @contextmanager
-def open_input(path: Path) -> Iterator[Reader]:
+def open_input(path: Path, look: Look = WHOLE) -> Iterator[Reader]:
     """The same of a file that the user has named for reading: "-" is standard input."""
     if path != STANDARD_INPUT:
-        with open_reader(path) as data:
+        with open_reader(path, look) as data:
             yield data
         return
-    with _reader(_standard_input()) as data:
+    with _reader(_standard_input(), look) as data:
         yield data
 
 
 @contextmanager
-def _reader(fd: int) -> Iterator[Reader]:
+def _reader(fd: int, look: Look) -> Iterator[Reader]:
     try:
         info = os.fstat(fd)
         if not stat.S_ISREG(info.st_mode):
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
             raise FormatError(f"is {kind}")
-        with closing(Spent(info.st_size)) as spent:
+        with closing(Spent(info.st_size, look)) as spent:
             yield Reader(File(fd), 0, info.st_size, spent)
     finally:
         os.close(fd)

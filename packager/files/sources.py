@@ -13,6 +13,7 @@ from packager.errors import NO_ROOM, FormatError
 
 SHORT = 128
 BLOCK = 1 << 12
+HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
 # What is inflated takes this much of the folder for temporary files, or as much as its largest
 # part: libraries inflate to some gigabytes.
 ROOM = 1 << 28
@@ -57,7 +58,10 @@ class File:
 
 
 class Kept(File):
-    """What was inflated, in a Room; who reads it when it has given way has it inflated again."""
+    """What was inflated, in a Room; who reads it when it has given way has it inflated again.
+
+    If only its beginning is asked for, no more than that is inflated.
+    """
 
     def __init__(self, room: Room, make: Callable[[], Iterable[bytes]], size: int) -> None:
         super().__init__(-1)
@@ -65,6 +69,12 @@ class Kept(File):
         self.make = make
         self.size = size
         self.is_there = False
+        self._head = b""
+        self._was_read_past = False  # its beginning
+
+    def begin_only(self) -> None:
+        """Inflate the beginning; it is kept for all time."""
+        self._head = self._passed(0, min(HEAD, self.size))
 
     def put(self, fd: int, start: int) -> None:
         """It is in a file now, at `start`."""
@@ -77,9 +87,26 @@ class Kept(File):
     def read(self, offset: int, size: int) -> bytes:
         """The bytes at `offset`."""
         if not self.is_there:
+            if offset + size <= len(self._head):
+                return self._head[offset : offset + size]
+            if self._head and not self._was_read_past:
+                self._was_read_past = True
+                return self._passed(offset, size)
             self._room.place(self)
         # Reading stops at its end: behind it is another.
         return super().read(offset, min(size, max(0, self.size - offset)))
+
+    def _passed(self, offset: int, size: int) -> bytes:
+        """The bytes at `offset`, while the others are inflated and forgotten: a text's last ones,
+        which are read but once. Who comes again has all of it kept.
+        """
+        found, at = b"", 0
+        for piece in self.make():
+            found += piece[max(0, offset - at) : max(0, offset + size - at)]
+            at += len(piece)
+            if at >= offset + size:
+                break
+        return found
 
 
 class Room:

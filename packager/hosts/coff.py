@@ -27,7 +27,7 @@ WHOLE = {CUT_BY_LLD: NAMES[0]} | {name[: coff_headers.NAME]: name for name in NA
 probe = coff_headers.probe
 
 
-def read_host(path: str, data: Reader, *, hashed: bool) -> tuple[FatBinary, list[Reader]]:
+def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]]:
     """What a host file says about offloading, and the bytes of its images in their order.
 
     Raises FormatError when it is malformed.
@@ -44,7 +44,7 @@ def read_host(path: str, data: Reader, *, hashed: bool) -> tuple[FatBinary, list
                 continue
             inside = (item.stored or item.image).at - data.at - section.offset
             address = None if headers.type == "object" else section.address + inside
-            found.append(images.from_payload(item, len(found), name, address, hashed))
+            found.append(images.from_payload(item, len(found), name, address))
             parts.append(item.image)
     binary = FatBinary(
         path=path,

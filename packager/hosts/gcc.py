@@ -37,7 +37,7 @@ class _Part(NamedTuple):
     variables: tuple[str, ...] = ()
 
 
-def read(space: Space, first_image: int, first_entry: int, *, hashed: bool) -> GccParts:
+def read(space: Space, first_image: int, first_entry: int) -> GccParts:
     """GCC's part of a linked file; images and entries are numbered from these on.
 
     Each kind of device has a table of the entries: they have other names there. Raises FormatError
@@ -47,7 +47,7 @@ def read(space: Space, first_image: int, first_entry: int, *, hashed: bool) -> G
     parts: list[_Part] = []
     for registration in found.registrations:
         index = first_image + sum(len(part.images) for part in parts)
-        parts.append(_part(space, registration, index, len(found.variable_records), hashed))
+        parts.append(_part(space, registration, index, len(found.variable_records)))
     tables: list[EntryTable] = []
     for part in [part for part in parts if part.images] or (None,):
         number = first_entry + sum(len(table.entries) for table in tables)
@@ -63,9 +63,7 @@ def read(space: Space, first_image: int, first_entry: int, *, hashed: bool) -> G
     )
 
 
-def _part(
-    space: Space, registration: Registration, first: int, variables: int, hashed: bool
-) -> _Part:
+def _part(space: Space, registration: Registration, first: int, variables: int) -> _Part:
     device, registered = registration.device, registration.data
     if device is None:
         return _Part(registration, (), ())
@@ -76,7 +74,7 @@ def _part(
         data.append(space.elf.data.slice(offset, module.size, "device image of GCC"))
         payload = Payload(data[-1], declared_kind=device.kind)
         index = first + len(images)
-        image = inspected.from_payload(payload, index, gcc_offload.NAME, module.start, hashed)
+        image = inspected.from_payload(payload, index, gcc_offload.NAME, module.start)
         images.append(replace(image, triple=device.triple))
     names = registered.variables
     if names is None:

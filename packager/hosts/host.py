@@ -60,7 +60,7 @@ class _Found:
         return self.memory.elf.data.at
 
 
-def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Reader]] | None:
+def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     """What a host file says about offloading, and the bytes of its images in their order.
 
     None if the file is a device image itself. Raises FormatError when it is malformed.
@@ -72,7 +72,7 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     # and what it asks a runtime for.
     limits = Limits()
     sycl = limits.of(lambda: told.sycl(memory), told.Sycl([], []))
-    sectioned = host_images.in_sections(memory, sycl.starts, limits, hashed=hashed)
+    sectioned = host_images.in_sections(memory, sycl.starts, limits)
     sectioned_tables = limits.of(lambda: entries.find(memory), [])
     calls = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
@@ -84,7 +84,7 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
 
     # The images that only addresses tell of: now all are known, and have their final numbers.
     others = [*told.of_descriptors(described), *sycl.images]
-    placed = host_images.elsewhere(memory, others, sectioned.images, limits, hashed=hashed)
+    placed = host_images.elsewhere(memory, others, sectioned.images, limits)
     images = host_images.numbered([*sectioned.images, *placed.images], described)
 
     # The tables that only descriptors tell of: now all are known.
@@ -100,7 +100,7 @@ def read_host(path: str, file: Elf, *, hashed: bool) -> tuple[FatBinary, list[Re
     faults = [*sectioned.faults, *placed.faults, *wrong]
     binary = _assembled(path, _Found(memory, tables, images, described, calls, faults, limits))
     binary = replace(binary, registrations=tuple(registered), limits=limits.met)
-    return _with_gcc(memory, binary, [item.data for item in images], hashed)
+    return _with_gcc(memory, binary, [item.data for item in images])
 
 
 def _described(
@@ -117,7 +117,7 @@ def _described(
 
 
 def _with_gcc(
-    memory: Space, binary: FatBinary, data: list[Reader], hashed: bool
+    memory: Space, binary: FatBinary, data: list[Reader]
 ) -> tuple[FatBinary, list[Reader]]:
     """With what GCC has put there, too: its ABI has nothing in common with the others."""
     if not gcc_offload.claims(memory.elf):
@@ -126,7 +126,7 @@ def _with_gcc(
 
     first, entry = len(binary.images), len(binary.entries)
     try:
-        parts = gcc.read(memory, first, entry, hashed=hashed)
+        parts = gcc.read(memory, first, entry)
     except LimitError as error:
         return replace(binary, limits=(*binary.limits, str(error))), data
     except FormatError as error:

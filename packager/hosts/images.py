@@ -47,9 +47,7 @@ class FoundImages(NamedTuple):
     faults: list[str]
 
 
-def in_sections(
-    memory: Space, told: Collection[int], limits: Limits, *, hashed: bool
-) -> FoundImages:
+def in_sections(memory: Space, told: Collection[int], limits: Limits) -> FoundImages:
     """The images in sections that a container claims, in file order; at `told` are others."""
     found: list[PlacedImage] = []
     faults: list[str] = []
@@ -60,7 +58,7 @@ def in_sections(
                 continue
             start = memory.address(section) if section.is_allocated else None
             origin = _Origin(name, start, section.offset)
-            found.append(_placed(memory, origin, item, len(found), hashed))
+            found.append(_placed(memory, origin, item, len(found)))
     return FoundImages(found, faults)
 
 
@@ -134,14 +132,12 @@ class _Origin(NamedTuple):
     offset: int
 
 
-def _placed(
-    memory: Space, origin: _Origin, payload: Payload, index: int, hashed: bool
-) -> PlacedImage:
+def _placed(memory: Space, origin: _Origin, payload: Payload, index: int) -> PlacedImage:
     stored = payload.stored or payload.image
     inside = stored.at - memory.elf.data.at - origin.offset
     place = None if origin.start is None else origin.start + inside
     address = None if memory.elf.is_object else place
-    image = images.from_payload(payload, index, origin.container, address, hashed)
+    image = images.from_payload(payload, index, origin.container, address)
     return PlacedImage(image, place, payload.image)
 
 
@@ -150,8 +146,6 @@ def elsewhere(
     told: Iterable[Told | Damage],
     found: Sequence[PlacedImage],
     limits: Limits,
-    *,
-    hashed: bool,
 ) -> FoundImages:
     """The images that only addresses tell of, and that are not among those found already."""
     added: list[PlacedImage] = []
@@ -167,7 +161,7 @@ def elsewhere(
                     faults.append(f"device image at {item.at.start:#x}: {part.message}")
                 else:
                     index = len(found) + len(added)
-                    added.append(_placed(memory, origin, part, index, hashed))
+                    added.append(_placed(memory, origin, part, index))
     return FoundImages(added, faults)
 
 
@@ -212,7 +206,9 @@ def numbered(
             order[index] = None
     order |= dict.fromkeys(range(len(found)))
     return [
-        found[old]._replace(image=replace(found[old].image, index=new))
+        found[old]
+        if found[old].image.index == new
+        else found[old]._replace(image=replace(found[old].image, index=new))
         for new, old in enumerate(order)
     ]
 
@@ -229,7 +225,8 @@ def marked(
         for at in descriptor.images
         if at.start not in starts
     }
-    return tuple(replace(i.image, is_wrapped=i.image.index in wrapped) for i in found)
+    images = (item.image for item in found)
+    return tuple(replace(i, is_wrapped=True) if i.index in wrapped else i for i in images)
 
 
 class Places:

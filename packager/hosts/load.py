@@ -18,6 +18,7 @@ from packager.hosts import coff
 from packager.hosts.host import read_host
 from packager.hosts.limits import Limits
 from packager.hosts.members import Member, members
+from packager.look import WHOLE, Look
 from packager.model import DeviceImage, FatBinary
 from packager.triples import GPUS
 
@@ -33,33 +34,29 @@ class Loaded(NamedTuple):
     file: Reader
 
 
-def load(path: Path, *, hashed: bool = False) -> FatBinary:
+def load(path: Path, look: Look = WHOLE) -> FatBinary:
     """What the file at `path`, which is no archive, says about offloading.
 
-    Image bytes are not read but for their headers, symbols and tables, and for `hashed`, which adds
-    the SHA-256 of each image. Raises FormatError, without the file's name, when the file cannot be
-    read or is malformed.
+    Image bytes are not read but for their headers, symbols and tables, and what else `look` asks
+    for. Raises FormatError, without the file's name, when the file cannot be read or is malformed.
     """
-    with open_reader(path) as data:
+    with open_reader(path, look) as data:
         if archive.probe(data):
             raise FormatError("is an archive")
-        return _load(str(path), data, hashed).binary
+        return _load(str(path), data).binary
 
 
-def load_all(path: Path, *, hashed: bool = False, sourced: bool = False) -> Iterator[Loaded]:
+def load_all(path: Path, look: Look = WHOLE) -> Iterator[Loaded]:
     """The same of any file: of an archive, what each member with offload code says.
 
-    `sourced` adds the sources of kernels and entries, where debug information has them.
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
     in an archive in it "libk.a(inner.a(k.o))". What is malformed is a fault of what it is in; only
     where nothing can be read FormatError is raised.
     """
-    with open_input(path) as data:
-        if archive.probe(data):
-            found = _archive(path, data, hashed)
-        else:
-            found = iter((_load(str(path), data, hashed),))
-        yield from map(_with_sources, found) if sourced else found
+    with open_input(path, look) as data:
+        is_archive = archive.probe(data)
+        found = _archive(path, data) if is_archive else iter((_load(str(path), data),))
+        yield from map(_with_sources, found) if look.sourced else found
 
 
 def _with_sources(loaded: Loaded) -> Loaded:
@@ -69,7 +66,7 @@ def _with_sources(loaded: Loaded) -> Loaded:
     return loaded._replace(binary=with_sources(loaded.binary, loaded.file, loaded.data))
 
 
-def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
+def _archive(path: Path, data: Reader) -> Iterator[Loaded]:
     faults: list[FatBinary] = []
     found = False
     for member in members(path, data):
@@ -77,7 +74,7 @@ def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
         try:
             if isinstance(member.data, Damage):
                 raise FormatError(member.data.message)
-            for loaded in _load_member(name, member, member.data, hashed):
+            for loaded in _load_member(name, member, member.data):
                 found = True
                 yield loaded
         except LimitError as error:
@@ -96,12 +93,12 @@ def _archive(path: Path, data: Reader, hashed: bool) -> Iterator[Loaded]:
         yield _bare(str(path), (), data)
 
 
-def _load_member(name: str, member: Member, data: Reader, hashed: bool) -> Iterator[Loaded]:
+def _load_member(name: str, member: Member, data: Reader) -> Iterator[Loaded]:
     """Nothing for a member of another kind: archives hold what they like."""
     is_host = headers.probe(data) or coff.probe(data)
     if not (is_host or containers.of_file(data) or _is_for_gpu(data)):
         return
-    loaded = _load(name, data, hashed)
+    loaded = _load(name, data)
     if not loaded.binary.is_empty:
         named = (replace(image, member=member.name) for image in loaded.binary.images)
         binary = replace(loaded.binary, images=tuple(named), file=str(member.file))
@@ -113,17 +110,17 @@ def _is_for_gpu(data: Reader) -> bool:
     return images.is_image(data) and images.contents(data).machine in GPUS
 
 
-def _load(path: str, data: Reader, hashed: bool) -> Loaded:
+def _load(path: str, data: Reader) -> Loaded:
     if not len(data):
         raise FormatError("is empty")
     if coff.probe(data):
-        return _expect_parts(Loaded(*coff.read_host(path, data, hashed=hashed), data))
+        return _expect_parts(Loaded(*coff.read_host(path, data), data))
     if not headers.probe(data) or opencl_elf.probe(data):
-        return _container(path, data, hashed)
+        return _container(path, data)
     file = headers.read(data)
-    if not headers.is_foreign(file) and (host := read_host(path, file, hashed=hashed)):
+    if not headers.is_foreign(file) and (host := read_host(path, file)):
         return _expect_parts(Loaded(*host, data))
-    return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)], data)
+    return _bare(path, [(images.bare(data), data)], data)
 
 
 def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]], file: Reader) -> Loaded:
@@ -142,13 +139,13 @@ def _expect_parts(loaded: Loaded) -> Loaded:
     return loaded
 
 
-def _container(path: str, data: Reader, hashed: bool) -> Loaded:
+def _container(path: str, data: Reader) -> Loaded:
     """A file that is not ELF: a container, or one device image."""
     container = containers.of_file(data)
     if container is None:
         if not images.is_image(data):
             raise FormatError("is neither an ELF file nor a device image of a known format")
-        return _bare(path, [(images.inspect_image(data, index=0, hashed=hashed), data)], data)
+        return _bare(path, [(images.bare(data), data)], data)
     pairs: list[tuple[DeviceImage, Reader]] = []
     faults: list[str] = []
     limits = Limits()
@@ -157,7 +154,7 @@ def _container(path: str, data: Reader, hashed: bool) -> Loaded:
             if isinstance(item, Damage):
                 faults.append(item.message)
             else:
-                image = images.from_payload(item, len(pairs), container.NAME, None, hashed)
+                image = images.from_payload(item, len(pairs), container.NAME, None)
                 pairs.append((image, item.image))
     loaded = _bare(path, pairs, data)
     binary = replace(loaded.binary, faults=tuple(faults), limits=limits.met)

@@ -11,6 +11,7 @@ from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import archive
 from packager.formats.containers.payload import Damage
+from packager.look import Look
 
 # Linkers look into no archive in an archive; whoever makes one may have made two.
 MAX_DEPTH = 4
@@ -58,17 +59,17 @@ def members(path: Path, data: Reader) -> Iterator[Member]:
 def _members(place: _Place, data: Reader) -> Iterator[Member]:
     try:
         for member in archive.members(data):
-            yield from _member(place, member)
+            yield from _member(place, member, data.look)
     except FormatError as error:
         yield Member(place.name(), Damage(str(error)), place.file)
 
 
-def _member(place: _Place, member: archive.Member) -> Iterator[Member]:
+def _member(place: _Place, member: archive.Member, look: Look) -> Iterator[Member]:
     if member.data is not None:
         yield from _leaf(place.inside(member.name), member.data)
         return
     try:
-        with _opened(place, member.name) as (inside, data):
+        with _opened(place, member.name, look) as (inside, data):
             if member.inside is None:
                 yield from _leaf(inside, data)
             else:
@@ -80,10 +81,10 @@ def _member(place: _Place, member: archive.Member) -> Iterator[Member]:
 
 
 @contextmanager
-def _opened(place: _Place, name: str) -> Iterator[tuple[_Place, Reader]]:
+def _opened(place: _Place, name: str, look: Look) -> Iterator[tuple[_Place, Reader]]:
     """A file that a thin archive names."""
     path = place.file.parent / name
-    with open_reader(path) as data:
+    with open_reader(path, look) as data:
         identity = _identity(path)
         if identity in place.open_files:
             raise FormatError("is an archive that is a member of itself")

@@ -12,7 +12,8 @@ from packager.checks import verify
 from packager.errors import FindingError, FormatError, PackagerError, UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
-from packager.formats.device_images.known import inspect_image
+from packager.formats.containers.payload import Payload
+from packager.formats.device_images.known import from_payload
 from packager.hosts.load import load
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
@@ -115,7 +116,7 @@ def _target(image: DeviceImage) -> tuple[str, str]:
 def _inspect_one(index: int, request: ImageRequest) -> DeviceImage:
     try:
         with open_reader(request.path) as data:
-            return inspect_image(data, index=index, triple=request.triple, arch=request.arch)
+            return from_payload(Payload(data, request.triple, request.arch), index, "bare", None)
     except PackagerError as error:
         raise type(error)(f"image {request.path}: {error}") from error
 

@@ -6,7 +6,6 @@ The layout is not documented; it was read off nvcc's, fatbinary's and clang's ou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from struct import Struct
 
 from packager.elf.headers import Section
@@ -80,8 +79,19 @@ def _entries(body: Reader, unit: int) -> Iterator[Payload]:
         try:
             if kind not in KINDS:
                 raise FormatError(f"{where} is of kind {kind}, which is not known")
-            payload = _payload(stored, packed, flags, inflated, KINDS[kind], _arch(arch, flags))
-            yield replace(payload, producer="cuda", unit=unit)
+            image, method = _image(stored, packed, flags, inflated, KINDS[kind])
+            yield Payload(
+                image,
+                TRIPLE,
+                name := _arch(arch, flags),
+                KINDS[kind],
+                # NVIDIA's own container of bitcode; compressed ones are scrambled, too.
+                Contents("bitcode", "nvptx64", name, is_opaque=True) if kind == LTO else None,
+                method,
+                stored if method else None,
+                producer="cuda",
+                unit=unit,
+            )
         except FormatError as error:
             fault = fault or error
     if fault:
@@ -93,19 +103,19 @@ def _arch(arch: int, flags: int) -> str:
     return f"sm_{arch}{suffix}"
 
 
-def _payload(
-    stored: Reader, packed: int, flags: int, inflated: int, kind: ImageKind, arch: str
-) -> Payload:
+def _image(
+    stored: Reader, packed: int, flags: int, size: int, kind: ImageKind
+) -> tuple[Reader, str | None]:
+    """The bytes of an image, inflated, and how they are compressed."""
     method = "lz4" if flags & LZ4 else "zstd" if flags & ZSTD else None
-    if kind == "bitcode":  # NVIDIA's own container of it; compressed ones are scrambled, too
-        contents = Contents("bitcode", "nvptx64", arch, is_opaque=True)
-        return Payload(stored, TRIPLE, arch, kind, contents)
-    if method is None:
-        return Payload(_unpadded(stored) if kind == "ptx" else stored, TRIPLE, arch, kind)
-    what = "compressed CUDA image"
-    image = inflate(stored.slice(0, packed or len(stored), what), method, inflated, what)
-    image = _unpadded(image) if kind == "ptx" else image
-    return Payload(image, TRIPLE, arch, kind, None, method, stored)
+    if kind == "bitcode":
+        return stored, None
+    image = stored
+    if method:
+        what = "compressed CUDA image"
+        compressed = stored.slice(0, packed or len(stored), what)
+        image = inflate(compressed, method, size, what, is_image=True)
+    return _unpadded(image) if kind == "ptx" else image, method
 
 
 def _unpadded(text: Reader) -> Reader:

@@ -58,13 +58,16 @@ def probe(data: Reader) -> bool:
 
 def inspect(data: Reader) -> Contents:
     """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
+    look = data.look
     try:
-        elf = headers.read(data)
+        elf = headers.read(data) if look.symbols else headers.first(data)
     except FormatError as error:
         return Contents("elf", is_opaque=True, problem=str(error))
     known = Contents(
         KINDS.get(elf.machine, "elf"), elf.machine, _arch(elf), abi_version=elf.abi_version
     )
+    if not look.symbols:
+        return replace(known, is_opaque=True)
     try:
         if elf.machine not in GPUS:
             known = replace(known, form=_form(elf), clangs=comment.clang_releases(elf))
@@ -73,7 +76,7 @@ def inspect(data: Reader) -> Contents:
         if not elf.symbol_tables():
             return replace(known, is_opaque=True)
         symbols, table, places = _symbols(elf)
-        symbols = _with_resources(elf, symbols)
+        symbols = _with_resources(elf, symbols) if look.resources else symbols
         return replace(known, symbols=symbols, table=table, places=places, links=_links(elf))
     except FormatError as error:
         return replace(known, is_opaque=True, problem=str(error))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
-from packager.model import Contents, DeviceImage, ImageKind
+from packager.model import Contents, DeviceImage
 from packager.triples import is_known, normalise
 
 if TYPE_CHECKING:
@@ -76,35 +76,37 @@ def _formats() -> Iterator[ImageFormat]:
     yield ptx
 
 
-def inspect_image(
-    data: Reader,
-    *,
-    index: int,
-    triple: str = "",
-    arch: str = "",
-    container: str = "bare",
-    address: int | None = None,
-    declared_kind: ImageKind | None = None,
-    known: Contents | None = None,
-    hashed: bool = False,
-) -> DeviceImage:
-    """The image whose bytes are `data`; `hashed` reads them all, in pieces, for the SHA-256.
+def bare(data: Reader) -> DeviceImage:
+    """A file that is an image itself."""
+    return from_payload(Payload(data), 0, "bare", None)
 
-    `known` is what its container says of bytes that cannot be looked into. Raises FormatError when
-    the images of the file are larger together than the file.
+
+def from_payload(payload: Payload, index: int, container: str, address: int | None) -> DeviceImage:
+    """The image that a container holds, looked into as far as is asked for.
+
+    Raises LimitError when the images of the file are larger together than the file.
     """
+    data, stored = payload.image, payload.stored
     data.spent.image(len(data), data.whole)
+    triple = _normalised(payload.triple)
+    said = payload.contents or _of_text(payload) or _of_plugin(data, triple)
     return DeviceImage(
         index=index,
         container=container,
         triple=triple,
-        arch=arch,
-        offset=data.at,
+        arch=payload.arch,
+        offset=(data if stored is None else stored).at,
         size=len(data),
         address=address,
-        contents=known or _of_plugin(data, triple) or contents(data),
-        declared_kind=declared_kind,
-        sha256=_sha256(data) if hashed else None,
+        contents=said or contents(data),
+        declared_kind=payload.declared_kind,
+        sha256=_sha256(data) if data.look.hashed else None,
+        compression=None if stored is None else payload.compression,
+        stored_size=None if stored is None else len(stored),
+        within=payload.within,
+        producer=payload.producer,
+        unit=payload.unit,
+        levels=payload.levels,
     )
 
 
@@ -116,39 +118,6 @@ def _of_plugin(data: Reader, triple: str) -> Contents | None:
     return Contents("unknown", is_opaque=True)
 
 
-def from_payload(
-    payload: Payload, index: int, container: str, address: int | None, hashed: bool
-) -> DeviceImage:
-    """The image that a container holds."""
-    image = inspect_image(
-        payload.image,
-        index=index,
-        triple=_normalised(payload.triple),
-        arch=payload.arch,
-        container=container,
-        address=address,
-        declared_kind=payload.declared_kind,
-        known=payload.contents or _of_text(payload),
-        hashed=hashed,
-    )
-    if payload.within or payload.producer or payload.unit is not None:
-        image = replace(
-            image,
-            within=payload.within,
-            producer=payload.producer,
-            unit=payload.unit,
-            levels=payload.levels,
-        )
-    if payload.stored is None:
-        return image
-    return replace(
-        image,
-        offset=payload.stored.at,
-        stored_size=len(payload.stored),
-        compression=payload.compression,
-    )
-
-
 def _of_text(payload: Payload) -> Contents | None:
     """PTX says what it is; of other texts nothing is known."""
     if not payload.is_text:
@@ -158,6 +127,7 @@ def _of_text(payload: Payload) -> Contents | None:
     return None if ptx.probe(payload.image) else Contents("unknown", is_opaque=True)
 
 
+@lru_cache
 def _normalised(triple: str) -> str:
     try:
         return normalise(triple)

@@ -19,16 +19,17 @@ PIECE = 1 << 20
 LONG_LINE = 1 << 16
 # From ".entry" to where the body begins, parameters and all.
 MAX_HEADER = 1 << 20
-# Comments before the first directive.
-HEAD = 1 << 16
+# Comments before the first directive; the first lines of most texts.
+HEAD, SHORT_HEAD = 1 << 16, 1 << 10
 MAX_SYMBOLS = 1 << 20
+MACHINES = {b"32": "nvptx"}  # by the size of addresses; "nvptx64" without one
 
 _BLANK = re.compile(rb"(?:\s+|//[^\n]*\n|/\*.*?\*/)*", re.S)
 _DIRECTIVE = re.compile(
     rb"^[ \t]*\.(?:visible|weak|common|entry|target|address_size)\b[^\n={]{0,65535}", re.M
 )
 _TARGET = re.compile(rb"\s*\.target\s+(\w+)")
-_NARROW = re.compile(rb"\s*\.address_size\s+32\b")
+_ADDRESS_SIZE = re.compile(rb"\s*\.address_size\s+(\d+)\b")
 _KERNEL = re.compile(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
 # What a kernel's header may hold that looks like its end, and its end.
 _HEADER_END = re.compile(rb"//[^\n]*|\.pragma\b[^;]*;|([;{])")
@@ -41,20 +42,27 @@ _VARIABLE = re.compile(
 
 def probe(data: Reader) -> bool:
     """Whether the first thing that is neither blank nor comment is `.version`."""
-    head = data.bytes(0, min(HEAD, len(data)), "PTX")
+    heads = (data.bytes(0, min(size, len(data)), "PTX") for size in (SHORT_HEAD, HEAD))
+    return any(_begins(head) for head in heads)
+
+
+def _begins(head: bytes) -> bool:
     blank = _BLANK.match(head)
     return head.startswith(b".version", blank.end() if blank else 0)
 
 
 def inspect(data: Reader) -> Contents:
     """Target and symbols; the table is the order of the `.entry` directives."""
+    first = None if data.look.symbols else _first_words(data)
+    if first:
+        return first
     target, machine = None, "nvptx64"
     symbols: list[DeviceSymbol] = []
     for directive in _directives(data):
         if target is None and (found := _TARGET.match(directive)):
             target = found[1].decode()
-        elif _NARROW.match(directive):
-            machine = "nvptx"
+        elif bits := _ADDRESS_SIZE.match(directive):
+            machine = MACHINES.get(bits[1], machine)
         elif symbol := _symbol(directive):
             symbols.append(symbol)
             if len(symbols) > MAX_SYMBOLS:
@@ -62,6 +70,18 @@ def inspect(data: Reader) -> Contents:
     kernels = tuple(symbol for symbol in symbols if symbol.kind == "kernel")
     problem = None if target else f"PTX at {data.at:#x} has no .target directive"
     return Contents("ptx", machine, target, tuple(symbols), kernels, problem=problem)
+
+
+def _first_words(data: Reader) -> Contents | None:
+    """Target and machine alone, if the text speaks of both at once, as compilers have it."""
+    head = data.bytes(0, min(SHORT_HEAD, len(data)), "PTX")
+    text, _ = _without_comments(head[: head.rfind(b"\n") + 1], False)
+    target = next(filter(None, map(_TARGET.match, _DIRECTIVE.findall(text))), None)
+    bits = next(filter(None, map(_ADDRESS_SIZE.match, _DIRECTIVE.findall(text))), None)
+    if not target or not bits:
+        return None
+    machine = MACHINES.get(bits[1], "nvptx64")
+    return Contents("ptx", machine, target[1].decode(), is_opaque=True)
 
 
 def _symbol(directive: bytes) -> DeviceSymbol | None:

@@ -1,0 +1,24 @@
+"""How far device images are looked into: what nobody asks for is not read."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Look(NamedTuple):
+    """What is asked for of the images of a file, beside where they are and what they are for."""
+
+    # What a host finds in them, and whether they are damaged anywhere. False: no further than the
+    # bytes that say kind and architecture.
+    symbols: bool = True
+    resources: bool = True  # what kernels need of a GPU, with their symbols
+    hashed: bool = False  # the SHA-256, for which all bytes are read
+    sourced: bool = False  # the sources of kernels and entries, where debug information has them
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that is compressed is to be inflated."""
+        return self.symbols or self.hashed
+
+
+WHOLE = Look()

@@ -1,0 +1,108 @@
+"""How far images are looked into: the list is the same, and what nobody asks for is not read."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import zstandard
+from places import DATA, ROOT
+from toolchain import omptool
+
+from packager.elf import headers
+from packager.elf.headers import HEADER, SECTION_HEADER, SHT_SYMTAB
+from packager.files import sources
+from packager.files.reader import Reader
+from packager.formats.containers import cuda_fatbin
+from packager.hosts.load import load_all
+from packager.look import Look
+from packager.model import Contents, DeviceImage
+
+GLANCE = Look(symbols=False, resources=False)
+CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+FILES = sorted((*DATA.glob("*"), *CORPUS.glob("seed-*")))
+
+
+def listed(path: Path, look: Look) -> list[DeviceImage]:
+    """The images but for what is in them."""
+    return [
+        replace(image, contents=Contents(image.kind, image.contents.machine, image.contents.arch))
+        for loaded in load_all(path, look)
+        for image in loaded.binary.images
+    ]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.is_file()], ids=lambda p: p.name)
+def test_the_list_does_not_depend_on_the_depth(path: Path) -> None:
+    assert listed(path, GLANCE) == listed(path, Look())
+
+
+def entry(kind: int, image: bytes) -> bytes:
+    """An entry of a fatbin, compressed."""
+    packed = zstandard.compress(image)
+    head = cuda_fatbin.ENTRY.pack(kind, 0x101, 64, len(packed), len(packed), 0, 0, 0, 90)
+    tail = cuda_fatbin.TAIL.pack(cuda_fatbin.ZSTD, 0, len(image))
+    return head.ljust(cuda_fatbin.TAIL_AT, b"\0") + tail + packed
+
+
+def fatbin(*entries: bytes) -> bytes:
+    body = b"".join(entries)
+    return cuda_fatbin.HEADER.pack(cuda_fatbin.MAGIC, 1, cuda_fatbin.HEADER.size, len(body)) + body
+
+
+def damaged_symbols() -> bytes:
+    """A cubin whose symbol table is said to be elsewhere."""
+    cubin = bytearray((DATA / "compiled.cubin").read_bytes())
+    at = HEADER.unpack_from(cubin)[6]
+    for section in headers.read(Reader(cubin)).of_type(SHT_SYMTAB):
+        row = list(SECTION_HEADER.unpack_from(cubin, at + section.number * SECTION_HEADER.size))
+        row[4] = 1 << 40
+        SECTION_HEADER.pack_into(cubin, at + section.number * SECTION_HEADER.size, *row)
+    return bytes(cubin)
+
+
+def test_damaged_symbols_are_not_looked_at(tmp_path: Path) -> None:
+    whole, damaged = (DATA / "compiled.cubin").read_bytes(), damaged_symbols()
+    path = tmp_path / "one.fatbin"
+    path.write_bytes(fatbin(entry(2, whole), entry(2, damaged)))
+    shown = omptool("dump", "--images", path).stdout
+    assert shown.count("cubin") == 2
+    assert "image 1:" not in shown
+    assert "image 1: is truncated" in omptool("dump", path).stdout
+
+
+def test_an_image_is_not_inflated_for_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of zstd's blocks the first alone: the last is damaged, and nothing is kept in a file."""
+    noise = random.Random(3).randbytes(1 << 19)
+    image = (DATA / "compiled.cubin").read_bytes() + noise
+    good = entry(2, image)
+    path = tmp_path / "one.fatbin"
+    path.write_bytes(fatbin(good[:-40] + b"\xff" * 40))
+    monkeypatch.setattr(sources, "nameless", None)
+    (found,) = listed(path, GLANCE)
+    assert (found.kind, found.size, found.contents.arch) == ("cubin", len(image), "sm_75")
+
+
+PTX = b".version 8.5\n.target sm_90a\n.address_size 64\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(b"", id="at-once"),
+        pytest.param(b"// text\n" * 2000, id="long-comment"),
+        pytest.param(b"/* .target sm_10\n" + b"-" * 3000 + b"*/ ", id="block-comment"),
+    ],
+)
+@pytest.mark.parametrize("end", [b"\0", b"\0" * 8, b""])
+def test_text_is_as_long_as_without_its_padding(tmp_path: Path, head: bytes, end: bytes) -> None:
+    text = head + PTX + b".visible .entry k()\n{\n}\n" + b"// filler\n" * 100_000
+    path = tmp_path / "one.fatbin"
+    path.write_bytes(fatbin(entry(1, text + end)))
+    (found,) = listed(path, GLANCE)
+    assert (found.kind, found.size, found.contents.arch) == ("ptx", len(text), "sm_90a")
+    assert [found] == listed(path, Look())
