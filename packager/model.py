@@ -24,8 +24,7 @@ Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", "llvm-14", "llvm-16", "llvm-19", "llvm-22", "proposal", "gcc"]
 
 
-@dataclass(frozen=True)
-class Resources:
+class Resources(NamedTuple):
     """What a kernel needs of a GPU, in bytes where not counted; None where the image is silent."""
 
     registers: int | None  # of a thread; AMD's vector registers
@@ -92,6 +91,7 @@ class Contents:
     links: Links = Links()
     abi_version: int = 0  # EI_ABIVERSION
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled it, of ELF code for a CPU
+    is_debugged: bool = True  # whether there may be debug information in it
 
     @cached_property
     def listed(self) -> dict[str, DeviceSymbol]:

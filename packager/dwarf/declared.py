@@ -8,7 +8,7 @@ from struct import Struct
 from packager.dwarf import addressed, lines, units
 from packager.dwarf.place import Place, offsets
 from packager.dwarf.relocated import relocated
-from packager.elf.headers import Elf, Section
+from packager.elf.headers import Elf, Section, has_debug_information
 from packager.errors import FormatError, LimitError
 from packager.files.inflate import inflate
 from packager.files.reader import Reader, text
@@ -25,17 +25,12 @@ SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str",
             ".debug_str_offsets", ".debug_line")  # fmt: skip
 
 
-def is_there(elf: Elf) -> bool:
-    """Whether a file has debug information."""
-    return any(_sections(elf, SECTIONS[0]))
-
-
 def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
     """Where the functions of these names are declared, as far as debug information says.
 
     Raises FormatError when it is malformed or larger than what is read.
     """
-    if not names or not is_there(elf):
+    if not names or not has_debug_information(elf):
         return {}
     found = units.Sections(*(_content(elf, name) for name in SECTIONS))
     wanted = {name.encode() for name in names}

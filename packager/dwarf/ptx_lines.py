@@ -10,6 +10,7 @@ from packager.errors import LimitError
 from packager.files.reader import Reader, text
 
 MAX_TEXT = 1 << 26
+_PLACE = re.compile(rb"\.loc[ \t]")
 _LINE = re.compile(
     rb"^[ \t]*(?:"
     rb'\.file[ \t]+(?P<number>\d{1,9})[ \t]+"(?P<path>[^"\n]{1,4096})"'
@@ -27,10 +28,13 @@ def places(data: Reader, names: Collection[str]) -> dict[str, Place]:
     """
     if len(data) > MAX_TEXT:
         raise LimitError(f"PTX of {len(data)} bytes is larger than {MAX_TEXT}")
+    block = data.bytes(what="PTX")
+    if not _PLACE.search(block):
+        return {}
     files: dict[int, str] = {}
     first: dict[str, tuple[int, int]] = {}
     kernel: str | None = None
-    for found in _LINE.finditer(data.bytes(what="PTX")):
+    for found in _LINE.finditer(block):
         if found["number"]:  # often at the end
             files.setdefault(int(found["number"]), text(found["path"]))
         elif not found["file"]:

@@ -35,7 +35,8 @@ def with_sources(binary: FatBinary, host: Reader, data: Sequence[Reader]) -> Fat
     images: list[DeviceImage] = []
     known: Places = {}
     for image, bytes_of in zip(binary.images, data, strict=True):
-        found = _places(bytes_of, _kernels(image), f"image {image.index}", faults)
+        kernels = _kernels(image) if image.contents.is_debugged else set()
+        found = _places(bytes_of, kernels, f"image {image.index}", faults)
         images.append(_image_with(image, found))
         known = found | known
     asked = {name for entry in binary.entries if (name := _host_name(entry)) not in known}

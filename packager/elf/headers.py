@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, repeat
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elftools.elf.constants import SH_FLAGS, SHN_INDICES
 
@@ -38,6 +38,7 @@ SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA = 0, 1, 2, 3, 4
 SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 7, 8, 11
 SHT_INIT_ARRAY, SHT_SYMTAB_SHNDX = 14, 18
 SHT_GNU_VERNEED, SHT_GNU_VERSYM = 0x6FFFFFFE, 0x6FFFFFFF
+NO_BYTES = (SHT_NULL, SHT_NOBITS)
 PT_LOAD, PT_DYNAMIC, PT_INTERP = 1, 2, 3
 DT_NEEDED, DT_PLTRELSZ, DT_HASH, DT_STRTAB, DT_SYMTAB = 1, 2, 4, 5, 6
 DT_RELA, DT_RELASZ, DT_STRSZ, DT_SONAME, DT_RPATH = 7, 8, 10, 14, 15
@@ -68,6 +69,8 @@ GPUS = ("nvptx64", "amdgcn", "intelgt")
 # NVIDIA's types of sections without bytes in the file, read as SHT_NOBITS: global, local and shared
 # memory, and what of shared memory is reserved. Read off ptxas' and nvlink's output.
 CUDA_NOBITS = frozenset((0x70000007, 0x70000009, 0x7000000A, 0x70000015))
+
+DEBUG_INFO = (".debug_info", ".zdebug_info")
 
 # The largest tables of real programs (relocations of a browser with all its libraries) have a few
 # million rows, and are walked a few times; more would keep a user waiting for minutes on a file
@@ -114,7 +117,7 @@ class Section(NamedTuple):
     @property
     def has_bytes(self) -> bool:
         """Whether the file holds its bytes."""
-        return self.type not in (SHT_NULL, SHT_NOBITS)
+        return self.type not in NO_BYTES
 
 
 class Segment(NamedTuple):
@@ -153,6 +156,11 @@ class Symbol(NamedTuple):
         return self.section != SHN_INDICES.SHN_UNDEF
 
 
+# _make of large tables' rows, which are known to have as many fields.
+_section: Callable[[tuple[Any, ...]], Section] = partial(tuple.__new__, Section)
+_symbol: Callable[[tuple[Any, ...]], Symbol] = partial(tuple.__new__, Symbol)
+
+
 class Strings:
     """A string table; a small one is read once, since each name asks for it."""
 
@@ -161,20 +169,34 @@ class Strings:
         self._what = what
         self._spent = data.spent
         self._bytes: bytes | None = None
+        self._plain = ""  # the same, if each character is one to show
 
     def __getitem__(self, offset: int) -> str:
         if self._bytes is None:
             if len(self._data) > SMALL_STRINGS:
                 return self._data.string(offset, self._what)
-            self._bytes = self._data.bytes(what=self._what)
-        end = self._bytes.find(b"\0", offset, offset + MAX_STRING)
+            self._read()
+        if self._plain:
+            end = self._plain.find("\0", offset, offset + MAX_STRING)
+            if end >= 0:
+                return self._spent.counted(self._plain[offset:end])
+        return self._decoded(self._bytes or b"", offset)
+
+    def _read(self) -> None:
+        self._bytes = self._data.bytes(what=self._what)
+        if self._bytes.isascii():
+            plain = self._bytes.decode("ascii")
+            self._plain = plain if plain.replace("\0", "").isprintable() else ""
+
+    def _decoded(self, block: bytes, offset: int) -> str:
+        end = block.find(b"\0", offset, offset + MAX_STRING)
         if end < 0:
             raise FormatError(
-                f"{self._what}: offset {offset:#x} is outside {len(self._bytes)} bytes"
-                if offset + MAX_STRING > len(self._bytes)
+                f"{self._what}: offset {offset:#x} is outside {len(block)} bytes"
+                if offset + MAX_STRING > len(block)
                 else f"{self._what}: the name at {offset:#x} is longer than {MAX_STRING} bytes"
             )
-        return self._spent.string(self._bytes[offset:end])
+        return self._spent.string(block[offset:end])
 
 
 class _Header(NamedTuple):
@@ -271,7 +293,7 @@ class Elf:
 
     def symbols(self, table: Section) -> Iterator[Symbol]:
         """The symbols of a table, in its order (the first is the null symbol)."""
-        symbols = map(Symbol._make, self.rows(SYMBOL, self.content(table), table.name))
+        symbols = map(_symbol, self.rows(SYMBOL, self.content(table), table.name))
         for section in self.of_type(SHT_SYMTAB_SHNDX):
             if section.link == table.number:
                 wide = self.rows(WIDE_INDEX, self.content(section), section.name)
@@ -327,7 +349,7 @@ class Elf:
 
     def end(self) -> int:
         """Where the file ends by its own headers: a truncated one is shorter."""
-        ends = [s.offset + s.size for s in self.sections if s.has_bytes]
+        ends = [s.offset + s.size for s in self.sections if s.type not in NO_BYTES]
         return max([s.offset + s.file_size for s in self.segments] + ends, default=HEADER.size)
 
 
@@ -343,6 +365,11 @@ def _widened(symbol: Symbol, wide: tuple[int, ...]) -> Symbol:
     return symbol._replace(section=wide[0])
 
 
+def has_debug_information(elf: Elf) -> bool:
+    """Whether it has any: the section that all others are for."""
+    return any(section.name in DEBUG_INFO for section in elf.sections)
+
+
 def is_foreign(elf: Elf) -> bool:
     """Whether it is for a GPU: a device image whatever it looks like."""
     return elf.machine in GPUS
@@ -356,7 +383,7 @@ def read(data: Reader) -> Elf:
     header = _header(data)
     sections = _sections(data, header) if header.sections_at else []
     segments = _segments(data, header)
-    spans = [(s.offset, s.size) for s in sections if s.has_bytes]
+    spans = [(s.offset, s.size) for s in sections if s.type not in NO_BYTES]
     _expect_apart(data, spans, "sections")
     loads = [(s.offset, s.file_size) for s in segments if s.type == PT_LOAD]
     _expect_apart(data, loads, "segments")
@@ -389,17 +416,16 @@ def _sections(data: Reader, header: _Header) -> list[Section]:
         raise FormatError(f"ELF header at {data.at:#x} claims {count} sections")
     table = data.slice(header.sections_at, count * SECTION_HEADER.size, "ELF section headers")
     rows = list(SECTION_HEADER.iter_unpack(table.bytes()))
-    names_at = _names_at(header, first[6])
-    if not 0 < names_at < count:
-        raise FormatError(f"ELF section names are in section {names_at} of {count}")
-    place, size = rows[names_at][4:6]
+    table_of_names = _names_at(header, first[6])
+    if not 0 < table_of_names < count:
+        raise FormatError(f"ELF section names are in section {table_of_names} of {count}")
+    place, size = rows[table_of_names][4:6]
     names = Strings(data.slice(place, size, "ELF section names"), "ELF section names")
-    sections = (
-        Section._make((number, names[row[0]], *row[1:], row[0])) for number, row in enumerate(rows)
-    )
-    if header.machine != EM_CUDA:
-        return list(sections)
-    return [s._replace(type=SHT_NOBITS) if s.type in CUDA_NOBITS else s for s in sections]
+    names_at, types, *others = zip(*rows, strict=True)
+    if header.machine == EM_CUDA:
+        types = tuple(SHT_NOBITS if kind in CUDA_NOBITS else kind for kind in types)
+    called = [names[at] for at in names_at]
+    return list(map(_section, zip(range(count), called, types, *others, names_at, strict=True)))
 
 
 def _names_at(header: _Header, link: int) -> int:

@@ -22,6 +22,7 @@ ANY_RATIO = 1 << 23
 MAX_INFLATED = 1 << 30
 MAX_TIMES = 32
 IN_MEMORY = 1 << 25  # of all that one file inflates to
+HELD = 1 << 24  # of an image
 PIECE = 1 << 20
 # A zstd block inflates to at most 128 KiB and may take 4 bytes: what one piece can become.
 SMALL_PIECE = 1 << 12
@@ -62,6 +63,8 @@ def inflate(
     kept = Kept(spent.room, make, size)
     if is_begun:
         kept.begin_only()
+    elif is_image and size <= HELD:
+        kept.hold()
     else:
         spent.room.place(kept)
     return Reader(kept, 0, size, spent, data.whole)

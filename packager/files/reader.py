@@ -79,7 +79,10 @@ class Spent:
 
     def string(self, name: bytes) -> str:
         """A string that was read, as `text`; it counts."""
-        found = text(name)
+        return self.counted(text(name))
+
+    def counted(self, found: str) -> str:
+        """A string that was read."""
         self.strings += len(found)
         most = MAX_STRINGS + STRINGS_OF_A_BYTE * (self.size + self.inflated)
         if self.strings > most:
@@ -147,10 +150,12 @@ class Reader:
 
     def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
         """`size` bytes at `offset`, or all from there on."""
-        view = self.slice(offset, self._size - offset if size is None else size, what)
-        data = self._source.read(view.at, len(view))
-        if len(data) != len(view):  # the file shrank while it was read
-            raise FormatError(f"{what} at {view.at:#x} could not be read whole")
+        size = self._size - offset if size is None else size
+        if offset < 0 or size < 0 or size > self._size - offset:
+            self.slice(offset, size, what)  # raises
+        data = self._source.read(self.at + offset, size)
+        if len(data) != size:  # the file shrank while it was read
+            raise FormatError(f"{what} at {self.at + offset:#x} could not be read whole")
         return data
 
     def pieces(self) -> Iterator[builtins.bytes]:

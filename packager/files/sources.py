@@ -60,7 +60,8 @@ class File:
 class Kept(File):
     """What was inflated, in a Room; who reads it when it has given way has it inflated again.
 
-    If only its beginning is asked for, no more than that is inflated.
+    If only its beginning is asked for, no more than that is inflated. Of parts that are not in the
+    Room the newest is held in memory: images are looked into one after the other.
     """
 
     def __init__(self, room: Room, make: Callable[[], Iterable[bytes]], size: int) -> None:
@@ -70,11 +71,21 @@ class Kept(File):
         self.size = size
         self.is_there = False
         self._head = b""
+        self._held: bytes | None = None
         self._was_read_past = False  # its beginning
 
     def begin_only(self) -> None:
         """Inflate the beginning; it is kept for all time."""
         self._head = self._passed(0, min(HEAD, self.size))
+
+    def hold(self) -> None:
+        """Inflate it into memory, until another one is."""
+        self._held = b"".join(self.make())
+        self._room.hold(self)
+
+    def drop(self) -> None:
+        """Another one is held."""
+        self._held = None
 
     def put(self, fd: int, start: int) -> None:
         """It is in a file now, at `start`."""
@@ -86,6 +97,8 @@ class Kept(File):
 
     def read(self, offset: int, size: int) -> bytes:
         """The bytes at `offset`."""
+        if self._held is not None:
+            return self._held[offset : offset + size]
         if not self.is_there:
             if offset + size <= len(self._head):
                 return self._head[offset : offset + size]
@@ -118,9 +131,17 @@ class Room:
         self._end = 0  # of what was put there last
         self._kept: deque[Kept] = deque()  # the oldest first
         self._writing = 0
+        self._held: Kept | None = None
+
+    def hold(self, one: Kept) -> None:
+        """Forget the part that was held in memory before."""
+        if self._held is not None:
+            self._held.drop()
+        self._held = one
 
     def close(self) -> None:
         """Take away what was kept."""
+        self._held = None
         self._opened.close()
 
     def place(self, one: Kept) -> None:

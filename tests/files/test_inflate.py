@@ -59,10 +59,14 @@ def test_frames_that_are_damaged(data: bytes, message: str) -> None:
         inflate(Reader(data), "zstd", len(TEXT), "part")
 
 
-def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_image", [False, True])
+def test_parts_that_have_given_way_are_inflated_again(
+    monkeypatch: pytest.MonkeyPatch, is_image: bool
+) -> None:
     """Compared with the bytes themselves, in the order of a fixed seed."""
     monkeypatch.setattr(sources, "ROOM", 20_000)
     monkeypatch.setattr(module, "IN_MEMORY", 0)
+    monkeypatch.setattr(module, "HELD", 9000)  # of images, of which one is in memory
     rng = random.Random(3)
     originals = [rng.randbytes(rng.choice((1, 100, 3000, 9000, 30_000))) for _ in range(40)]
     whole = b"".join(zlib.compress(original) for original in originals)
@@ -71,7 +75,8 @@ def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.Monkey
     at = 0
     for original in originals:
         size = len(zlib.compress(original))
-        parts.append(inflate(data.slice(at, size, "part"), "zlib", len(original), "part"))
+        part = data.slice(at, size, "part")
+        parts.append(inflate(part, "zlib", len(original), "part", is_image=is_image))
         at += size
         for number in rng.choices(range(len(parts)), k=3):
             start = rng.randrange(len(originals[number]))
@@ -81,7 +86,8 @@ def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.Monkey
     at = 0
     for original in originals:
         size = len(zlib.compress(original))
-        inner = inflate(outer.slice(at, size, "part"), "zlib", len(original), "part")
+        part = outer.slice(at, size, "part")
+        inner = inflate(part, "zlib", len(original), "part", is_image=is_image)
         assert inner.bytes() == original
         at += size
     data.spent.close()

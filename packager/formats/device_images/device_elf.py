@@ -40,6 +40,7 @@ STO_CUDA_ENTRY = 0x10
 STT_CUDA_OBJECT, STO_CUDA_MEMORY = 13, 0x20 | 0x80
 # Textures, surfaces and samplers, which CUDA's runtime binds when the program runs.
 STT_CUDA_REFERENCES = (10, 11, 12)
+FOUND = (STT_OBJECT, STT_FUNC, STT_CUDA_OBJECT)
 STB_WEAK = 2
 DF_1_PIE = 0x08000000
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
@@ -64,7 +65,11 @@ def inspect(data: Reader) -> Contents:
     except FormatError as error:
         return Contents("elf", is_opaque=True, problem=str(error))
     known = Contents(
-        KINDS.get(elf.machine, "elf"), elf.machine, _arch(elf), abi_version=elf.abi_version
+        KINDS.get(elf.machine, "elf"),
+        elf.machine,
+        _arch(elf),
+        abi_version=elf.abi_version,
+        is_debugged=headers.has_debug_information(elf),
     )
     if not look.symbols:
         return replace(known, is_opaque=True)
@@ -227,6 +232,8 @@ def _exports(elf: Elf) -> Iterator[DeviceSymbol]:
     for table in elf.of_type(_symbol_table(elf))[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         for symbol in elf.symbols(table):
+            if symbol.info & 15 not in FOUND:  # as most of a cubin's
+                continue
             kind = _kind(symbol, is_cuda)
             name = names[symbol.name_at] if kind else ""
             if kind is None or name in LINKER_SYMBOLS or _is_table_part(name, elf):

@@ -7,11 +7,13 @@ Descriptor". The descriptor holds what is allocated, which is more than what is 
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Iterator
 from struct import Struct
 
 from packager.elf.address_space import Space
-from packager.elf.headers import SHT_NOTE, Elf, Section
+from packager.elf.headers import SHT_NOTE, SYMBOL, WORD, Elf, Section
 from packager.errors import FormatError
 from packager.formats.device_images import msgpack
 from packager.model import Resources
@@ -22,7 +24,8 @@ ATTRIBUTE = Struct("<BBH")
 VALUE = Struct("<II")
 SIZED = 4
 REGISTERS, FRAME, STACK = 0x2F, 0x11, 0x12
-INFO, SHARED_PREFIX = ".nv.info", ".nv.shared."
+_WANTED = re.compile(b"%c[%c%c%c]" % (SIZED, REGISTERS, FRAME, STACK))
+INFO, INFO_PREFIX, SHARED_PREFIX = ".nv.info", ".nv.info.", ".nv.shared."
 # group and private segment of a kernel descriptor
 DESCRIPTOR = Struct("<II56x")
 NOTE = Struct("<III")  # size of the owner's name, of the description, type
@@ -37,15 +40,14 @@ def of_cubin(elf: Elf) -> dict[str, Resources]:
     """Registers, shared memory and stack of each kernel of a cubin, as far as it says them."""
     registers: dict[int, int] = {}
     stack: dict[int, int] = {}
+    shared: dict[str, int] = {}
     for section in elf.sections:
-        if section.name == INFO or section.name.startswith(f"{INFO}."):
+        name = section.name
+        if name.startswith(SHARED_PREFIX):
+            shared[name.removeprefix(SHARED_PREFIX)] = section.size
+        elif name == INFO or name.startswith(INFO_PREFIX):
             _attributes(elf, section, registers, stack)
     names = _symbol_names(elf, {*registers, *stack})
-    shared = {
-        section.name.removeprefix(SHARED_PREFIX): section.size
-        for section in elf.sections
-        if section.name.startswith(SHARED_PREFIX)
-    }
     return {
         name: Resources(registers.get(index), shared.get(name, 0), stack.get(index))
         for index, name in names.items()
@@ -59,6 +61,8 @@ def _attributes(
     if len(data) > MAX_METADATA:
         raise FormatError(f"{section.name} has {len(data)} bytes; at most {MAX_METADATA} are read")
     block = data.bytes()  # at once: most of a large library's time would go into small reads
+    if not _WANTED.search(block):  # as in most of the sections of one kernel
+        return
     at = 0
     while at + ATTRIBUTE.size <= len(block):
         form, attribute, size = ATTRIBUTE.unpack_from(block, at)
@@ -77,11 +81,11 @@ def _attributes(
 def _symbol_names(elf: Elf, wanted: set[int]) -> dict[int, str]:
     for table in elf.symbol_tables()[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
-        return {
-            number: names[symbol.name_at]
-            for number, symbol in enumerate(elf.symbols(table))
-            if number in wanted and symbol.name_at
-        }
+        firsts = array("Q")  # the first words of all symbols: the low half says where its name is
+        for words in elf.words(SYMBOL.size, elf.content(table), table.name):
+            firsts += words[:: SYMBOL.size // WORD.size]
+        places = ((n, firsts[n] & 0xFFFFFFFF) for n in sorted(wanted) if n < len(firsts))
+        return {n: names[at] for n, at in places if at}
     return {}
 
 

@@ -38,6 +38,7 @@ SECTIONS = {
     "cuda_offloading_entries": CLASSIC_ENTRY,
     "hip_offloading_entries": CLASSIC_ENTRY,
 }
+WORD = "entries"  # in the names of all
 # Of records that do not say so, by section; all others are OpenMP's.
 MODELS: dict[str, Model] = {"cuda_offloading_entries": "cuda", "hip_offloading_entries": "hip"}
 # LLVM's numbers; HIP had another one until LLVM 20.
@@ -87,7 +88,7 @@ def find(space: Space) -> list[FoundTable]:
     """The sections of entries in a file."""
     tables = []
     for section in space.elf.sections:
-        layout = expected(section.name)
+        layout = expected(section.name) if WORD in section.name else None
         if layout is None or not section.is_allocated:
             continue
         begin = space.address(section)
@@ -103,7 +104,8 @@ def find(space: Space) -> list[FoundTable]:
 def expected(section: str) -> EntryLayout | None:
     """The layout that goes with a section's name; relocatable links by clang add a hash to it."""
     base, _, ending = section.rpartition("_")
-    return SECTIONS.get(section) or (SECTIONS.get(base) if _HASH.fullmatch(ending) else None)
+    layout = SECTIONS.get(base)
+    return SECTIONS.get(section) or (layout if layout and _HASH.fullmatch(ending) else None)
 
 
 def in_ranges(space: Space, ranges: Iterable[tuple[int, int, EntryLayout]]) -> list[FoundTable]:
