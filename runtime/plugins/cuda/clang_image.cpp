@@ -204,8 +204,12 @@ bool ClangImage::run_functions(const char* which, const std::vector<std::string>
     outcome = OMPTOOL_CUDA(driver, cuMemcpyHtoD_v2, start, &array, sizeof array);
   if (outcome.ok() && end)
     outcome = OMPTOOL_CUDA(driver, cuMemcpyHtoD_v2, end, &array_end, sizeof array_end);
+  const auto memory = static_cast<unsigned>(clang_settings().memory); // as regions have it
+  if (outcome.ok() && memory)
+    outcome = OMPTOOL_CUDA(driver, cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                           static_cast<int>(memory));
   if (outcome.ok())
-    outcome = OMPTOOL_CUDA(driver, cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr);
+    outcome = OMPTOOL_CUDA(driver, cuLaunchKernel, function, 1, 1, 1, 1, 1, 1, memory, nullptr, nullptr, nullptr);
   if (outcome.ok())
     outcome = OMPTOOL_CUDA(driver, cuStreamSynchronize, nullptr);
   if (array)
