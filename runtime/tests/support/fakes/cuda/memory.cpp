@@ -90,6 +90,13 @@ void* pointer(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }
 
+// What is allocated is the last word before the result.
+CUresult ends_with(Call& call, CUresult result, const CUdeviceptr* made) {
+  if (result == CUDA_SUCCESS)
+    call.note(pointer(*made));
+  return call.ends(result);
+}
+
 // Puts work into a stream, if that and the context are right.
 CUresult queue(CUstream handle, std::function<void()> work) {
   Stream* const stream = find(handle);
@@ -133,6 +140,23 @@ bool is_page_locked(const void* address) {
   return range && (range->kind == Kind::kPinned || range->kind == Kind::kRegistered);
 }
 
+std::string content_at(const void* address, std::size_t most) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  const std::lock_guard lock(lock_of_all);
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const auto after = ranges.upper_bound(begin);
+  if (after == ranges.begin())
+    return "-";
+  const auto& [start, range] = *std::prev(after);
+  if (begin - start >= range.size || (range.kind != Kind::kDevice && range.kind != Kind::kVariable))
+    return "-";
+  std::string text;
+  const auto* const bytes = static_cast<const unsigned char*>(address);
+  for (std::size_t i = 0; i < std::min(most, range.size - (begin - start)); ++i)
+    text.append({kDigits[bytes[i] >> 4], kDigits[bytes[i] & 15]});
+  return text;
+}
+
 } // namespace fake_cuda
 
 using namespace fake_cuda;
@@ -150,14 +174,14 @@ FAKE_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* made, std::size_t size) {
   FAKE_CALL(call, cuMemAlloc, size);
   if (current_device() < 0)
     return call.ends(CUDA_ERROR_INVALID_CONTEXT);
-  return call.ends(make(reinterpret_cast<void**>(made), size, Kind::kDevice));
+  return ends_with(call, make(reinterpret_cast<void**>(made), size, Kind::kDevice), made);
 }
 
 FAKE_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* made, std::size_t size, unsigned flags) {
   FAKE_CALL(call, cuMemAllocManaged, size, flags);
   if (current_device() < 0)
     return call.ends(CUDA_ERROR_INVALID_CONTEXT);
-  return call.ends(make(reinterpret_cast<void**>(made), size, Kind::kDevice));
+  return ends_with(call, make(reinterpret_cast<void**>(made), size, Kind::kDevice), made);
 }
 
 FAKE_EXPORT CUresult cuMemFree_v2(CUdeviceptr memory) {
@@ -294,7 +318,7 @@ FAKE_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* made, std::size_t size
   FAKE_CALL(call, cuMemAllocFromPoolAsync, size, pool, stream);
   if (const CUresult result = queue(stream, [] {}); result != CUDA_SUCCESS)
     return call.ends(result);
-  return call.ends(make_in_pool(reinterpret_cast<void**>(made), size));
+  return ends_with(call, make_in_pool(reinterpret_cast<void**>(made), size), made);
 }
 
 FAKE_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t kept) {
@@ -309,7 +333,7 @@ FAKE_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* made, std::size_t size, CUstre
   FAKE_CALL(call, cuMemAllocAsync, size, stream);
   if (stream && !find(stream))
     return call.ends(CUDA_ERROR_INVALID_HANDLE);
-  return call.ends(make(reinterpret_cast<void**>(made), size, Kind::kDevice));
+  return ends_with(call, make(reinterpret_cast<void**>(made), size, Kind::kDevice), made);
 }
 
 FAKE_EXPORT CUresult cuMemFreeAsync(CUdeviceptr memory, CUstream stream) {

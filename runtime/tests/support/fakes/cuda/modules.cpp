@@ -180,7 +180,21 @@ CUresult read_arguments(const Function& function, void** each, void** words, std
   return CUDA_SUCCESS;
 }
 
+// A line for what the kernel finds where its arguments point to, at its turn in the stream.
+void note_contents(const Function& function, const std::vector<void*>& values) {
+  static const std::size_t most = static_cast<std::size_t>(number_in("FAKE_CUDA_CONTENTS", 0));
+  if (most == 0)
+    return;
+  Call call("# runs", function.name);
+  for (const void* const value : values) {
+    call.note(value);
+    call.note(content_at(value, most));
+  }
+  call.ends(CUDA_SUCCESS);
+}
+
 void run(const Function& function, std::vector<void*> values, std::size_t times) {
+  note_contents(function, values);
   if (const char* const faulty = std::getenv("FAKE_CUDA_FAULT"); faulty && function.name == faulty)
     set_fault(CUDA_ERROR_ILLEGAL_ADDRESS);
   const std::size_t count = values.size();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace fake_cuda {
 
@@ -16,5 +17,8 @@ bool remove_range(void* begin, Kind kind);
 // Whether all of it is the device's; else a word on stderr.
 bool is_on_device(unsigned long long begin, std::size_t size);
 bool is_page_locked(const void* address);
+// What the device has there, in hexadecimal: `most` bytes, or less up to the end of its range. "-" where that is none
+// of the device's.
+std::string content_at(const void* address, std::size_t most);
 
 } // namespace fake_cuda
