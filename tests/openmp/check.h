@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* -DONLY_WHAT_LLVM_CAN leaves out where LLVM 19's runtime ends the program, or has less memory than is mapped. */
+
+/* -DWIDE=double: for GPUs, which have no long double. */
+#ifndef WIDE
+#define WIDE long double
+#endif
+
 static int failures;
 #define CHECK(condition)                                                                                               \
   do {                                                                                                                 \

@@ -56,6 +56,7 @@ static void constants(int one) {
   static const int steps[2] = {3, 4};
   double sum = 0;
   int named = 0;
+#ifndef ONLY_WHAT_LLVM_CAN
 #pragma omp target map(tofrom : sum, named)
   {
     sum = weights[one] + limits[one] + steps[one];
@@ -66,6 +67,7 @@ static void constants(int one) {
   for (int i = 0; i < 3; ++i)
     sum += weights[i];
   CHECK(sum == 30);
+#endif
 #pragma omp target data map(to : weights)
 #pragma omp target map(tofrom : sum)
   sum += weights[2 * one];

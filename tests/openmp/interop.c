@@ -2,6 +2,7 @@
 #include "check.h"
 
 static void ask(omp_interop_t object) {
+#ifndef ONLY_WHAT_LLVM_CAN
   CHECK(object == omp_interop_none);
   CHECK(omp_get_num_interop_properties(object) == 0);
   for (int property = omp_ipr_first; property < 0; ++property) {
@@ -22,6 +23,9 @@ static void ask(omp_interop_t object) {
   }
   CHECK(omp_get_interop_rc_desc(object, omp_irc_empty) != NULL);
   CHECK(omp_get_interop_int(object, omp_ipr_fr_id, NULL) == 0);
+#else
+  (void)object;
+#endif
 }
 
 int main(void) {

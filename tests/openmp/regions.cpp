@@ -160,7 +160,7 @@ static void arguments() {
   unsigned short s = 60000;
   wchar_t w = L'x';
   __int128 wide = (static_cast<__int128>(1) << 100) + 7;
-  long double extended = 1.5L;
+  WIDE extended = 1.5;
   enum class Kind : unsigned char { kSome = 250 } kind = Kind::kSome;
   struct {
     char a, b, c;

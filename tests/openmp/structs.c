@@ -6,7 +6,7 @@ struct data {
   int* a;
   int n;
   double* b;
-  long double wide __attribute__((aligned(16)));
+  WIDE wide __attribute__((aligned(16)));
   int after;
 };
 
@@ -54,7 +54,7 @@ static void holes(struct data* s) {
     s->n = 1;
     s->wide = s->wide + 1;
   }
-  CHECK(s->before == 7 && s->after == 8 && s->n == 1 && s->wide == 4.0L);
+  CHECK(s->before == 7 && s->after == 8 && s->n == 1 && s->wide == 4);
 }
 
 static void whole(void) {

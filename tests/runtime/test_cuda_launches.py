@@ -14,22 +14,6 @@ from places import TESTS
 from products import Products
 
 REGIONS = TESTS / "support" / "sources" / "nvptx_regions.c"
-APPLICATIONS = sorted((TESTS / "applications").glob("*.c"))
-OPENMP = [
-    TESTS / "openmp" / name
-    for name in (
-        "classes.cpp",
-        "declare_target.c",
-        "device_pointers.c",
-        "mappers.c",
-        "mapping.c",
-        "memory.c",
-        "routines.c",
-        "scalars.c",
-        "tasks.c",
-        "updates.c",
-    )
-]
 NOTHING = 2**64 - 1  # in place of a launch environment
 N = 10000
 BLOCK = 1 << 20  # of small pieces of memory: kept
@@ -128,20 +112,6 @@ def test_each_region_is_launched_as_llvms_plugin_does_it(
     ):
         assert (host, 8 * N) in log.sent(argument)
     assert log.blocks() == [1 << 17] * 2  # each region has those of the one before it
-    log.unloads_all()
-
-
-@pytest.mark.parametrize("source", [*OPENMP, *APPLICATIONS], ids=lambda path: path.stem)
-def test_whole_programs_get_to_their_launches(tmp_path: Path, driver: Path, source: Path) -> None:
-    """Their results are wrong, since nothing runs: they may end as they like."""
-    program = nvptx.with_ptx("19", source, tmp_path, "-O2")
-    done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(tmp_path / "log"))
-    assert done.returncode >= 0
-    assert "FAKE" not in done.stderr
-    assert "runs on the host" not in done.stderr
-    log = Log(tmp_path / "log")
-    assert log.launches()
-    assert {call[-1] for call in log.of("cuLaunchKernel")} == {"0"}
     log.unloads_all()
 
 

@@ -1,6 +1,7 @@
 // What clang's linker wrapper adds to a program: its images, here -DIMAGE="file", -DIMAGE_2="file" and so on as they are,
 // and the registration.
 #include <stddef.h>
+#include <stdlib.h>
 
 struct entry;
 struct image {
@@ -49,5 +50,8 @@ static struct descriptor descriptor = {sizeof images / sizeof *images, images, &
 void __tgt_register_lib(struct descriptor *descriptor);
 void __tgt_unregister_lib(struct descriptor *descriptor);
 
-__attribute__((constructor(101))) static void load(void) { __tgt_register_lib(&descriptor); }
-__attribute__((destructor(101))) static void unload(void) { __tgt_unregister_lib(&descriptor); }
+static void unload(void) { __tgt_unregister_lib(&descriptor); }
+__attribute__((constructor(101))) static void load(void) {
+  __tgt_register_lib(&descriptor);
+  atexit(unload); // LLVM 19's runtime is no more when destructors run
+}
