@@ -119,7 +119,7 @@ def _of_clang(kit: Path, tools: Tools, version: str, source: Path) -> list[dict[
 
 def sides(tools: Tools, version: str, source: Path, folder: Path) -> tuple[Path, Path]:
     """A program's host object and its PTX, which needs nothing that the driver lacks."""
-    flags = ("-O2", "-fopenmp-extensions", "-fopenmp-version=51")
+    flags = ("-O2", "-fopenmp-extensions", "-fopenmp-version=51", "-DWIDE=double")
     host = nvptx.host_object(version, source, folder, *flags)
     ptx = nvptx.device_ptx(version, source, folder, *flags, libdevice=tools.libdevice)
     text = ptx.read_text()
