@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from omptool.console import echo, portable, shown
 from packager.errors import PackagerError
-from packager.hosts.load import load_all
+from packager.hosts.load import Loaded, load_all
 from packager.look import WHOLE, Look
 from packager.model import FatBinary
+
+if TYPE_CHECKING:
+    from packager.dwarf.sources import Asked
 
 
 class Unread(NamedTuple):
@@ -28,9 +31,17 @@ class Unread(NamedTuple):
 class Files:
     """The files of a command line; `failed` once any was not read whole."""
 
-    def __init__(self, paths: Sequence[Path], look: Look = WHOLE, *, checked: bool = False) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        look: Look = WHOLE,
+        *,
+        checked: bool = False,
+        sourced: Asked | None = None,
+    ) -> None:
         self._paths = paths
         self._look = look
+        self._sourced = sourced  # debug information may be larger than all the rest of a file
         self._checked = checked  # faults are findings, of which the caller speaks
         self.errors: list[Unread] = []
 
@@ -52,11 +63,18 @@ class Files:
         try:
             for loaded in load_all(path, self._look):
                 self._tell(loaded.binary)
-                yield loaded.binary
+                yield self._with_sources(loaded)
         except PackagerError as error:
             self._report(path, str(error))
         except OSError as error:
             self._report(path, error.strerror or str(error))
+
+    def _with_sources(self, loaded: Loaded) -> FatBinary:
+        if self._sourced is None:
+            return loaded.binary
+        from packager.dwarf.sources import with_sources
+
+        return with_sources(loaded.binary, loaded.file, loaded.data, self._sourced)
 
     def _tell(self, binary: FatBinary) -> None:
         """What of it was not read."""

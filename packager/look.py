@@ -13,7 +13,6 @@ class Look(NamedTuple):
     symbols: bool = True
     resources: bool = True  # what kernels need of a GPU, with their symbols
     hashed: bool = False  # the SHA-256, for which all bytes are read
-    sourced: bool = False  # the sources of kernels and entries, where debug information has them
 
     @property
     def is_whole(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,6 +33,9 @@ def _numbers(
     return tuple(dict.fromkeys(int(value, 0) for value in values))
 
 
+if TYPE_CHECKING:
+    from packager.dwarf.sources import Asked
+
 # What a file is compared with that the other archive has no counterpart of.
 EMPTY = FatBinary("", None, None, None, (), (), ())
 
@@ -51,6 +55,9 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
 )
 @click.option("--no-demangle", is_flag=True, help="Show C++ names as they are in the images.")
 @click.option("--wide", is_flag=True, help="Show all columns, and names of any length.")
+@click.option(
+    "--no-source", is_flag=True, help="Leave source files out: read no debug information."
+)
 @click.option("--hash", "hashed", is_flag=True, help="Add the SHA-256 of each image.")
 @click.option(
     "--address",
@@ -87,6 +94,7 @@ def command(
     sort: str | None,
     no_demangle: bool,
     wide: bool,
+    no_source: bool,
     hashed: bool,
     addresses: tuple[int, ...],
     against: Path | None,
@@ -122,9 +130,13 @@ def command(
         symbols=is_whole or summary or is_named or bool(addresses),
         resources=is_whole or kernels,
         hashed=hashed or against is not None,
-        sourced=not summary and (entries or kernels or wide or as_json or bool(addresses)),
     )
-    found = Files(files, look)
+    of_kernels = kernels or as_json or bool(addresses)
+    is_sourced = of_kernels or entries or (wide and not chosen)
+    if no_source or summary or against or not is_sourced:
+        found = Files(files, look)
+    else:
+        found = Files(files, look, sourced=_asked(wanted, of_kernels))
     if disassemble is not None:
         if as_json or hashed or addresses or against or chosen or wide or summary or sort:
             raise click.UsageError("--disassemble is one question: only with what chooses images.")
@@ -143,6 +155,16 @@ def command(
     else:
         _tables(found, parts, wanted, wide, sort, no_demangle)
     ctx.exit(2 if found.failed else 0)
+
+
+def _asked(wanted: Wanted, of_kernels: bool) -> Asked:
+    """The sources that are shown."""
+    from packager.dwarf.sources import Asked
+
+    def is_shown(binary: FatBinary, image: DeviceImage) -> bool:
+        return wanted(image.index, binary, image)
+
+    return Asked(is_shown, wanted.names, of_kernels)
 
 
 def _tables(

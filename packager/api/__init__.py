@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packager import checks
+from packager.dwarf.sources import with_sources
 from packager.errors import FindingError, FormatError, PackagerError
 from packager.hosts.load import load_all
 from packager.look import Look
@@ -77,7 +78,9 @@ def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[Fat
     could not be read are its `faults` and `limits`, in words. Raises FormatError where nothing can
     be read.
     """
-    found = load_all(Path(path), Look(hashed=hashed, sourced=sourced))
+    found = load_all(Path(path), Look(hashed=hashed))
+    if sourced:
+        return [with_sources(one.binary, one.file, one.data) for one in found]
     return [loaded.binary for loaded in found]
 
 

@@ -5,8 +5,9 @@ It is read only for who asks: it may be larger than all the rest of a file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from packager.dwarf import declared, ptx_lines
 from packager.elf import headers
@@ -26,7 +27,20 @@ from packager.model import (
 Places = dict[str, SourcePlace]
 
 
-def with_sources(binary: FatBinary, host: Reader, data: Sequence[Reader]) -> FatBinary:
+class Asked(NamedTuple):
+    """Whose sources are asked for."""
+
+    image: Callable[[FatBinary, DeviceImage], bool] = lambda _binary, _image: True
+    name: Callable[[str], bool] = lambda _: True  # of a kernel or an entry
+    kernels: bool = True  # of images; False: only if they are entries
+
+
+EVERY = Asked()
+
+
+def with_sources(
+    binary: FatBinary, host: Reader, data: Sequence[Reader], asked: Asked = EVERY
+) -> FatBinary:
     """The same with the sources of kernels and entries, where debug information has them.
 
     `host` is the file, `data` the bytes of its images. What can't be read is in `unsourced`.
@@ -34,14 +48,16 @@ def with_sources(binary: FatBinary, host: Reader, data: Sequence[Reader]) -> Fat
     faults: list[str] = []
     images: list[DeviceImage] = []
     known: Places = {}
+    entries = {_host_name(entry) for entry in binary.entries if asked.name(entry.name)}
     for image, bytes_of in zip(binary.images, data, strict=True):
-        kernels = _kernels(image) if image.contents.is_debugged else set()
-        found = _places(bytes_of, kernels, f"image {image.index}", faults)
+        names = {name for name in _kernels(image) if asked.kernels or name in entries}
+        is_asked = image.contents.is_debugged and asked.image(binary, image)
+        names = set(filter(asked.name, names)) if is_asked else set()
+        found = _places(bytes_of, names, f"image {image.index}", faults)
         images.append(_image_with(image, found))
         known = found | known
-    asked = {name for entry in binary.entries if (name := _host_name(entry)) not in known}
     if binary.machine is not None:
-        known |= _places(host, asked, "the host", faults)
+        known |= _places(host, entries - known.keys(), "the host", faults)
     if not known:
         return replace(binary, unsourced=tuple(faults)) if faults else binary
     tables = tuple(_table_with(table, known) for table in binary.tables)

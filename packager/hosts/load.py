@@ -56,14 +56,7 @@ def load_all(path: Path, look: Look = WHOLE) -> Iterator[Loaded]:
     with open_input(path, look) as data:
         is_archive = archive.probe(data)
         found = _archive(path, data) if is_archive else iter((_load(str(path), data),))
-        yield from map(_with_sources, found) if look.sourced else found
-
-
-def _with_sources(loaded: Loaded) -> Loaded:
-    """It is read only for who asks: debug information may be larger than all the rest of a file."""
-    from packager.dwarf.sources import with_sources
-
-    return loaded._replace(binary=with_sources(loaded.binary, loaded.file, loaded.data))
+        yield from found
 
 
 def _archive(path: Path, data: Reader) -> Iterator[Loaded]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ from documents import document
 from places import DATA, TESTS
 from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, run
 
+from packager.dwarf import declared
 from packager.dwarf.cursor import Cursor
 from packager.dwarf.declared import places
+from packager.dwarf.place import Place
 from packager.elf import headers
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
@@ -106,6 +108,33 @@ def test_a_host_without_debug_information_and_the_other_way_round(tmp_path: Path
     assert sources(tmp_path / "stripped") == expected
     plain = program(INSTALLED, tmp_path)
     assert sources(plain) == {(None, None)}
+
+
+def test_debug_information_is_read_for_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = program(INSTALLED, tmp_path, "-g")
+    of: list[int] = []
+
+    def counted(elf: headers.Elf, names: Collection[str]) -> dict[str, Place]:
+        of.append(len(names))
+        return places(elf, names)
+
+    monkeypatch.setattr(declared, "places", counted)
+    assert "regions.c" in omptool("dump", "--entries", path).stdout
+    read = len(of)
+    assert read
+    for options in (
+        ["--no-source", "--kernels", "--entries", "--wide", "--json"],
+        ["--images", "--descriptors", "--wide"],
+        ["--summary"],
+        [],
+        ["--kernels", "--kernel", "no such kernel"],
+    ):
+        assert omptool("dump", *options, path).exit_code == 0
+    assert len(of) == read
+    assert "regions.c" in omptool("dump", "--json", path).stdout
+    assert len(of) > read
 
 
 def test_an_address_is_told_with_its_source(tmp_path: Path) -> None:

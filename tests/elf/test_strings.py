@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from packager.elf.headers import MAX_STRING, Strings
+from packager.elf.headers import Strings
 from packager.errors import FormatError, LimitError
 from packager.files import reader
-from packager.files.reader import Reader, text
+from packager.files.reader import MAX_STRING, Reader, text
 from packager.formats.host_records import entries
 
 NAMES = [b"", b"first", b".nv.info._Z1kv", b"x" * 5000, b"last"]
