@@ -6,23 +6,25 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from documents import document
-from field_files import Package, Shipped, listed, unpacked
+from field_files import FETCHED, Package, Shipped, listed, unpacked
+from field_peers import compare
 from toolchain import omptool
 
 pytestmark = pytest.mark.slow
 
 # What is damaged and then looked at again is at most so large.
 MAX_DAMAGED = 64 << 20
-WRITTEN_BY_A_PEER = {"cubin": "-lelf", "ptx": "-lptx"}
+# Of the disk stays free.
+ROOM = 1 << 30
+RESULTS = FETCHED / "results.tsv"
 
 
 def ran(*words: object, codes: tuple[int, ...] = (0,)) -> str:
@@ -33,8 +35,8 @@ def ran(*words: object, codes: tuple[int, ...] = (0,)) -> str:
     return str(result.stdout)
 
 
-def check(file: Shipped, path: Path, folder: Path) -> None:
-    """All that is asked of one file."""
+def check(file: Shipped, path: Path, folder: Path) -> str:
+    """All that is asked of one file; what was found, and which peers agree."""
     dumped = document("dump", ran("dump", "--json", path))
     images = [image for one in dumped["files"] for image in one["images"]]
     assert images, "no image is found"
@@ -42,29 +44,26 @@ def check(file: Shipped, path: Path, folder: Path) -> None:
     found = document("verify", ran("verify", "--json", path))
     findings = [finding for one in found["files"] for finding in one["findings"]]
     assert [finding for finding in findings if finding["severity"] == "error"] == []
-    out = folder / "extracted"
-    document("extract", ran("extract", "--all", "--json", path, "-o", out))
-    assert sum(1 for _ in out.iterdir()) >= 1
-    shutil.rmtree(out)
     if said := ran("doctor", "--json", path, codes=(0, 1, 2, 3)):
         document("doctor", said)
     else:
         assert path.suffix != ".so", "doctor reads libraries"
-    counted_by_peers(path, images)
+    peers = extracted(path, images)
     damaged(path, images, folder)
+    kernels = sum(len(image["kernels"]) for image in images)
+    return f"{len(images)}\t{kernels}\t{len(findings)}\t{', '.join(peers)}"
 
 
-def counted_by_peers(path: Path, images: list[dict[str, object]]) -> None:
-    """The numbers of images are those of cuobjdump, where it is, and of llvm-objdump."""
-    kinds = [image["kind"] for image in images]
-    cuobjdump = shutil.which("cuobjdump")
-    if cuobjdump and {"cubin", "ptx"} & set(kinds):
-        for kind, option in WRITTEN_BY_A_PEER.items():
-            command = [cuobjdump, "-all", option, str(path)]
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-            if done.returncode == 0 and "removed" not in done.stderr:
-                shown = re.findall(r"^(?:ELF|PTX) file", done.stdout, re.MULTILINE)
-                assert len(shown) == kinds.count(kind), kind
+def extracted(path: Path, images: list[dict[str, Any]]) -> list[str]:
+    """The images come out, and the peers count the same."""
+    needed = sum(image["size"] for image in images) + 2 * path.stat().st_size
+    with TemporaryDirectory(dir=FETCHED) as folder:
+        free = shutil.disk_usage(folder).free
+        assert free > needed + ROOM, f"{needed:,} bytes are needed on the disk, {free:,} are free"
+        out = Path(folder)
+        written = document("extract", ran("extract", "--all", "--json", path, "-o", out))["images"]
+        assert [image["sha256"] for image in written] == [image["sha256"] for image in images]
+        return compare(path, images, [Path(image["path"]) for image in written])
 
 
 def damaged(path: Path, images: list[dict[str, object]], folder: Path) -> None:
@@ -87,19 +86,21 @@ def damaged(path: Path, images: list[dict[str, object]], folder: Path) -> None:
     copy.unlink()
 
 
-@contextmanager
-def named(file: Shipped) -> Iterator[None]:
-    try:
-        yield
-    except AssertionError as error:
-        raise AssertionError(f"{file.package}: {file.path}: {error}") from error
-
-
 def checked(package: Package, folder: Path) -> None:
-    with unpacked(package) as files:
-        for file, path in files:
-            with named(file):
-                check(file, path, folder)
+    """Every file of a package, with a line of each in build/field/results.tsv."""
+    faults = []
+    for file, path in unpacked(package):
+        start, size = time.monotonic(), path.stat().st_size
+        try:
+            result = "\t".join(("ok", check(file, path, folder)))
+        except (AssertionError, OSError, ValueError) as error:
+            faults.append(f"{file.package}: {file.path}: {error}")
+            result = f"FAIL\t{str(error)[:300]!r}"
+        seconds = f"{time.monotonic() - start:.1f}"
+        line = "\t".join((file.producer, file.package, file.path, str(size), seconds, result))
+        with RESULTS.open("a") as results:
+            results.write(f"{line}\n")
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize("package", listed(quick=True), ids=str)

@@ -1,16 +1,19 @@
 """Files that others shipped: tests/field/files.tsv has where each is, and the hash of its package.
 
-Packages are fetched by pip and apt-get once, into build/field; what is listed is taken out.
+Packages are fetched by pip and apt-get into build/field, and what is listed is taken out, a file at
+a time. All of them are more than 20 GB, so that a package goes when its files have been tried: what
+`make test` tries stays, and all with KEEP_FIELD=1.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +26,7 @@ FETCHED = ROOT / "build" / "field"
 # As the wheels of the list are tagged; pip takes none but these when a platform is named.
 LINUX = ("_2_34", "_2_31", "_2_28", "_2_27", "_2_24", "_2_17", "2014", "2010", "1")
 WINDOWS = "win_amd64"
+KEEP = os.environ.get("KEEP_FIELD") == "1"
 
 
 class Shipped(NamedTuple):
@@ -48,6 +52,16 @@ class Package(NamedTuple):
         return self.name
 
 
+CUOBJDUMP = Shipped(
+    "NVIDIA",
+    "pip",
+    "nvidia-cuda-cuobjdump==13.5.37",
+    "nvidia/cu13/bin/cuobjdump",
+    "38780fee50863252a0b8926357faa91615ca1c8346490563f33a06100cd73f58",
+    "quick",
+)
+
+
 def listed(*, quick: bool) -> list[Package]:
     """The packages with files that `make test` tries, or with the others."""
     rows = [Shipped(*line.split("\t")) for line in LIST.read_text().splitlines()[1:]]
@@ -56,12 +70,29 @@ def listed(*, quick: bool) -> list[Package]:
     return [Package(*key, tuple(files)) for key, files in groups]
 
 
-@contextmanager
-def unpacked(package: Package) -> Iterator[list[tuple[Shipped, Path]]]:
-    """The files of a package, for as long as the block runs."""
+def unpacked(package: Package) -> Iterator[tuple[Shipped, Path]]:
+    """The files of a package, each there until the next is asked for."""
     source = _fetched(package)
-    with TemporaryDirectory(dir=FETCHED) as folder:
-        yield [(file, _taken(source, file, Path(folder))) for file in package.files]
+    for file in package.files:
+        with TemporaryDirectory(dir=FETCHED) as folder:
+            yield file, _taken(source, file, Path(folder))
+    if not KEEP and all(file.quick != "quick" for file in package.files):
+        source.unlink(missing_ok=True)
+
+
+def tool(file: Shipped) -> Path:
+    """A program that is shipped in a package; it stays."""
+    out = FETCHED / "tools" / Path(file.path).name
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with (FETCHED / "tools" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not out.exists():
+            source = _fetched(Package(file.kind, file.package, file.sha256, (file,)))
+            with TemporaryDirectory(dir=FETCHED) as folder:
+                taken = _taken(source, file, Path(folder))
+                taken.chmod(0o755)
+                taken.rename(out)
+    return out
 
 
 def _fetched(package: Package) -> Path:

@@ -1,0 +1,212 @@
+"""What other tools count in shipped files: images, architectures and kernels.
+
+NVIDIA's cuobjdump is fetched by pip. It no longer reads cubins for sm_35 to sm_72: where a
+`cuobjdump-11.8` is on PATH it is asked for them. Each image's own file is read by LLVM's readelf,
+or, where no tool of LLVM's knows the format, by a few lines that share nothing with packager.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from clangs import tool as of_clang
+from field_files import CUOBJDUMP, tool
+from toolchain import run
+
+Image = dict[str, Any]
+BUNDLE, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
+ENTRY_POINT, KERNEL = 15, 6
+# What Intel's compiler puts beside the kernels' code.
+NO_KERNEL = "Intel_Symbol_Table_Void_Program"
+_ENTRY = re.compile(rb"\.entry\s+([\w$.]+)")
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def compare(path: Path, images: Sequence[Image], files: Sequence[Path]) -> list[str]:
+    """Ask every tool that can read a file, or the files of its images; which ones did."""
+    asked: list[str] = []
+    if any(image["kind"] in ("cubin", "ptx") for image in images):
+        asked += _cuda(path, images)
+    if any(image["container"] == "hip-fatbin" for image in images):
+        asked += _bundles(path, images, files[0].parent)
+    if any(image["container"] in ("sycl", "tgtimg") for image in images):
+        asked += _listed(path, images)
+    for kind, count in KERNELS.items():
+        chosen = [pair for pair in zip(images, files, strict=True) if pair[0]["kind"] == kind]
+        if chosen:
+            asked.append(count(chosen))
+    return asked
+
+
+# ---- images ----
+
+
+def _cuda(path: Path, images: Sequence[Image]) -> Iterator[str]:
+    """Cubins with their kernels, and PTX, each by architecture."""
+    for peer in (tool(CUOBJDUMP), shutil.which("cuobjdump-11.8")):
+        done = _cuobjdump(peer, "-symbols", path)
+        if done is None:
+            continue
+        found: Counter[tuple[str, int]] = Counter()
+        for block in re.split(r"^Fatbin ", done, flags=re.MULTILINE)[1:]:
+            if block.startswith("elf code:"):
+                kernels = re.findall(r"^(?:STT_)?FUNC .*\b(?:STO_)?ENTRY\b", block, re.MULTILINE)
+                found[(_arch(block), len(kernels))] += 1
+        ours = Counter((i["arch"], len(i["kernels"])) for i in images if i["kind"] == "cubin")
+        same(ours, found, "cubins by cuobjdump")
+        listed = re.findall(
+            r"^PTX file.*\.(sm_\w+)\.ptx$", _cuobjdump(peer, "-lptx", path) or "", re.M
+        )
+        texts = Counter(image["arch"] for image in images if image["kind"] == "ptx")
+        same(texts, Counter(listed), "PTX by cuobjdump")
+        yield "cuobjdump"
+        return
+
+
+def _cuobjdump(peer: Path | str | None, what: str, path: Path) -> str | None:
+    """What it says of a file that it can read."""
+    if peer is None:
+        return None
+    command = [str(peer), "-all", what, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    unread = ("has been removed", "does not contain device code", "fatal")
+    if done.returncode or any(words in done.stderr + done.stdout[:1000] for words in unread):
+        return None
+    return done.stdout
+
+
+def _arch(block: str) -> str:
+    found = re.search(r"^arch = (\S+)$", block, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _bundles(path: Path, images: Sequence[Image], folder: Path) -> Iterator[str]:
+    """The targets of HIP's bundles, each bundle in a file of its own for clang's bundler."""
+    section = folder / "hip_fatbin"
+    run("llvm-objcopy-19", "--dump-section", f".hip_fatbin={section}", path, folder / "copy")
+    (folder / "copy").unlink()
+    found: Counter[str] = Counter()
+    bundler = of_clang("22", "clang-offload-bundler")  # of older ones none reads version 3
+    one = folder / "bundle"
+    for piece in _pieces(section.read_bytes()):
+        one.write_bytes(piece)
+        said = run(*bundler, "--list", "--type=o", f"--input={one}")
+        for target in said.split():
+            if "amdgcn" in target:
+                found[target.partition("-amdgcn-amd-amdhsa-")[2].lstrip("-")] += 1
+    mine = (i["declared_arch"] or "" for i in images if i["container"] == "hip-fatbin")
+    same(Counter(mine), found, "targets by clang-offload-bundler")
+    yield "clang-offload-bundler"
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Bundles begin at multiples of 8, as far as the next one or its own words reach."""
+    magics = [m.start() for m in re.finditer(b"|".join((BUNDLE, PACKED)), data)]
+    end = 0
+    for at, after in zip(magics, [*magics[1:], len(data)], strict=True):
+        if at % 8 or at < end:
+            continue
+        if data.startswith(PACKED, at):
+            after = end = at + _packed_size(data[at : at + 16])
+        yield data[at:after]
+
+
+def _packed_size(header: bytes) -> int:
+    """Of a compressed bundle: LLVM's OffloadBundler.h, versions 2 and 3."""
+    version = int.from_bytes(header[4:6], "little")
+    return int.from_bytes(header[8 : 12 if version == 2 else 16], "little")
+
+
+def _listed(path: Path, images: Sequence[Image]) -> Iterator[str]:
+    """SYCL's images: a linked file's section .tgtimg has an address and a size for each."""
+    said = run("llvm-readelf-19", "-SW", path)
+    found = re.search(r" \.tgtimg +\S+ +\S+ +\S+ +(\S+)", said)
+    if found:
+        outer = {i["levels"][0]["offset"] if i["levels"] else i["offset"] for i in images}
+        same(len(outer), int(found[1], 16) // 16, "images by .tgtimg")
+        yield ".tgtimg"
+
+
+# ---- the kernels of each image ----
+
+Pairs = list[tuple[Image, Path]]
+
+
+def _amdgcn(pairs: Pairs) -> str:
+    """By the notes, which name the target, too."""
+    for (image, path), said in _readelf(pairs, "--notes"):
+        target = re.search(r"amdhsa\.target: +'?amdgcn-amd-amdhsa-[^-]*-([\w:+-]+)", said)
+        if target:
+            same(image["arch"], target[1], f"{path.name} by llvm-readelf")
+        if "amdhsa.kernels:" in said:
+            found = re.findall(r"^(?:    |  - )\.name: ", said, re.MULTILINE)
+            same(len(image["kernels"]), len(found), f"kernels of {path.name} by llvm-readelf")
+    return "llvm-readelf --notes"
+
+
+def _cubin(pairs: Pairs) -> str:
+    """By symbols with NVIDIA's STO_CUDA_ENTRY."""
+    for (image, path), said in _readelf(pairs, "-sW"):
+        table = said.partition(".symtab'")[2] or said
+        found = re.findall(r" FUNC +\w+ +\w+ +\[<other: 0x[0-9a-f]?[13579bdf][0-9a-f]>\]", table)
+        same(len(image["kernels"]), len(found), f"kernels of {path.name} by llvm-readelf")
+    return "llvm-readelf -s"
+
+
+def _zebin(pairs: Pairs) -> str:
+    """Each kernel's code is in a section of its own."""
+    for (image, path), said in _readelf(pairs, "-SW"):
+        found = set(re.findall(r" \.text\.(\S+) +PROGBITS", said)) - {NO_KERNEL}
+        same(len(image["kernels"]), len(found), f"kernels of {path.name} by llvm-readelf")
+    return "llvm-readelf -S"
+
+
+def _readelf(pairs: Pairs, option: str) -> Iterator[tuple[tuple[Image, Path], str]]:
+    """What readelf says of each file; many in one call."""
+    for start in range(0, len(pairs), 64):
+        some = pairs[start : start + 64]
+        command = ["llvm-readelf-19", option, *(str(path) for _, path in some)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+        parts = re.split(r"^File: ", done.stdout, flags=re.MULTILINE)
+        yield from zip(some, parts[1:] if len(some) > 1 else [done.stdout], strict=True)
+
+
+def _ptx(pairs: Pairs) -> str:
+    for image, path in pairs:
+        found = set(_ENTRY.findall(_COMMENT.sub(b"", path.read_bytes())))
+        same(len(image["kernels"]), len(found), f"kernels of {path.name}, counted")
+    return "counted"
+
+
+def _spirv(pairs: Pairs) -> str:
+    for image, path in pairs:
+        words = array("I", path.read_bytes()[: path.stat().st_size & ~3])
+        at, found = 5, 0
+        while at < len(words):
+            found += words[at] & 0xFFFF == ENTRY_POINT and words[at + 1] == KERNEL
+            at += max(1, words[at] >> 16)
+        same(len(image["kernels"]), found, f"kernels of {path.name}, counted")
+    return "counted"
+
+
+KERNELS = {"amdgcn": _amdgcn, "cubin": _cubin, "zebin": _zebin, "ptx": _ptx, "spirv": _spirv}
+
+
+def same(ours: object, theirs: object, what: str) -> None:
+    if isinstance(ours, Counter) and isinstance(theirs, Counter):
+        apart = _few(ours - theirs), _few(theirs - ours)
+        assert apart == ([], []), f"{what}: only ours {apart[0]}, only theirs {apart[1]}"
+    assert ours == theirs, f"{what}: {ours}, theirs {theirs}"
+
+
+def _few(items: Iterable[object]) -> list[object]:
+    return list(items)[:8]
