@@ -22,6 +22,8 @@ Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
 EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown", "unrelated"]
 Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", "llvm-14", "llvm-16", "llvm-19", "llvm-22", "proposal", "gcc"]
+# What is declared where no architecture is meant.
+NO_ARCH = ("", "generic", "native")
 
 
 class Resources(NamedTuple):
@@ -140,8 +142,12 @@ class DeviceImage:
 
     @property
     def processor(self) -> str:
-        """The arch, from the bytes where they say it; a cubin is silent about sm_90a's a or f."""
+        """The one arch that it is for, wherever one is shown: from the bytes where they say it. A
+        cubin is silent about sm_90a's a or f, and SPIR-V about all but its version.
+        """
         own = self.contents.arch or ""
+        if self.kind == "spirv" and self.arch not in NO_ARCH:
+            return self.arch
         return self.arch if self.arch.startswith(own) else own
 
     @property
@@ -157,9 +163,13 @@ class DeviceImage:
     @property
     def target(self) -> str:
         """Triple and arch, as a user names them."""
-        if not self.triple and self.contents.machine:
-            return f"{self.contents.machine} {self.processor}".rstrip()
-        return f"{self.triple or 'no triple'}{' ' + self.arch if self.arch else ''}"
+        triple = self.triple or self.contents.machine or "no triple"
+        return f"{triple} {self.processor}".rstrip()
+
+    @property
+    def declared(self) -> str:
+        """What its container says it is for."""
+        return f"{self.triple or 'no triple'} {self.arch}".rstrip()
 
 
 class OffloadEntry(NamedTuple):

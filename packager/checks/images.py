@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from packager.model import DeviceImage, FatBinary, Finding, Severity
+from packager.model import NO_ARCH, DeviceImage, FatBinary, Finding, Severity
 from packager.triples import code_of
 
 # What code a triple's architecture means, as packager.elf names machines.
@@ -23,7 +23,6 @@ MACHINES = {
 }
 # What a declared kind may turn out to be: containers call every ELF image an object.
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
-NO_ARCH = ("", "generic", "native")
 _SM = re.compile(r"sm_(\d+)")
 SHARED = "an image for a CPU is a shared object: link it with -shared, or use `omptool lower`"
 HINT = "give the image the triple and arch that it was compiled for"
@@ -63,11 +62,15 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
         return
     declared = image.declared_kind
     if declared and contents.kind not in KINDS.get(declared, (declared,)):
-        yield f"({image.target}) is declared as {declared} but holds {contents.kind}", HINT, "error"
+        yield (
+            f"({image.declared}) is declared as {declared} but holds {contents.kind}",
+            HINT,
+            "error",
+        )
     expected = MACHINES.get(code_of(image.triple)) if image.container != "gcc" else None
     if expected and contents.machine and contents.machine != expected:
         yield f"is declared for {image.triple} but holds {contents.machine} code", HINT, "error"
-    elif contents.arch and image.arch not in NO_ARCH:
+    elif contents.arch and image.arch not in NO_ARCH and contents.kind != "spirv":
         yield from _arch(image, contents.arch)
 
 
@@ -87,7 +90,7 @@ def _is_to_be_linked(image: DeviceImage, binary: FatBinary) -> bool:
 
 
 def _arch(image: DeviceImage, actual: str) -> Iterator[tuple[str, str, Severity]]:
-    message = f"is declared for {image.target} but holds code for {actual}"
+    message = f"is declared for {image.declared} but holds code for {actual}"
     if image.kind == "ptx" and _number(actual) < _number(image.arch):
         # The driver compiles PTX for newer devices too.
         yield message, "it runs, but without what the newer arch offers", "warning"

@@ -82,7 +82,7 @@ def _targets(table: EntryTable, binary: FatBinary) -> Iterable[list[DeviceImage]
 def _missing(
     entry: OffloadEntry, images: list[DeviceImage], known: set[str], hidden: bool
 ) -> Finding:
-    where = _image(images[0]) if len(images) == 1 else f"all images for {images[0].target}"
+    where = _image(images[0]) if len(images) == 1 else f"all images for {images[0].declared}"
     message = f"{entry.kind} {entry.label} is missing in {where}"
     hint = "build the image from the same sources as the host"
     near = _near(entry.name, known) if entry.name else []

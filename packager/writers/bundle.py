@@ -99,18 +99,13 @@ def _inspect(
         image = _inspect_one(index, request)
         if image.contents.problem and not force:
             raise FormatError(f"image {request.path}: {image.contents.problem}")
-        if any(_target(image) == _target(other) for other in images):
-            raise UsageError(f"two images for {':'.join(filter(None, _target(image)))}")
+        if any(image.target == other.target for other in images):
+            raise UsageError(f"two images for {image.target.replace(' ', ':', 1)}")
         images.append(image)
         inputs.append(
             ImageInput(request.path, request.triple, request.arch, image.kind, image.size)
         )
     return inputs, images
-
-
-def _target(image: DeviceImage) -> tuple[str, str]:
-    """Triple and arch, the arch from the bytes where the request leaves it out."""
-    return image.triple, image.arch or image.contents.arch or ""
 
 
 def _inspect_one(index: int, request: ImageRequest) -> DeviceImage:
