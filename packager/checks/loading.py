@@ -17,6 +17,8 @@ DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
 # toolchain keeps for itself (reserved shared memory, tables of functions and data, system calls).
 CUDA_FUNCTIONS = ("vprintf", "malloc", "free", "__assertfail")
 CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaLaunch")
+# Bitcode of these each has a plugin that compiles it: docs/plugins.md, "Images left as bitcode".
+COMPILED = ("x86_64", "nvptx64", "spirv64")
 LAST_BLIND_TO_CUDA_13 = 20
 UNSAFE_AT_EXIT = ("llvm-14", "llvm-16")
 REQUIRES_SHARED_MEMORY = 0x8
@@ -106,28 +108,47 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
 
     PTX is compiled by the driver when it is loaded; bitcode and SPIR-V by the runtime or the
     driver, if it can. That takes time at each start, and fails where the compiler is too old.
-    omptool's runtime compiles bitcode by `omptool lower` at its first use, and keeps the result.
+    omptool's plugins compile bitcode for x86_64, nvptx64 and spirv64 by `omptool lower` at its
+    first use, and keep the result; what `bundle` is given for another target no plugin takes.
     Of what CUDA's, HIP's and SYCL's runtimes are told, and of an image without a host, that is for
     information: they are made so.
 
     Cure: none is needed where the driver is new enough; give the image of the arch itself beside
     it for the others.
     """
+    never = [found for image in binary.images for found in _never_compiled(image, binary)]
+    yield from never
     if binary.type == "object":
         return
     ready = {image.triple for image in binary.images if image.kind in ("cubin", "amdgcn")}
+    unfit = {found.image for found in never}
     levels: dict[str, Severity] = {"ptx": "info", "bitcode": "warning", "spirv": "warning"}
     others = {index for row in binary.registrations for index in row.images}
     later: dict[tuple[str, str, Severity], list[int]] = {}
     for image in binary.images:
-        if image.kind in levels and image.triple not in ready:
+        if image.kind in levels and image.triple not in ready and image.index not in unfit:
             is_made_so = binary.type is None or image.index in others
             level = "info" if is_made_so else levels[image.kind]
-            later.setdefault((image.kind, image.target, level), []).append(image.index)
+            later.setdefault((image.kind, image.declared, level), []).append(image.index)
     for (kind, target, level), indices in later.items():
         message = f"image {runs(indices)} ({target}) is {kind}: compiled when loaded"
         hint = "a driver or runtime that can compile it must be there"
         yield Finding("OMP116", level, message, hint, None, indices[0])
+
+
+def _never_compiled(image: DeviceImage, binary: FatBinary) -> Iterator[Finding]:
+    """Bitcode that is left to omptool's plugins, none of which is for its target."""
+    machine = image.contents.machine or ""
+    is_ours = binary.abi in ("interface", "proposal")  # LLVM's have plugins of their own
+    if image.kind != "bitcode" or not is_ours or image.contents.problem:
+        return
+    if not machine.startswith(COMPILED):
+        code = f"bitcode for {machine}" if machine else "bitcode that names no target"
+        message = (
+            f"image {image.index} ({image.target}) is {code}, which no plugin of omptool compiles"
+        )
+        hint = "make code of it with `omptool lower` or the compiler's linker"
+        yield Finding("OMP116", "warning", message, hint, None, image.index)
 
 
 def newer_cubin(binary: FatBinary) -> Iterator[Finding]:

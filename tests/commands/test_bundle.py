@@ -28,6 +28,8 @@ PTX = """
 .visible .entry second(.param .u64 p) { ret; }
 """
 
+BITCODE = 'target triple = "{}"\ndefine void @__omp_offloading_first(ptr %p) {{\n  ret void\n}}\n'
+
 
 def compile_object(folder: Path, name: str, source: str, *flags: str) -> Path:
     (folder / f"{name}.c").write_text(source)
@@ -365,3 +367,28 @@ def test_emit_lists_what_the_images_define(work: Path, tmp_path: Path) -> None:
     assert table_of(out) == [("first", 0), ("table", 16), ("second", 0)]
     undefined = subprocess.run(["nm", "-u", out], capture_output=True, text=True, check=True).stdout
     assert "U first" in undefined
+
+
+@pytest.mark.parametrize(
+    ("triple", "said"),
+    [
+        ("x86_64-pc-linux-gnu", ""),
+        ("nvptx64-nvidia-cuda", ""),
+        ("spirv64-unknown-unknown", ""),
+        ("amdgcn-amd-amdhsa", "is bitcode for amdgcn, which no plugin of omptool compiles"),
+        (
+            "aarch64-unknown-linux-gnu",
+            "is bitcode for aarch64, which no plugin of omptool compiles",
+        ),
+    ],
+)
+def test_bitcode_that_no_plugin_compiles(tmp_path: Path, triple: str, said: str) -> None:
+    (tmp_path / "k.ll").write_text(BITCODE.format(triple))
+    subprocess.run(["llvm-as-19", tmp_path / "k.ll", "-o", tmp_path / "k.bc"], check=True)
+    (tmp_path / "names").write_text("__omp_offloading_first\n")
+    host = compile_object(tmp_path, "host", "void __omp_offloading_first(void) {}", "-c")
+    words = ("--image", f"{triple}={tmp_path}/k.bc", "--entries", tmp_path / "names")
+    result = omptool("bundle", host, *words, "-o", tmp_path / "out.o")
+    assert result.exit_code == 0, result.output
+    assert bool(result.stderr) == bool(said)
+    assert said in result.stderr
