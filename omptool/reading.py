@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from omptool.console import echo, portable, shown
+from omptool.progress import progress
 from packager.errors import PackagerError
 from packager.hosts.load import Loaded, load_all
 from packager.look import WHOLE, Look
@@ -61,9 +62,12 @@ class Files:
 
     def _read(self, path: Path) -> Iterator[FatBinary]:
         try:
-            for loaded in load_all(path, self._look):
-                self._tell(loaded.binary)
-                yield self._with_sources(loaded)
+            with progress(path) as bar:
+                for loaded in load_all(path, self._look._replace(seen=bar.seen)):
+                    binary = self._with_sources(loaded)
+                    bar.pause()
+                    self._tell(binary)
+                    yield binary
         except PackagerError as error:
             self._report(path, str(error))
         except OSError as error:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
+
+
+def unwatched(_: int) -> None:
+    """Nobody wants to know how far reading has come."""
 
 
 class Look(NamedTuple):
@@ -13,6 +18,7 @@ class Look(NamedTuple):
     symbols: bool = True
     resources: bool = True  # what kernels need of a GPU, with their symbols
     hashed: bool = False  # the SHA-256, for which all bytes are read
+    seen: Callable[[int], None] = unwatched  # is told where in the file each image begins
 
     @property
     def is_whole(self) -> bool:

@@ -179,7 +179,10 @@ def _tables(
 
     parts = dump.Parts(*shown_parts, wide, sort, not no_demangle, wanted)
     for number, binary in enumerate(found):
-        echo(("\n" if number else "") + dump.dump_text(binary, parts))
+        if number:
+            echo("")
+        for block in dump.dump_text(binary, parts):
+            echo(block)
 
 
 def _summarised(found: Files, wanted: Wanted, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from omptool.console import shown
@@ -53,35 +53,37 @@ class Parts(NamedTuple):
         return demangled(name) if self.is_demangled else name
 
 
-def dump_text(binary: FatBinary, parts: Parts) -> str:
-    """The tables of a file, without a newline at the end."""
+def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
+    """The tables of a file, each when it is laid out, without newlines at their ends."""
     path = shown(binary.path)
     if binary.is_empty:
-        return f"{path}: no offload code"
-    if binary.machine is None and not binary.images:
-        return f"{path}: nothing in a form that is read"
-    blocks = [f"{path}: {headline(binary)}"]
+        yield f"{path}: no offload code"
+    elif binary.machine is None and not binary.images:
+        yield f"{path}: nothing in a form that is read"
+    else:
+        yield f"{path}: {headline(binary)}"
+        yield from filter(None, _blocks(binary, parts))
+
+
+def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
     images = in_order(parts.wanted.images(binary), IMAGES, parts.sort)
     if parts.images:
-        blocks.append(table("images", _images(binary, images, parts.wide)))
-        levels = _levels(images)
-        blocks += [table("containers in containers", levels)] if levels else []
-        blocks += [_damage(image) for image in images if image.contents.problem]
+        yield table("images", _images(binary, images, parts.wide))
+        if levels := _levels(images):
+            yield table("containers in containers", levels)
+        yield from (_damage(image) for image in images if image.contents.problem)
     if parts.entries and binary.machine is None:
-        rows = _symbols(images, parts.wanted)
-        blocks.append(table("symbols for a host", rows, parts.width, CUT))
+        yield table("symbols for a host", _symbols(images, parts.wanted), parts.width, CUT)
     elif parts.entries:
-        columns = _entries(binary, images, parts)
-        blocks.append(column_table("entries", columns, parts.width, CUT))
+        yield column_table("entries", _entries(binary, images, parts), parts.width, CUT)
     if parts.kernels:
-        blocks += _kernels(binary, images, parts)
+        yield from _kernels(binary, images, parts)
     if parts.descriptors and binary.machine is not None:
         if binary.descriptors or not binary.registrations:
-            blocks.append(table("descriptors", _descriptors(binary)))
+            yield table("descriptors", _descriptors(binary))
         if binary.registrations:
-            blocks.append(table("registrations", _registrations(binary)))
-    blocks += binary.unsourced
-    return "\n".join(part for part in blocks if part)
+            yield table("registrations", _registrations(binary))
+    yield from binary.unsourced
 
 
 def headline(binary: FatBinary) -> str:

@@ -87,6 +87,8 @@ def from_payload(payload: Payload, index: int, container: str, address: int | No
     Raises LimitError when the images of the file are larger together than the file.
     """
     data, stored = payload.image, payload.stored
+    offset = (data if stored is None else stored).at
+    data.look.seen(offset)
     data.spent.image(len(data), data.whole)
     triple = _normalised(payload.triple)
     said = payload.contents or _of_text(payload) or _of_plugin(data, triple)
@@ -95,7 +97,7 @@ def from_payload(payload: Payload, index: int, container: str, address: int | No
         container=container,
         triple=triple,
         arch=payload.arch,
-        offset=(data if stored is None else stored).at,
+        offset=offset,
         size=len(data),
         address=address,
         contents=said or contents(data),

@@ -1,0 +1,68 @@
+"""How far reading a file has come: a bar on a terminal, once it takes longer than a moment."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from omptool.console import shown
+
+MOMENT = 0.5  # seconds
+STEPS = 200
+ERASE = "\r\x1b[K\x1b[?25h"  # the line, and the cursor is shown again
+
+
+class Progress:
+    """Of one file; nothing is shown where stderr is no terminal, and nothing stays there."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._is_shown = sys.stderr.isatty() and path.is_file()
+        self._begin = time.monotonic()
+        self._update: Callable[[int], None] | None = None
+        self._at = 0
+
+    def seen(self, at: int) -> None:
+        """Reading has come to this place in the file; a place in front of it begins anew."""
+        if not self._is_shown:
+            return
+        if at < self._at:
+            self.pause()
+        if self._update is None and time.monotonic() - self._begin > MOMENT:
+            self._update = self._begun()
+        if self._update is not None:
+            self._update(at - self._at)
+            self._at = at
+
+    def _begun(self) -> Callable[[int], None]:
+        import click
+
+        size = self._path.stat().st_size
+        bar = click.progressbar(
+            length=size,
+            label=shown(self._path.name),
+            file=sys.stderr,
+            update_min_steps=size // STEPS,
+        )
+        bar.render_progress()
+        return bar.update
+
+    def pause(self) -> None:
+        """Take the bar away: something is printed."""
+        if self._update is not None:
+            sys.stderr.write(ERASE)
+            sys.stderr.flush()
+        self._update, self._at, self._begin = None, 0, time.monotonic()
+
+
+@contextmanager
+def progress(path: Path) -> Iterator[Progress]:
+    """The bar of a file while it is read."""
+    bar = Progress(path)
+    try:
+        yield bar
+    finally:
+        bar.pause()
