@@ -6,6 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-test}
 cores=$(nproc)
+at_once=$((cores + 1))  # tests: many of them sleep for a while
 bin=$PWD/.venv/bin
 logs=build/logs
 export PATH=$bin:$PATH TIMEFORMAT='%R %U %S'
@@ -83,7 +84,7 @@ units_alone() {  # what needs an include that another unit, or a precompiled hea
 }
 
 runtime_tests() {  # runtime_tests FOLDER
-  ctest --test-dir "$1" --output-on-failure --parallel $((cores + 1))  # many of them sleep for a while
+  ctest --test-dir "$1" --output-on-failure --parallel "$at_once"
 }
 
 rooms=(tests/{checks,commands,dwarf,elf,formats,hosts,lowering,render,support,writers} tests/test_*.py)
@@ -112,7 +113,7 @@ case $what in
       every=(-m 'not field')
       alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 ctest --test-dir build/package/runtime -R '^stress'
     fi
-    alone 'pytest' pytest -n "$cores" --dist worksteal "${every[@]}"
+    alone 'pytest' pytest -n "$at_once" --dist worksteal "${every[@]}"
     ;;
 esac
 
