@@ -37,10 +37,9 @@ FULL = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_alloc"}
 DEAF = {"FAKEFAIL_ON": "1", "FAKEFAIL_IN": "data_submit"}
 MANDATORY = {"FAKEFAIL_ON": "0", "OMP_TARGET_OFFLOAD": "MANDATORY"}
 FAULTS = {"one call": ONE, "device lost": LOST, "memory full": FULL, "takes no data": DEAF}
-# What fails from some call on is sampled: what happens then differs less from call to call.
-LASTING = [fault for fault in FAULTS if fault != "one call"]
-SAMPLED = [(fault, 3) for fault in LASTING]
-EVERY_CALL = [pytest.param(fault, 1, marks=pytest.mark.exhaustive) for fault in LASTING]
+# A sample of the calls, in `make test`.
+SAMPLED = [(fault, 3) for fault in FAULTS]
+EVERY_CALL = [pytest.param(fault, 1, marks=pytest.mark.exhaustive) for fault in FAULTS]
 
 # Every reason to end; OBJECT is a mapped one or a global variable, REGION a kernel.
 OBJECT = r"(the object at 0x[0-9a-f]+|\w+ at 0x[0-9a-f]+) \(\d+ bytes\)"
@@ -152,7 +151,7 @@ def test_without_a_failure_every_region_runs_on_the_device(program: Path, failin
     assert (done.code, done.output) == (0, "ok\n")
 
 
-@pytest.mark.parametrize(("fault", "step"), [("one call", 1), *SAMPLED, *EVERY_CALL])
+@pytest.mark.parametrize(("fault", "step"), [*SAMPLED, *EVERY_CALL])
 def test_whatever_fails_the_results_are_right_or_the_program_says_why_it_ends(
     program: Path, failing: Path, fault: str, step: int
 ) -> None:
@@ -160,8 +159,11 @@ def test_whatever_fails_the_results_are_right_or_the_program_says_why_it_ends(
     assert any(one.is_right and FELL_BACK.search(one.output) for one in outcomes)
 
 
-def test_where_offloading_is_mandatory_no_region_falls_back(program: Path, failing: Path) -> None:
-    outcomes = sweep(program, failing, 1, **MANDATORY)
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_where_offloading_is_mandatory_no_region_falls_back(
+    program: Path, failing: Path, step: int
+) -> None:
+    outcomes = sweep(program, failing, step, **MANDATORY)
     assert not any(FELL_BACK.search(one.output) for one in outcomes)
     ends = [one.output for one in outcomes if one.says_why]
     assert any("data cannot be mapped" in end for end in ends)
