@@ -61,7 +61,7 @@ class SyclBinary:
     size: int
     target: int
     image: int  # its begin, and behind that its end
-    kind: int = 4
+    kinds: tuple[int, ...] = (4, 8)  # Intel's, and LLVM's own since version 21
 
 
 SYCL_BINARIES = SyclBinaries(version=1, size=32, records=8)

@@ -76,7 +76,9 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     sectioned_tables = limits.of(lambda: entries.find(memory), [])
     calls = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
-    if sectioned_tables and not is_host:
+    # Entries of other models than OpenMP are in hosts only.
+    models = {model for table in sectioned_tables for model in entries.models(table)}
+    if sectioned_tables and models <= {"openmp"} and not is_host:
         return None
 
     # The descriptors, which lead to both.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from packager.elf.address_space import Space
+from packager.formats.containers import llvm_offloading
 from packager.formats.containers.clang_bundle import SECTION_PREFIX, split_id
 from packager.formats.containers.payload import Damage
 from packager.formats.host_records import sycl_binaries
@@ -48,7 +49,7 @@ def sycl(space: Space) -> Sycl:
     """The images of SYCL's descriptors, then those that only `.tgtimg` lists."""
     listed = list(tgtimg.ranges(space))
     places = [at.start for at in listed if isinstance(at, ImageRange)]
-    binaries = sycl_binaries.find(space, places)
+    binaries = sycl_binaries.find(space, [*places, *_of_wrapper(space)])
     images: dict[int, Told | Damage] = {
         image.start: Told(
             ImageRange(image.start, image.end), sycl_binaries.NAME, image.target, image.kind
@@ -64,6 +65,13 @@ def sycl(space: Space) -> Sycl:
             triple = next((triple for where, triple in targets if at.start in where), "")
             images[at.start] = Told(at, tgtimg.NAME, triple)
     return Sycl(binaries, list(images.values()))
+
+
+def _of_wrapper(space: Space) -> Iterator[int]:
+    """Where the first image of LLVM's linker wrapper is; its records tell of the others."""
+    for section in space.elf.sections:
+        if section.is_allocated and llvm_offloading.claims(section) and section.size:
+            yield space.address(section)
 
 
 def _targets(space: Space) -> list[tuple[range, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from packager.elf.headers import Elf, Section
 from packager.formats.containers.llvm_offloading import SHT_LLVM_OFFLOADING
+from packager.formats.host_records import entries, fatbin_wrappers
 
 # Beginnings of section names that only offload code has, and whose they are.
 SECTIONS = {
@@ -13,8 +14,11 @@ SECTIONS = {
     ".gnu.offload_lto_": "GCC's intermediate code for a device",
 }
 # In COFF files sections of entries are sorted by what follows a "$"; linkers cut their names off.
-COFF_ENTRIES = ("omp_offloading_entries", "llvm_offload_entries")
-COFF_SHORT = tuple(name[:8] for name in COFF_ENTRIES)
+COFF = {
+    **dict.fromkeys(entries.SECTIONS, "entries"),
+    **dict.fromkeys(fatbin_wrappers.SECTIONS, "registrations of images"),
+}
+CUT = 8
 
 
 def traces(elf: Elf) -> Iterator[str]:
@@ -27,11 +31,12 @@ def traces(elf: Elf) -> Iterator[str]:
 
 
 def coff_traces(sections: Sequence[Section]) -> Iterator[str]:
-    """The same of a COFF file, whose entries are not read: once for all its parts."""
+    """The same of a COFF file, whose tables are not read: once for all parts of one."""
     found = {
-        section.name.partition("$")[0]
+        section.name.partition("$")[0]: what
         for section in sections
-        if section.size and (section.name.startswith(COFF_ENTRIES) or section.name in COFF_SHORT)
+        for name, what in COFF.items()
+        if section.size and (section.name.startswith(name) or section.name == name[:CUT])
     }
-    for name in sorted(found):
-        yield f"section {name} has entries in a COFF file, which this version does not read"
+    for name, what in sorted(found.items()):
+        yield f"section {name} has {what} in a COFF file, which this version does not read"

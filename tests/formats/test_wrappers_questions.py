@@ -1,17 +1,19 @@
 """What LLVM's test of its linker wrapper's output asks, asked of omptool.
 
 `linker-wrapper-image.c`, of `clang/test/OffloadTools/clang-linker-wrapper` and before LLVM 22 of
-`clang/test/Driver`: what the wrapper of LLVM 19 writes for a program of each kind is linked, and
-read. A dry run gives each image no bytes.
+`clang/test/Driver`: what the wrapper of LLVM 19 writes for a program of each kind, and for
+SYCL that of LLVM 22, is linked, and read. A dry run gives each image no bytes.
 """
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clangs import tool
 from documents import dumped
 from host_bytes import (
     CUDA,
@@ -19,38 +21,61 @@ from host_bytes import (
     OBJECT,
     OPENMP,
     RELOCATABLE,
+    SYCL,
     Image,
     Section,
     elf,
     offload_binary,
 )
-from toolchain import NVPTX, run
+from toolchain import NVPTX, omptool, run
 
 AMD = "amdgcn-amd-amdhsa"
+SPIRV = "spirv64-unknown-unknown"
+MODULE = struct.pack("<5I", 0x07230203, 0x10000, 0, 1, 0)
 KINDS = {
     "openmp": Image(OBJECT, OPENMP, NVPTX, "sm_70", elf(RELOCATABLE, [])),
     "cuda": Image(OBJECT, CUDA, NVPTX, "sm_70", elf(RELOCATABLE, [])),
     "hip": Image(OBJECT, HIP_OF_19, AMD, "gfx908", elf(RELOCATABLE, [])),
+    "sycl": Image(OBJECT, SYCL, SPIRV, "", MODULE),
 }
 
 
 def wrapped(folder: Path, kind: str, system: str) -> Path:
     """An object of what the linker wrapper writes."""
+    version = "22" if kind == "sycl" else "19"
+    (folder / "w.ll").write_text(with_bytes(module(folder, kind, system, version)))
+    out = folder / "wrapped.o"
+    made = ("-filetype=obj", "-relocation-model=pic", folder / "w.ll", "-o", out)
+    run(*tool(version, "llc"), *made)
+    return out
+
+
+def module(folder: Path, kind: str, system: str, version: str) -> str:
+    """What the linker wrapper of a release of LLVM writes in a dry run."""
     packed = offload_binary(KINDS[kind])
     (folder / "in.o").write_bytes(elf(RELOCATABLE, [Section(".llvm.offloading", packed)]))
     command = (
-        "clang-linker-wrapper-19", "--print-wrapped-module", "--dry-run",
+        *tool(version, "clang-linker-wrapper"), "--print-wrapped-module", "--dry-run",
         f"--host-triple=x86_64-unknown-{system}-gnu", "--linker-path=/usr/bin/ld", "--",
         str(folder / "in.o"), "-o", "a.out",
     )  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     text = done.stdout + done.stderr
-    module = text[text.index("; ModuleID") :].splitlines()
+    lines = text[text.index("; ModuleID") :].splitlines()
     # The commands that it would run are among the lines.
-    (folder / "w.ll").write_text("\n".join(line for line in module if not line.startswith(' "')))
-    out = folder / "wrapped.o"
-    run("llc-19", "-filetype=obj", "-relocation-model=pic", folder / "w.ll", "-o", out)
-    return out
+    return "\n".join(line for line in lines if not line.startswith(' "'))
+
+
+def with_bytes(text: str) -> str:
+    """The same with the bytes of a module for SYCL: its images are told by addresses alone."""
+    size = len(MODULE)
+    array = "".join(f"\\{byte:02x}" for byte in MODULE)
+    data = "@.sycl_offloading.0.data"
+    text = text.replace(
+        '[0 x i8] zeroinitializer, section ".ll', f'[{size} x i8] c"{array}", section ".ll'
+    )
+    end = f"getelementptr ([{size} x i8], ptr {data}, i64 0, i64 {size})"
+    return text.replace(f"ptr {data}, ptr {data}", f"ptr {data}, ptr {end}")
 
 
 def linked(folder: Path, kind: str) -> dict[str, Any]:
@@ -81,6 +106,25 @@ def test_cuda_and_hip(tmp_path: Path, kind: str) -> None:
     (row,) = file["registrations"]
     assert (row["runtime"], row["images"]) == (kind, [])
     assert row["registered_by"] == f".{kind}.fatbin_reg"
+
+
+def test_sycl(tmp_path: Path) -> None:
+    """An image of the descriptor, and the constructor that registers it; entries are SYCL's."""
+    file = linked(tmp_path, "sycl")
+    (image,) = file["images"]
+    assert (image["container"], image["kind"], image["size"]) == ("sycl", "spirv", len(MODULE))
+    (row,) = file["registrations"]
+    assert (row["runtime"], row["images"]) == ("sycl", [0])
+    assert row["registered_by"] == "sycl.descriptor_reg"
+    assert [(entry["name"], entry["model"]) for entry in file["entries"]] == [("stub", "sycl")]
+
+
+@pytest.mark.parametrize(("kind", "section"), [("cuda", ".nvFatBin"), ("hip", ".hipFatBin")])
+def test_cuda_and_hip_of_windows(tmp_path: Path, kind: str, section: str) -> None:
+    """What registers the fat binary, which is empty here, is named: it is not read there."""
+    done = omptool("dump", wrapped(tmp_path, kind, "windows"))
+    assert done.exit_code == 2
+    assert f"section {section}Segment has registrations of images in a COFF file" in done.stderr
 
 
 def test_openmp_of_windows(tmp_path: Path) -> None:

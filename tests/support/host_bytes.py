@@ -16,7 +16,7 @@ DISCARDED = 0x02000800  # IMAGE_SCN_MEM_DISCARDABLE and _LNK_REMOVE
 
 MAGIC = b"\x10\xff\x10\xad"  # of an OffloadBinary
 NO_IMAGE, OBJECT, BITCODE, CUBIN, PTX = 0, 1, 2, 3, 5
-NO_KIND, OPENMP, CUDA, HIP = 0, 1, 2, 4
+NO_KIND, OPENMP, CUDA, HIP, SYCL = 0, 1, 2, 4, 8
 HIP_OF_19 = 3  # a number there, a bit in later releases
 
 ZLIB, ZSTD = 0, 1  # of a compressed bundle

@@ -166,11 +166,12 @@ def records(space: Space, table: FoundTable) -> Iterator[Record]:
         window.column(layout.size_format, layout.size, record),
         flags,
         data,
-        _models(table),
+        models(table),
     )
 
 
-def _models(table: FoundTable) -> Iterator[Model]:
+def models(table: FoundTable) -> Iterator[Model]:
+    """Which model each record of a table is for."""
     if table.layout.model is None:
         return repeat(MODELS.get(table.section or "", "openmp"))
     numbers = table.window.column("H", table.layout.model, table.layout.record)

@@ -1,7 +1,8 @@
 """`sycl_device_binaries_struct`: the images that SYCL programs hand to `__sycl_register_lib`.
 
 The layouts are in intel/llvm's `compiler.hpp`. A descriptor is found from the images that
-`.tgtimg` lists: records hold their addresses, and it holds the address of the first record.
+`.tgtimg` lists, or that LLVM's linker wrapper puts into `.llvm.offloading`, one after the other:
+records hold their addresses, and it holds the address of the first record.
 """
 
 from __future__ import annotations
@@ -93,7 +94,13 @@ def _images(space: Space, array: Window, layout: SyclBinary) -> tuple[BinaryImag
     for at in range(0, len(array.data), layout.size):
         version, kind, form = array.half(at) & 0xFFFF, array.data[at + 2], array.data[at + 3]
         start, end = array.pointer(at + layout.image), array.pointer(at + layout.image + WORD.size)
-        if version != layout.version or kind != layout.kind or not start or not end or start > end:
+        if (
+            version != layout.version
+            or kind not in layout.kinds
+            or not start
+            or not end
+            or start > end
+        ):
             return None
         if space.offset(start, end - start) is None:
             return None
