@@ -8,6 +8,7 @@ length.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -97,6 +98,11 @@ def launches(program: Path, runtime: Path, driver: Path) -> tuple[int, str, laun
     return done.returncode, text, launch_logs.LaunchLog(text)
 
 
+def told(text: str) -> list[str]:
+    """What users are told of the regions' launches."""
+    return re.findall(r"Launching kernel \w+ with .*", text)
+
+
 @pytest.mark.parametrize("source", PROGRAMS, ids=stem)
 def test_each_launch_is_llvms(tmp_path: Path, driver: Path, telling: Path, source: Path) -> None:
     folder = tmp_path / source.stem
@@ -113,6 +119,7 @@ def test_each_launch_is_llvms(tmp_path: Path, driver: Path, telling: Path, sourc
     # Wrong results may end a program: by 1, or by abort().
     assert {code, llvms_code} <= ({-6} if source.stem in (*FATAL, "lifetimes") else {0, 1})
     assert bool(ours.launches) == (source.stem not in FATAL)
+    assert told(text) == told(llvms_text)
     for one, llvms_one in zip(ours.launches, llvms.launches, strict=True):
         assert one == llvms_one
         assert one.lent >= llvms_one.lent

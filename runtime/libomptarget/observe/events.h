@@ -127,7 +127,8 @@ struct Operation {
   int from = -1;               // of kBetweenDevices: the device whose memory `host` is
   Clock::time_point began = {}, ended = {};
   bool failed = false;
-  bool is_later = false; // its call returns before it has ended, and the device says when that is
+  bool is_later = false;         // its call returns before it has ended, and the device says when that is
+  bool shape_is_plugins = false; // of a launch: the plugin chooses teams and threads, and tells them
 };
 struct OperationBegins {
   Operation operation;

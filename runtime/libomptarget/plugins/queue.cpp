@@ -105,6 +105,7 @@ std::int32_t Queue::run(void* function, void** arguments, std::int32_t count, co
                         const std::string& name) {
   observe::Operation told{Kind::kLaunch, memory_.number(), nullptr, function, 0, name};
   told.is_later = use_ == Use::kLater;
+  told.shape_is_plugins = observe::heard() && takes_compilers_shapes(memory_.call(), memory_.rtl_id());
   if (memory_.chains())
     return chain(std::move(told),
                  [&](auto... chained) {

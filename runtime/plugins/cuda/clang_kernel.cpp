@@ -62,6 +62,22 @@ std::uint32_t positive(std::int32_t number) {
 
 } // namespace
 
+const char* name_of(ClangKernel::Mode mode) {
+  switch (mode) {
+  case ClangKernel::kGeneric:
+    return "Generic";
+  case ClangKernel::kSpmd:
+    return "SPMD";
+  case ClangKernel::kGenericSpmd:
+    return "Generic-SPMD";
+  case ClangKernel::kSpmdNoLoop:
+    return "SPMD-No-Loop";
+  case ClangKernel::kBare:
+    break;
+  }
+  return "Bare";
+}
+
 ClangKernel clang_kernel_of(const KernelEnvironment& environment) {
   ClangKernel clang;
   clang.mode = mode_of(environment.mode);

@@ -39,6 +39,7 @@ struct ClangKernel {
   std::uint32_t least_threads = 0, most_threads = 0;
   std::uint64_t reduction_size = 0; // bytes for all teams
 };
+const char* name_of(ClangKernel::Mode mode); // as LLVM's plugin says it
 ClangKernel clang_kernel_of(const KernelEnvironment& environment);
 ClangKernel clang_kernel_of(std::uint8_t mode); // of clang 14 to 17: <kernel>_exec_mode
 

@@ -65,7 +65,7 @@ public:
 
   int capability() const { return capability_; }
   const Context& context() const { return context_; }
-  Launcher launcher() { return {context_, limits_, memory_}; }
+  Launcher launcher() { return {number_, context_, limits_, memory_}; }
   Memory& memory() { return memory_; }
   HostMemory& host_memory() { return host_memory_; }
   Staging& gathers() { return gathers_; } // of small copies

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "launch.h"
 
+#include "launch_line.h"
 #include "plugin_calls.h"
 #include "settings.h"
 
@@ -65,6 +66,12 @@ std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked
                         : grid_of(asked, facts, device);
 }
 
+void tell(std::int32_t device, const Kernel& kernel, const Grid& grid) {
+  const auto all = [](const std::array<unsigned, 3>& each) { return std::uint64_t{each[0]} * each[1] * each[2]; };
+  tell_launch(device, kernel.name(), all(grid.blocks), all(grid.threads),
+              name_of(kernel.clang() ? kernel.clang()->mode : ClangKernel::kBare));
+}
+
 } // namespace
 
 std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments arguments,
@@ -97,6 +104,7 @@ bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdevicept
       return false;
     launch.values[0] = reinterpret_cast<void*>(environment);
   }
+  tell(launcher.device, kernel, launch.grid);
   const Outcome outcome = context.taking_memory( // for stacks, or for code that the driver loads no earlier
       [&] { return context.in_stream([&] { return start_in(context.driver, launch, stream); }); });
   if (outcome.ok())

@@ -24,6 +24,7 @@ struct Arguments {
 
 // What a launch works with.
 struct Launcher {
+  std::int32_t device;
   const Context& context;
   const DeviceLimits& limits;
   Memory& memory;

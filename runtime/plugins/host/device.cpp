@@ -101,7 +101,8 @@ std::optional<Shape> shape_of(const tgt_launch_shape& record) {
     return std::nullopt;
   }
   if (asked->dynamic_memory > 0) {
-    fail("teams of the CPU have no memory whose size a launch gives");
+    fail(std::to_string(asked->dynamic_memory) +
+         " bytes of each team's own: on the CPU a launch gives teams no memory");
     return std::nullopt;
   }
   return shape;

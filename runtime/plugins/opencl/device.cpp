@@ -46,7 +46,7 @@ std::int32_t Device::start() {
 }
 
 tgt_target_table* Device::load(__tgt_device_image* image) {
-  const Target target{cl_, found_, started_.load()->context, memory(), number_};
+  const Target target{cl_, found_, started_.load()->context, memory(), found_.number};
   std::unique_ptr<Image> loaded = Image::load(target, *image);
   if (!loaded)
     return nullptr;

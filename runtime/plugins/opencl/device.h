@@ -20,7 +20,7 @@ namespace omptool::opencl {
 
 class Device {
 public:
-  Device(const Loader& cl, Found found, std::int32_t number) : found_(std::move(found)), cl_(cl), number_(number) {}
+  Device(const Loader& cl, Found found) : found_(std::move(found)), cl_(cl) {}
 
   const Found& found() const { return found_; }
 
@@ -53,7 +53,6 @@ private:
 
   const Found found_;
   const Loader& cl_;
-  const std::int32_t number_;
   std::atomic<Started*> started_{nullptr}; // never destroyed
   std::mutex mutex_;
   // Under the lock.

@@ -34,6 +34,7 @@ struct Found {
   std::uint64_t largest_block;
   std::uint64_t team_memory;
   std::size_t most_threads; // of a team
+  std::int32_t number;      // among all of them
 };
 
 // `why`: why there is none, or others are not used.

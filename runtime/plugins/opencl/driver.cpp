@@ -39,9 +39,10 @@ constinit std::atomic<Driver*> the_driver{nullptr};
   // No lock: a thread that loads libraries may come here, and the loader loads some, too. The first stays.
   auto made = std::make_unique<Driver>();
   if (open_loader(made->cl, made->why_none))
-    for (Found& found : find_devices(made->cl, made->why_none))
-      made->devices.push_back(
-          std::make_unique<Device>(made->cl, std::move(found), static_cast<std::int32_t>(made->devices.size())));
+    for (Found& found : find_devices(made->cl, made->why_none)) {
+      found.number = static_cast<std::int32_t>(made->devices.size());
+      made->devices.push_back(std::make_unique<Device>(made->cl, std::move(found)));
+    }
   Driver* known = nullptr;
   if (the_driver.compare_exchange_strong(known, made.get()))
     return made.release();

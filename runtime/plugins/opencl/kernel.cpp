@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernel.h"
 
+#include "launch_line.h"
 #include "loader.h"
 #include "omptarget_rtl.h"
 #include "plugin_calls.h"
@@ -125,6 +126,7 @@ std::int32_t Kernel::launch(cl_command_queue queue, void* const* arguments, std:
   cl_int error = memory_.allow(kernel_, told_);
   if (error != CL_SUCCESS)
     return not_started("kernel " + name_ + ": " + failure_of("clSetKernelExecInfo", error));
+  tell_launch(found_.number, name_, all / threads, threads, "Bare");
   error =
       cl_.clEnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &all, &threads, order.count(), order.events(), order.made);
   return error == CL_SUCCESS ? 0 : not_started("kernel " + name_ + ": " + failure_of("clEnqueueNDRangeKernel", error));

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace omptool::opencl {
 
@@ -29,7 +30,7 @@ inline std::optional<Shape> shape_of(const tgt_launch_shape& record) {
     return std::nullopt;
   }
   if (asked->dynamic_memory > 0) {
-    fail("teams of OpenCL have no memory whose size a launch gives");
+    fail(std::to_string(asked->dynamic_memory) + " bytes of each team's own: on OpenCL a launch gives teams no memory");
     return std::nullopt;
   }
   return Shape{asked->teams, asked->threads, asked->trip_count};

@@ -207,12 +207,12 @@ void CallLog::updated() {
            used(rows_[i], *object, count_now(rows_[i], *object), " (update suppressed)"));
 }
 
-void CallLog::launching(const std::string& kernel) {
+void CallLog::launching(const std::string& kernel, bool plugin_tells) {
   flush();
   for (const std::string& argument : arguments_)
     inform(device_, "%s", argument.c_str());
   arguments_.clear();
-  if (informs(kInfoLaunches))
+  if (informs(kInfoLaunches) && !plugin_tells)
     tell("", "\"PluginInterface\" device %d info: Launching kernel %s with 1 blocks and 1 threads in Generic mode",
          device_, kernel.c_str());
 }

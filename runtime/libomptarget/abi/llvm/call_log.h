@@ -24,7 +24,7 @@ public:
   void add(observe::RowsSeen seen);
   void add(const observe::ObjectCopied& copied);
   // A region is about to run with what has been mapped.
-  void launching(const std::string& kernel);
+  void launching(const std::string& kernel, bool plugin_tells);
   // Prints what has been noted.
   void flush();
 

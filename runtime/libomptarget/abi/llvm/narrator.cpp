@@ -57,7 +57,7 @@ private:
   void on(const observe::OperationBegins& event) {
     CallLog* const log = find(event.operation.construct);
     if (log && event.operation.kind == observe::Operation::Kind::kLaunch)
-      log->launching(event.operation.entry);
+      log->launching(event.operation.entry, event.operation.shape_is_plugins);
   }
   void on(const observe::ObjectAsked& event) {
     if (!event.object || !informs(kInfoFound))
