@@ -48,14 +48,18 @@ def with_sources(
     faults: list[str] = []
     images: list[DeviceImage] = []
     known: Places = {}
+    units: dict[int, Places] = {}
     entries = {_host_name(entry) for entry in binary.entries if asked.name(entry.name)}
     for image, bytes_of in zip(binary.images, data, strict=True):
         names = {name for name in _kernels(image) if asked.kernels or name in entries}
         bytes_of.look.seen(image.offset)
         is_asked = image.contents.is_debugged and asked.image(binary, image)
         names = set(filter(asked.name, names)) if is_asked else set()
-        found = _places(bytes_of, names, f"image {image.index}", faults)
-        images.append(_image_with(image, found))
+        # What is known of an alternative to this image need not be read again.
+        unit = units.setdefault(image.unit, {}) if image.unit is not None else {}
+        found = _places(bytes_of, names - unit.keys(), f"image {image.index}", faults)
+        unit.update(found)
+        images.append(_image_with(image, {name: unit[name] for name in names & unit.keys()}))
         known = found | known
     if binary.machine is not None:
         known |= _places(host, entries - known.keys(), "the host", faults)

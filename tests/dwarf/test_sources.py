@@ -12,6 +12,7 @@ import gccs
 import pytest
 from clangs import INSTALLED, OTHERS, compiler
 from documents import document
+from fatbins import entry, fatbin
 from places import DATA, TESTS
 from toolchain import HOST, MAIN, OPENMP, X86_64, bundled, compile_c, omptool, run
 
@@ -135,6 +136,24 @@ def test_debug_information_is_read_for_what_is_shown(
     assert len(of) == read
     assert "regions.c" in omptool("dump", "--json", path).stdout
     assert len(of) > read
+
+
+def test_alternatives_are_of_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Images of one container are: what is known of one is not read again of the others."""
+    of: list[int] = []
+
+    def counted(elf: headers.Elf, names: Collection[str]) -> dict[str, Place]:
+        of.append(len(names))
+        return places(elf, names)
+
+    monkeypatch.setattr(declared, "places", counted)
+    image = entry(2, (DATA / "debug.cubin").read_bytes())
+    path = tmp_path / "two.fatbin"
+    path.write_bytes(fatbin(image, image) + fatbin(image))
+    one, two, other = dumped(path)["images"]
+    assert one["sources"]
+    assert one["sources"] == two["sources"] == other["sources"]
+    assert len(of) == 2
 
 
 def test_an_address_is_told_with_its_source(tmp_path: Path) -> None:

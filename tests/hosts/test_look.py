@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import zstandard
+from fatbins import entry, fatbin
 from places import DATA, ROOT
 from toolchain import omptool
 
@@ -15,7 +15,6 @@ from packager.elf import headers
 from packager.elf.headers import HEADER, SECTION_HEADER, SHT_SYMTAB
 from packager.files import sources
 from packager.files.reader import Reader
-from packager.formats.containers import cuda_fatbin
 from packager.hosts.load import load_all
 from packager.look import Look
 from packager.model import Contents, DeviceImage
@@ -37,19 +36,6 @@ def listed(path: Path, look: Look) -> list[DeviceImage]:
 @pytest.mark.parametrize("path", [path for path in FILES if path.is_file()], ids=lambda p: p.name)
 def test_the_list_does_not_depend_on_the_depth(path: Path) -> None:
     assert listed(path, GLANCE) == listed(path, Look())
-
-
-def entry(kind: int, image: bytes) -> bytes:
-    """An entry of a fatbin, compressed."""
-    packed = zstandard.compress(image)
-    head = cuda_fatbin.ENTRY.pack(kind, 0x101, 64, len(packed), len(packed), 0, 0, 0, 90)
-    tail = cuda_fatbin.TAIL.pack(cuda_fatbin.ZSTD, 0, len(image))
-    return head.ljust(cuda_fatbin.TAIL_AT, b"\0") + tail + packed
-
-
-def fatbin(*entries: bytes) -> bytes:
-    body = b"".join(entries)
-    return cuda_fatbin.HEADER.pack(cuda_fatbin.MAGIC, 1, cuda_fatbin.HEADER.size, len(body)) + body
 
 
 def damaged_symbols() -> bytes:
