@@ -77,7 +77,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     calls = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
     # Entries of other models than OpenMP are in hosts only.
-    models = {model for table in sectioned_tables for model in entries.models(table)}
+    models = set().union(*(entries.models(table) for table in sectioned_tables))
     if sectioned_tables and models <= {"openmp"} and not is_host:
         return None
 

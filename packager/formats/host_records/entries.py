@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import repeat
+from itertools import islice, repeat
 from typing import NamedTuple
 
 from packager.elf.address_space import MAX_WINDOW, Space, read_window
@@ -166,12 +166,16 @@ def records(space: Space, table: FoundTable) -> Iterator[Record]:
         window.column(layout.size_format, layout.size, record),
         flags,
         data,
-        models(table),
+        _models(table),
     )
 
 
-def models(table: FoundTable) -> Iterator[Model]:
-    """Which model each record of a table is for."""
+def models(table: FoundTable) -> set[Model]:
+    """Which models the records of a table are for."""
+    return set(islice(_models(table), table.size // table.layout.record))
+
+
+def _models(table: FoundTable) -> Iterator[Model]:
     if table.layout.model is None:
         return repeat(MODELS.get(table.section or "", "openmp"))
     numbers = table.window.column("H", table.layout.model, table.layout.record)
