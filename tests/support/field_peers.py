@@ -21,6 +21,8 @@ from field_files import CUOBJDUMP, tool
 from toolchain import run
 
 Image = dict[str, Any]
+WINDOWS = (".dll", ".pyd")
+FATBIN = b"\x50\xed\x55\xba\x01\0\x10\0"  # its version and the size of its header
 BUNDLE, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 ENTRY_POINT, KERNEL = 15, 6
 # What Intel's compiler puts beside the kernels' code.
@@ -32,8 +34,10 @@ _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 def compare(path: Path, images: Sequence[Image], files: Sequence[Path]) -> list[str]:
     """Ask every tool that can read a file, or the files of its images; which ones did."""
     asked: list[str] = []
-    if any(image["kind"] in ("cubin", "ptx") for image in images):
-        asked += _cuda(path, images)
+    if path.suffix == ".a" and not any(image["kind"] == "cubin" for image in images):
+        asked += _members(path, images)
+    elif any(image["kind"] in ("cubin", "ptx") for image in images):
+        asked += _cuda(path, images, files[0].parent)
     if any(image["container"] == "hip-fatbin" for image in images):
         asked += _bundles(path, images, files[0].parent)
     if any(image["container"] in ("sycl", "tgtimg") for image in images):
@@ -48,26 +52,48 @@ def compare(path: Path, images: Sequence[Image], files: Sequence[Path]) -> list[
 # ---- images ----
 
 
-def _cuda(path: Path, images: Sequence[Image]) -> Iterator[str]:
+def _cuda(path: Path, images: Sequence[Image], folder: Path) -> Iterator[str]:
     """Cubins with their kernels, and PTX, each by architecture."""
+    parts = list(_fatbins(path, folder)) if path.suffix in WINDOWS else [path]
     for peer in (tool(CUOBJDUMP), shutil.which("cuobjdump-11.8")):
-        done = _cuobjdump(peer, "-symbols", path)
-        if done is None:
+        said = [_cuobjdump(peer, "-symbols", part) for part in parts]
+        if None in said:
             continue
         found: Counter[tuple[str, int]] = Counter()
-        for block in re.split(r"^Fatbin ", done, flags=re.MULTILINE)[1:]:
+        for block in re.split(r"^Fatbin ", "\n".join(map(str, said)), flags=re.MULTILINE)[1:]:
             if block.startswith("elf code:"):
                 kernels = re.findall(r"^(?:STT_)?FUNC .*\b(?:STO_)?ENTRY\b", block, re.MULTILINE)
                 found[(_arch(block), len(kernels))] += 1
         ours = Counter((i["arch"], len(i["kernels"])) for i in images if i["kind"] == "cubin")
         same(ours, found, "cubins by cuobjdump")
-        listed = re.findall(
-            r"^PTX file.*\.(sm_\w+)\.ptx$", _cuobjdump(peer, "-lptx", path) or "", re.M
-        )
+        listed = "\n".join(_cuobjdump(peer, "-lptx", part) or "" for part in parts)
+        names = re.findall(r"^PTX file.*\.(sm_\w+)\.ptx$", listed, re.MULTILINE)
         texts = Counter(image["arch"] for image in images if image["kind"] == "ptx")
-        same(texts, Counter(listed), "PTX by cuobjdump")
+        same(texts, Counter(names), "PTX by cuobjdump")
         yield "cuobjdump"
         return
+
+
+def _fatbins(path: Path, folder: Path) -> Iterator[Path]:
+    """Each fat binary of a file of Windows', which cuobjdump does not read itself."""
+    data, at = path.read_bytes(), 0
+    while (at := data.find(FATBIN, at)) >= 0:
+        size = int.from_bytes(data[at + 6 : at + 8], "little")
+        size += int.from_bytes(data[at + 8 : at + 16], "little")
+        out = folder / f"{at}.fatbin"
+        out.write_bytes(data[at : at + size])
+        yield out
+        at += size
+
+
+def _members(path: Path, images: Sequence[Image]) -> Iterator[str]:
+    """The members of an archive that are for GPUs: AMD's by readelf, PTX by its first directive."""
+    headers = run("llvm-readelf-19", "-h", path) if images[0]["kind"] == "amdgcn" else ""
+    command = ["llvm-ar-19", "p", str(path)]
+    done = subprocess.run(command, capture_output=True, check=True) if not headers else None
+    texts = re.findall(rb"^\s*\.version\s", done.stdout, re.MULTILINE) if done else []
+    same(len(images), len(texts) + headers.count("EM_AMDGPU"), "members by llvm-ar and readelf")
+    yield "llvm-ar" if texts else "llvm-readelf -h"
 
 
 def _cuobjdump(peer: Path | str | None, what: str, path: Path) -> str | None:
@@ -198,7 +224,24 @@ def _spirv(pairs: Pairs) -> str:
     return "counted"
 
 
-KERNELS = {"amdgcn": _amdgcn, "cubin": _cubin, "zebin": _zebin, "ptx": _ptx, "spirv": _spirv}
+def _bitcode(pairs: Pairs) -> str:
+    """Clang 22 reads what LLVM up to its own release has written."""
+    clang = (*of_clang("22", "clang"), "-x", "ir", "-Xclang", "-disable-llvm-passes", "-w")
+    for image, path in pairs:
+        said = run(*clang, "-S", "-emit-llvm", path, "-o", "-")
+        found = re.findall(r"^define .*\b(?:ptx|amdgpu|spir)_kernel\b", said, re.MULTILINE)
+        same(len(image["kernels"]), len(found), f"kernels of {path.name} by clang")
+    return "clang"
+
+
+KERNELS = {
+    "amdgcn": _amdgcn,
+    "cubin": _cubin,
+    "zebin": _zebin,
+    "ptx": _ptx,
+    "spirv": _spirv,
+    "bitcode": _bitcode,
+}
 
 
 def same(ours: object, theirs: object, what: str) -> None:
