@@ -1,7 +1,7 @@
 """Files that others shipped: tests/field/files.tsv has where each is, and the hash of its package.
 
 Packages are fetched by pip and apt-get into build/field, and what is listed is taken out, a file at
-a time. All of them are more than 20 GB, so that a package goes when its files have been tried: what
+a time. Those files alone are 15 GB, so that a package goes when its files have been tried: what
 `make test` tries stays, and all with KEEP_FIELD=1.
 """
 
@@ -78,6 +78,8 @@ def unpacked(package: Package) -> Iterator[tuple[Shipped, Path]]:
             yield file, _taken(source, file, Path(folder))
     if not KEEP and all(file.quick != "quick" for file in package.files):
         source.unlink(missing_ok=True)
+        if not any(source.parent.iterdir()):
+            source.parent.rmdir()
 
 
 def tool(file: Shipped) -> Path:
