@@ -76,7 +76,7 @@ def unpacked(package: Package) -> Iterator[tuple[Shipped, Path]]:
     for file in package.files:
         with TemporaryDirectory(dir=FETCHED) as folder:
             yield file, _taken(source, file, Path(folder))
-    if not KEEP and all(file.quick != "quick" for file in package.files):
+    if not KEEP and package.name not in {one.name for one in listed(quick=True)}:
         source.unlink(missing_ok=True)
         if not any(source.parent.iterdir()):
             source.parent.rmdir()
