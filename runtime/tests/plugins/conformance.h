@@ -181,12 +181,13 @@ inline std::vector<std::int32_t> wrong_devices() {
   return {-1, device_count(), INT32_MAX, INT32_MIN};
 }
 
-// One that says why a call failed says it in a line.
-inline void check_reason() {
+// One that says why a call failed says it in a line, with `part` in it.
+inline void check_reason(const char* part = "") {
   if (const auto last_error = find<decltype(&__tgt_rtl_last_error)>("__tgt_rtl_last_error")) {
     const char* const reason = last_error();
     REQUIRE(reason);
     CHECK(*reason);
     CHECK(!std::strchr(reason, '\n'));
+    CHECK(std::strstr(reason, part));
   }
 }

@@ -108,6 +108,9 @@ TEST_CASE("what cannot be run in a shape is refused") {
   const tgt_launch_shape too_many{sizeof too_many, 0, 0, 0, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1, 1, 1}};
   CHECK(run_shaped(0, kernel, arguments, 1, &too_many) == OMPTARGET_RTL_NOT_STARTED);
   check_reason();
+  const tgt_launch_shape too_much{sizeof too_much, 0, 0, std::uint64_t{1} << 40, {1, 1, 1}, {1, 1, 1}};
+  CHECK(run_shaped(0, kernel, arguments, 1, &too_much) == OMPTARGET_RTL_NOT_STARTED);
+  check_reason("1099511627776 bytes");
   for (const std::int32_t wrong : wrong_devices()) {
     CAPTURE(wrong);
     CHECK(run_shaped(wrong, kernel, arguments, 1, &one) != 0);

@@ -61,6 +61,8 @@ FAKE_EXPORT int32_t __tgt_rtl_run_shaped(int32_t device, void* entry, void** arg
                shape->flags, static_cast<unsigned long long>(shape->trip_count),
                static_cast<unsigned long long>(shape->dynamic_memory), shape->teams[0], shape->teams[1],
                shape->teams[2], shape->threads[0], shape->threads[1], shape->threads[2]);
+  if (shape->dynamic_memory > UINT32_MAX) // the host's reason is a good one
+    return HOST(__tgt_rtl_run_shaped)(device, entry, arguments, count, shape);
   const bool too_many = shape->teams[0] == UINT32_MAX;
   return too_many || is_set("FAKEWHOLE_NOT_STARTED")
              ? OMPTARGET_RTL_NOT_STARTED
