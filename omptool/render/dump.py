@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from omptool.console import shown
@@ -12,12 +12,10 @@ from omptool.render.tables import Columns, Row, column_table, hexadecimal, table
 from packager.demangle import demangled
 from packager.model import (
     DeviceImage,
-    DeviceSymbol,
     EntryState,
     FatBinary,
     Level,
     OffloadEntry,
-    Resources,
 )
 from packager.pairing import entry_states
 from packager.questions.kernels import Kernel, architectures, merged, own
@@ -187,6 +185,7 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
 def _kernel(kernel: Kernel, parts: Parts) -> Row:
     """A kernel with the images that have it; numbers in which these differ are ranges."""
     symbols = [symbol for _, symbol in kernel.symbols]
+    needs = {symbol.resources for symbol in symbols if symbol.resources}
     files = dict.fromkeys(symbol.source.file for symbol in symbols if symbol.source)
     return {
         "kernel": parts.called(kernel.name),
@@ -194,22 +193,16 @@ def _kernel(kernel: Kernel, parts: Parts) -> Row:
         "file": ", ".join(files),
         "architectures": architectures(kernel.images),
         "images": runs(image.index for image in kernel.images),
-        "registers": _need(symbols, lambda needs: needs.registers),
-        "shared": _need(symbols, lambda needs: needs.shared),
-        "stack": _need(symbols, lambda needs: needs.stack),
-        "SGPRs": _need(symbols, lambda needs: needs.scalar_registers),
-        "AGPRs": _need(symbols, lambda needs: needs.accumulators),
-        "VGPR spills": _need(symbols, lambda needs: needs.vector_spills),
-        "SGPR spills": _need(symbols, lambda needs: needs.scalar_spills),
+        "registers": _span(need.registers for need in needs),
+        "shared": _span(need.shared for need in needs),
+        "stack": _span(need.stack for need in needs),
+        "SGPRs": _span(need.scalar_registers for need in needs),
+        "AGPRs": _span(need.accumulators for need in needs),
+        "VGPR spills": _span(need.vector_spills for need in needs),
+        "SGPR spills": _span(need.scalar_spills for need in needs),
         "code": _span(map(code_size, symbols)),
         "mangled": kernel.name if parts.wide and parts.called(kernel.name) != kernel.name else None,
     }
-
-
-def _need(
-    symbols: Iterable[DeviceSymbol], number: Callable[[Resources], int | None]
-) -> int | str | None:
-    return _span(number(symbol.resources) for symbol in symbols if symbol.resources)
 
 
 def _span(numbers: Iterable[int | None]) -> int | str | None:

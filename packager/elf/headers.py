@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
+from operator import attrgetter
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -70,7 +71,7 @@ GPUS = ("nvptx64", "amdgcn", "intelgt")
 # memory, and what of shared memory is reserved. Read off ptxas' and nvlink's output.
 CUDA_NOBITS = frozenset((0x70000007, 0x70000009, 0x7000000A, 0x70000015))
 
-DEBUG_INFO = (".debug_info", ".zdebug_info")
+DEBUG_INFO = frozenset((".debug_info", ".zdebug_info"))
 
 # The largest tables of real programs (relocations of a browser with all its libraries) have a few
 # million rows, and are walked a few times; more would keep a user waiting for minutes on a file
@@ -80,6 +81,7 @@ MAX_ROWS = 1 << 25
 PIECE = 1 << 12
 # A string table up to this size is read once, beyond it string by string.
 SMALL_STRINGS = 1 << 22
+FEW = 1 << 10
 
 
 class Section(NamedTuple):
@@ -179,8 +181,28 @@ class Strings:
         if self._plain:
             end = self._plain.find("\0", offset, offset + MAX_STRING)
             if end >= 0:
-                return self._spent.counted(self._plain[offset:end])
+                self._spent.count(end - offset)
+                return self._plain[offset:end]
         return self._decoded(self._bytes or b"", offset)
+
+    def each(self, offsets: Sequence[int]) -> list[str]:
+        """The strings at `offsets`, which are most of the table."""
+        known = self._parts(FEW + 2 * len(offsets))
+        found = list(map(known.get, offsets)) if known else [None] * len(offsets)
+        self._spent.count(sum(map(len, filter(None, found))))
+        return [self[at] if one is None else one for at, one in zip(offsets, found, strict=True)]
+
+    def _parts(self, most: int) -> dict[int, str]:
+        """All strings by where they begin, if all is plain text and there are not too many."""
+        if self._bytes is None and len(self._data) <= SMALL_STRINGS:
+            self._read()
+        if self._plain.count("\0") > most:
+            return {}
+        *parts, _ = self._plain.split("\0")  # what follows the last NUL does not end
+        if max(map(len, parts), default=0) >= MAX_STRING:
+            return {}
+        starts = accumulate(map((1).__add__, map(len, parts)), initial=0)
+        return dict(zip(starts, parts, strict=False))
 
     def _read(self) -> None:
         self._bytes = self._data.bytes(what=self._what)
@@ -367,7 +389,7 @@ def _widened(symbol: Symbol, wide: tuple[int, ...]) -> Symbol:
 
 def has_debug_information(elf: Elf) -> bool:
     """Whether it has any: the section that all others are for."""
-    return any(section.name in DEBUG_INFO for section in elf.sections)
+    return not DEBUG_INFO.isdisjoint(map(attrgetter("name"), elf.sections))
 
 
 def is_foreign(elf: Elf) -> bool:
@@ -383,8 +405,9 @@ def read(data: Reader) -> Elf:
     header = _header(data)
     sections = _sections(data, header) if header.sections_at else []
     segments = _segments(data, header)
-    spans = [(s.offset, s.size) for s in sections if s.type not in NO_BYTES]
-    _expect_apart(data, spans, "sections")
+    if sum(map(attrgetter("size"), sections)) > 2 * len(data):  # with those that have no bytes
+        spans = [(s.offset, s.size) for s in sections if s.type not in NO_BYTES]
+        _expect_apart(data, spans, "sections")
     loads = [(s.offset, s.file_size) for s in segments if s.type == PT_LOAD]
     _expect_apart(data, loads, "segments")
     return Elf(data, header, sections, segments)
@@ -424,7 +447,7 @@ def _sections(data: Reader, header: _Header) -> list[Section]:
     names_at, types, *others = zip(*rows, strict=True)
     if header.machine == EM_CUDA:
         types = tuple(SHT_NOBITS if kind in CUDA_NOBITS else kind for kind in types)
-    called = [names[at] for at in names_at]
+    called = names.each(names_at)
     return list(map(_section, zip(range(count), called, types, *others, names_at, strict=True)))
 
 

@@ -79,15 +79,16 @@ class Spent:
 
     def string(self, name: bytes) -> str:
         """A string that was read, as `text`; it counts."""
-        return self.counted(text(name))
+        found = text(name)
+        self.count(len(found))
+        return found
 
-    def counted(self, found: str) -> str:
-        """A string that was read."""
-        self.strings += len(found)
+    def count(self, characters: int) -> None:
+        """Strings that were read."""
+        self.strings += characters
         most = MAX_STRINGS + STRINGS_OF_A_BYTE * (self.size + self.inflated)
         if self.strings > most:
             raise LimitError(f"strings of more than {most} bytes in all are not read")
-        return found
 
     def image(self, size: int, available: int) -> None:
         """Count a device image; images of a file cannot be larger together than what holds them."""

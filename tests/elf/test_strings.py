@@ -21,6 +21,8 @@ def test_names(others: list[bytes]) -> None:
     for name in (*NAMES, *others):
         assert strings[table.index(name + b"\0")] == text(name)
     assert strings[table.index(b"rst\0")] == "rst"
+    places = [table.index(name + b"\0") for name in (*NAMES, *others, b"rst", b"first")]
+    assert Strings(Reader(table), "names").each(places) == [strings[at] for at in places]
 
 
 @pytest.mark.parametrize("other", [b"", b"\xff"])
@@ -30,9 +32,13 @@ def test_names_that_do_not_end(other: bytes) -> None:
     for offset in (len(other) + 7, 400, 1 << 32):
         with pytest.raises(FormatError, match="names: offset 0x"):
             strings[offset]
+        with pytest.raises(FormatError, match="names: offset 0x"):
+            strings.each([len(other) + 1, offset])
     long = Strings(Reader(other + b"\0" + b"x" * (MAX_STRING + 1) + b"\0"), "names")
     with pytest.raises(FormatError, match=f"is longer than {MAX_STRING} bytes"):
         long[len(other) + 1]
+    with pytest.raises(FormatError, match=f"is longer than {MAX_STRING} bytes"):
+        long.each([len(other) + 1])
 
 
 def test_all_of_them_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +47,8 @@ def test_all_of_them_together(monkeypatch: pytest.MonkeyPatch) -> None:
     strings = Strings(Reader(b"\0" + b"x" * 30 + b"\0"), "names")
     with pytest.raises(LimitError, match="strings of more than"):
         [strings[1] for _ in range(20)]
+    with pytest.raises(LimitError, match="strings of more than"):
+        Strings(Reader(b"\0" + b"x" * 30 + b"\0"), "names").each([1] * 20)
 
 
 def test_sections_of_entries_are_known_by_a_word() -> None:
