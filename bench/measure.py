@@ -65,15 +65,44 @@ def in_turn(runs: int, *actions: Callable[[], T]) -> list[list[T]]:
     return [kept[1:] for kept in results]
 
 
-def compare(commands: Sequence[Measured], runs: int) -> str:
-    """Run all in turn `runs` times after one warm-up; a table with ratios to the last command."""
+def costs(commands: Sequence[Measured], runs: int) -> str:
+    """The same by seconds of processors and memory, which a busy machine changes less."""
     from tabulate import tabulate
 
+    _alternate(commands, runs)
+    base = commands[-1]
+    rows = [
+        (
+            command.name,
+            f"{median(run.cpu for run in command.runs):.2f}",
+            f"{min(run.cpu for run in command.runs):.2f}-{max(r.cpu for r in command.runs):.2f}",
+            f"{median(run.peak for run in command.runs):.0f}",
+            f"{_ratio(command, base, lambda run: run.cpu):.2f}",
+            f"{_ratio(command, base, lambda run: run.peak):.2f}",
+        )
+        for command in commands
+    ]
+    headers = ("command", "cpu s", "range", "peak MiB", "cpu / last", "peak / last")
+    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)
+
+
+def _ratio(one: Measured, other: Measured, number: Callable[[Figures], float]) -> float:
+    return median(number(a) / number(b) for a, b in zip(one.runs, other.runs, strict=True))
+
+
+def _alternate(commands: Sequence[Measured], runs: int) -> None:
     for number in range(runs + 1):
         for command in commands:
             command.run()
             if number == 0:
                 command.runs.clear()
+
+
+def compare(commands: Sequence[Measured], runs: int) -> str:
+    """Run all in turn `runs` times after one warm-up; a table with ratios to the last command."""
+    from tabulate import tabulate
+
+    _alternate(commands, runs)
     base = commands[-1]
     headers = ("command", "wall s", "range", "cpu s", "peak MiB", f"wall / {base.name}")
     rows = [(c.name, *_row(c.runs, base.runs)) for c in commands]

@@ -1,0 +1,66 @@
+"""Vendors' large libraries: `omptool dump` and `verify` beside NVIDIA's `cuobjdump`.
+
+Usage: python bench/libraries.py [--runs 5] [--cuobjdump CUOBJDUMP] [FOLDER]
+
+FOLDER has, anywhere in it, those of the libraries that are to be measured, unpacked from the wheels
+nvidia-cublas and nvidia-npp and Debian's librocrand1 and librocsparse0; cuobjdump is in the wheel
+nvidia-cuda-cuobjdump. What is not there is left out, and said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from measure import Measured, costs
+
+LISTING = ("-lelf", "-lptx")
+
+
+class Question(NamedTuple):
+    """What is asked about a library; the last command is what the others are compared with."""
+
+    library: str
+    asked: str
+    ours: tuple[tuple[str, ...], ...]
+    theirs: tuple[str, ...] = ()  # options of cuobjdump
+
+
+IMAGES, VERIFY, KERNELS = ("dump", "--images"), ("verify",), ("dump", "--kernels")
+QUESTIONS = (
+    Question("libcublas.so.13", "1.5 times, a fifth of the memory", (IMAGES, VERIFY), LISTING),
+    Question("libcublasLt.so.13", "1.5 times, a fifth of the memory", (IMAGES, VERIFY), LISTING),
+    Question("libnppidei.so.13", "3 times", (KERNELS,), ("-res-usage",)),
+    Question("libnppif.so.13", "3 times", (KERNELS,), ("-res-usage",)),
+    Question("librocrand.so.1.1", "twice", (("dump",), (*KERNELS, "--no-source"), KERNELS, IMAGES)),
+    Question("librocsparse.so.0.1", "twice", (("dump",), (*KERNELS, "--no-source"), IMAGES)),
+)
+
+
+def main() -> None:
+    """Measure what is there, and print a table for each library."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--cuobjdump", default="cuobjdump")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path())
+    options = parser.parse_args()
+    peer = shutil.which(options.cuobjdump)
+    for question in QUESTIONS:
+        found = next(options.folder.rglob(question.library), None)
+        if found is None or (question.theirs and peer is None):
+            print(f"{question.library}: not measured, {'no cuobjdump' if found else 'not there'}\n")
+            continue
+        size = found.stat().st_size / 1e6
+        print(f"{question.library}, {size:.0f} MB. Asked for: at most {question.asked}.\n")
+        commands = [Measured(" ".join(one), ["omptool", *one, str(found)]) for one in question.ours]
+        if question.theirs and peer:
+            name = " ".join(("cuobjdump", *question.theirs))
+            commands.append(Measured(name, [peer, *question.theirs, str(found)]))
+        print(costs(commands, options.runs), flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()
