@@ -54,7 +54,7 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]]:
         images=tuple(found),
         tables=(),
         descriptors=(),
-        unread=tuple(coff_traces(headers.sections)),
+        unread=tuple(coff_traces(headers.sections, has_images=bool(found))),
         faults=tuple(faults),
         limits=limits.met,
     )

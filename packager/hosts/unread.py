@@ -14,10 +14,8 @@ SECTIONS = {
     ".gnu.offload_lto_": "GCC's intermediate code for a device",
 }
 # In COFF files sections of entries are sorted by what follows a "$"; linkers cut their names off.
-COFF = {
-    **dict.fromkeys(entries.SECTIONS, "entries"),
-    **dict.fromkeys(fatbin_wrappers.SECTIONS, "registrations of images"),
-}
+ENTRIES = dict.fromkeys(entries.SECTIONS, "entries")
+REGISTRATIONS = dict.fromkeys(fatbin_wrappers.SECTIONS, "registrations of images")
 CUT = 8
 
 
@@ -30,12 +28,15 @@ def traces(elf: Elf) -> Iterator[str]:
                 yield f"section {section.name} is {what}, which this version does not read"
 
 
-def coff_traces(sections: Sequence[Section]) -> Iterator[str]:
-    """The same of a COFF file, whose tables are not read: once for all parts of one."""
+def coff_traces(sections: Sequence[Section], *, has_images: bool) -> Iterator[str]:
+    """The same of a COFF file, whose tables are not read: once for all parts of one.
+
+    Registrations tell of images: where these are found anyway, nothing is overlooked.
+    """
     found = {
         section.name.partition("$")[0]: what
         for section in sections
-        for name, what in COFF.items()
+        for name, what in (ENTRIES if has_images else ENTRIES | REGISTRATIONS).items()
         if section.size and (section.name.startswith(name) or section.name == name[:CUT])
     }
     for name, what in sorted(found.items()):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from documents import document, dumped, dumped_images
+from host_bytes import coff
 from places import DATA
 from toolchain import NVPTX, PTX, omptool, run
 
@@ -90,6 +91,14 @@ def test_entries_are_said_to_be_unread(work: Path, tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "section omp_offloading_entries has entries in a COFF file" in result.stderr
     assert "offload-binary" in result.stdout
+
+
+def test_images_that_are_registered(tmp_path: Path) -> None:
+    """As nvcc makes it on Windows: what registers an image is not needed to find it."""
+    fatbin = (DATA / "none.fatbin").read_bytes()
+    (tmp_path / "k.obj").write_bytes(coff({".nv_fatb": fatbin, ".nvFatBi": bytes(24)}))
+    assert dumped_images(tmp_path / "k.obj")
+    assert omptool("dump", tmp_path / "k.obj").stderr == ""
 
 
 def test_as_many_sections_as_there_are(work: Path, tmp_path: Path) -> None:
