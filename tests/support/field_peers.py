@@ -13,7 +13,10 @@ import subprocess
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
+from subprocess import DEVNULL
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from clangs import tool as of_clang
@@ -21,6 +24,7 @@ from field_files import CUOBJDUMP, tool
 from toolchain import run
 
 Image = dict[str, Any]
+LARGEST_COPY = 1 << 28  # of images, to write them twice
 WINDOWS = (".dll", ".pyd")
 FATBIN = b"\x50\xed\x55\xba\x01\0\x10\0"  # its version and the size of its header
 BUNDLE, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
@@ -37,7 +41,7 @@ def compare(path: Path, images: Sequence[Image], files: Sequence[Path]) -> list[
     if path.suffix == ".a" and not any(image["kind"] == "cubin" for image in images):
         asked += _members(path, images)
     elif any(image["kind"] in ("cubin", "ptx") for image in images):
-        asked += _cuda(path, images, files[0].parent)
+        asked += _cuda(path, images, files)
     if any(image["container"] == "hip-fatbin" for image in images):
         asked += _bundles(path, images, files[0].parent)
     if any(image["container"] in ("sycl", "tgtimg") for image in images):
@@ -52,8 +56,9 @@ def compare(path: Path, images: Sequence[Image], files: Sequence[Path]) -> list[
 # ---- images ----
 
 
-def _cuda(path: Path, images: Sequence[Image], folder: Path) -> Iterator[str]:
-    """Cubins with their kernels, and PTX, each by architecture."""
+def _cuda(path: Path, images: Sequence[Image], files: Sequence[Path]) -> Iterator[str]:
+    """Cubins with their kernels, and PTX, each by architecture; the bytes of cubins."""
+    folder = files[0].parent
     parts = list(_fatbins(path, folder)) if path.suffix in WINDOWS else [path]
     for peer in (tool(CUOBJDUMP), shutil.which("cuobjdump-11.8")):
         said = [_cuobjdump(peer, "-symbols", part) for part in parts]
@@ -71,7 +76,27 @@ def _cuda(path: Path, images: Sequence[Image], folder: Path) -> Iterator[str]:
         texts = Counter(image["arch"] for image in images if image["kind"] == "ptx")
         same(texts, Counter(names), "PTX by cuobjdump")
         yield "cuobjdump"
+        if sum(image["size"] for image in images) < LARGEST_COPY:
+            same(_extracted(str(peer), parts, folder), _hashes(files), "bytes by cuobjdump -xelf")
+            yield "cuobjdump -xelf"
         return
+
+
+def _extracted(peer: str, parts: Sequence[Path], folder: Path) -> Counter[str]:
+    """The cubins that cuobjdump writes into its working folder."""
+    found: Counter[str] = Counter()
+    for part in parts:
+        with TemporaryDirectory(dir=folder) as own:
+            subprocess.run(
+                [peer, "-all", "-xelf", "all", part], cwd=own, check=True, stdout=DEVNULL
+            )
+            found += _hashes(Path(own).iterdir())
+    return found
+
+
+def _hashes(files: Iterable[Path]) -> Counter[str]:
+    cubins = (path for path in files if path.suffix == ".cubin")
+    return Counter(sha256(path.read_bytes()).hexdigest() for path in cubins)
 
 
 def _fatbins(path: Path, folder: Path) -> Iterator[Path]:
