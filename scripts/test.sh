@@ -84,7 +84,7 @@ units_alone() {  # what needs an include that another unit, or a precompiled hea
 }
 
 runtime_tests() {  # runtime_tests FOLDER
-  ctest --test-dir "$1" --output-on-failure --parallel "$at_once"
+  ctest --test-dir "$1" --output-on-failure --parallel $((at_once + 1))
 }
 
 rooms=(tests/{checks,commands,dwarf,elf,formats,hosts,lowering,render,support,writers} tests/test_*.py)
