@@ -5,9 +5,8 @@
 // of an image ever runs: this says something of the order and the arguments of calls, and nothing of kernels.
 //
 //   FAKE_CUDA_LOG=FILE      a line for each call: name, arguments, "= result"
-//   FAKE_CUDA_CONTENTS=N    a line "# runs" when a kernel would, with its name, each argument and the first N bytes of
-//   the
-//                           device's memory that it points to, "-" for others
+//   FAKE_CUDA_CONTENTS=N    a line "# runs" when a kernel would, with its name, and of each argument the value and
+//                           the first N bytes of the device's memory that it points to, "-" for others
 //   FAKE_CUDA_FAIL_AT=N     the N-th call that can fail does, counted from 1
 //   FAKE_CUDA_FAIL_ON=1     and so does every call after it
 //   FAKE_CUDA_FAIL_IN=name  the calls of this function only
