@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-from tabulate import tabulate
-
 from omptool.render import tables
 from omptool.render.json_stream import document
 
@@ -22,20 +19,6 @@ def test_a_long_table_cuts_long_cells() -> None:
 def test_no_rows_and_no_cells() -> None:
     assert tables.table("things", []) == "no things"
     assert tables.table("things", [{"name": None}, {"name": ""}]) == "no things"
-
-
-@pytest.mark.parametrize("count", [1, 3, 40])
-def test_tables_are_laid_out_as_tabulate_does(count: int) -> None:
-    rows = [
-        {"n": number * 7**number, "long name": "x" * (number % 5), "last\u00e9": f"{number:#x} y"}
-        for number in range(count)
-    ]
-    cells = [[row["n"], row["long name"] or "-", row["last\u00e9"]] for row in rows]
-    if count == 1:
-        cells = [[0, "0x0 y"]]
-    names = list(rows[0]) if count > 1 else ["n", "last\u00e9"]
-    expected = tabulate(cells, names, disable_numparse=True, colalign=["right"])
-    assert tables.table("things", rows) == f"things:\n{expected}"
 
 
 def test_documents_are_json() -> None:
