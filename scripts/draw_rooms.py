@@ -27,8 +27,9 @@ PYTHON = {
     ),
     "packager": (
         ("api",),
-        ("machine", "lowering"),
-        ("writers",),
+        ("machine",),
+        ("linking",),
+        ("lowering", "writers"),
         ("checks", "questions"),
         ("hosts",),
         ("dwarf",),

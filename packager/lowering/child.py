@@ -18,6 +18,9 @@ _GIB = 1 << 30
 # What LLVM says on stderr while it goes on with something else than was asked for.
 _IGNORED = re.compile(r"'([^']*)' is not a recognized (processor|feature) for this target")
 _LAST_WORDS = re.compile(r"LLVM ERROR: (.*)|(Assertion .* failed)|(.*out of memory.*)")
+# What the worker says before it does something with a file, or with all of them.
+READING = "omptool: "
+_READING = re.compile(rf"^{READING}(.*)$", re.MULTILINE)
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(llvmlite)")
 
 
@@ -52,10 +55,25 @@ def run_worker(request: Request, shown: str, directory: Path, limits: Limits = L
     Raises SourceError when the IR is at fault or LLVM dies of it, UsageError for a processor or
     feature that LLVM doesn't know, MissingToolError without llvmlite.
     """
+    text = run_child("worker", request.to_json(), request.triple, shown, directory, limits)
+    answer = Answer.from_json(text)
+    if answer.fault:
+        place = f":{answer.line}:{answer.column}" if answer.line else ""
+        raise SourceError(f"{shown}{place}: {answer.fault}")
+    return answer
+
+
+def run_child(
+    module: str, request: str, triple: str, shown: str, directory: Path, limits: Limits
+) -> str:
+    """The last line that a module of this room prints, which reads `request` on its stdin.
+
+    Where it has said on stderr which file it reads, that one's name takes the place of `shown`.
+    """
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "packager.lowering.worker"],
-            input=request.to_json(),
+            [sys.executable, "-m", f"{__package__}.{module}"],
+            input=request,
             capture_output=True,
             encoding="utf-8",
             errors="backslashreplace",
@@ -68,14 +86,11 @@ def run_worker(request: Request, shown: str, directory: Path, limits: Limits = L
         raise SourceError(f"{shown}: LLVM took more than {limits.wall_seconds} s") from error
     ignored = _IGNORED.search(done.stderr)
     if ignored:
-        raise UsageError(f"{request.triple} has no {ignored[2]} {ignored[1]!r}")
+        raise UsageError(f"{triple} has no {ignored[2]} {ignored[1]!r}")
     if done.returncode != 0:
-        raise _death(done.returncode, done.stderr, shown, limits)
-    answer = Answer.from_json(done.stdout.splitlines()[-1])
-    if answer.fault:
-        place = f":{answer.line}:{answer.column}" if answer.line else ""
-        raise SourceError(f"{shown}{place}: {answer.fault}")
-    return answer
+        read = _READING.findall(done.stderr)
+        raise _death(done.returncode, done.stderr, read[-1] if read else shown, limits)
+    return done.stdout.splitlines()[-1]
 
 
 def _death(

@@ -7,9 +7,8 @@ starts it, with limits. Whatever LLVM itself prints goes to stderr.
 from __future__ import annotations
 
 import platform
-import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from packager.files.temporary import store
 from packager.lowering.entry_choice import choose_entries, internalise, recorded_entries
 from packager.lowering.entry_table import Entry, table_text
 from packager.lowering.library.device_library import EXPORTED
+from packager.lowering.modules import FaultError, drop_unused, link, parse, parsed, retarget, verify
 from packager.lowering.request import Answer, Request
 from packager.lowering.rewriting import atomics, ir_text
 from packager.lowering.rewriting.parameters import with_wide_parameters
@@ -37,20 +37,10 @@ from packager.lowering.rewriting.team_variables import (
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
 
-_BITCODE_MAGICS = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
-_PLACE = re.compile(r"<string>:(\d+):(\d+): error: (.*)")
 _LIBDEVICE = "@__nv_"
 _MADE_OF = {"__printf_alloc": "printf"}  # by LLVM, for amdgcn
 _BARRIER = "@omptool_team_barrier"
 _VECTORISE_FROM = 2  # clang runs the SLP vectoriser from -O2
-
-
-class _FaultError(Exception):
-    """The source is at fault, at a line and column or (0, 0)."""
-
-    def __init__(self, what: str, line: int = 0, column: int = 0) -> None:
-        super().__init__(what)
-        self.answer = Answer(fault=what, line=line, column=column)
 
 
 def main() -> None:
@@ -58,8 +48,8 @@ def main() -> None:
     request = Request.from_json(sys.stdin.read())
     try:
         answer = _lower(request)
-    except _FaultError as fault:
-        answer = fault.answer
+    except FaultError as fault:
+        answer = Answer(fault=str(fault), line=fault.line, column=fault.column)
     except PackagerError as error:
         answer = Answer(fault=str(error))
     print(answer.to_json())
@@ -69,26 +59,26 @@ def _lower(request: Request) -> Answer:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     family = family_of(request.triple)
-    module = _parse(Path(request.source).read_bytes())
+    module = parse(Path(request.source).read_bytes())
     source_triple = str(module.triple)
     is_native = bool(source_triple) and family.is_of(source_triple)
     machine = _machine(request, family)
-    _retarget(module, machine)
+    retarget(module, machine)
     entries = choose_entries(module, request.entries, family, machine.target_data)
     working = _working_together(module)
     if family.renamed:
         named = ir_text.with_functions_for(str(module), dict(family.renamed))
-        module = _parsed(lambda: llvm.parse_assembly(named))
+        module = parsed(lambda: llvm.parse_assembly(named))
     # Of a CPU's, it calls libomp, which is in the process.
     is_clangs = family.spaces is None and bool(recorded_entries(module))
     if not is_clangs:
         _link_library(module, family, request.device_lib)
     internalise(module, entries, keep_records=request.emit == "bc")
-    _drop_unused(module, machine)  # most of libdevice: what follows goes through all that is there
+    drop_unused(module, machine)  # most of libdevice: what follows goes through all that is there
     if family.has_table and request.emit != "bc":  # bitcode gets its table when it is lowered
-        _link(module, table_text(entries))
+        link(module, llvm.parse_assembly(table_text(entries)))
     if family.flags:
-        _link(module, family.flags)
+        link(module, llvm.parse_assembly(family.flags))
     is_foreign = bool(source_triple) and not is_native
     keep_attributes = not (is_foreign or request.cpu or request.features)
     module = _rewritten(
@@ -111,60 +101,6 @@ def _lower(request: Request) -> Answer:
     )
 
 
-def _retarget(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
-
-
-def _parse(data: bytes) -> llvm.ModuleRef:
-    if data.startswith(_BITCODE_MAGICS):
-        module = _parsed(lambda: llvm.parse_bitcode(data))
-    else:
-        text = _decoded(data)
-        module = _parsed(lambda: llvm.parse_assembly(text))
-    _verify(module)
-    return module
-
-
-def _decoded(data: bytes) -> str:
-    """IR text as LLVM can be given it. llvmlite would stop reading at a NUL without a word."""
-    at = data.find(b"\0")
-    what = "a NUL byte: this is neither LLVM IR text nor bitcode"
-    if at < 0:
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            at, what = error.start, f"byte {data[error.start]:#04x} is not UTF-8"
-        else:
-            return text
-    line = data.count(b"\n", 0, at) + 1
-    raise _FaultError(what, line, at - data.rfind(b"\n", 0, at))
-
-
-def _parsed(parse: Callable[[], llvm.ModuleRef]) -> llvm.ModuleRef:
-    try:
-        return parse()
-    except RuntimeError as error:  # llvmlite's class for LLVM's own messages
-        text = str(error)
-        found = _PLACE.search(text)
-        if found:
-            raise _FaultError(found[3], int(found[1]), int(found[2])) from error
-        raise _FaultError(_one_line(text.partition("\n")[2] or text)) from error
-
-
-def _verify(module: llvm.ModuleRef) -> None:
-    try:
-        module.verify()
-    except RuntimeError as error:
-        raise _FaultError(_one_line(str(error))) from error
-
-
-def _one_line(text: str) -> str:
-    """LLVM's first complaint: what is wrong, and the instruction that it prints below."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return ": ".join(lines[:2]) or "LLVM gives no reason"
-
-
 def _machine(request: Request, family: Family) -> llvm.TargetMachine:
     cpu, features = request.cpu or family.default_cpu, request.features
     if cpu == "native":
@@ -181,19 +117,6 @@ def _machine(request: Request, family: Family) -> llvm.TargetMachine:
     )
 
 
-def _link(module: llvm.ModuleRef, text: str) -> None:
-    _link_module(module, llvm.parse_assembly(text))
-
-
-def _link_module(module: llvm.ModuleRef, other: llvm.ModuleRef) -> None:
-    other.triple = module.triple
-    other.data_layout = module.data_layout
-    try:
-        module.link_in(other)
-    except RuntimeError as error:
-        raise _FaultError(_one_line(str(error))) from error
-
-
 def _link_library(module: llvm.ModuleRef, family: Family, device_lib: str) -> None:
     declared = {function.name: function for function in module.functions if function.is_declaration}
     wanted = declared.keys() & family.library.functions
@@ -202,7 +125,7 @@ def _link_library(module: llvm.ModuleRef, family: Family, device_lib: str) -> No
         for function in library.functions:
             if function.name in wanted:
                 _check_signature(declared[function.name], function)
-        _link_module(module, library)
+        link(module, library)
     missing = [name for name in ir_text.declared(str(module)) if name.startswith(_LIBDEVICE)]
     if missing and not device_lib:
         names = ", ".join(name.removeprefix(_LIBDEVICE) for name in missing)
@@ -211,7 +134,7 @@ def _link_library(module: llvm.ModuleRef, family: Family, device_lib: str) -> No
             "give the file with --device-lib"
         )
     if device_lib and _lacks_definitions(module, family):
-        _link_module(module, _parse(Path(device_lib).read_bytes()))
+        link(module, parse(Path(device_lib).read_bytes()))
 
 
 def _lacks_definitions(module: llvm.ModuleRef, family: Family) -> bool:
@@ -271,8 +194,8 @@ def _rewritten(
         text += team_kernels_text(together, size) if together else ""
     text = ir_text.with_convention(text, kernels, family.kernel_convention)
     text = ir_text.in_order(text, kernels)
-    rewritten = _parsed(lambda: llvm.parse_assembly(text))
-    _verify(rewritten)  # the target's data layout may not suit the source's address spaces
+    rewritten = parsed(lambda: llvm.parse_assembly(text))
+    verify(rewritten)  # the target's data layout may not suit the source's address spaces
     if family.spaces:
         together_now = ir_text.reaching(str(rewritten), {_BARRIER})
         for function in rewritten.functions:
@@ -302,14 +225,6 @@ def _for_gpu(
         text = with_wide_parameters(text, kernel, types, spaces.pointer_parameter)
     text = on_gpu(text, variables)
     return text if is_native else with_spaces(text, spaces)
-
-
-def _drop_unused(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.add_strip_dead_prototype_pass()
-    passes.run(module, builder)
 
 
 def _optimise(

@@ -1,0 +1,1 @@
+"""Device links: code for devices in what a host link is given -> one image for each target."""

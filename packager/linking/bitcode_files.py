@@ -1,0 +1,132 @@
+"""Bitcode in files: the release of clang that wrote it, and modules of libraries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from packager.elf import headers
+from packager.errors import FormatError, UsageError
+from packager.files.reader import Reader, called, open_reader
+from packager.files.temporary import store
+from packager.formats.containers import archive, llvm_offloading, offload_binary
+from packager.formats.device_images import bitcode
+from packager.formats.device_images.bitstream import TOP_WIDTH, Block, Record, Stream, items
+from packager.lowering.joining.request import Part
+from packager.model import NO_ARCH
+from packager.triples import normalise
+
+_IDENTIFICATION, _STRING = 13, 1  # a block, and its record of the producer: "LLVM19.1.7"
+_PRODUCER = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
+_SM = re.compile(r"sm_(\d+)([af]?)")
+MAX_LIBRARY = 1 << 30  # bytes
+Release = str  # "19"; "": not said
+
+
+def release_of(path: Path) -> Release:
+    """The release of LLVM that wrote the bitcode in a file."""
+    with open_reader(path) as data:
+        try:
+            return _release(data)
+        except FormatError:
+            return ""  # LLVM says what is wrong with it
+
+
+def _release(data: Reader) -> Release:
+    if data.starts_with(bitcode.WRAPPER_MAGIC):
+        _, _, offset, size = data.unpack(bitcode.WRAPPER, 0, "bitcode wrapper")
+        data = data.slice(offset, size, "bitcode in its wrapper")
+    if not data.starts_with(bitcode.MAGIC):
+        return ""
+    stream = Stream(data)
+    whole = Block(-1, TOP_WIDTH, len(bitcode.MAGIC) * 8, len(data) // 4 * 32)
+    for block in items(stream, whole):
+        if not isinstance(block, Block) or block.number != _IDENTIFICATION:
+            return ""
+        for record in items(stream, block):
+            if isinstance(record, Record) and record.code == _STRING:
+                found = _PRODUCER.match(record.text())
+                return found[1] if found else ""
+    return ""
+
+
+def library_parts(path: Path, triple: str, arch: str, directory: Path) -> list[Part]:
+    """The modules for a target of a device library, in files of `directory` where it is several.
+
+    Raises UsageError, which names the file, for one that has none.
+    """
+    try:
+        with open_reader(path) as data:
+            if len(data) > MAX_LIBRARY:
+                raise FormatError(f"has {len(data)} bytes, and no library more than {MAX_LIBRARY}")
+            if not (archive.probe(data) or offload_binary.probe(data)):
+                return [Part(str(path.absolute()), called(path))]
+            parts = [
+                _stored(name, module, directory / f"{number}-{path.name}")
+                for number, (name, module) in enumerate(_modules(path, data, triple, arch))
+            ]
+    except FormatError as error:
+        raise UsageError(f"{called(path)}: {error}", subject=path) from error
+    if not parts:
+        raise UsageError(f"{called(path)} has no bitcode for {triple} {arch}", subject=path)
+    return parts
+
+
+def _stored(name: str, module: Reader, file: Path) -> Part:
+    store(file, module.pieces())
+    return Part(str(file), name)
+
+
+def _modules(path: Path, data: Reader, triple: str, arch: str) -> Iterator[tuple[str, Reader]]:
+    if not archive.probe(data):
+        yield from _fitting(called(path), data, triple, arch)
+        return
+    for member in archive.members(data):
+        name = f"{called(path)}({member.name})"
+        if member.data is None:
+            raise FormatError("is a thin archive, and device libraries are not read from those")
+        yield from _fitting(name, member.data, triple, arch)
+
+
+def _fitting(name: str, data: Reader, triple: str, arch: str) -> Iterator[tuple[str, Reader]]:
+    """The module for the target in what a member of a library is; none if it has no such."""
+    if bitcode.probe(data):
+        yield name, data
+        return
+    fitting = {
+        rank: blob.image
+        for blob in _blobs(data)
+        if blob.image_kind == _BITCODE
+        and normalise(blob.strings.get("triple", "")) == triple
+        and (rank := suits(blob.strings.get("arch", ""), arch))
+    }
+    if fitting:
+        yield name, fitting[max(fitting)]
+
+
+_BITCODE = 2
+
+
+def _blobs(data: Reader) -> Iterator[offload_binary.Blob]:
+    if offload_binary.probe(data):
+        yield from offload_binary.blobs(data)
+    elif headers.probe(data):
+        elf = headers.read(data)
+        for section in elf.sections:
+            if llvm_offloading.claims(section) and section.size:
+                inner = data.slice(section.offset, section.size, section.name)
+                if offload_binary.probe(inner):
+                    yield from offload_binary.blobs(inner)
+
+
+def suits(library: str, arch: str) -> int:
+    """How well a library for one processor suits another: 0 not at all, the more the better."""
+    if library == arch:
+        return 1 << 20
+    if library in NO_ARCH:
+        return 1
+    have, wanted = _SM.fullmatch(library), _SM.fullmatch(arch)
+    if have and wanted and not have[2] and int(have[1]) <= int(wanted[1]):
+        return int(have[1]) + 1  # NVIDIA's later processors have all that the earlier ones have
+    return 0

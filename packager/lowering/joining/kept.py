@@ -1,0 +1,110 @@
+"""Which definitions of joined modules stay visible; all others may be inlined, or dropped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from llvmlite import binding as llvm
+
+# What OpenMP's runtimes look up in an image, beside kernels and variables (abi-facts 9.1, 9.3).
+_BY_RUNTIMES = re.compile(
+    r"__omp_offloading_.*_(?:kernel_environment|exec_mode|nested_parallelism)"
+    r"|__omp_rtl_device_environment|__omp_rtl_device_memory_pool(?:_tracker)?"
+    r"|omptarget_device_environment|__llvm_rpc_client|__llvm_libc_rpc_client"
+    r"|__(?:init|fini)_array_(?:object_.*|start|end)"
+    r"|\.(?:omp_)?offloading\.entry.*"
+)
+_KERNEL = "__omp_offloading_"  # its constructors and destructors of variables, too
+_KERNEL_CALL = re.compile(r"^define [^@\n]*?\b(?:ptx|amdgpu|spir)_kernel ", re.MULTILINE)
+# LLVM's OpenMP optimisations make calls of these anew, in what called none of them.
+_BY_OPTIMISATIONS = re.compile(
+    "__kmpc_(?:get_hardware_num_threads_in_block|get_hardware_thread_id_in_block|get_warp_size"
+    "|barrier_simple_spmd|barrier_simple_generic|kernel_parallel|kernel_end_parallel"
+    "|is_spmd_exec_mode|alloc_shared|free_shared|global_thread_num|syncwarp)"
+)
+_LOCAL = (llvm.Linkage.internal, llvm.Linkage.private)
+_SHARED = (
+    llvm.Linkage.linkonce_any,
+    llvm.Linkage.linkonce_odr,
+    llvm.Linkage.weak_any,
+    llvm.Linkage.weak_odr,
+)
+_LISTS = ("llvm.used", "llvm.compiler.used")
+_NAME = re.compile(r'@(?:"([^"]*)"|([-a-zA-Z$._0-9]+))')
+
+
+def definitions(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
+    """The functions and variables that a module defines for others, or for itself alone."""
+    for value in (*module.global_variables, *module.functions):
+        if not value.is_declaration and value.linkage != llvm.Linkage.available_externally:
+            yield value
+
+
+def declarations(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
+    """What a module uses and does not define; LLVM's own functions are not among it."""
+    for value in (*module.global_variables, *module.functions):
+        is_own = not value.is_declaration and value.linkage != llvm.Linkage.available_externally
+        if not is_own and not value.name.startswith("llvm."):
+            yield value
+
+
+def is_local(value: llvm.ValueRef) -> bool:
+    """Whether no other module can name it."""
+    return value.linkage in _LOCAL
+
+
+def is_kernel(value: llvm.ValueRef) -> bool:
+    """Whether a host may launch the function."""
+    return bool(value.name.startswith(_KERNEL) or _KERNEL_CALL.search(str(value)))
+
+
+def is_for_others(value: llvm.ValueRef) -> bool:
+    """Whether a program or its runtime may look for a definition of a module of the program's."""
+    if is_local(value):
+        return False
+    if _BY_RUNTIMES.fullmatch(value.name):
+        return True
+    if value.visibility == llvm.Visibility.hidden:
+        return False
+    return not value.is_function or is_kernel(value)
+
+
+def is_for_runtime(name: str) -> bool:
+    """Whether a runtime looks for the name in any image."""
+    return bool(_BY_RUNTIMES.fullmatch(name))
+
+
+def is_for_optimisations(name: str) -> bool:
+    """Whether it must still be there when LLVM optimises OpenMP's calls."""
+    return bool(_BY_OPTIMISATIONS.fullmatch(name))
+
+
+def used(module: llvm.ModuleRef) -> frozenset[str]:
+    """What `llvm.used` and `llvm.compiler.used` name: someone finds it in a way LLVM can't see."""
+    texts = (str(v) for v in module.global_variables if v.name in _LISTS)
+    found = (_NAME.finditer(text.partition("=")[2]) for text in texts)
+    return frozenset(name[1] or name[2] for names in found for name in names)
+
+
+def forget_used(library: llvm.ModuleRef) -> None:
+    """A library's own lists of that kind are no reason to keep what nothing calls."""
+    for value in list(library.global_variables):
+        if value.name in _LISTS:
+            value.name = value.name.replace("llvm.", "library.")  # LLVM knows them by their names
+            value.linkage = llvm.Linkage.internal
+
+
+def internalise(module: llvm.ModuleRef, kept: Collection[str], *, shares: bool) -> None:
+    """Make all definitions internal but those of `kept`.
+
+    `shares`: the image is linked with other files, which may have the same inline functions.
+    """
+    for value in definitions(module):
+        name = value.name
+        if name in kept or name.startswith("llvm.") or is_local(value):
+            continue
+        if shares and value.linkage in _SHARED:
+            continue
+        # Linkage first: LLVM dies of an internal definition that is not of default visibility.
+        value.linkage = llvm.Linkage.internal

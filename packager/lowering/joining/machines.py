@@ -1,0 +1,68 @@
+"""LLVM's machine for a join: the processor, its features, and the version of PTX."""
+
+from __future__ import annotations
+
+import re
+
+from llvmlite import binding as llvm
+
+from packager.lowering.joining.kept import definitions, is_local
+from packager.lowering.joining.request import JoinRequest
+from packager.lowering.targets.family import Family
+
+_PTX = re.compile(r"\+ptx(\d+)")
+_VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
+
+
+def plain(request: JoinRequest, family: Family) -> llvm.TargetMachine:
+    """The machine that is asked for, with the oldest PTX that its processor takes."""
+    return _machine(request, family, _without_ptx(request.features))
+
+
+def suited(
+    machine: llvm.TargetMachine, module: llvm.ModuleRef, request: JoinRequest, family: Family
+) -> llvm.TargetMachine:
+    """That machine with the PTX that is asked for, else the one that the code was compiled for.
+
+    Never an older one than the processor takes: clang without a CUDA toolkit says ptx42 of all.
+    """
+    if not family.is_text:
+        return machine
+    wanted = _PTX.findall(request.features) or _compiled_for(module)
+    newest = max(map(int, wanted), default=0)
+    if newest <= _oldest(machine):
+        return machine
+    others = _without_ptx(request.features)
+    return _machine(request, family, ",".join(filter(None, [others, f"+ptx{newest}"])))
+
+
+def _without_ptx(features: str) -> str:
+    return ",".join(word for word in features.split(",") if word and not _PTX.fullmatch(word))
+
+
+def _oldest(machine: llvm.TargetMachine) -> int:
+    empty = llvm.parse_assembly("")
+    empty.triple = machine.triple
+    empty.data_layout = str(machine.target_data)
+    found = _VERSION.search(machine.emit_assembly(empty))
+    return int(found[1] + found[2]) if found else 0
+
+
+def _compiled_for(module: llvm.ModuleRef) -> list[str]:
+    functions = (v for v in definitions(module) if v.is_function and not is_local(v))
+    return [
+        version
+        for function in functions
+        for text in function.attributes
+        for version in _PTX.findall(text.decode())
+    ]
+
+
+def _machine(request: JoinRequest, family: Family, features: str) -> llvm.TargetMachine:
+    return llvm.Target.from_triple(family.llvm_triple or family.triple).create_target_machine(
+        cpu=request.cpu or family.default_cpu,
+        features=features,
+        opt=request.level,
+        reloc="pic",
+        codemodel="small",
+    )
