@@ -29,12 +29,20 @@ _REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "pro
 
 
 def of_table(
-    layout: EntryLayout, needed: Iterable[str], imports: Iterable[str], *, wrapped: bool
+    layout: EntryLayout,
+    needed: Iterable[str],
+    imports: Iterable[str],
+    *,
+    wrapped: bool,
+    registered_wrapped: bool = False,
+    by_array: bool = False,
 ) -> Abi:
     """The ABI of a table of entries.
 
     `needed` are the file's DT_NEEDED; clang's library says its release since 15. `imports` may show
-    calls that only old releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's.
+    calls that only some releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's;
+    `registered_wrapped`: it is these that are registered, as by 15 to 17. `by_array`: they are
+    unregistered by a destructor, as until 18.
     """
     if layout in DOCUMENTS:
         return DOCUMENTS[layout]
@@ -44,10 +52,11 @@ def of_table(
         release = release_of(library)
         if release:
             return generation(release)
-    old = any(name.startswith("__tgt_register_requires") for name in imports)  # until 18
-    if old:
-        return "llvm-16" if wrapped else "llvm-14"
-    return "llvm-19"
+    calls = {name.partition("@")[0] for name in imports}
+    wrapped = wrapped or registered_wrapped
+    if by_array or "__tgt_register_requires" in calls:  # until 18
+        return "llvm-16" if wrapped or "__tgt_target_kernel" in calls else "llvm-14"
+    return "llvm-16" if registered_wrapped else "llvm-19"
 
 
 def release_of(library: str) -> int:

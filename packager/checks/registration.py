@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager import layouts
+from packager.abi import DOCUMENTS
 from packager.model import Abi, Descriptor, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
 
@@ -55,7 +56,7 @@ def _version(binary: FatBinary) -> Iterator[Finding]:
             yield _lost(table, layouts.REGISTER)
         elif table.abi == "proposal" and not {REGISTER, layouts.PROPOSAL_REGISTER} & set(imports):
             yield _lost(table, layouts.PROPOSAL_REGISTER)
-        elif table.abi not in layouts.WRITTEN and set(imports) == {layouts.PROPOSAL_REGISTER}:
+        elif table.abi not in DOCUMENTS.values() and set(imports) == {layouts.PROPOSAL_REGISTER}:
             message = (
                 f"{REGISTER} is libtarget.so's: it takes the entries of {table.name} for those of "
                 "2013, and every region runs on the host"

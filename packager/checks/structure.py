@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from packager.abi import generation, release_of
 from packager.checks.registration import CLANG
+from packager.formats.containers import omptool_section
 from packager.kernel_names import decode
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
@@ -211,7 +212,9 @@ def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
         return
     mine = [table for table in binary.tables if table.abi in LLVM and table.section]
     closed = [t.section for t in mine if _HASHED.fullmatch(t.section or "")]
-    if not closed and binary.descriptors:
+    # What `bundle` and `emit` write takes the entries of all objects of a link.
+    is_ours = any(image.container == omptool_section.NAME for image in binary.images)
+    if not closed and binary.descriptors and not is_ours:
         closed = [t.section for t in mine]
     if closed:
         message = f"{', '.join(map(str, closed))} was closed by a relocatable link"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,6 +35,8 @@ FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
 )
 VIRTUAL_TABLE = 0x20  # clang 22: the size is the table's, and images have a pointer to theirs
 REGISTER = "__tgt_register_lib"
+# Of the wrapper's destructor, in objects of clang 14 to 18.
+UNREGISTERING = re.compile(r"\.fini_array\.0*1")
 # Containers of images that HIP's and CUDA's runtimes load; OpenMP's entries are not for them.
 OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME)
 
@@ -168,13 +171,15 @@ def _assembled(path: str, found: _Found) -> FatBinary:
     needed = imports.needed(file)
     places = Places(found.images)
     used = [_indices(descriptor, places) for descriptor in found.descriptors]
-    tables = found.limits.of(lambda: _tables(found, used, needed), ())
+    images = host_images.marked(found.images, found.descriptors)
+    registered_wrapped = any(image.is_wrapped for image in images)
+    tables = found.limits.of(lambda: _tables(found, used, needed, registered_wrapped), ())
     return FatBinary(
         path=path,
         machine=file.machine,
         type=_type(file),
         abi=tables[0].abi if tables else abi.of_imports(found.imports),
-        images=host_images.marked(found.images, found.descriptors),
+        images=images,
         tables=tables,
         descriptors=_descriptors(found, used),
         imports=found.imports,
@@ -211,16 +216,25 @@ def _indices(descriptor: FoundDescriptor, places: Places) -> tuple[int, ...]:
 
 
 def _tables(
-    found: _Found, used: Sequence[tuple[int, ...]], needed: Iterable[str]
+    found: _Found, used: Sequence[tuple[int, ...]], needed: Iterable[str], registered_wrapped: bool
 ) -> tuple[EntryTable, ...]:
     is_wrapped = any(item.image.container == llvm_offloading.NAME for item in found.images)
+    sections = found.memory.elf.sections if found.is_object and found.descriptors else ()
+    by_array = any(UNREGISTERING.fullmatch(section.name) for section in sections)
     result: list[EntryTable] = []
     for table in found.tables:
         first = sum(len(earlier.entries) for earlier in result)
         result.append(
             EntryTable(
                 section=table.section,
-                abi=abi.of_table(table.layout, needed, found.imports, wrapped=is_wrapped),
+                abi=abi.of_table(
+                    table.layout,
+                    needed,
+                    found.imports,
+                    wrapped=is_wrapped,
+                    registered_wrapped=registered_wrapped,
+                    by_array=by_array,
+                ),
                 record_size=table.layout.record,
                 offset=found.at + table.offset,
                 size=table.size,
