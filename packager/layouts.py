@@ -24,6 +24,7 @@ class EntryLayout:
     flags: int | None
     model: int | None = None  # u16: which programming model the entry is of
     data: int | None = None  # u32 that is looked at: the mask of a requires entry
+    version: int | None = None  # u16: 1
 
 
 # {void *address; int size} of the proposal of 2013, padded: entries without names.
@@ -34,7 +35,7 @@ INTERFACE_ENTRY = EntryLayout("interface", 24, 0, 8, 16, "q", None)
 CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "Q", 24, None, 28)
 # {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}:
 # LLVM 20 on.
-VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "Q", 12, 10, 40)
+VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "Q", 12, 10, 40, 8)
 
 # {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}
 DEVICE_IMAGE = Struct("<QQQQ")
@@ -82,41 +83,101 @@ PROPOSAL_REGISTER = "__tgt_register_lib@LIBTARGET_2013"
 PROPOSAL_UNREGISTER = "__tgt_unregister_lib@LIBTARGET_2013"
 REGISTRATION_FUNCTION = "_GLOBAL__A_000000_OPENMPTGT"
 UNREGISTRATION_FUNCTION = "_GLOBAL__D_000000_OPENMPTGT"
+# LLVM's; a reference without a version is bound to VERS1.0, on its runtime and on ours.
+CLASSIC_ENTRIES_SECTION = "omp_offloading_entries"
+VERSIONED_ENTRIES_SECTION = "llvm_offload_entries"
+REQUIRES = "__tgt_register_requires"
+
+AbiName = Literal["interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22"]
 
 
 @dataclass(frozen=True)
 class WrittenAbi:
     """What a wrapper is made of, in one of the ABIs that this project writes."""
 
-    name: Literal["interface", "proposal"]
-    header: str  # that hosts are written with
+    name: AbiName
+    hosts: str  # how hosts are made
+    remedy: str  # how they come by a table of entries
     entries_section: str
     entry: EntryLayout
     image: Struct
     register: str
     unregister: str
+    functions: tuple[str, str]  # of the wrapper, that call them
+    priority: int = 0  # of its constructor
+    is_wrapped: bool = False  # the runtime is given the OffloadBinary around an image
+    at_exit: bool = False  # unregistered through atexit, not .fini_array
+    requires: str | None = None  # who is told of `requires` clauses, if not an entry
+
+    @property
+    def is_llvm(self) -> bool:
+        """Whether hosts are compiled by clang."""
+        return self.name.startswith("llvm")
+
+
+def _documents(
+    name: AbiName, header: str, section: str, entry: EntryLayout, image: Struct, calls: str
+) -> WrittenAbi:
+    return WrittenAbi(
+        name,
+        f"written with {header}",
+        f"use the macros of {header}",
+        section,
+        entry,
+        image,
+        f"__tgt_register_lib@{calls}",
+        f"__tgt_unregister_lib@{calls}",
+        (REGISTRATION_FUNCTION, UNREGISTRATION_FUNCTION),
+    )
+
+
+def _llvm(
+    name: AbiName,
+    releases: str,
+    *,
+    is_versioned: bool = False,
+    is_wrapped: bool = False,
+    at_exit: bool = False,
+) -> WrittenAbi:
+    return WrittenAbi(
+        name,
+        f"compiled by clang {releases}",
+        "compile it with -fopenmp-targets=",
+        VERSIONED_ENTRIES_SECTION if is_versioned else CLASSIC_ENTRIES_SECTION,
+        VERSIONED_ENTRY if is_versioned else CLASSIC_ENTRY,
+        DEVICE_IMAGE,
+        "__tgt_register_lib",
+        "__tgt_unregister_lib",
+        (".omp_offloading.descriptor_reg", ".omp_offloading.descriptor_unreg"),
+        101 if at_exit else 1,
+        is_wrapped,
+        at_exit,
+        None if at_exit else REQUIRES,
+    )
 
 
 WRITTEN: dict[str, WrittenAbi] = {
     abi.name: abi
     for abi in (
-        WrittenAbi(
+        _documents(
             "interface",
             "omptarget.h",
             ENTRIES_SECTION,
             INTERFACE_ENTRY,
             DEVICE_IMAGE,
-            REGISTER,
-            UNREGISTER,
+            "OMPTARGET_4.5",
         ),
-        WrittenAbi(
+        _documents(
             "proposal",
             "libtarget.h",
             PROPOSAL_ENTRIES_SECTION,
             PROPOSAL_ENTRY,
             PROPOSAL_IMAGE,
-            PROPOSAL_REGISTER,
-            PROPOSAL_UNREGISTER,
+            "LIBTARGET_2013",
         ),
+        _llvm("llvm-14", "14 or older"),
+        _llvm("llvm-16", "15 to 17", is_wrapped=True),
+        _llvm("llvm-19", "18 or 19", at_exit=True),
+        _llvm("llvm-22", "20 or newer", is_versioned=True, at_exit=True),
     )
 }

@@ -19,6 +19,7 @@ from omptool.options.wrapper import (
     report,
     warn_of_triples,
     wrapping_options,
+    written_abi,
 )
 from packager.errors import UsageError
 
@@ -51,7 +52,6 @@ def command(
     or an unfit input.
     """
     with reported(host):
-        from packager.layouts import WRITTEN
         from packager.writers.bundle import bundle, parse_request
 
         requests = [parse_request(image) for image in images]
@@ -61,7 +61,7 @@ def command(
         source = entry_source(entries)
         with _rule(dependencies, out, inputs), progress(inputs) as copied:
             findings = bundle(
-                host, requests, source, out, abi=WRITTEN[abi], force=force, copied=copied
+                host, requests, source, out, abi=written_abi(abi, host), force=force, copied=copied
             )
     report(out, findings)
 

@@ -15,6 +15,7 @@ from omptool.options.wrapper import (
     report,
     warn_of_triples,
     wrapping_options,
+    written_abi,
 )
 
 
@@ -38,7 +39,6 @@ def command(
     or an unfit input.
     """
     with reported(out):
-        from packager.layouts import WRITTEN
         from packager.writers.bundle import emit, parse_request
 
         requests = [parse_request(image) for image in images]
@@ -46,5 +46,7 @@ def command(
         check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
         source = entry_source(entries)
         with progress(request.path for request in requests) as copied:
-            findings = emit(requests, source, out, abi=WRITTEN[abi], force=force, copied=copied)
+            findings = emit(
+                requests, source, out, abi=written_abi(abi, None), force=force, copied=copied
+            )
     report(out, findings)

@@ -16,10 +16,14 @@ from omptool.options.paths import FILE
 from packager.model import Finding
 
 if TYPE_CHECKING:
+    from packager.layouts import WrittenAbi
     from packager.writers.bundle import EntrySource, ImageRequest
 
 # Bytes that take a second or more to copy to a slow disk.
 WORTH_A_BAR = 1 << 28
+
+LLVM = "llvm"  # of the generation that the host is of
+ABIS = ("interface", "proposal", LLVM, "llvm-14", "llvm-16", "llvm-19", "llvm-22")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -38,10 +42,11 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
         click.option("--entries", metavar="auto|FILE", help=entries_help),
         click.option(
             "--abi",
-            type=click.Choice(["interface", "proposal"]),
+            type=click.Choice(ABIS),
             default="interface",
             show_default=True,
-            help="Records and calls to write: omptarget.h's, or libtarget.h's of 2013.",
+            help="Records and calls to write: omptarget.h's, libtarget.h's of 2013, or those of a "
+            "release of clang; llvm: of the one that compiled HOST.",
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
         click.option(
@@ -73,6 +78,18 @@ def entry_source(entries: str | None) -> EntrySource:
 
     with reported(entries or "--entries ''"):
         return read_list(Path(entries))
+
+
+def written_abi(name: str, host: Path | None) -> WrittenAbi:
+    """The ABI that --abi names; "llvm" is that of the host."""
+    from packager.layouts import WRITTEN
+    from packager.writers.generation import of_host
+
+    if name != LLVM:
+        return WRITTEN[name]
+    if host is None:
+        raise click.UsageError("--abi llvm is the generation of HOST, and emit has none: name it")
+    return of_host(host)
 
 
 def warn_of_triples(requests: Iterable[ImageRequest]) -> None:

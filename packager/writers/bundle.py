@@ -19,6 +19,7 @@ from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
 from packager.triples import normalise
 from packager.writers.entries import EntryList, listed_entries, shared_entries
+from packager.writers.generation import matching
 from packager.writers.host_object import HostObject, blank_host, read_host
 from packager.writers.object_writer import Copied, ignore, write_object
 from packager.writers.wrapper import EntryInput, ImageInput, Wrapper, build
@@ -32,6 +33,9 @@ class ImageRequest:
     arch: str
     path: Path
 
+
+# The warning of images that are registered as LLVM 15 to 17 do: it is what was asked for.
+WRAPPED = "OMP113"
 
 # Where the entries come from: the host's own section, names in common, or a list.
 EntrySource = Literal["host", "auto"] | EntryList
@@ -67,8 +71,11 @@ def bundle(
         host = read_host(host_path, data)
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
+    abi = matching(host_path, abi)
     inputs, images = _inspect(requests, force=force)
-    wrapper = build(inputs, _host_entries(host, images, entries, abi), abi, alone=False)
+    chosen = _host_entries(host, images, entries, abi)
+    says_requires = chosen is not None and abi.requires not in host.symbol_table()
+    wrapper = build(inputs, chosen, abi, alone=False, says_requires=says_requires)
     return _write(out, host, wrapper, abi, force=force, copied=copied)
 
 
@@ -85,9 +92,9 @@ def emit(
     or, with a list or "auto", the symbols that the entries name. Errors as for `bundle`."""
     inputs, images = _inspect(requests, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
-    return _write(
-        out, blank_host(), build(inputs, chosen, abi, alone=True), abi, force=force, copied=copied
-    )
+    # Objects that clang made entries in say what they require.
+    wrapper = build(inputs, chosen, abi, alone=True, says_requires=bool(chosen))
+    return _write(out, blank_host(), wrapper, abi, force=force, copied=copied)
 
 
 def _inspect(
@@ -139,8 +146,10 @@ def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
     """What to do about a host without entries."""
     for other in WRITTEN.values():
         if _has_entries(host, other):
-            return f"it is written with {other.header}: use --abi {other.name}"
-    return f"use the macros of {abi.header}, or --entries"
+            name = "llvm" if other.is_llvm else other.name
+            hosts = "compiled by clang" if other.is_llvm else other.hosts
+            return f"it is {hosts}: use --abi {name}"
+    return f"{abi.remedy}, or --entries"
 
 
 def _sized(entries: list[EntryInput], abi: WrittenAbi) -> list[EntryInput]:
@@ -178,7 +187,9 @@ def _write(
         with temporary.open("r+b") as file:
             kept = {abi.entries_section}
             write_object(file, host, wrapper.sections, wrapper.symbols, kept, copied)
-        findings = verify(load(temporary))
+        findings = [
+            f for f in verify(load(temporary)) if not (f.code == WRAPPED and abi.is_wrapped)
+        ]
         errors = [finding for finding in findings if finding.severity == "error"]
         if errors and not force:
             more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

@@ -1,7 +1,7 @@
-"""The wrapper of the documents' ABIs: image sections, entry table, descriptor, registration.
+"""The wrapper of any ABI: image sections, entry table, descriptor, registration.
 
-Names and layout are DECISIONS 9, 13 and 14; the C structs are libomptarget-interface.tex's and
-offload-infrastructure-proposal.txt's.
+Names and layout are DECISIONS 9, 13 and 14; the C structs are libomptarget-interface.tex's,
+offload-infrastructure-proposal.txt's, and LLVM's by generation.
 """
 
 from __future__ import annotations
@@ -11,43 +11,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 
-from packager.elf.headers import SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC, STT_OBJECT
+from packager.elf.headers import SHT_PROGBITS, STT_OBJECT
 from packager.formats.containers import offload_binary
 from packager.layouts import (
     BIN_DESC,
     DEVICE_IMAGE,
     IMAGE_SECTION_PREFIX,
-    REGISTRATION_FUNCTION,
-    UNREGISTRATION_FUNCTION,
     WrittenAbi,
 )
 from packager.writers.elf_types import (
-    R_X86_64_PC32,
-    R_X86_64_PLT32,
     SHF_ALLOC,
-    SHF_EXECINSTR,
     SHF_GNU_RETAIN,
     SHF_WRITE,
     SHF_X86_64_LARGE,
-    SHT_FINI_ARRAY,
     SHT_NOTE,
     STB_GLOBAL,
+    STV_DEFAULT,
     STV_HIDDEN,
     FilePart,
     Relocation,
     Section,
     Symbol,
 )
+from packager.writers.registration import DESCRIPTOR, registration
 
-DESCRIPTOR = ".omptool.descriptor"
 IMAGES = ".omptool.images"
 ENTRY_NAMES = ".omptool.entry_names"
 DATA_SECTION = ".data.rel.ro.omptool"
 
-# endbr64; lea rdi,[rip+descriptor]; jmp function: a tail call keeps the stack aligned as it came.
-CALL = bytes.fromhex("f30f1efa 488d3d00000000 e900000000")
-CALL_DESCRIPTOR_AT, CALL_FUNCTION_AT = 7, 12
-CALL_ALIGNMENT = 16
+LINK_FLAG = 0x1  # of an entry: a pointer to a `declare target link` variable
+LINK_POINTER = "_decl_tgt_ref_ptr"  # what its name ends with
+OPENMP = 1  # whose an entry of 56 bytes is
+FLAGS, SHORT = Struct("<I"), Struct("<H")
 # x86 feature property: the code above keeps indirect-branch tracking and shadow stacks intact.
 CET_NOTE = Struct("<III4sIIII").pack(4, 16, 5, b"GNU\0", 0xC0000002, 4, 3, 0)
 
@@ -74,6 +69,17 @@ class EntryInput:
 
     name: str
     size: int
+    symbol: str | None = None  # of the host, if it is called otherwise
+
+    @property
+    def host_symbol(self) -> str:
+        """What its address is."""
+        return self.symbol or self.name
+
+    @property
+    def flags(self) -> int:
+        """As LLVM's records have them."""
+        return LINK_FLAG if self.name.endswith(LINK_POINTER) else 0
 
 
 @dataclass(frozen=True)
@@ -90,24 +96,17 @@ def build(
     abi: WrittenAbi,
     *,
     alone: bool,
+    says_requires: bool = False,
 ) -> Wrapper:
     """The sections and symbols of a wrapper.
 
     `entries` are written here, even if there are none: an empty table still makes the linker
     define its bounds; None leaves the table to the host object. `alone` adds the notes that a
-    host object would bring.
+    host object would bring, `says_requires` what objects by clang say to LLVM's runtime up to 18.
     """
     sections = [_image_section(image) for image in images]
-    symbols = [
-        Symbol(f".omptool.image.{n}", n, _header_size(image), image.size, STT_OBJECT)
-        for n, image in enumerate(images)
-    ]
-    parts = [
-        _descriptor(images, abi),
-        _code(abi),
-        _array("init", SHT_INIT_ARRAY, REGISTRATION_FUNCTION),
-        _array("fini", SHT_FINI_ARRAY, UNREGISTRATION_FUNCTION),
-    ]
+    symbols = [_image_symbol(image, n, abi) for n, image in enumerate(images)]
+    parts = [_descriptor(images, abi), *registration(abi, says_requires=says_requires)]
     if entries is not None:
         parts += [_names(entries)] if abi.entry.name is not None else []
         parts.append(_table(entries, abi))
@@ -115,9 +114,14 @@ def build(
         symbols += [_placed(symbol, len(sections)) for symbol in added]
         sections.append(section)
     sections += _notes() if alone else []
-    undefined = [Symbol(entry.name, binding=STB_GLOBAL) for entry in entries or ()]
-    undefined += [Symbol(name, binding=STB_GLOBAL) for name in (abi.register, abi.unregister)]
-    undefined += [Symbol(name, binding=STB_GLOBAL, visibility=STV_HIDDEN) for name in _bounds(abi)]
+    called = {r.symbol: None for section in sections for r in section.relocations}
+    defined = {symbol.name for symbol in symbols}
+    hidden = _bounds(abi)
+    undefined = [
+        Symbol(name, binding=STB_GLOBAL, visibility=STV_HIDDEN if name in hidden else STV_DEFAULT)
+        for name in called
+        if name not in defined
+    ]
     return Wrapper(tuple(sections), tuple(symbols + undefined))
 
 
@@ -135,8 +139,13 @@ def _offload_header(image: ImageInput) -> tuple[bytes, int]:
     return offload_binary.header(kinds.get(image.kind, 0), image.triple, image.arch, image.size)
 
 
-def _header_size(image: ImageInput) -> int:
-    return len(_offload_header(image)[0])
+def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
+    """What the runtime is given: the image, or the OffloadBinary around it."""
+    head, padding = _offload_header(image)
+    name = f".omptool.image.{number}"
+    if abi.is_wrapped:
+        return Symbol(name, number, 0, len(head) + image.size + padding, STT_OBJECT)
+    return Symbol(name, number, len(head), image.size, STT_OBJECT)
 
 
 def _image_section(image: ImageInput) -> Section:
@@ -152,8 +161,11 @@ def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi) -> tuple[Section,
     begin, end = _bounds(abi)
     relocations = []
     for number, image in enumerate(images):
-        name, at = f".omptool.image.{number}", number * abi.image.size
-        relocations += [Relocation(at, name), Relocation(at + 8, name, addend=image.size)]
+        symbol, at = _image_symbol(image, number, abi), number * abi.image.size
+        relocations += [
+            Relocation(at, symbol.name),
+            Relocation(at + 8, symbol.name, addend=symbol.size),
+        ]
         if abi.image is DEVICE_IMAGE:
             relocations += [Relocation(at + 16, begin), Relocation(at + 24, end)]
     array_size = len(images) * abi.image.size
@@ -169,36 +181,6 @@ def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi) -> tuple[Section,
         Symbol(IMAGES, None, 0, array_size, STT_OBJECT),
         Symbol(DESCRIPTOR, None, array_size, BIN_DESC.size, STT_OBJECT),
     ]
-
-
-def _code(abi: WrittenAbi) -> tuple[Section, list[Symbol]]:
-    relocations: list[Relocation] = []
-    symbols = []
-    content = b""
-    for name, target in (
-        (REGISTRATION_FUNCTION, abi.register),
-        (UNREGISTRATION_FUNCTION, abi.unregister),
-    ):
-        at = len(content)
-        relocations += [
-            Relocation(at + CALL_DESCRIPTOR_AT, DESCRIPTOR, R_X86_64_PC32, -4),
-            Relocation(at + CALL_FUNCTION_AT, target, R_X86_64_PLT32, -4),
-        ]
-        symbols.append(Symbol(name, None, at, len(CALL), STT_FUNC))
-        content += CALL.ljust(CALL_ALIGNMENT, b"\xcc")
-    flags = SHF_ALLOC | SHF_EXECINSTR
-    code = Section(
-        ".text.omptool", SHT_PROGBITS, flags, CALL_ALIGNMENT, (content,), tuple(relocations)
-    )
-    return code, symbols
-
-
-def _array(which: str, kind: int, function: str) -> tuple[Section, list[Symbol]]:
-    """Priority 0: registered before the host's first constructor, unregistered after its last
-    destructor."""
-    name = f".{which}_array.00000"
-    flags = SHF_ALLOC | SHF_WRITE
-    return Section(name, kind, flags, 8, (bytes(8),), (Relocation(0, function),), 8), []
 
 
 def _names(entries: Sequence[EntryInput]) -> tuple[Section, list[Symbol]]:
@@ -219,7 +201,12 @@ def _table(entries: Sequence[EntryInput], abi: WrittenAbi) -> tuple[Section, lis
     for number, entry in enumerate(entries):
         at = number * layout.record
         Struct(f"<{layout.size_format}").pack_into(data, at + layout.size, entry.size)
-        relocations.append(Relocation(at + layout.address, entry.name))
+        if layout.flags is not None:
+            FLAGS.pack_into(data, at + layout.flags, entry.flags)
+        if layout.version is not None and layout.model is not None:
+            SHORT.pack_into(data, at + layout.version, 1)
+            SHORT.pack_into(data, at + layout.model, OPENMP)
+        relocations.append(Relocation(at + layout.address, entry.host_symbol))
         if layout.name is not None:
             relocations.append(Relocation(at + layout.name, ENTRY_NAMES, addend=name_at))
         name_at += len(_encoded(entry.name))

@@ -1,0 +1,53 @@
+"""Which generation of LLVM's ABI a host is of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from packager.errors import UsageError
+from packager.hosts.load import load
+from packager.layouts import WRITTEN, WrittenAbi
+from packager.model import EntryTable
+
+
+def of_host(path: Path) -> WrittenAbi:
+    """The generation of LLVM's ABI that the file at `path` is of, by its table of entries, its
+    calls and its libraries. Raises UsageError where they do not settle it.
+    """
+    tables = _tables(path)
+    found = sorted({table.abi for table in tables})
+    if not found:
+        raise UsageError("has no table of clang's entries: name its generation, as --abi llvm-19")
+    if len(found) > 1:
+        raise UsageError(f"has entries of {' and '.join(found)}: name one by --abi")
+    return _in_section(WRITTEN[found[0]], tables)
+
+
+def matching(path: Path, abi: WrittenAbi) -> WrittenAbi:
+    """`abi`, with the section of entries that the host at `path` has: LLVM 20 has those of 22 in
+    that of 19. Raises UsageError where it has records of another size.
+    """
+    tables = _tables(path) if abi.is_llvm else []
+    sizes = {table.record_size for table in tables}
+    if sizes and abi.entry.record not in sizes:
+        table = tables[0]
+        raise UsageError(
+            f"has entries of {table.record_size} bytes, as {table.abi}; those of {abi.name} have "
+            f"{abi.entry.record}"
+        )
+    return _in_section(abi, tables)
+
+
+def _tables(path: Path) -> list[EntryTable]:
+    return [
+        table for table in load(path).tables if table.abi in WRITTEN and table.abi[:4] == "llvm"
+    ]
+
+
+def _in_section(abi: WrittenAbi, tables: list[EntryTable]) -> WrittenAbi:
+    names = {table.section for table in tables if table.record_size == abi.entry.record}
+    if not names or abi.entries_section in names:
+        return abi
+    section = min(name or "" for name in names)
+    return replace(abi, entries_section=section) if section else abi

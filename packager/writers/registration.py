@@ -1,0 +1,129 @@
+"""The functions that tell a runtime of a descriptor, and the arrays that list them.
+
+Each is a tail call: it has no frame, so it needs no unwind information, and the stack stays aligned
+as it came.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from packager.elf.headers import SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC
+from packager.layouts import WrittenAbi
+from packager.writers.elf_types import (
+    R_X86_64_PC32,
+    R_X86_64_PLT32,
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_WRITE,
+    SHT_FINI_ARRAY,
+    Relocation,
+    Section,
+    Symbol,
+)
+
+DESCRIPTOR = ".omptool.descriptor"
+AT_EXIT_FUNCTION = ".omp_offloading.descriptor_atexit"
+REQUIRES_FUNCTION = ".omp_offloading.requires_reg"
+NOTHING_REQUIRED = 1  # LLVM's OMP_REQ_NONE
+REQUIRES_PRIORITY = 0
+POINTER = 8
+CODE_ALIGNMENT = 16
+TRAP = b"\xcc"
+INDIRECT_TARGET = bytes.fromhex("f30f1efa")  # endbr64
+LOAD_ADDRESS = bytes.fromhex("488d3d00000000")  # lea rdi,[rip+argument]
+LOAD_NUMBER = b"\xbf"  # mov edi,argument
+JUMP = bytes.fromhex("e900000000")
+
+
+class Function(NamedTuple):
+    """One that calls another with one argument: the address of a symbol, or a number."""
+
+    name: str
+    argument: str | int
+    called: str
+
+
+class Array(NamedTuple):
+    """Functions that the loader calls at the beginning or the end, in this order."""
+
+    which: str  # init or fini
+    priority: int
+    functions: tuple[str, ...]
+
+
+def functions(abi: WrittenAbi, *, says_requires: bool) -> list[Function]:
+    """The functions of a wrapper."""
+    register, unregister = abi.functions
+    found = [
+        Function(register, DESCRIPTOR, abi.register),
+        Function(unregister, DESCRIPTOR, abi.unregister),
+    ]
+    if abi.at_exit:
+        found.append(Function(AT_EXIT_FUNCTION, unregister, "atexit"))
+    if abi.requires and says_requires:
+        found.append(Function(REQUIRES_FUNCTION, NOTHING_REQUIRED, abi.requires))
+    return found
+
+
+def arrays(abi: WrittenAbi, *, says_requires: bool) -> list[Array]:
+    """Who calls them.
+
+    The documents' have priority 0: registered before the host's first constructor, unregistered
+    after its last destructor (DECISIONS 9). LLVM's have what each generation has.
+    """
+    register, unregister = abi.functions
+    if abi.at_exit:
+        return [Array("init", abi.priority, (register, AT_EXIT_FUNCTION))]
+    found = [
+        Array("init", abi.priority, (register,)),
+        Array("fini", abi.priority, (unregister,)),
+    ]
+    if abi.requires and says_requires:
+        found.append(Array("init", REQUIRES_PRIORITY, (REQUIRES_FUNCTION,)))
+    return found
+
+
+def registration(abi: WrittenAbi, *, says_requires: bool) -> list[tuple[Section, list[Symbol]]]:
+    """Their sections, each with the symbols that are in it."""
+    parts = [_code(functions(abi, says_requires=says_requires))]
+    parts += [(_array(array), []) for array in arrays(abi, says_requires=says_requires)]
+    return parts
+
+
+def _code(wanted: list[Function]) -> tuple[Section, list[Symbol]]:
+    content = b""
+    relocations: list[Relocation] = []
+    symbols = []
+    for function in wanted:
+        at = len(content)
+        content += INDIRECT_TARGET
+        if isinstance(function.argument, str):
+            content += LOAD_ADDRESS
+            end = len(content)
+            relocations.append(Relocation(end - 4, function.argument, R_X86_64_PC32, -4))
+        else:
+            content += LOAD_NUMBER + function.argument.to_bytes(4, "little")
+        content += JUMP
+        relocations.append(Relocation(len(content) - 4, function.called, R_X86_64_PLT32, -4))
+        symbols.append(Symbol(function.name, None, at, len(content) - at, STT_FUNC))
+        content += TRAP * (-len(content) % CODE_ALIGNMENT)
+    flags = SHF_ALLOC | SHF_EXECINSTR
+    code = Section(
+        ".text.omptool", SHT_PROGBITS, flags, CODE_ALIGNMENT, (content,), tuple(relocations)
+    )
+    return code, symbols
+
+
+def _array(array: Array) -> Section:
+    kind = SHT_INIT_ARRAY if array.which == "init" else SHT_FINI_ARRAY
+    listed = tuple(Relocation(n * POINTER, name) for n, name in enumerate(array.functions))
+    return Section(
+        f".{array.which}_array.{array.priority:05}",
+        kind,
+        SHF_ALLOC | SHF_WRITE,
+        POINTER,
+        (bytes(len(listed) * POINTER),),
+        listed,
+        POINTER,
+    )

@@ -1,0 +1,181 @@
+"""What is written for LLVM's ABIs runs on LLVM's own runtime of that release, and on ours."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import clangs
+import pytest
+import running
+from clangs import VERSIONS
+from places import TESTS
+from products import Products
+from toolchain import NVPTX, PTX, X86_64, compile_c, omptool, run, stripped
+
+from packager.checks import verify
+from packager.hosts.load import load, load_all
+from packager.layouts import WRITTEN
+from packager.model import FatBinary
+
+SOURCES = TESTS / "writers" / "generations"
+REGIONS = SOURCES / "regions.c"
+OFFLOADED = "2 4 60 8, 11, on the host: 0\n"
+EXPECTED = {"bundled": OFFLOADED, "emitted": OFFLOADED, "listed": "0: 15 25\n"}
+LIBRARY = {"14": "libomptarget.so", "16": "libomptarget.so.16", "19": "libomptarget.so.19.1",
+           "22": "libomptarget.so.22.1"}  # fmt: skip
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    """The release of a clang and of its runtime."""
+    return str(request.param)
+
+
+def abi(version: str) -> str:
+    return f"llvm-{version}"
+
+
+def linked(version: str, out: Path, *objects: Path) -> Path:
+    """A program of LLVM's runtime, that its driver has no hand in."""
+    search = clangs.libraries(version)
+    libraries = [
+        min(path for folder in search.split(":") for path in Path(folder).glob(name))
+        for name in ("libomp.so*", LIBRARY[version])
+    ]
+    options = ["-Wl,--no-as-needed", f"-Wl,-rpath-link,{search}"]
+    run("gcc", *options, *objects, *libraries, "-o", out)
+    return out
+
+
+@pytest.fixture
+def made(version: str, products: Products) -> Path:
+    """What a clang makes of regions.c, and what is written for it; each program has its object."""
+
+    def make(folder: Path) -> None:
+        command = clangs.compiler(version, REGIONS)
+        run(*command, REGIONS, "-o", folder / "whole")
+        run(*command, "-c", REGIONS, "-o", folder / "host.o")
+        for whole in load_all(folder / "whole"):
+            (folder / "image.so").write_bytes(whole.data[0].bytes())
+        linked(version, folder / "bundled", _bundled(folder))
+        linked(version, folder / "emitted", folder / "host.o", _emitted(version, folder))
+        linked(version, folder / "listed", _listed(version, folder))
+
+    return products.folder(f"generation-{version}", make)
+
+
+def written(out: Path, *arguments: object) -> Path:
+    done = omptool(*arguments, "-o", out)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def _bundled(folder: Path) -> Path:
+    """Clang's object with its image."""
+    image = ("--abi", "llvm", "--image", f"{X86_64}={folder}/image.so")
+    return written(folder / "bundled.o", "bundle", folder / "host.o", *image)
+
+
+def _emitted(version: str, folder: Path) -> Path:
+    """A wrapper of several triples, and of two architectures of one, the best of all last."""
+    (folder / "old.ptx").write_text(PTX)
+    (folder / "new.ptx").write_text(PTX.replace("sm_70", "sm_90"))
+    images = (f"{NVPTX}:sm_70=old.ptx", f"{NVPTX}:sm_90=new.ptx", f"{X86_64}=image.so")
+    named = [word for image in images for word in ("--image", image.replace("=", f"={folder}/"))]
+    return written(folder / "emitted.o", "emit", "--abi", abi(version), *named)
+
+
+def _listed(version: str, folder: Path) -> Path:
+    """An object that clang did not compile, with a table of ours."""
+    host = compile_c((SOURCES / "plain.c").read_text(), folder / "plain.o", "-c")
+    flags = ("-shared", "-fPIC")
+    image = compile_c((SOURCES / "image.c").read_text(), folder / "plain.so", *flags)
+    options = ("--abi", abi(version), "--entries", "auto", "--image", f"{X86_64}={image}")
+    return written(folder / "listed.o", "bundle", host, *options)
+
+
+def test_it_runs_on_llvms_runtime(version: str, made: Path) -> None:
+    for name, expected in EXPECTED.items():
+        done = subprocess.run(
+            [made / name],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=running.PATIENCE,
+            env=os.environ | running.MANDATORY | {"LD_LIBRARY_PATH": clangs.libraries(version)},
+        )
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+@pytest.mark.offloads
+def test_it_runs_on_ours(made: Path) -> None:
+    for name, expected in EXPECTED.items():
+        done = running.run(made / name, **running.MANDATORY)
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+def read(path: Path) -> FatBinary:
+    """A file that `verify` finds no error in."""
+    binary = load(path)
+    assert not [finding for finding in verify(binary) if finding.severity == "error"]
+    return binary
+
+
+def test_it_is_read_as_what_it_was_written_for(version: str, made: Path, tmp_path: Path) -> None:
+    program = Path(shutil.copy(made / "bundled", tmp_path))
+    for path in (made / "bundled.o", program, stripped(program)):
+        binary = read(path)
+        assert binary.abi == abi(version)
+        assert len(binary.descriptors) == 1
+        first = binary.images[binary.descriptors[0].images[0]]
+        assert (first.container, first.is_wrapped) == ("omptool", version == "16")
+        kinds = sorted(entry.kind for entry in binary.entries)
+        link = ["link"] if version != "14" else []
+        assert kinds == ["global", "kernel", "kernel", *link]
+
+
+def test_every_image_is_registered(version: str, made: Path) -> None:
+    assert load(made / "emitted.o").abi == abi(version)
+    (descriptor,) = load(made / "emitted").descriptors
+    assert len(descriptor.images) == 3
+    assert descriptor.registered_by == ".omp_offloading.descriptor_reg"
+
+
+def test_a_table_of_ours(version: str, made: Path) -> None:
+    symbols = run("nm", made / "listed.o")
+    assert ("__tgt_register_requires" in symbols) == (version in ("14", "16"))
+    assert ("atexit" in symbols) == (version in ("19", "22"))
+    binary = read(made / "listed")
+    section = WRITTEN[abi(version)].entries_section
+    assert (binary.abi, binary.tables[0].section) == (abi(version), section)
+
+
+def test_records_of_another_size_are_refused(made: Path, version: str, tmp_path: Path) -> None:
+    other, sizes = ("llvm-19", (56, 32)) if version == "22" else ("llvm-22", (32, 56))
+    image = f"{X86_64}={made}/image.so"
+    out = tmp_path / "o.o"
+    done = omptool("bundle", made / "host.o", "--abi", other, "--image", image, "-o", out)
+    assert done.exit_code == 2
+    own = abi(version)
+    assert done.stderr.endswith(
+        f"has entries of {sizes[0]} bytes, as {own}; those of {other} have {sizes[1]}\n"
+    )
+    unnamed = omptool("bundle", made / "host.o", "--image", image, "-o", out)
+    assert unnamed.exit_code == 2
+    assert "compiled by clang: use --abi llvm" in unnamed.stderr
+    assert not out.exists()
+
+
+def test_no_generation_without_clangs_entries(tmp_path: Path) -> None:
+    host = compile_c((SOURCES / "plain.c").read_text(), tmp_path / "plain.o", "-c")
+    (tmp_path / "a.ptx").write_text(PTX)
+    image = ("--image", f"{NVPTX}={tmp_path}/a.ptx", "-o", tmp_path / "out.o")
+    done = omptool("bundle", host, "--abi", "llvm", "--entries", "auto", *image)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "has no table of clang's entries: name its generation, as --abi llvm-19" in done.stderr
+    done = omptool("emit", "--abi", "llvm", *image)
+    assert done.exit_code == 2
+    assert "--abi llvm is the generation of HOST, and emit has none: name it" in done.stderr
