@@ -8,16 +8,15 @@ from pathlib import Path
 from struct import Struct
 from typing import Literal
 
-from packager.checks import verify
-from packager.errors import FindingError, FormatError, PackagerError, UsageError
+from packager.errors import FormatError, PackagerError, UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers.payload import Payload
 from packager.formats.device_images.known import from_payload
-from packager.hosts.load import load
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
 from packager.triples import normalise
+from packager.writers.checked import checked
 from packager.writers.entries import EntryList, listed_entries, shared_entries
 from packager.writers.generation import matching
 from packager.writers.host_object import HostObject, blank_host, read_host
@@ -33,9 +32,6 @@ class ImageRequest:
     arch: str
     path: Path
 
-
-# The warning of images that are registered as LLVM 15 to 17 do: it is what was asked for.
-WRAPPED = "OMP113"
 
 # Where the entries come from: the host's own section, names in common, or a list.
 EntrySource = Literal["host", "auto"] | EntryList
@@ -187,13 +183,4 @@ def _write(
         with temporary.open("r+b") as file:
             kept = {abi.entries_section}
             write_object(file, host, wrapper.sections, wrapper.symbols, kept, copied)
-        findings = [
-            f for f in verify(load(temporary)) if not (f.code == WRAPPED and abi.is_wrapped)
-        ]
-        errors = [finding for finding in findings if finding.severity == "error"]
-        if errors and not force:
-            more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-            raise FindingError(
-                f"{errors[0].code}: {errors[0].message}{more}; not written without --force"
-            )
-    return findings
+        return checked(temporary, force=force, is_wrapped=abi.is_wrapped)

@@ -1,0 +1,28 @@
+"""A result is checked before it takes its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from packager.checks import verify
+from packager.errors import FindingError
+from packager.hosts.load import load
+from packager.model import Finding
+
+# The warning of images that are registered as LLVM 15 to 17 do: it is what was asked for.
+WRAPPED = "OMP113"
+
+
+def checked(path: Path, *, force: bool, is_wrapped: bool) -> list[Finding]:
+    """What `verify` finds in a result; `is_wrapped`: its images are meant to be in containers.
+
+    Raises FindingError for an error, unless `force` is set.
+    """
+    findings = [f for f in verify(load(path)) if not (f.code == WRAPPED and is_wrapped)]
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors and not force:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise FindingError(
+            f"{errors[0].code}: {errors[0].message}{more}; not written without --force"
+        )
+    return findings
