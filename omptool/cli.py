@@ -22,6 +22,7 @@ COMMANDS = {
     "dump": "Show the images, entries and descriptors in files.",
     "verify": "Check the device images in files against their hosts.",
     "extract": "Write device images to files of their own.",
+    "edit": "Change the device images of an executable or library.",
     "doctor": "Predict where a program's regions will run, and why.",
     "devices": "Show plugins and the devices a program would see.",
     "run": "Run a program on the bundled runtime.",

@@ -28,7 +28,7 @@ PYTHON = {
     "packager": (
         ("api",),
         ("machine",),
-        ("linking",),
+        ("editing", "linking"),
         ("lowering", "writers"),
         ("checks", "questions"),
         ("hosts",),

@@ -89,13 +89,17 @@ def find(
         raise FormatError(f"{len(candidates)} places look like an offload descriptor")
     forms = RecordForms(space, tables, imports)
     found = _checked(space, sorted(candidates), forms)
-    return found or [at for at in _registered(space, forms) if at.begin in begins]
+    bounds = {table.bounds for table in tables}
+    return found or [at for at in _registered(space, forms, bounds) if at.begin in begins]
 
 
-def _registered(space: Space, forms: RecordForms) -> list[FoundDescriptor]:
+def _registered(
+    space: Space, forms: RecordForms, bounds: Set[tuple[int | None, int | None]] = frozenset()
+) -> list[FoundDescriptor]:
     """What constructors of position-dependent code refer to and is a descriptor.
 
     Clang 14 leaves it among the constants there, behind images that are too large to be searched.
+    One without images, as an edit may leave it, is known by the `bounds` of its entries.
     """
     if not space.elf.is_executable or space.elf.machine not in DECODED:
         return []
@@ -106,7 +110,9 @@ def _registered(space: Space, forms: RecordForms) -> list[FoundDescriptor]:
     }
     if len(targets) > MAX_CANDIDATES:
         return []
-    return list(_agreeing(space, _checked(space, sorted(targets), forms)))
+    checked = _checked(space, sorted(targets), forms)
+    emptied = [at for at in checked if not at.images and (at.begin, at.end) in bounds]
+    return [*_agreeing(space, checked), *emptied]
 
 
 class _Head(NamedTuple):

@@ -1,0 +1,94 @@
+"""`omptool edit`: the device images of a finished executable or library, changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from omptool.console import echo, shown
+from omptool.errors import reported
+from omptool.options.paths import FILE, check_distinct
+from omptool.options.wrapper import progress, report, warn_of_triples
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--add",
+    "added",
+    multiple=True,
+    metavar="T[:ARCH]=IMAGE",
+    help="Add an image for triple T, behind the others (repeatable).",
+)
+@click.option(
+    "--replace",
+    "replaced",
+    multiple=True,
+    metavar="N|T[:ARCH]=IMAGE",
+    help="Put IMAGE in the place of image N, or of the one for T (repeatable).",
+)
+@click.option(
+    "--remove",
+    "removed",
+    multiple=True,
+    metavar="N|T[:ARCH]",
+    help="Remove image N, or the one for T (repeatable).",
+)
+@click.option(
+    "--order",
+    metavar="N,N,…",
+    help="The images in their new order; added ones have the numbers behind the last.",
+)
+@click.option(
+    "--descriptor",
+    type=click.IntRange(0),
+    metavar="N",
+    help="The descriptor to change, where FILE has several.",
+)
+@click.option("--force", is_flag=True, help="Write OUT even if verify finds an error.")
+@click.option(
+    "-o", "--output", "out", type=FILE, required=True,
+    metavar="OUT", help="The file to write; FILE itself is replaced when OUT is whole.",
+)  # fmt: skip
+def command(
+    file: Path,
+    added: tuple[str, ...],
+    replaced: tuple[str, ...],
+    removed: tuple[str, ...],
+    order: str | None,
+    descriptor: int | None,
+    force: bool,
+    out: Path,
+) -> None:
+    """Change the device images of FILE, an executable or shared library, and write it to OUT.
+
+    N is an image's number in `omptool dump`. All else in FILE stays where it is; the build-id is a
+    new one. OUT is checked as `omptool verify` does before it takes its place.
+
+    Exits 0 when OUT was written, 1 when it was found wanting and not written, 2 for wrong usage
+    or an unfit input.
+    """
+    with reported(file):
+        from packager.editing.edit import edit
+        from packager.editing.request import Change, parse_named, parse_order, parse_replacement
+        from packager.writers.bundle import parse_request
+
+        change = Change(
+            [parse_request(text) for text in added],
+            [parse_replacement(text) for text in replaced],
+            [parse_named(text) for text in removed],
+            None if order is None else parse_order(order),
+            descriptor,
+        )
+        if change.is_empty:
+            raise click.UsageError("Nothing to do: say --add, --replace, --remove or --order.")
+        warn_of_triples(change.added)
+        images = [request.path for request in change.added]
+        images += [replacement.path for replacement in change.replaced]
+        check_distinct([out], images)
+        with progress([file, *images]) as copied:
+            edited = edit(file, change, out, force=force, copied=copied)
+    report(out, edited.findings)
+    for note in edited.notes:
+        echo(f"Note: {shown(out)}: {note}", err=True)

@@ -1,0 +1,77 @@
+"""The build-id of a file: an edited file is another one, and says so."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from struct import Struct
+from typing import BinaryIO, NamedTuple
+
+from packager.editing.linked import LinkedFile
+from packager.editing.surgery import Surgery
+from packager.elf.headers import SHT_NOTE
+from packager.errors import FormatError
+from packager.files.reader import Reader
+
+NOTE = Struct("<III")  # sizes of name and description, type
+NT_GNU_BUILD_ID = 3
+GNU = b"GNU\0"
+MAX_NOTES = 256
+
+
+class BuildId(NamedTuple):
+    """A build-id, and where it is."""
+
+    offset: int
+    content: bytes
+
+    def after(self, digest: bytes) -> bytes:
+        """That of the file after an edit which put these images in."""
+        size = len(self.content)
+        found = b""
+        while len(found) < size:
+            found += hashlib.sha1(self.content + digest + found, usedforsecurity=False).digest()
+        return found[:size]
+
+
+def find_build_id(file: LinkedFile) -> BuildId | None:
+    """The build-id of a file, if it has one."""
+    for section in file.sections:
+        if section.type == SHT_NOTE and section.is_allocated:
+            try:
+                found = _in(file.elf.content(section))
+            except FormatError:
+                continue  # notes of others, in forms of their own
+            if found:
+                return found
+    return None
+
+
+def _in(data: Reader) -> BuildId | None:
+    at = 0
+    for _ in range(MAX_NOTES):
+        if at + NOTE.size > len(data):
+            break
+        name_size, size, kind = data.unpack(NOTE, at, "note")
+        name = data.bytes(at + NOTE.size, min(name_size, 16), "note")
+        at += NOTE.size + -(-name_size // 4) * 4
+        if name == GNU and kind == NT_GNU_BUILD_ID and size:
+            return BuildId(data.at + at, data.bytes(at, size, "build-id"))
+        at += -(-size // 4) * 4
+    return None
+
+
+def renewed(out: BinaryIO, surgery: Surgery, digest: bytes) -> list[str]:
+    """Write the new build-id where the old one is; returns what users should know of it."""
+    old = find_build_id(surgery.file)
+    if old is None:
+        return []
+    new = old.after(digest + repr(sorted(surgery.holes)).encode())
+    address = next(
+        s.address + old.offset - s.offset
+        for s in surgery.file.sections
+        if s.type == SHT_NOTE and s.offset <= old.offset < s.offset + s.size
+    )
+    moved = surgery.moves.offset(address)
+    os.pwrite(out.fileno(), new, old.offset if moved is None else moved)
+    return [f"its build-id is {new.hex()} now, and was {old.content.hex()}"]

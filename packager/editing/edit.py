@@ -1,0 +1,114 @@
+"""Images added to a finished executable or library, replaced, removed and put in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.editing.added import Place, images, records
+from packager.editing.build_id import renewed
+from packager.editing.described import Described, Held, described
+from packager.editing.linked import REMOVED_SECTION, LinkedFile
+from packager.editing.output import write
+from packager.editing.plan import Plan, plan
+from packager.editing.request import Change
+from packager.editing.surgery import Surgery
+from packager.errors import FormatError
+from packager.files.reader import open_reader
+from packager.files.replacing import replacing
+from packager.formats.containers import known
+from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES
+from packager.hosts.load import load
+from packager.model import FatBinary, Finding
+from packager.writers.checked import checked
+from packager.writers.object_writer import Copied, ignore
+
+COUNT = 4  # bytes of the number of images
+MODE = 0o777
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What an edit left behind: what `verify` finds in it, and what users should know."""
+
+    findings: Sequence[Finding]
+    notes: Sequence[str]
+
+
+def edit(
+    path: Path, change: Change, out: Path, *, force: bool = False, copied: Copied = ignore
+) -> Edited:
+    """Write to `out`, which may be `path`, the file with the images of its descriptor changed.
+
+    Raises FindingError, and leaves nothing, when verify finds an error in the result and `force` is
+    not set; UsageError or FormatError when the file or an image is unfit.
+    """
+    binary = load(path)
+    with open_reader(path) as data:
+        file = LinkedFile(path, data)
+        found = described(file, binary, change.descriptor)
+        planned = plan(change, found.images, force=force)
+        surgery = Surgery(file)
+        places = images(surgery, planned.images, wraps=found.wraps)
+        list_images(surgery, found, places)
+        _clear(surgery, binary, planned)
+        return finish(surgery, out, is_wrapped=found.wraps, force=force, copied=copied)
+
+
+def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> None:
+    """The records of images, and the descriptor that leads to them."""
+    count = len(places)
+    offset = surgery.file.elf.offset(found.address, COUNT)
+    if offset is None:
+        raise FormatError(f"the descriptor at {found.address:#x} is not in the file")
+    surgery.patch(offset, lambda: count.to_bytes(COUNT, "little"))
+    if not places:
+        surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: 0)
+        return
+    part = records(surgery, found.record, (found.begin, found.end), places)
+    surgery.data.parts.append(part)
+    surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: part.address)
+
+
+def _clear(surgery: Surgery, binary: FatBinary, planned: Plan) -> None:
+    """Take away the bytes of images that nothing points to any more.
+
+    What an earlier edit had put in goes with its segments; else there is a hole.
+    """
+    wanted = [h for h in planned.images if isinstance(h, Held)]
+    ranges = [(h.offset, h.offset + h.size) for h in wanted]
+    used = {h.image.index for h in planned.gone}
+    others = [i for i in binary.images if i.index not in used]
+    ranges += [(i.offset, i.offset + i.size) for i in others]
+    for held in planned.gone:
+        section = held.section
+        if section is not None and surgery.file.dropped(section):
+            continue
+        end = held.offset + held.size
+        if any(start < end and held.offset < stop for start, stop in ranges):
+            continue  # somebody else's, too
+        surgery.holes.append((held.offset, held.size))
+        if section is not None and known.of_section(section):
+            surgery.renamed[section.number] = REMOVED_SECTION
+            if held.size == section.size:
+                surgery.emptied.add(section.number)
+
+
+def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied: Copied) -> Edited:
+    """Write beside `out`, check, and rename only what is sound."""
+    file = surgery.file
+    surgery.settle()
+    status = file.path.stat()
+    with replacing(out) as temporary:
+        with temporary.open("r+b") as stream:
+            digest = write(stream, surgery, copied)
+            notes = renewed(stream, surgery, digest)
+        temporary.chmod(status.st_mode & MODE)
+        findings = checked(temporary, force=force, is_wrapped=is_wrapped)
+    if status.st_mode & ~MODE & 0o7000:
+        notes.append("the result does not run as its owner or group: such bits are not copied")
+    behind = len(file.data) - file.end
+    if behind:
+        notes.append(f"{behind} bytes behind the ELF file were kept; a signature there is void")
+    return Edited(findings, notes)

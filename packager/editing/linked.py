@@ -1,0 +1,205 @@
+"""An executable or shared library as an edit sees it: its headers, whole, and its dynamic table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from packager.elf import headers
+from packager.elf.headers import (
+    DYNAMIC,
+    HEADER,
+    PROGRAM_HEADER,
+    PT_DYNAMIC,
+    PT_LOAD,
+    SECTION_HEADER,
+    SHT_NOBITS,
+    Elf,
+    Section,
+)
+from packager.elf.linked_space import LinkedSpace
+from packager.errors import FormatError, UsageError
+from packager.files.reader import Reader
+
+# Sections that begin the segments of an earlier edit. The next edit takes them away with all that
+# is in them, as long as no other tool has put something behind.
+DATA_MARK, REST_MARK = ".omptool.edit.data", ".omptool.edit.rest"
+MARKS = (DATA_MARK, REST_MARK)
+# Images whose bytes are gone, in a section that no reader takes for a container.
+REMOVED_SECTION = ".omptool.removed"
+SHN_LORESERVE = 0xFF00
+PN_XNUM = 0xFFFF
+NAMES_AT = Struct("<H")
+MOST = 1 << 47  # bytes of address space that a process has, on x86-64
+EDITED = "x86_64"  # the machine whose relocations and code are written
+
+
+class ProgramHeader(NamedTuple):
+    """A program header, with all its fields."""
+
+    type: int
+    flags: int
+    offset: int
+    address: int
+    physical: int
+    file_size: int
+    memory_size: int
+    alignment: int
+
+    @property
+    def end(self) -> int:
+        """Where it ends in the file."""
+        return self.offset + self.file_size
+
+    @property
+    def memory_end(self) -> int:
+        """Where it ends in memory."""
+        return self.address + self.memory_size
+
+    def holds(self, address: int) -> bool:
+        """Whether an address is in it."""
+        return self.address <= address < self.memory_end
+
+
+@dataclass(frozen=True)
+class DynamicTable:
+    """The dynamic table, up to its end mark, and how many records have room."""
+
+    rows: tuple[tuple[int, int], ...]
+    offset: int
+    capacity: int
+
+    def value(self, tag: int) -> int | None:
+        """The value of a tag; None where it has none."""
+        return next((value for found, value in self.rows if found == tag), None)
+
+
+class LinkedFile:
+    """What an edit needs to know of the file that it changes."""
+
+    def __init__(self, path: Path, data: Reader) -> None:
+        self.path = path
+        self.data = data
+        self.elf = _checked(data)
+        self.space = LinkedSpace(self.elf)
+        row = data.unpack(HEADER, 0, "ELF header")
+        self.segments_at: int = row[5]
+        self.sections_at: int = row[6]
+        self.names_section: int = self.elf.names_at
+        self.segments = _program_headers(data, row[5], row[10])
+        self.sections: Sequence[Section] = self.elf.sections
+        for section in self.sections:
+            _expect_inside(section, len(data))
+        if len(self.sections) >= SHN_LORESERVE or row[10] == PN_XNUM:
+            raise UsageError("has more sections or segments than an edit counts")
+
+    @property
+    def is_relocated(self) -> bool:
+        """Whether the loader relocates its pointers."""
+        return self.elf.is_dynamic
+
+    @cached_property
+    def loads(self) -> list[ProgramHeader]:
+        """The loaded segments, by address."""
+        return sorted((s for s in self.segments if s.type == PT_LOAD), key=lambda s: s.address)
+
+    @cached_property
+    def own(self) -> list[ProgramHeader]:
+        """The segments of an earlier edit that are still the last ones."""
+        marked = {s.address for s in self.sections if s.name in MARKS}
+        found: list[ProgramHeader] = []
+        end = max((s.end for s in self.loads), default=0)
+        for load in reversed(self.loads):
+            if load.address not in marked or (end := max(end, load.end)) > self._past(load):
+                break
+            found.append(load)
+        return found[::-1]
+
+    def _past(self, load: ProgramHeader) -> int:
+        """Where in the file the segments from `load` on, by address, end."""
+        return max(s.end for s in self.loads if s.address >= load.address)
+
+    @cached_property
+    def kept(self) -> list[ProgramHeader]:
+        """The program headers that stay."""
+        return [s for s in self.segments if s not in self.own]
+
+    @cached_property
+    def cut(self) -> int:
+        """Where in the file what is loaded ends, without the segments of an earlier edit."""
+        loads = [s for s in self.loads if s not in self.own]
+        return max((s.end for s in loads), default=0)
+
+    @cached_property
+    def end(self) -> int:
+        """Where the file ends by its own headers; what lies behind is somebody else's."""
+        table_end: int = self.sections_at + len(self.sections) * SECTION_HEADER.size
+        return min(max(self.elf.end(), table_end), len(self.data))
+
+    @cached_property
+    def dynamic(self) -> DynamicTable | None:
+        """The dynamic table; None of a static program."""
+        found = next((s for s in self.segments if s.type == PT_DYNAMIC), None)
+        if found is None:
+            return None
+        table = self.data.slice(found.offset, found.file_size, "dynamic segment")
+        rows = list(self._rows(table))
+        return DynamicTable(tuple(rows), found.offset, len(table) // DYNAMIC.size)
+
+    @staticmethod
+    def _rows(table: Reader) -> Iterator[tuple[int, int]]:
+        content = table.bytes(0, len(table) // DYNAMIC.size * DYNAMIC.size)
+        for tag, value in DYNAMIC.iter_unpack(content):
+            if tag == 0:
+                return
+            yield tag, value
+
+    def dropped(self, section: Section) -> bool:
+        """Whether a section is in a segment of an earlier edit that goes."""
+        return section.is_allocated and any(s.holds(section.address) for s in self.own)
+
+    def section_at(self, address: int) -> Section | None:
+        """The section that holds bytes of memory at `address`."""
+        for section in self.sections:
+            inside = section.address <= address < section.address + max(section.size, 1)
+            if section.is_allocated and section.type != SHT_NOBITS and inside:
+                return section
+        return None
+
+
+def _checked(data: Reader) -> Elf:
+    """The headers of a file that can be edited. Raises UsageError where it cannot."""
+    if not headers.probe(data):
+        raise UsageError("is no executable or shared library")
+    elf = headers.read(data)
+    if elf.is_object or not (elf.is_executable or elf.is_dynamic):
+        raise UsageError("is no executable or shared library")
+    if elf.machine != EDITED:
+        raise UsageError(f"is for {elf.machine}; files for {EDITED} are edited")
+    if not elf.has_headers:
+        raise UsageError("has no section headers: nothing says what may be moved")
+    return elf
+
+
+def _program_headers(data: Reader, at: int, count: int) -> list[ProgramHeader]:
+    table = data.bytes(at, count * PROGRAM_HEADER.size, "ELF program headers")
+    found = [ProgramHeader(*row) for row in PROGRAM_HEADER.iter_unpack(table)]
+    for row in found:
+        if row.type == PT_LOAD and row.offset + row.file_size > len(data):
+            raise FormatError(f"segment at {row.offset:#x} runs past the end of the file")
+        if row.file_size > row.memory_size and row.type == PT_LOAD:
+            raise FormatError(f"segment at {row.offset:#x} has more bytes in the file than memory")
+    return found
+
+
+def _expect_inside(section: Section, size: int) -> None:
+    if section.has_bytes and section.offset + section.size > size:
+        raise FormatError(f"section {section.name} runs past the end of the file")
+    if section.is_allocated and section.address + section.size > MOST:
+        raise FormatError(f"section {section.name} is at {section.address:#x}, in no process")
+    if section.offset > MOST or section.alignment > MOST:
+        raise FormatError(f"section {section.name} has a place that no file has")

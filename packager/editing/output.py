@@ -1,0 +1,267 @@
+"""Writes what an edit has made of a file: streamed, so that images of any size pass through."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from struct import pack_into
+from typing import BinaryIO, NamedTuple
+
+from packager.editing.linked import LinkedFile
+from packager.editing.parts import Kept, Part, Piece, aligned
+from packager.editing.surgery import Surgery
+from packager.elf.headers import (
+    HEADER,
+    SECTION_HEADER,
+    SHT_NOBITS,
+    SHT_NULL,
+    Section,
+)
+from packager.errors import FormatError, UsageError
+from packager.writers.elf_types import SHN_LORESERVE, FilePart
+from packager.writers.object_writer import Copied
+
+# Fits the second-level cache.
+CHUNK = 1 << 17
+SECTIONS_AT, COUNTS_AT = 0x28, 0x38  # fields of the ELF header
+NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
+
+
+class Chunk(NamedTuple):
+    """Bytes and their place in the result."""
+
+    offset: int
+    piece: Piece
+
+
+def write(out: BinaryIO, surgery: Surgery, copied: Copied) -> bytes:
+    """Write the result of `surgery`, which is settled; returns a digest of the images put in."""
+    surgery.symbol_patches()
+    writer = _Writer(out, surgery, copied)
+    writer.write()
+    return writer.digest.digest()
+
+
+class _Writer:
+    def __init__(self, out: BinaryIO, surgery: Surgery, copied: Copied) -> None:
+        self._fd = out.fileno()
+        self._surgery = surgery
+        self._file = surgery.file
+        self._copied = copied
+        self._patches = sorted((at, make()) for at, make in surgery.patches.items())
+        self._buffer = memoryview(bytearray(CHUNK))
+        self.digest = hashlib.sha1(usedforsecurity=False)
+
+    def write(self) -> None:
+        """The kept beginning, the new segments, what is not loaded, and the headers."""
+        surgery, file = self._surgery, self._file
+        headers, names = _section_headers(surgery)
+        end = max((g.offset + g.size for g in surgery.groups), default=file.cut)
+        chunks, end = _unloaded(file, headers, names, end)
+        table_at = aligned(end, 8)
+        table = b"".join(_row(section) for section in headers)
+        overlay = Kept(file.end, len(file.data) - file.end)
+        total = table_at + len(table)
+        os.ftruncate(self._fd, total + overlay.size)
+        for start, size in _between(file.cut, surgery.holes):
+            self._keep(start, Kept(start, size))
+        for part in (part for group in surgery.groups for part in group.parts):
+            at = part.offset
+            for piece in part.content():
+                at += self._put(at, piece)
+            if at - part.offset != part.size:
+                raise AssertionError(f"{part.name}: {at - part.offset} bytes for {part.size}")
+        for chunk in chunks:
+            self._put(chunk.offset, chunk.piece)
+        self._put(table_at, table)
+        self._put(total, overlay)
+        rows = surgery.program_headers()
+        self._put(file.segments_at, rows)
+        self._put(0, self._header(table_at, len(rows), len(headers)))
+
+    def _header(self, table_at: int, rows: int, count: int) -> bytes:
+        header = bytearray(self._file.data.bytes(0, HEADER.size, "ELF header"))
+        pack_into("<Q", header, SECTIONS_AT, table_at)
+        pack_into("<H", header, COUNTS_AT, rows // 56)
+        pack_into("<H", header, COUNTS_AT + 4, count)
+        return bytes(header)
+
+    def _put(self, at: int, piece: Piece) -> int:
+        if isinstance(piece, bytes):
+            _pwrite(self._fd, memoryview(piece), at)
+            return len(piece)
+        if isinstance(piece, Kept):
+            self._keep(at, piece)
+        else:
+            self._new(at, piece)
+        return piece.size
+
+    def _new(self, at: int, part: FilePart) -> None:
+        """An image: what the build-id has to tell apart."""
+        try:
+            fd = os.open(part.path, os.O_RDONLY)
+        except OSError as error:
+            raise FormatError(f"image {part.path}: {error.strerror}") from error
+        try:
+            for size, place in self._pieces(fd, part.offset, part.size, str(part.path)):
+                self.digest.update(self._buffer[:size])
+                _pwrite(self._fd, self._buffer[:size], at + place)
+                self._copied(size)
+        finally:
+            os.close(fd)
+
+    def _keep(self, at: int, piece: Kept) -> None:
+        """Bytes of the file, as they are changed; where it has holes, so has the result."""
+        with self._file.path.open("rb") as source:
+            for start, size in _data(source.fileno(), piece):
+                for done, place in self._pieces(source.fileno(), start, size, "the file"):
+                    _pwrite(self._fd, self._buffer[:done], at + start - piece.offset + place)
+                    self._copied(done)
+        for offset, content in self._patches:
+            if piece.offset <= offset and offset + len(content) <= piece.offset + piece.size:
+                _pwrite(self._fd, memoryview(content), at + offset - piece.offset)
+
+    def _pieces(self, fd: int, offset: int, size: int, what: str) -> Iterator[tuple[int, int]]:
+        """Fills the buffer: how much there is, and how far from the beginning."""
+        place = 0
+        while place < size:
+            done = os.preadv(fd, [self._buffer[: size - place]], offset + place)
+            if not done:
+                raise FormatError(f"{what} ends while it is copied")
+            yield done, place
+            place += done
+
+
+def _pwrite(fd: int, content: memoryview, at: int) -> None:
+    while content:
+        done = os.pwrite(fd, content, at)
+        content, at = content[done:], at + done
+
+
+def _data(fd: int, piece: Kept) -> Iterator[tuple[int, int]]:
+    """The parts of a range that the file system holds bytes of."""
+    at, end = piece.offset, piece.offset + piece.size
+    while at < end:
+        try:
+            start = min(max(os.lseek(fd, at, os.SEEK_DATA), at), end)
+            stop = min(os.lseek(fd, start, os.SEEK_HOLE), end) if start < end else end
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but holes to the end
+                return
+            start, stop = at, end
+        if start < stop:
+            yield start, stop - start
+        at = stop
+
+
+def _between(end: int, holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The ranges up to `end` that no hole is in."""
+    at = 0
+    for start, size in sorted(holes):
+        if at < start < end:
+            yield at, start - at
+        at = max(at, start + size)
+    if at < end:
+        yield at, end - at
+
+
+def _section_headers(surgery: Surgery) -> tuple[list[Section], bytes]:
+    """The section headers after the edit, and the bytes of their names."""
+    file = surgery.file
+    names = bytearray(file.elf.content(file.sections[file.names_section]).bytes())
+    if not names.endswith(b"\0"):
+        names += b"\0"
+    headers = [_changed(surgery, section) for section in file.sections]
+    for number, name in surgery.renamed.items():
+        if headers[number] is NO_SECTION:
+            continue
+        headers[number] = headers[number]._replace(name_at=_name(names, name), type=1)
+    free = [s.number for s in file.sections if headers[s.number] is NO_SECTION and s.number]
+    for part in (part for group in surgery.groups for part in group.parts):
+        if part.is_block:
+            continue
+        if part.takes is not None:
+            number = part.takes.number
+            headers[number] = _placed(headers[number], part)
+            continue
+        added = Section(0, part.name, part.type, part.flags, 0, 0, 0, 0, 0, part.alignment,
+                        part.entry_size, _name(names, part.name))  # fmt: skip
+        added = _placed(added, part)
+        if free:
+            headers[free.pop(0)] = added
+        else:
+            headers.append(added)
+    while headers[-1] is NO_SECTION and len(headers) > 1:
+        headers.pop()
+    if len(headers) >= SHN_LORESERVE:
+        raise UsageError(f"the result would have {len(headers)} sections, more than ELF allows")
+    return headers, bytes(names)
+
+
+def _changed(surgery: Surgery, section: Section) -> Section:
+    if section.type == SHT_NULL or not section.is_allocated:
+        return NO_SECTION if section.type == SHT_NULL else section
+    if section in surgery.vacated.cut:
+        gone = surgery.vacated.end - section.offset
+        if gone >= section.size:
+            return NO_SECTION
+        return section._replace(
+            address=section.address + gone, offset=section.offset + gone, size=section.size - gone
+        )
+    address = surgery.moves.address(section.address)
+    if address is not None:
+        offset = surgery.moves.offset(section.address) or 0
+        return section._replace(address=address, offset=offset)
+    return NO_SECTION if surgery.file.dropped(section) else section
+
+
+def _placed(section: Section, part: Part) -> Section:
+    return section._replace(address=part.address, offset=part.offset, size=part.size)
+
+
+def _name(names: bytearray, name: str) -> int:
+    text = name.encode("utf-8", "surrogateescape") + b"\0"
+    found = names.find(b"\0" + text)
+    if found >= 0:
+        return found + 1
+    names += text
+    return len(names) - len(text)
+
+
+def _unloaded(
+    file: LinkedFile, headers: list[Section], names: bytes, end: int
+) -> tuple[list[Chunk], int]:
+    """What is not loaded and was behind the loaded segments comes behind the new ones."""
+    chunks: list[Chunk] = []
+    behind = [s for s in file.sections if _is_behind(file, s)]
+    for section in sorted(behind, key=lambda s: (s.offset, s.number)):
+        if section.number == file.names_section:
+            continue
+        end = aligned(end, max(1, min(section.alignment, 1 << 12)))
+        headers[section.number] = headers[section.number]._replace(offset=end)
+        if section.type != SHT_NOBITS:
+            chunks.append(Chunk(end, Kept(section.offset, section.size)))
+            end += section.size
+    number = file.names_section
+    headers[number] = headers[number]._replace(offset=end, size=len(names))
+    chunks.append(Chunk(end, names))
+    return chunks, end + len(names)
+
+
+def _is_behind(file: LinkedFile, section: Section) -> bool:
+    if section.is_allocated or section.type == SHT_NULL:
+        return False
+    if section.offset >= file.cut:
+        return True
+    if section.has_bytes and section.offset + section.size > file.cut:
+        raise FormatError(f"section {section.name} is half in a segment")
+    return False
+
+
+def _row(section: Section) -> bytes:
+    return SECTION_HEADER.pack(
+        section.name_at, section.type, section.flags, section.address, section.offset,
+        section.size, section.link, section.info, section.alignment, section.entry_size,
+    )  # fmt: skip

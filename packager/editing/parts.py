@@ -1,0 +1,109 @@
+"""What an edit adds to a file: sections, in segments of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from packager.elf.headers import SHT_PROGBITS, Section
+from packager.writers.elf_types import FilePart
+
+
+class Kept(NamedTuple):
+    """Bytes of the file that is edited, with what was changed in them."""
+
+    offset: int
+    size: int
+
+
+Piece = bytes | FilePart | Kept
+PAGE = 0x1000
+
+
+@dataclass(eq=False)
+class Part:
+    """Bytes that get a place in a new segment: a new section, or some that were elsewhere.
+
+    `content` is called when every part has its address.
+    """
+
+    name: str
+    size: int
+    alignment: int
+    content: Callable[[], list[Piece]]
+    type: int = SHT_PROGBITS
+    flags: int = 0
+    entry_size: int = 0
+    is_block: bool = False  # sections that keep their headers, so it gets none of its own
+    takes: Section | None = None  # the section whose header it takes over
+    address: int = 0
+    offset: int = 0
+
+
+@dataclass(eq=False)
+class Group:
+    """A segment to be: its parts in their order."""
+
+    flags: int  # PF_R and so on
+    parts: list[Part]
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        return self.parts[0].address
+
+    @property
+    def offset(self) -> int:
+        """Where it begins in the file."""
+        return self.parts[0].offset
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        last = self.parts[-1]
+        return last.address + last.size - self.address
+
+    def place(self, address: int, offset: int) -> None:
+        """Give its parts their places, from a page's beginning on."""
+        at = 0
+        for part in self.parts:
+            at = aligned(at, part.alignment)
+            part.address, part.offset = address + at, offset + at
+            at += part.size
+
+
+def aligned(value: int, alignment: int) -> int:
+    """The next multiple of `alignment`."""
+    return -(-value // alignment) * alignment if alignment > 1 else value
+
+
+class Moves:
+    """Where parts of the memory are that were somewhere else before."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, Part, int]] = []
+
+    def add(self, start: int, end: int, part: Part, inside: int = 0) -> None:
+        """What was from `start` to `end` is in `part` now, `inside` bytes from its beginning."""
+        self._rows.append((start, end, part, inside))
+
+    def address(self, address: int, size: int = 0) -> int | None:
+        """Where `size` bytes at `address` are now; None if they have not moved."""
+        for start, end, part, inside in self._rows:
+            if start <= address < end and address + size <= end:
+                return part.address + inside + address - start
+        return None
+
+    def offset(self, address: int) -> int | None:
+        """Where in the file those at `address` are now; None if they have not moved."""
+        for start, end, part, inside in self._rows:
+            if start <= address < end:
+                return part.offset + inside + address - start
+        return None
+
+    def __iter__(self) -> Iterator[tuple[int, int, Part, int]]:
+        return iter(self._rows)
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)

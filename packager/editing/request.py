@@ -1,0 +1,68 @@
+"""What is asked of an edit, and how the command line says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.errors import UsageError
+from packager.writers.bundle import ImageRequest, parse_request
+
+
+@dataclass(frozen=True)
+class Named:
+    """An image of the file, as a user names it: by its number, or by triple and arch."""
+
+    text: str
+    number: int | None
+    triple: str = ""
+    arch: str = ""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """An image of the file, and the file that takes its place."""
+
+    named: Named
+    path: Path
+
+
+@dataclass(frozen=True)
+class Change:
+    """All that one edit does: removals and replacements, then additions, then the order."""
+
+    added: Sequence[ImageRequest] = ()
+    replaced: Sequence[Replacement] = ()
+    removed: Sequence[Named] = ()
+    order: Sequence[int] | None = None  # numbers as `dump` has them, and those of added ones behind
+    descriptor: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return not (self.added or self.replaced or self.removed or self.order is not None)
+
+
+def parse_named(text: str) -> Named:
+    """`N` or `TRIPLE[:ARCH]`. Raises UsageError when it is neither."""
+    if text.isdecimal() and text.isascii():
+        return Named(text, int(text))
+    request = parse_request(f"{text}=.")
+    return Named(text, None, request.triple, request.arch)
+
+
+def parse_replacement(text: str) -> Replacement:
+    """`N=FILE` or `TRIPLE[:ARCH]=FILE`. Raises UsageError when it is neither."""
+    name, equals, path = text.partition("=")
+    if not name or not equals or not path:
+        raise UsageError(f"{text!r} is neither N=FILE nor TRIPLE[:ARCH]=FILE")
+    return Replacement(parse_named(name), Path(path))
+
+
+def parse_order(text: str) -> tuple[int, ...]:
+    """`N,N,…`. Raises UsageError when it is not that."""
+    words = text.split(",")
+    if not all(word.isdecimal() and word.isascii() for word in words):
+        raise UsageError(f"order {text!r} is not N,N,…")
+    return tuple(map(int, words))

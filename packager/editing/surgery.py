@@ -1,0 +1,321 @@
+"""A change of a linked file: new segments behind all others, and the headers that tell of them.
+
+What is there stays where it is, at the same address and with the same bytes, but for what an edit
+names: fields that are patched, images that go, and sections that give way to program headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from packager.editing.linked import DATA_MARK, MOST, REST_MARK, LinkedFile, ProgramHeader
+from packager.editing.linked import REMOVED_SECTION as REMOVED
+from packager.editing.parts import PAGE, Group, Kept, Moves, Part, Piece, aligned
+from packager.editing.relocations import DT_RELACOUNT, Relocations
+from packager.editing.room import Room, room
+from packager.elf.headers import (
+    DT_RELA,
+    DT_RELASZ,
+    DYNAMIC,
+    PROGRAM_HEADER,
+    PT_DYNAMIC,
+    PT_LOAD,
+    RELA,
+    SHT_NOTE,
+    SHT_RELA,
+    SYMBOL,
+    WORD,
+    Section,
+)
+from packager.errors import FormatError, UsageError
+from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
+
+DT_RELAENT = 9
+PT_PHDR = 6
+PF_X, PF_W, PF_R = 1, 2, 4
+SHT_DYNAMIC = 6
+# Tags whose values are addresses of what may move.
+ADDRESSES = frozenset((4, 5, 6, 7, 17, 23, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE))
+MARK = b"omptool edit 1\0\0"
+
+
+@dataclass(eq=False)
+class Surgery:
+    """Collects what changes, gives it places, and hands out what is to be written."""
+
+    file: LinkedFile
+    patches: dict[int, Callable[[], bytes]] = field(default_factory=dict)  # by offset
+    holes: list[tuple[int, int]] = field(default_factory=list)  # offset, size: nothing is there
+    renamed: dict[int, str] = field(default_factory=dict)  # sections by number
+    emptied: set[int] = field(default_factory=set)  # numbers of sections that are all hole
+
+    def __post_init__(self) -> None:
+        self.moves = Moves()
+        self.relocations = Relocations(self.file)
+        self.fixed = Group(PF_R | PF_W, [])  # stays when the next edit takes away what is ours
+        self.code = Group(PF_R | PF_X, [])
+        self.data = Group(PF_R | PF_W, [_mark(DATA_MARK, SHF_ALLOC | SHF_WRITE)])
+        self.rest = Group(PF_R, [_mark(REST_MARK, SHF_ALLOC)])
+        self.tags: dict[int, Callable[[], int]] = {}  # of the dynamic table
+        self.new_tags: list[tuple[int, Callable[[], int]]] = []
+        self.dynamic_part: Part | None = None
+        self.groups: list[Group] = []
+        self.vacated = Room((), (), 0)
+        own = self.file.own
+        self.relocations.take_out(lambda at: any(s.holds(at) for s in own))
+
+    # What an edit asks for.
+
+    def patch(self, offset: int, content: Callable[[], bytes]) -> None:
+        """Write other bytes at an offset of the file."""
+        self.patches[offset] = content
+
+    def point(self, place: int, target: Callable[[], int]) -> None:
+        """Have the pointer at address `place` lead to another address."""
+        offset = self.file.elf.offset(place, WORD.size)
+        if offset is None:
+            raise FormatError(f"the pointer at {place:#x} is not in the file")
+        row = self.relocations.row(place)
+        if row is None:
+            self.patch(offset, lambda: WORD.pack(target()))
+            return
+        if not self.relocations.is_relative(row):
+            raise UsageError(f"the pointer at {place:#x} is bound by a symbol's name")
+        old = self.relocations.addend(row)
+        self.relocations.set_addend(row, target)
+        (word,) = self.file.data.unpack(WORD, offset, "pointer")
+        if word and word == old:  # linkers may write it in both places
+            self.patch(offset, lambda: WORD.pack(target()))
+
+    def pointer(self, part: Part, offset: int, target: Callable[[], int]) -> None:
+        """Have the loader relocate a pointer of a new part, where it relocates at all."""
+        if self.file.is_relocated:
+            self.relocations.add(lambda: (part.address + offset, target()))
+
+    def move(self, section: Section, part: Part) -> None:
+        """`part` is where a section, which is written anew, is from now on."""
+        part.takes = section
+        self.moves.add(section.address, section.address + max(section.size, 1), part)
+
+    # Giving places.
+
+    def settle(self) -> None:
+        """Decide which segments there are, and give every part its address."""
+        self._carry()
+        self._write_relocations()
+        self._write_dynamic()
+        self._make_room()
+        address = max((s.memory_end for s in self._kept_loads()), default=0)
+        offset = self.file.cut
+        for group in self.groups:
+            address, offset = aligned(address, PAGE), aligned(offset, PAGE)
+            group.place(address, offset)
+            address, offset = group.address + group.size, group.offset + group.size
+        if address > MOST:
+            raise UsageError(f"has segments up to {address:#x}: there is no room behind them")
+
+    def _kept_loads(self) -> list[ProgramHeader]:
+        return [s for s in self.file.loads if s not in self.file.own]
+
+    def _carry(self) -> None:
+        """What others have in the segments that go is taken along: sections that had moved."""
+        block: list[Section] = []
+        dropped = [s for s in self.file.sections if self.file.dropped(s) and s.size]
+        for section in sorted(dropped, key=lambda s: s.address):
+            if self._is_ours(section) or self._is_rewritten(section):
+                self._block(block)
+                block = []
+            else:
+                block.append(section)
+        self._block(block)
+
+    def _is_ours(self, section: Section) -> bool:
+        return section.name.startswith(".omptool.")
+
+    def _is_rewritten(self, section: Section) -> bool:
+        if section.type == SHT_DYNAMIC or section.address == self.relocations.address:
+            return True
+        return any(part.takes is section for group in self._all() for part in group.parts)
+
+    def _block(self, sections: Sequence[Section], into: Group | None = None) -> None:
+        """Sections that keep their distances, in a place of their own."""
+        if not sections:
+            return
+        start = sections[0]
+        offset = self.file.elf.offset(start.address, start.size)
+        end = max(s.address + s.size for s in sections)
+        if offset is None or self.file.elf.offset(start.address, end - start.address) is None:
+            raise FormatError(f"section {start.name} is not in a segment")
+        size = end - start.address
+        alignment = max(max(s.alignment for s in sections), 8)
+        if alignment > PAGE:
+            raise UsageError(
+                f"section {start.name} is aligned to {alignment} bytes; it cannot move"
+            )
+        # The first of them may be less aligned than those behind it.
+        shift = start.address % alignment
+        pieces: list[Piece] = [bytes(shift), Kept(offset, size)]
+        part = Part("", shift + size, alignment, lambda: pieces, is_block=True)
+        is_written = any(s.flags & SHF_WRITE for s in sections)
+        group = into or (self.data if is_written else self.rest)
+        group.parts.insert(1, part)  # behind its mark, in front of images
+        self.moves.add(start.address, end, part, shift)
+
+    def _write_relocations(self) -> None:
+        rows = self.relocations
+        if not rows.is_changed:
+            if any(s.holds(rows.address) for s in self.file.own) and rows.size:
+                self._add_relocations()
+            return
+        rows.expect_movable()
+        self._add_relocations()
+
+    def _add_relocations(self) -> None:
+        rows = self.relocations
+        part = Part(
+            ".rela.dyn", rows.new_size, 8, lambda: list(rows.content()), SHT_RELA, SHF_ALLOC,
+            RELA.size,
+        )  # fmt: skip
+        self.rest.parts.insert(1, part)
+        section = next((s for s in self.file.sections if s.address == rows.address), None)
+        if rows.size and section is not None and section.type == SHT_RELA:
+            part.takes = section
+        self.moves.add(rows.address, rows.address + max(rows.size, 1), part)
+        self.tags[DT_RELA] = lambda: part.address
+        self.tags[DT_RELASZ] = lambda: rows.new_size
+        self.tags[DT_RELAENT] = lambda: RELA.size
+        table = self.file.dynamic
+        if table and table.value(DT_RELACOUNT) is not None:
+            self.tags[DT_RELACOUNT] = lambda: rows.new_count
+
+    def _write_dynamic(self) -> None:
+        table = self.file.dynamic
+        if table is None:
+            if self.tags or self.new_tags:
+                raise UsageError("is static: nothing would relocate or load what is added")
+            return
+        known = {tag for tag, _ in table.rows}
+        missing = [(tag, value) for tag, value in self.tags.items() if tag not in known]
+        count = len(table.rows) + len(self.new_tags) + len(missing) + 1
+        own = next((s for s in self.file.sections if s.type == SHT_DYNAMIC), None)
+        is_dropped = own is not None and self.file.dropped(own)
+        if count <= table.capacity and not is_dropped:
+            self.patch(table.offset, lambda: self._dynamic_bytes(table.capacity))
+            return
+        size = max(count, table.capacity) * DYNAMIC.size
+        if own is None:
+            raise UsageError("has a dynamic table without a section header")
+        part = Part(
+            own.name, size, 16, lambda: [self._dynamic_bytes(size // DYNAMIC.size)], SHT_DYNAMIC,
+            SHF_ALLOC | SHF_WRITE, DYNAMIC.size,
+        )  # fmt: skip
+        self.dynamic_part = part
+        self.data.parts.append(part)
+        self.move(own, part)
+
+    def _dynamic_bytes(self, capacity: int) -> bytes:
+        table = self.file.dynamic
+        assert table is not None
+        known = {tag for tag, _ in table.rows}
+        rows = [(tag, value()) for tag, value in self.new_tags]
+        for tag, value in table.rows:
+            if tag in self.tags:
+                rows.append((tag, self.tags[tag]()))
+            elif tag in ADDRESSES:
+                rows.append((tag, self.moves.address(value) or value))
+            else:
+                rows.append((tag, value))
+        rows += [(tag, value()) for tag, value in self.tags.items() if tag not in known]
+        content = b"".join(DYNAMIC.pack(tag, value) for tag, value in rows)
+        return content.ljust(capacity * DYNAMIC.size, b"\0")
+
+    def _all(self) -> list[Group]:
+        return [self.fixed, self.code, self.data, self.rest]
+
+    def _make_room(self) -> None:
+        """Choose how many segments to write: with little room, what is only read goes along."""
+        groups = [group for group in self._all() if group.parts]
+        kept = len(self.file.kept)
+        empty = {*self.emptied, *(s.number for s in self.file.sections if s.name == REMOVED)}
+        # With some to spare: patchelf would put a table that is full elsewhere, and strip would
+        # break the file. It wants one more, and one for each section of notes.
+        spare = 1 + len(self.file.elf.of_type(SHT_NOTE))
+        found = room(self.file, kept + len(groups) + spare, empty) or room(
+            self.file, kept + len(groups), empty
+        )
+        if found is None:
+            self.data.parts += self.rest.parts[1:]
+            groups.remove(self.rest)
+            found = room(self.file, kept + len(groups), empty)
+        if found is None:
+            raise UsageError("has no room for another program header, and none can be made")
+        taken = [p.takes for g in groups for p in g.parts if p.takes]
+        block: list[Section] = []
+        for section in found.moved:
+            if section in taken:
+                self._block(block, groups[-1])
+                block = []
+            else:
+                block.append(section)
+        self._block(block, groups[-1])
+        self.groups = groups
+        self.vacated = found
+        if found.moved or found.cut:
+            start = min(s.offset for s in (*found.moved, *found.cut))
+            self.holes.append((start, found.end - start))
+
+    # What comes of it.
+
+    def program_headers(self) -> bytes:
+        """The program headers after the edit."""
+        count = len(self.file.kept) + len(self.groups)
+        rows = [self._moved(row, count) for row in self.file.kept]
+        last = max(n for n, row in enumerate(rows) if row.type == PT_LOAD)
+        added = [
+            ProgramHeader(PT_LOAD, g.flags, g.offset, g.address, g.address, g.size, g.size, PAGE)
+            for g in self.groups
+        ]
+        rows[last + 1 : last + 1] = added
+        return b"".join(PROGRAM_HEADER.pack(*row) for row in rows)
+
+    def _moved(self, row: ProgramHeader, count: int) -> ProgramHeader:
+        if row.type == PT_PHDR:
+            size = count * PROGRAM_HEADER.size
+            return row._replace(file_size=size, memory_size=size)
+        if row.type == PT_LOAD or not row.file_size:
+            return row
+        if row.type == PT_DYNAMIC and self.dynamic_part is not None:
+            part = self.dynamic_part
+            row = row._replace(file_size=part.size, memory_size=part.size)
+            return row._replace(offset=part.offset, address=part.address, physical=part.address)
+        address = self.moves.address(row.address, row.file_size)
+        if address is None:
+            return row
+        offset = self.moves.offset(row.address) or 0
+        return row._replace(address=address, physical=address, offset=offset)
+
+    def symbol_patches(self) -> None:
+        """Symbols of sections that have moved lead there, too."""
+        moved = {
+            s.number
+            for s in self.file.sections
+            if s.is_allocated and self.moves.address(s.address) is not None
+        }
+        if not moved:
+            return
+        for table in self.file.elf.symbol_tables():
+            for number, symbol in enumerate(self.file.elf.symbols(table)):
+                if symbol.section in moved:
+                    address = self.moves.address(symbol.value)
+                    if address is not None:
+                        at = table.offset + number * SYMBOL.size + 8
+                        self.patch(at, _word(address))
+
+
+def _word(value: int) -> Callable[[], bytes]:
+    return lambda: WORD.pack(value)
+
+
+def _mark(name: str, flags: int) -> Part:
+    return Part(name, len(MARK), 16, lambda: [MARK], flags=flags)

@@ -1,0 +1,125 @@
+"""Images of programs of every clang, linked in every way, changed and put back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import edited
+import lief
+import pytest
+from edited import GPU, ON_DEVICE, ON_HOST, REST, SOME, images, on_llvms, on_ours
+from products import Products
+
+MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
+EACH = pytest.mark.parametrize(
+    ("version", "link"),
+    [*SOME, *(pytest.param(*one, marks=pytest.mark.exhaustive) for one in REST)],
+)
+
+pytestmark = pytest.mark.slow
+
+
+def runs(path: Path, version: str) -> None:
+    """On LLVM's runtime and on ours, the region runs on the device."""
+    assert on_llvms(path, version) == ON_DEVICE
+    assert on_ours(path, **MANDATORY) == ON_DEVICE
+
+
+@EACH
+def test_an_image_of_any_size_takes_the_place_of_another(
+    products: Products, tmp_path: Path, version: str, link: str
+) -> None:
+    app = edited.program(products, version, link)
+    before = images(app)
+    large = app.with_name("large.so")
+    out = edited.edited(app, tmp_path / "out", "--replace", f"0={large}")
+    assert [data for _, data in images(out)] == [large.read_bytes()]
+    assert on_llvms(out, version) == ON_DEVICE
+    own = app.with_name("own.so")
+    back = edited.edited(out, tmp_path / "back", "--replace", f"x86_64-pc-linux-gnu={own}")
+    assert [data for _, data in images(back)] == [data for _, data in before]
+    assert on_llvms(back, version) == ON_DEVICE
+    # What the second edit put in has taken the place of what the first one had.
+    assert back.stat().st_size < out.stat().st_size
+
+
+@pytest.mark.offloads
+@EACH
+def test_images_are_added_put_in_order_and_removed(
+    products: Products, tmp_path: Path, version: str, link: str
+) -> None:
+    app = edited.program(products, version, link)
+    before = images(app)
+    ptx = app.with_name("gpu.ptx")
+    out = tmp_path / "out"
+    edited.edited(app, out, "--add", f"{GPU}:sm_70={ptx}", "--order", "1,0")
+    assert images(out) == [(GPU, ptx.read_bytes()), *before]
+    runs(out, version)
+    undone = edited.edited(out, tmp_path / "undone", "--remove", "0")
+    assert images(undone) == before
+    runs(undone, version)
+    none = edited.edited(out, tmp_path / "none", "--remove", "1", "--remove", GPU)
+    assert images(none) == []
+    assert on_llvms(none, version) == on_ours(none) == ON_HOST
+    own = app.with_name("own.so")
+    refilled = edited.edited(none, tmp_path / "refilled", "--add", f"x86_64-pc-linux-gnu={own}")
+    assert [data for _, data in images(refilled)] == [data for _, data in before]
+    runs(refilled, version)
+
+
+@EACH
+def test_other_tools_and_another_edit_leave_it_running(
+    products: Products, tmp_path: Path, version: str, link: str
+) -> None:
+    app = edited.program(products, version, link)
+    large, ptx = app.with_name("large.so"), app.with_name("gpu.ptx")
+    out = edited.edited(app, tmp_path / "out", "--replace", f"0={large}")
+    wanted = {GPU: ptx.read_bytes(), "x86_64-pc-linux-gnu": large.read_bytes()}
+    for changed in (
+        edited.stripped(out, "strip"),
+        edited.stripped(out, "llvm-strip-19"),
+        edited.patched(out),
+    ):
+        assert on_llvms(changed, version) == ON_DEVICE, changed
+        again = edited.edited(changed, changed, "--add", f"{GPU}:sm_70={ptx}")
+        assert dict(images(again)) == wanted
+        assert on_llvms(again, version) == ON_DEVICE, changed
+        assert on_llvms(edited.stripped(again, "strip"), version) == ON_DEVICE
+
+
+CODE_AND_DATA = {".init", ".text", ".rodata", ".data", ".data.rel.ro", ".bss", ".eh_frame", ".got"}
+CHANGED = {".data.rel.ro", ".rodata", ".bss"}  # the descriptor is in one of them
+IN_NO_FILE = {".bss", ".tbss", ".relro_padding"}
+RECORDS = 8  # four pointers for each of two images
+
+
+@EACH
+def test_lief_reads_the_same_file(
+    products: Products, tmp_path: Path, version: str, link: str
+) -> None:
+    """Another reader finds no section outside its segment, and each relocation's word."""
+    app = edited.program(products, version, link)
+    out = edited.edited(app, tmp_path / "out", "--add", f"{GPU}={app.with_name('gpu.ptx')}")
+    before, after = lief.ELF.parse(str(app)), lief.ELF.parse(str(out))
+    assert before is not None
+    assert after is not None
+    kept = {s.name: s for s in after.sections}
+    for section in before.sections:
+        if section.virtual_address and section.name in CODE_AND_DATA:
+            assert kept[section.name].virtual_address == section.virtual_address
+            assert section.name in CHANGED or kept[section.name].content == section.content
+    loads = [s for s in after.segments if s.type == lief.ELF.Segment.TYPE.LOAD]
+    for section in after.sections:
+        if section.virtual_address and section.name not in IN_NO_FILE:
+            assert any(_holds(load, section) for load in loads), section.name
+    added = len(list(after.relocations)) - len(list(before.relocations))
+    assert added == (0 if "no-pie" in link else RECORDS)
+
+
+def _holds(load: lief.ELF.Segment, section: lief.ELF.Section) -> bool:
+    """Whether a section is in a segment, at the same place in both."""
+    inside = section.virtual_address - load.virtual_address
+    return (
+        0 <= inside <= load.virtual_size - section.size
+        and section.offset - load.file_offset == inside
+    )

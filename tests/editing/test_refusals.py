@@ -1,0 +1,165 @@
+"""What an edit refuses, in one line; what it leaves alone when it fails or is killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import edited
+import pytest
+from clangs import tool
+from edited import GPU, REGION, images
+from fixture_programs import OMPTOOL, build_once
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from products import Products
+from toolchain import compile_c, omptool, run
+
+from packager.editing.edit import edit
+from packager.editing.request import Change, Named, Replacement
+from packager.errors import PackagerError
+from packager.writers.bundle import ImageRequest
+
+SIZE = 150 << 20
+FIELDS = 0x40 + 13 * 56  # the headers of the program
+
+
+@pytest.fixture
+def app(products: Products) -> Path:
+    return edited.program(products, "19", "pie")
+
+
+def said(path: Path, out: Path, *options: object) -> str:
+    """What `edit` says when it refuses; nothing is left behind."""
+    before = set(out.parent.iterdir())
+    done = omptool("edit", path, *options, "-o", out)
+    assert done.exit_code in (1, 2), done.output
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert set(out.parent.iterdir()) == before
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--remove", "3"), "lists no image 3, but image 0 (x86_64-pc-linux-gnu)"),
+        (("--remove", GPU), f"lists no image {GPU}"),
+        (("--remove", "0", "--replace", "0={own}"), "is changed twice"),
+        (("--add", "x86_64={own}"), "two images for x86_64-pc-linux-gnu"),
+        (("--add", f"{GPU}=nowhere"), "image nowhere: No such file"),
+        (("--add", f"{GPU}=/dev/null"), "image /dev/null: is not a regular file"),
+        (("--replace", "0"), "'0' is neither N=FILE nor TRIPLE[:ARCH]=FILE"),
+        (("--order", "1,0"), "an order names each image once; here they are 0"),
+        (("--order", "0,"), "order '0,' is not N,N,…"),
+        (("--remove", "0", "--descriptor", "2"), "has no descriptor 2, but 1"),
+        (("--add", f"{GPU}:sm_70={{ptx}}"), "not written without --force"),
+    ],
+)
+def test_a_wrong_request_is_one_line(
+    app: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    names = {"own": app.with_name("own.so"), "ptx": app.with_name("gpu.ptx")}
+    words = [option.format(**names) for option in options]
+    assert message in said(app, tmp_path / "out", *words)
+
+
+def test_nothing_to_do_is_wrong_usage(app: Path, tmp_path: Path) -> None:
+    assert omptool("edit", app, "-o", tmp_path / "out").exit_code == 2
+
+
+def test_an_image_is_not_written_over(app: Path, tmp_path: Path) -> None:
+    image = Path(shutil.copy(app.with_name("own.so"), tmp_path / "image"))
+    assert "written over another file" in said(app, image, "--replace", f"0={image}")
+
+
+def test_files_that_cannot_be_edited_are_named(app: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    remove = ("--remove", "0")
+    bare = tmp_path / "bare"
+    run("llvm-objcopy-19", "--strip-sections", app, bare)
+    assert "has no section headers" in said(bare, out, *remove)
+    assert "has no descriptor of device images: `omptool bundle`" in said(OMPTOOL_ELF, out, *remove)
+    assert "is no executable or shared library" in said(app.with_name("gpu.ptx"), out, *remove)
+    compiled = tmp_path / "object.o"
+    run(*tool("19"), "-fopenmp", "-c", REGION, "-o", compiled)
+    assert "is no executable or shared library" in said(compiled, out, *remove)
+    cuda = compile_c(CUDA, tmp_path / "cuda")
+    assert "its images are CUDA's" in said(cuda, out, *remove)
+
+
+OMPTOOL_ELF = Path("/bin/true")
+# What nvcc's programs have, without its code.
+CUDA = """
+__attribute__((section(".nv_fatbin"), aligned(8))) static const unsigned char fatbin[16] =
+  {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0};
+__attribute__((section(".nvFatBinSegment"))) struct { unsigned magic, version; const void *data;
+  void *other; } wrapper = {0x466243b1, 1, fatbin, 0};
+int main(void) { return wrapper.version != 1; }
+"""
+
+
+@pytest.mark.slow
+def test_one_of_several_descriptors_must_be_named(products: Products, tmp_path: Path) -> None:
+    """A program and its library, linked into one file."""
+    app = build_once("saxpy", products)
+    host = app.with_name("host-bundled.o")
+    run("ld", "-r", host, "-o", tmp_path / "first.o")
+    run("objcopy", "-L", "main", "--rename-section", ".init_array.00000=.init_array.00001",
+        "--weaken", host, tmp_path / "second.o")  # fmt: skip
+    from fixture_programs import runtime_flags
+
+    both = tmp_path / "both"
+    run("gcc", tmp_path / "first.o", tmp_path / "second.o", *runtime_flags(), "-o", both)
+    out = tmp_path / "out"
+    assert "has 2 descriptors: say which by --descriptor (0, 1)" in said(both, out, "--remove", "0")
+    edited.edited(both, out, "--remove", "1", "--descriptor", "1")
+    assert len(images(out)) == 1
+
+
+@pytest.mark.slow
+def test_killed_it_leaves_the_file_as_it_was(app: Path, tmp_path: Path) -> None:
+    """Whenever that is: before it writes, while it copies, when it has checked."""
+    target = Path(shutil.copy(app, tmp_path / "app"))
+    image = tmp_path / "large"
+    shutil.copy(app.with_name("own.so"), image)
+    os.truncate(image, SIZE)
+    content = target.read_bytes()
+    command = [OMPTOOL, "edit", str(target), "--replace", f"0={image}", "-o", str(target)]
+    for delay in (0.1, 0.2, 0.3):
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+            time.sleep(delay)
+            process.send_signal(signal.SIGKILL)
+        if target.stat().st_size > SIZE:  # it was faster: whole, then
+            assert len(images(target)[0][1]) == SIZE
+        else:
+            assert target.read_bytes() == content
+        shutil.copy(app, target)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_damaged_file_is_an_error_or_edited(
+    products: Products, tmp_path: Path, data: st.DataObject
+) -> None:
+    app = edited.program(products, "19", "pie")
+    content = bytearray(app.read_bytes())
+    headers = st.integers(0, FIELDS) | st.integers(len(content) - 0x900, len(content) - 1)
+    at = data.draw(headers | st.integers(0, len(content) - 1))
+    new = data.draw(st.binary(min_size=1, max_size=8) | st.just(b"\xff" * 8))
+    content[at : at + len(new)] = new
+    damaged, out = tmp_path / "damaged", tmp_path / "damaged.out"
+    damaged.write_bytes(content)
+    change = Change(
+        [ImageRequest(GPU, "sm_70", app.with_name("gpu.ptx"))],
+        [Replacement(Named("0", 0), app.with_name("own.so"))],
+    )
+    try:
+        edit(damaged, change, out, force=True)
+    except PackagerError:
+        assert not out.exists()
+    out.unlink(missing_ok=True)
