@@ -12,15 +12,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from packager.errors import UsageError
+from packager.errors import MissingToolError, UsageError
 from packager.files.temporary import temporary_folder
-from packager.linking.bitcode_files import Release, library_parts, release_of
-from packager.linking.device_runtime import Wanted, is_runtime, runtime_library
+from packager.linking.bitcode_files import library_parts
+from packager.linking.device_runtime import OwnLibraries, is_runtime, own_libraries
 from packager.lowering.assembler import assemble
 from packager.lowering.child import LIMITS, Limits
 from packager.lowering.joining.child import run_join
-from packager.lowering.joining.request import JoinAnswer, JoinRequest, Part
-from packager.lowering.libdevice import libdevice
+from packager.lowering.joining.request import Device, JoinAnswer, JoinRequest, Part, Undefined
 from packager.lowering.linker import link_code_object, link_shared
 from packager.lowering.lower import Target
 from packager.lowering.request import Answer, Emit
@@ -28,9 +27,8 @@ from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
 from packager.model import NO_ARCH, ImageKind
 
+_MOST_NAMED = 6  # of names in a message
 _TARGET_ID = re.compile(r"(gfx\w+)((?::\w+[+-])*)")  # AMDGPUUsage, "Target ID"
-_NO_LIBDEVICE = "NVIDIA's libdevice.10.bc, which is not on this machine; give it by --device-lib"
-_NO_ROCM = "ROCm's device libraries (ocml.bc, ockl.bc, …); give them by --device-lib"
 
 
 @dataclass(frozen=True)
@@ -78,93 +76,87 @@ def join(
     request or what nothing defines, MissingToolError for what this machine lacks.
     """
     family = family_of(target.triple)
-    cpu, features = _processor(target, family)
+    if not modules:
+        raise UsageError(f"no module for {family.triple} is given")
+    device = _device(target, family)
     with temporary_folder() as directory:
         request = JoinRequest(
             modules=tuple(Part(str(m.path.absolute()), m.name) for m in modules),
             output=str(directory / "joined.o"),
-            triple=family.triple,
-            cpu=cpu,
-            features=features,
+            device=device,
             level=target.level,
             emit=emit,
             kept=tuple(kept),
         )
         named = [library for library in libraries if not is_runtime(library)]
-        parts = [p for file in named for p in library_parts(file, family.triple, cpu, directory)]
+        parts = [p for file in named for p in library_parts(file, device, directory)]
         folders = [*(file.parent for file in libraries if is_runtime(file)), *search]
-        request = _with_own_libraries(replace(request, libraries=tuple(parts)), family, folders)
+        own = own_libraries(request, family, folders)
+        request = replace(request, libraries=(*parts, *own.parts))
         answer = run_join(request, directory, limits)
-        return _finished(request, answer, family, out, directory)
+        _check_resolved(answer, own, family)
+        return _finished(request, answer, family, emit, out)
 
 
-def _processor(target: Target, family: Family) -> tuple[str, str]:
-    """Processor and features, as LLVM names them: "gfx90a:xnack+" has both in one."""
-    cpu = "" if target.cpu in NO_ARCH else target.cpu
+def _device(target: Target, family: Family) -> Device:
+    cpu, features = "" if target.cpu in NO_ARCH else target.cpu, target.features
     found = _TARGET_ID.fullmatch(cpu)
-    if found and family.linker == "code object":
+    if found and family.linker == "code object":  # "gfx90a:xnack+" is LLVM's gfx90a and +xnack
         settings = (f"{word[-1]}{word[:-1]}" for word in found[2].split(":") if word)
-        return found[1], ",".join(filter(None, [target.features, *settings]))
+        cpu, features = found[1], ",".join(filter(None, [features, *settings]))
     if family.spaces is not None and not cpu:
         raise UsageError(f"device code for {family.triple} needs the name of a processor")
-    return cpu, target.features
+    return Device(
+        family.triple,
+        family.llvm_triple or family.triple,
+        cpu or family.default_cpu,
+        features,
+        is_text=family.is_text,
+        is_cpu=family.spaces is None,
+        vectorises=family.vectorises,
+    )
 
 
-def _with_own_libraries(
-    request: JoinRequest, family: Family, folders: Sequence[Path]
-) -> JoinRequest:
-    """The request with the libraries that come with compilers, or why they are not there."""
-    if family.spaces is None:
-        return request
-    absent: list[tuple[str, str]] = []
-    found = list(request.libraries)
-    runtime = _runtime(request, folders)
-    if isinstance(runtime, str):
-        absent += [(start, runtime) for start in ("__kmpc_", "omp_", "__omp_", "__tgt_")]
-    else:
-        directory = Path(request.output).parent
-        found += library_parts(runtime, request.triple, request.cpu, directory)
-    if family.uses_libdevice:
-        file = libdevice()
-        found += [Part(str(file), file.name)] if file else []
-        absent += [] if file else [("__nv_", _NO_LIBDEVICE)]
-    else:
-        absent += [(start, _NO_ROCM) for start in ("__ocml_", "__ockl_", "__oclc_")]
-    return replace(request, libraries=tuple(found), absent=tuple(absent))
+def _check_resolved(answer: JoinAnswer, own: OwnLibraries, family: Family) -> None:
+    if family.spaces is None:  # a linker will miss it, or the process that loads it has it
+        return
+    missing = [one for one in answer.undefined if not family.provides(one.name)]
+    for start, why in own.absent:
+        of_it = [one for one in missing if one.name.startswith(start)]
+        if of_it:
+            raise MissingToolError(f"{_uses(of_it)}: {why}")
+    if missing:
+        raise UsageError(
+            f"{_uses(missing)}, which nothing defines for {family.triple}; a library that does can "
+            "be given by --device-lib"
+        )
 
 
-def _runtime(request: JoinRequest, folders: Sequence[Path]) -> Path | str:
-    """The device library of the clang that compiled all modules, or why there is none."""
-    releases: dict[Release, str] = {}
-    for part in request.modules:
-        releases.setdefault(release_of(Path(part.path)), part.name)
-    known = [release for release in releases if release]
-    if not known:
-        return "it does not say which release of clang compiled it, and so needs --device-lib"
-    if len(known) > 1:
-        both = " and ".join(f"{releases[release]} by clang {release}" for release in known[:2])
-        return f"no device library suits both: {both}"
-    return runtime_library(Wanted(known[0], request.triple, request.cpu), folders)
+def _uses(missing: Sequence[Undefined]) -> str:
+    users = dict.fromkeys(user for one in missing for user in one.users)
+    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    names = ", ".join(one.name for one in missing[:_MOST_NAMED])
+    return f"{', '.join(users) or 'the joined device code'} uses {names}{more}"
 
 
 def _finished(
-    request: JoinRequest, answer: JoinAnswer, family: Family, out: Path, directory: Path
+    request: JoinRequest, answer: JoinAnswer, family: Family, emit: Emit, out: Path
 ) -> Joined:
     made, notes = Path(request.output), answer.notes
-    image = directory / "image"
-    kind = _kind(request.emit, family)
-    if request.emit == "image" and family.linker == "shared":
+    image = made.with_name("image")
+    kind = _kind(emit, family)
+    if emit == "image" and family.linker == "shared":
         exported = Answer(exports=answer.exports, calls_process=True)
         notes += link_shared(made, image, exported, family.arch)
         made = image
-    elif request.emit == "image" and family.linker == "code object":
+    elif emit == "image" and family.linker == "code object":
         link_code_object(made, image)
         made = image
-    elif request.emit == "obj" and family.is_text:
-        assemble(made, image, request.cpu)
+    elif emit == "obj" and family.is_text:
+        assemble(made, image, request.device.cpu)
         made = image
     shutil.copyfile(made, out)
-    return Joined(out, kind, request.cpu, answer.exports, answer.libraries, tuple(notes))
+    return Joined(out, kind, request.device.cpu, answer.exports, answer.libraries, tuple(notes))
 
 
 def _kind(emit: Emit, family: Family) -> ImageKind:

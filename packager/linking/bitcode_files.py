@@ -13,7 +13,7 @@ from packager.files.temporary import store
 from packager.formats.containers import archive, llvm_offloading, offload_binary
 from packager.formats.device_images import bitcode
 from packager.formats.device_images.bitstream import TOP_WIDTH, Block, Record, Stream, items
-from packager.lowering.joining.request import Part
+from packager.lowering.joining.request import Device, Part
 from packager.model import NO_ARCH
 from packager.triples import normalise
 
@@ -51,7 +51,7 @@ def _release(data: Reader) -> Release:
     return ""
 
 
-def library_parts(path: Path, triple: str, arch: str, directory: Path) -> list[Part]:
+def library_parts(path: Path, device: Device, directory: Path) -> list[Part]:
     """The modules for a target of a device library, in files of `directory` where it is several.
 
     Raises UsageError, which names the file, for one that has none.
@@ -64,12 +64,14 @@ def library_parts(path: Path, triple: str, arch: str, directory: Path) -> list[P
                 return [Part(str(path.absolute()), called(path))]
             parts = [
                 _stored(name, module, directory / f"{number}-{path.name}")
-                for number, (name, module) in enumerate(_modules(path, data, triple, arch))
+                for number, (name, module) in enumerate(_modules(path, data, device))
             ]
     except FormatError as error:
         raise UsageError(f"{called(path)}: {error}", subject=path) from error
     if not parts:
-        raise UsageError(f"{called(path)} has no bitcode for {triple} {arch}", subject=path)
+        raise UsageError(
+            f"{called(path)} has no bitcode for {device.triple} {device.cpu}", subject=path
+        )
     return parts
 
 
@@ -78,18 +80,18 @@ def _stored(name: str, module: Reader, file: Path) -> Part:
     return Part(str(file), name)
 
 
-def _modules(path: Path, data: Reader, triple: str, arch: str) -> Iterator[tuple[str, Reader]]:
+def _modules(path: Path, data: Reader, device: Device) -> Iterator[tuple[str, Reader]]:
     if not archive.probe(data):
-        yield from _fitting(called(path), data, triple, arch)
+        yield from _fitting(called(path), data, device)
         return
     for member in archive.members(data):
         name = f"{called(path)}({member.name})"
         if member.data is None:
             raise FormatError("is a thin archive, and device libraries are not read from those")
-        yield from _fitting(name, member.data, triple, arch)
+        yield from _fitting(name, member.data, device)
 
 
-def _fitting(name: str, data: Reader, triple: str, arch: str) -> Iterator[tuple[str, Reader]]:
+def _fitting(name: str, data: Reader, device: Device) -> Iterator[tuple[str, Reader]]:
     """The module for the target in what a member of a library is; none if it has no such."""
     if bitcode.probe(data):
         yield name, data
@@ -98,8 +100,8 @@ def _fitting(name: str, data: Reader, triple: str, arch: str) -> Iterator[tuple[
         rank: blob.image
         for blob in _blobs(data)
         if blob.image_kind == _BITCODE
-        and normalise(blob.strings.get("triple", "")) == triple
-        and (rank := suits(blob.strings.get("arch", ""), arch))
+        and normalise(blob.strings.get("triple", "")) == device.triple
+        and (rank := suits(blob.strings.get("arch", ""), device.cpu))
     }
     if fitting:
         yield name, fitting[max(fitting)]

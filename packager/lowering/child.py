@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.errors import FormatError, MissingToolError, UsageError
+from packager.lowering.joining.request import READING
 from packager.lowering.request import Answer, Request, SourceError
 
 _GIB = 1 << 30
 # What LLVM says on stderr while it goes on with something else than was asked for.
 _IGNORED = re.compile(r"'([^']*)' is not a recognized (processor|feature) for this target")
 _LAST_WORDS = re.compile(r"LLVM ERROR: (.*)|(Assertion .* failed)|(.*out of memory.*)")
-# What the worker says before it does something with a file, or with all of them.
-READING = "omptool: "
 _READING = re.compile(rf"^{READING}(.*)$", re.MULTILINE)
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(llvmlite)")
 
@@ -70,15 +69,17 @@ def run_child(
 
     Where it has said on stderr which file it reads, that one's name takes the place of `shown`.
     """
+    name = f"{__package__}.{module}"
+    path = (*sys.path, str(Path(__file__).parents[2]))  # with what site has found
     try:
         done = subprocess.run(
-            [sys.executable, "-m", f"{__package__}.{module}"],
+            [sys.executable, "-S", "-c", f"import {name} as it; it.main()"],
             input=request,
             capture_output=True,
             encoding="utf-8",
             errors="backslashreplace",
-            cwd=directory,  # -m looks here first: nothing of the user's may be there
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            cwd=directory,  # -c looks here first: nothing of the user's may be there
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
             timeout=limits.wall_seconds,
             preexec_fn=limits.apply,
         )

@@ -1,7 +1,7 @@
 """The child process in which LLVM runs: a Request on stdin, an Answer on stdout.
 
-`python -m packager.lowering.worker`. LLVM may end this process at any point; only lower.child
-starts it, with limits. Whatever LLVM itself prints goes to stderr.
+LLVM may end this process at any point; only lower.child starts it, with limits. Whatever LLVM
+itself prints goes to stderr.
 """
 
 from __future__ import annotations
@@ -260,7 +260,3 @@ def _emitted(
     if request.emit == "asm" or family.is_text:
         return str(machine.emit_assembly(module)).encode()
     return bytes(machine.emit_object(module))
-
-
-if __name__ == "__main__":
-    main()

@@ -23,6 +23,9 @@ _BY_OPTIMISATIONS = re.compile(
     "|barrier_simple_spmd|barrier_simple_generic|kernel_parallel|kernel_end_parallel"
     "|is_spmd_exec_mode|alloc_shared|free_shared|global_thread_num|syncwarp)"
 )
+_MODE = re.compile(r"__omp_offloading_.*_(?:kernel_environment|exec_mode)")
+# The third of a kernel's settings, or the byte alone (abi-facts 9.1).
+_SPMD = re.compile(r"EnvironmentTy \{ i8 \d+, i8 \d+, i8 2,|constant i8 2(?:,|$)")
 _LOCAL = (llvm.Linkage.internal, llvm.Linkage.private)
 _SHARED = (
     llvm.Linkage.linkonce_any,
@@ -78,6 +81,12 @@ def is_for_runtime(name: str) -> bool:
 def is_for_optimisations(name: str) -> bool:
     """Whether it must still be there when LLVM optimises OpenMP's calls."""
     return bool(_BY_OPTIMISATIONS.fullmatch(name))
+
+
+def all_spmd(module: llvm.ModuleRef) -> bool:
+    """Whether all threads of each kernel run all of it, so that no such call is made anew."""
+    modes = [str(v) for v in module.global_variables if _MODE.fullmatch(v.name)]
+    return bool(modes) and all(_SPMD.search(mode) for mode in modes)
 
 
 def used(module: llvm.ModuleRef) -> frozenset[str]:

@@ -7,33 +7,32 @@ import re
 from llvmlite import binding as llvm
 
 from packager.lowering.joining.kept import definitions, is_local
-from packager.lowering.joining.request import JoinRequest
-from packager.lowering.targets.family import Family
+from packager.lowering.joining.request import Device
 
 _PTX = re.compile(r"\+ptx(\d+)")
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
 
 
-def plain(request: JoinRequest, family: Family) -> llvm.TargetMachine:
+def plain(device: Device, level: int) -> llvm.TargetMachine:
     """The machine that is asked for, with the oldest PTX that its processor takes."""
-    return _machine(request, family, _without_ptx(request.features))
+    return _machine(device, level, _without_ptx(device.features))
 
 
 def suited(
-    machine: llvm.TargetMachine, module: llvm.ModuleRef, request: JoinRequest, family: Family
+    machine: llvm.TargetMachine, module: llvm.ModuleRef, device: Device, level: int
 ) -> llvm.TargetMachine:
     """That machine with the PTX that is asked for, else the one that the code was compiled for.
 
     Never an older one than the processor takes: clang without a CUDA toolkit says ptx42 of all.
     """
-    if not family.is_text:
+    if not device.is_text:
         return machine
-    wanted = _PTX.findall(request.features) or _compiled_for(module)
+    wanted = _PTX.findall(device.features) or _compiled_for(module)
     newest = max(map(int, wanted), default=0)
     if newest <= _oldest(machine):
         return machine
-    others = _without_ptx(request.features)
-    return _machine(request, family, ",".join(filter(None, [others, f"+ptx{newest}"])))
+    others = _without_ptx(device.features)
+    return _machine(device, level, ",".join(filter(None, [others, f"+ptx{newest}"])))
 
 
 def _without_ptx(features: str) -> str:
@@ -58,11 +57,7 @@ def _compiled_for(module: llvm.ModuleRef) -> list[str]:
     ]
 
 
-def _machine(request: JoinRequest, family: Family, features: str) -> llvm.TargetMachine:
-    return llvm.Target.from_triple(family.llvm_triple or family.triple).create_target_machine(
-        cpu=request.cpu or family.default_cpu,
-        features=features,
-        opt=request.level,
-        reloc="pic",
-        codemodel="small",
+def _machine(device: Device, level: int, features: str) -> llvm.TargetMachine:
+    return llvm.Target.from_triple(device.llvm_triple).create_target_machine(
+        cpu=device.cpu, features=features, opt=level, reloc="pic", codemodel="small"
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from packager.lowering.request import Emit
+# What the worker says on stderr before it does something with a file, or with all of them.
+READING = "omptool: "
 
 
 @dataclass(frozen=True)
@@ -14,26 +15,34 @@ class Part:
 
     path: str  # absolute
     name: str  # in messages: "a.o", "libx.a(m.o)"
+    start: str = ""  # of the names that a library defines
+    is_own: bool = False  # it comes with a compiler, and is not to be verified
+
+
+@dataclass(frozen=True)
+class Device:
+    """What there is to know of the target: of its family, without the modules that say it."""
+
+    triple: str  # of the family
+    llvm_triple: str  # as LLVM wants to be told it
+    cpu: str
+    features: str = ""  # as LLVM spells them
+    is_text: bool = False  # what LLVM writes for it is PTX
+    is_cpu: bool = False  # its linker may join the object with others, and finds what is missing
+    vectorises: bool = True
 
 
 @dataclass(frozen=True)
 class JoinRequest:
-    """Modules of one triple, and what they may need. `triple` is that of a family."""
+    """Modules of one target, and what they may need."""
 
     modules: tuple[Part, ...]
     output: str
-    triple: str
-    cpu: str = ""  # "": as the modules' functions have it, or the family's default
-    features: str = ""  # as LLVM spells them
+    device: Device
     level: int = 2  # of optimisation, 0 to 3
-    emit: Emit = "image"
-    libraries: tuple[
-        Part, ...
-    ] = ()  # each is linked if it defines what is undefined, in this order
+    emit: str = "image"  # as lower.request has it
+    libraries: tuple[Part, ...] = ()  # linked if they define what is undefined, in this order
     kept: tuple[str, ...] = ()  # definitions for others to find, beside those that always are
-    # What is undefined and begins like the first is in a library that is not here: the second says
-    # which and why.
-    absent: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -43,9 +52,17 @@ class JoinRequest:
         fields = json.loads(text)
         for name in ("modules", "libraries"):
             fields[name] = tuple(Part(**part) for part in fields[name])
+        fields["device"] = Device(**fields["device"])
         fields["kept"] = tuple(fields["kept"])
-        fields["absent"] = tuple((start, why) for start, why in fields["absent"])
         return JoinRequest(**fields)
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A name that nothing defines, and the files that use it."""
+
+    name: str
+    users: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -53,8 +70,8 @@ class JoinAnswer:
     """What became of a JoinRequest: `fault` is "" when the output was written."""
 
     fault: str = ""
-    is_missing: bool = False  # what is at fault is this machine, which lacks something
     exports: tuple[str, ...] = ()  # symbols for others to find
+    undefined: tuple[Undefined, ...] = ()
     notes: tuple[str, ...] = ()  # what the user should know, a line each
     libraries: tuple[str, ...] = ()  # the names of those that were linked
 
@@ -66,4 +83,7 @@ class JoinAnswer:
         fields = json.loads(text)
         for name in ("exports", "notes", "libraries"):
             fields[name] = tuple(fields[name])
+        fields["undefined"] = tuple(
+            Undefined(one["name"], tuple(one["users"])) for one in fields["undefined"]
+        )
         return JoinAnswer(**fields)

@@ -1,7 +1,7 @@
 """The child process that joins modules: a JoinRequest on stdin, a JoinAnswer on stdout.
 
-`python -m packager.lowering.joining.worker`, started by lower.child alone, as LLVM may end it at
-any point. It loads little besides llvmlite: a link of a small program is mostly its start.
+Started by lower.child alone, as LLVM may end it at any point. It loads little besides llvmlite: the
+link of a small program is mostly its start.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ from pathlib import Path
 
 from llvmlite import binding as llvm
 
-from packager.errors import MissingToolError, PackagerError, UsageError
-from packager.files.temporary import store
-from packager.lowering.child import READING
 from packager.lowering.joining import machines, twins
 from packager.lowering.joining.kept import (
+    all_spmd,
     declarations,
     definitions,
     forget_used,
@@ -29,25 +27,29 @@ from packager.lowering.joining.kept import (
     is_local,
     used,
 )
-from packager.lowering.joining.request import JoinAnswer, JoinRequest, Part
+from packager.lowering.joining.request import (
+    READING,
+    Device,
+    JoinAnswer,
+    JoinRequest,
+    Part,
+    Undefined,
+)
 from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget
-from packager.lowering.targets.families import family_of
-from packager.lowering.targets.family import Family
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
-_MOST_NAMED = 6  # of names in a message
+_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
 # LLVM's OpenMP optimisations then call only what is there.
 _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n'
 _VECTORISE_FROM = 2  # clang runs the SLP vectoriser from -O2
-_OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
 
 
 @dataclass
 class _Names:
     """What a module says of names that others can use."""
 
-    defined: dict[str, llvm.Linkage]
+    defined: set[str]
     declared: list[str]
     kept: set[str]  # definitions that a host or a runtime may look for
 
@@ -79,39 +81,39 @@ def main() -> None:
         answer = _join(request)
     except FaultError as fault:
         answer = JoinAnswer(fault=str(fault))
-    except PackagerError as error:
-        is_missing = isinstance(error, MissingToolError)
-        answer = JoinAnswer(fault=str(error), is_missing=is_missing)
+    except OSError as error:
+        answer = JoinAnswer(fault=f"{error.filename}: {error.strerror}")
     print(answer.to_json())
 
 
 def _join(request: JoinRequest) -> JoinAnswer:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    family = family_of(request.triple)
-    if family.is_text:  # as clang has it done when it compiles for NVIDIA's GPUs
+    device = request.device
+    if device.is_text:  # as clang has it done when it compiles for NVIDIA's GPUs
         llvm.set_option("", "--nvptx-lower-global-ctor-dtor")
-    machine = machines.plain(request, family)
-    program = _joined(request.modules, family, machine)
-    _link_libraries(program, request, family)
-    _link_settings(program, family)
-    machine = machines.suited(machine, program.module, request, family)
-    retarget(program.module, machine)
-    _shrink(program, request, family, machine)
-    _check_resolved(program, request, family)
-    store(Path(request.output), [_emitted(program.module, machine, request, family)])
-    visible = (v.name for v in definitions(program.module) if not is_local(v))
+    machine = machines.plain(device, request.level)
+    program = _joined(request.modules, device, machine)
+    machine = machines.suited(machine, program.module, device, request.level)
+    _link_libraries(program, request.libraries, device)
+    _link_settings(program)
+    _shrink(program, request, machine)
+    module = program.module
+    Path(request.output).write_bytes(_emitted(module, machine, request))
+    visible = (value.name for value in definitions(module) if not is_local(value))
     return JoinAnswer(
         exports=tuple(name for name in visible if not name.startswith("llvm.")),
+        undefined=tuple(
+            Undefined(value.name, tuple(program.users.get(value.name, ())))
+            for value in _undefined(module)
+        ),
         notes=tuple(program.notes),
         libraries=tuple(program.libraries),
     )
 
 
-def _joined(parts: Sequence[Part], family: Family, machine: llvm.TargetMachine) -> _Program:
-    if not parts:
-        raise UsageError(f"no module for {family.triple} is given")
-    modules = ((part, _read(part, family)) for part in parts)
+def _joined(parts: Sequence[Part], device: Device, machine: llvm.TargetMachine) -> _Program:
+    modules = ((part, _read(part, device)) for part in parts)
     first, module = next(modules)
     retarget(module, machine)
     program = _Program(module)
@@ -127,26 +129,26 @@ def _joined(parts: Sequence[Part], family: Family, machine: llvm.TargetMachine) 
     return program
 
 
-def _read(part: Part, family: Family) -> llvm.ModuleRef:
+def _read(part: Part, device: Device, *, is_trusted: bool = False) -> llvm.ModuleRef:
     _say(part.name)
     try:
-        module = parse(Path(part.path).read_bytes())
+        module = parse(Path(part.path).read_bytes(), is_trusted=is_trusted)
     except FaultError as fault:
         place = f":{fault.line}:{fault.column}" if fault.line else ""
         raise FaultError(f"{part.name}{place}: {fault}") from fault
     triple = str(module.triple)
-    if triple and not family.is_of(triple):
-        raise FaultError(f"{part.name}: its device code is for {triple}, not for {family.triple}")
+    if triple and not triple.startswith(device.triple.split("-")[0]):
+        raise FaultError(f"{part.name}: its device code is for {triple}, not for {device.triple}")
     layout = str(module.data_layout)
     if layout.startswith("E") or _OTHER_POINTERS.search(layout):
-        raise FaultError(f"{part.name}: its data layout {layout!r} is not one of {family.triple}")
+        raise FaultError(f"{part.name}: its data layout {layout!r} is not one of {device.triple}")
     return module
 
 
 def _names(module: llvm.ModuleRef) -> _Names:
     own = [value for value in definitions(module) if not is_local(value)]
     return _Names(
-        {value.name: value.linkage for value in own},
+        {value.name for value in own},
         [value.name for value in declarations(module)],
         {value.name for value in own if is_for_others(value)},
     )
@@ -160,89 +162,93 @@ def _of_both(fault: FaultError, program: _Program, part: Part) -> FaultError:
     return FaultError(f"{both} both define {found[1]} for the device")
 
 
-def _link_libraries(program: _Program, request: JoinRequest, family: Family) -> None:
+def _link_libraries(program: _Program, libraries: Sequence[Part], device: Device) -> None:
     """Link those that define what is undefined, until no more do, as a linker takes archives."""
-    pending: dict[Part, llvm.ModuleRef | None] = dict.fromkeys(request.libraries)
+    pending: dict[Part, llvm.ModuleRef | None] = dict.fromkeys(libraries)
     found = True
     while found:
         found = False
         for part in list(pending):
-            undefined = _undefined(program.module, family)
+            undefined = [v for v in _undefined(program.module) if v.name.startswith(part.start)]
             if not undefined:
-                return
-            module = pending[part] = pending[part] or _read(part, family)
-            names = _names(module)
-            wanted = [value for value in undefined if value.name in names.defined]
+                continue
+            module = pending[part] = pending[part] or _read(part, device, is_trusted=part.is_own)
+            wanted = [(value, own) for value in undefined if (own := _definition(module, value))]
             if wanted:
-                _check_signatures(wanted, module, program, part)
+                _check_signatures(wanted, program, part)
                 del pending[part]
-                forget_used(module)
-                link(program.module, module)
-                names.kept = {name for name in names.kept if is_for_runtime(name)}
-                program.add(names, part.name)
-                program.libraries.append(part.name)
+                _take(program, module, part)
                 found = True
 
 
-def _undefined(module: llvm.ModuleRef, family: Family) -> list[llvm.ValueRef]:
-    return [
-        value
-        for value in declarations(module)
-        if value.linkage != llvm.Linkage.external_weak and not family.provides(value.name)
-    ]
+def _definition(library: llvm.ModuleRef, value: llvm.ValueRef) -> llvm.ValueRef | None:
+    """What the library defines of the name that a program uses."""
+    try:
+        get = library.get_function if value.is_function else library.get_global_variable
+        found = get(value.name)
+    except NameError:
+        return None
+    return None if found.is_declaration or is_local(found) else found
 
 
-def _link_settings(program: _Program, family: Family) -> None:
+def _take(program: _Program, library: llvm.ModuleRef, part: Part) -> None:
+    forget_used(library)
+    program.kept |= {v.name for v in library.global_variables if is_for_runtime(v.name)}
+    link(program.module, library)
+    program.libraries.append(part.name)
+    for value in _undefined(program.module):
+        program.users.setdefault(value.name, [part.name])
+
+
+def _undefined(module: llvm.ModuleRef) -> list[llvm.ValueRef]:
+    return [v for v in declarations(module) if v.linkage != llvm.Linkage.external_weak]
+
+
+def _check_signatures(
+    wanted: Sequence[tuple[llvm.ValueRef, llvm.ValueRef]], program: _Program, part: Part
+) -> None:
+    """LLVM makes nonsense of a call with other parameters, without a word."""
+    for value, own in wanted:
+        used_as, known = str(value.global_value_type), str(own.global_value_type)
+        if value.is_function and used_as != known:
+            raise FaultError(
+                f"{', '.join(program.users[value.name])} calls {value.name} as {used_as}, and "
+                f"{part.name} has it as {known}: they are not of one release of the compiler"
+            )
+
+
+def _link_settings(program: _Program) -> None:
     """What clang says of its flags to its library, where -nogpulib kept it from that: nothing set.
 
     LLVM 17's library and later ones have these values themselves.
     """
-    unset = [v.name for v in _undefined(program.module, family) if _SETTING.fullmatch(v.name)]
+    unset = [v.name for v in _undefined(program.module) if _SETTING.fullmatch(v.name)]
     lines = (f"@{name} = weak_odr hidden constant i32 0\n" for name in unset)
     if unset:
         link(program.module, llvm.parse_assembly("".join(lines)))
 
 
-def _check_signatures(
-    wanted: Sequence[llvm.ValueRef], library: llvm.ModuleRef, program: _Program, part: Part
-) -> None:
-    """LLVM makes nonsense of a call with other parameters, without a word."""
-    for value in wanted:
-        if not value.is_function:
-            continue
-        known = library.get_function(value.name).global_value_type
-        if str(known) != str(value.global_value_type):
-            raise FaultError(
-                f"{', '.join(program.users[value.name])}: calls {value.name} as "
-                f"{value.global_value_type}, and {part.name} has it as {known}: they are not of "
-                "one release of the compiler"
-            )
-
-
-def _shrink(
-    program: _Program, request: JoinRequest, family: Family, machine: llvm.TargetMachine
-) -> None:
+def _shrink(program: _Program, request: JoinRequest, machine: llvm.TargetMachine) -> None:
     """Optimise, with nothing visible but what others look for, and drop all else."""
-    module = program.module
+    module, shares = program.module, request.device.is_cpu
     kept = {*program.kept, *request.kept, *used(module)}
-    shares = family.linker == "shared"
-    needed = {v.name for v in definitions(module) if is_for_optimisations(v.name)}
+    needed: set[str] = set()
+    if not all_spmd(module):
+        needed = {v.name for v in definitions(module) if is_for_optimisations(v.name)}
     internalise(module, kept | needed, shares=shares)
     drop_unused(module, machine)
     _say("the joined device code")
     if needed:
         link(module, llvm.parse_assembly(_IS_LINKED))
-    _optimise(module, machine, family, request)
+    _optimise(module, machine, request)
     internalise(module, kept, shares=shares)
     drop_unused(module, machine)
 
 
-def _optimise(
-    module: llvm.ModuleRef, machine: llvm.TargetMachine, family: Family, request: JoinRequest
-) -> None:
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, request: JoinRequest) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=request.level)
     is_bitcode = request.emit == "bc"  # becomes vectors when its processor is known
-    vectorises = family.vectorises and not is_bitcode
+    vectorises = request.device.vectorises and not is_bitcode
     options.slp_vectorization = vectorises and request.level >= _VECTORISE_FROM
     options.loop_vectorization = vectorises and request.level >= _VECTORISE_FROM
     options.loop_unrolling = not is_bitcode
@@ -250,35 +256,11 @@ def _optimise(
     builder.getModulePassManager().run(module, builder)
 
 
-def _check_resolved(program: _Program, request: JoinRequest, family: Family) -> None:
-    if family.linker == "shared":  # the process that loads it has what is left, such as libomp's
-        return
-    missing = [value.name for value in _undefined(program.module, family)]
-    for start, why in request.absent:
-        of_it = [name for name in missing if name.startswith(start)]
-        if of_it:
-            raise MissingToolError(f"{_calls(program, of_it)}: {why}")
-    if missing:
-        raise UsageError(
-            f"{_calls(program, missing)}, which nothing defines for {family.triple}; a library "
-            "that does can be given by --device-lib"
-        )
-
-
-def _calls(program: _Program, names: Sequence[str]) -> str:
-    users = dict.fromkeys(user for name in names for user in program.users.get(name, ()))
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    who = ", ".join(users) or "what LLVM made of it"
-    return f"{who}: uses {', '.join(names[:_MOST_NAMED])}{more}"
-
-
-def _emitted(
-    module: llvm.ModuleRef, machine: llvm.TargetMachine, request: JoinRequest, family: Family
-) -> bytes:
+def _emitted(module: llvm.ModuleRef, machine: llvm.TargetMachine, request: JoinRequest) -> bytes:
     if request.emit == "bc":
-        module.triple = family.triple
+        module.triple = request.device.triple
         return bytes(module.as_bitcode())
-    if request.emit == "asm" or family.is_text:
+    if request.emit == "asm" or request.device.is_text:
         return str(machine.emit_assembly(module)).encode()
     return bytes(machine.emit_object(module))
 
@@ -286,7 +268,3 @@ def _emitted(
 def _say(what: str) -> None:
     """For lower.child to name, if LLVM dies of it."""
     print(f"{READING}{what}", file=sys.stderr, flush=True)
-
-
-if __name__ == "__main__":
-    main()
