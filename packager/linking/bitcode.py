@@ -95,7 +95,8 @@ def join(
         request = replace(request, libraries=(*parts, *own.parts))
         answer = run_join(request, directory, limits)
         _check_resolved(answer, own, family)
-        return _finished(request, answer, family, emit, out)
+        arch = "" if target.cpu in NO_ARCH else target.cpu
+        return _finished(request, answer, family, emit, out, arch)
 
 
 def _device(target: Target, family: Family) -> Device:
@@ -140,7 +141,7 @@ def _uses(missing: Sequence[Undefined]) -> str:
 
 
 def _finished(
-    request: JoinRequest, answer: JoinAnswer, family: Family, emit: Emit, out: Path
+    request: JoinRequest, answer: JoinAnswer, family: Family, emit: Emit, out: Path, arch: str
 ) -> Joined:
     made, notes = Path(request.output), answer.notes
     image = made.with_name("image")
@@ -156,7 +157,7 @@ def _finished(
         assemble(made, image, request.device.cpu)
         made = image
     shutil.copyfile(made, out)
-    return Joined(out, kind, request.device.cpu, answer.exports, answer.libraries, tuple(notes))
+    return Joined(out, kind, arch, answer.exports, answer.libraries, tuple(notes))
 
 
 def _kind(emit: Emit, family: Family) -> ImageKind:

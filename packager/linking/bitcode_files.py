@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf import headers
 from packager.errors import FormatError, UsageError
@@ -20,6 +21,7 @@ from packager.triples import normalise
 _IDENTIFICATION, _STRING = 13, 1  # a block, and its record of the producer: "LLVM19.1.7"
 _PRODUCER = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
 _SM = re.compile(r"sm_(\d+)([af]?)")
+_BITCODE = 2  # OffloadBinary's number for it
 MAX_LIBRARY = 1 << 30  # bytes
 Release = str  # "19"; "": not said
 
@@ -62,9 +64,10 @@ def library_parts(path: Path, device: Device, directory: Path) -> list[Part]:
                 raise FormatError(f"has {len(data)} bytes, and no library more than {MAX_LIBRARY}")
             if not (archive.probe(data) or offload_binary.probe(data)):
                 return [Part(str(path.absolute()), called(path))]
+            found = sorted(_modules(path, data, device), key=lambda one: -one.rank)
             parts = [
-                _stored(name, module, directory / f"{number}-{path.name}")
-                for number, (name, module) in enumerate(_modules(path, data, device))
+                _stored(one, directory / f"{number}-{path.name}")
+                for number, one in enumerate(found)
             ]
     except FormatError as error:
         raise UsageError(f"{called(path)}: {error}", subject=path) from error
@@ -75,39 +78,42 @@ def library_parts(path: Path, device: Device, directory: Path) -> list[Part]:
     return parts
 
 
-def _stored(name: str, module: Reader, file: Path) -> Part:
-    store(file, module.pieces())
-    return Part(str(file), name)
+class _Module(NamedTuple):
+    """A module in a library; the higher its rank, the better it suits the processor."""
+
+    rank: int
+    name: str
+    data: Reader
 
 
-def _modules(path: Path, data: Reader, device: Device) -> Iterator[tuple[str, Reader]]:
+def _stored(module: _Module, file: Path) -> Part:
+    store(file, module.data.pieces())
+    return Part(str(file), module.name)
+
+
+def _modules(path: Path, data: Reader, device: Device) -> Iterator[_Module]:
     if not archive.probe(data):
         yield from _fitting(called(path), data, device)
         return
     for member in archive.members(data):
-        name = f"{called(path)}({member.name})"
         if member.data is None:
             raise FormatError("is a thin archive, and device libraries are not read from those")
-        yield from _fitting(name, member.data, device)
+        yield from _fitting(f"{called(path)}({member.name})", member.data, device)
 
 
-def _fitting(name: str, data: Reader, device: Device) -> Iterator[tuple[str, Reader]]:
+def _fitting(name: str, data: Reader, device: Device) -> Iterator[_Module]:
     """The module for the target in what a member of a library is; none if it has no such."""
     if bitcode.probe(data):
-        yield name, data
+        yield _Module(1, name, data)
         return
-    fitting = {
-        rank: blob.image
+    fitting = [
+        _Module(rank, name, blob.image)
         for blob in _blobs(data)
         if blob.image_kind == _BITCODE
         and normalise(blob.strings.get("triple", "")) == device.triple
         and (rank := suits(blob.strings.get("arch", ""), device.cpu))
-    }
-    if fitting:
-        yield name, fitting[max(fitting)]
-
-
-_BITCODE = 2
+    ]
+    yield from sorted(fitting, key=lambda one: -one.rank)[:1]
 
 
 def _blobs(data: Reader) -> Iterator[offload_binary.Blob]:

@@ -2,44 +2,67 @@
 
 from __future__ import annotations
 
-import os
 import re
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from clangs import INSTALLED, libraries, made, tool
-from fixture_programs import NVPTX
+from fixture_programs import NVPTX, X86_64, call
+from nvptx import registered
 from places import TESTS
 from ptx_assembler import assembles
+from running import MANDATORY, run
 
+from packager.errors import FormatError, MissingToolError, PackagerError, UsageError
 from packager.linking.bitcode import BitcodeInput, Joined, join
+from packager.lowering.libdevice import libdevice
 from packager.lowering.lower import Target
+from packager.lowering.request import SourceError
 
 SOURCES = TESTS / "support" / "sources"
 REGIONS, OTHER = "device_link_regions", "device_link_other"
 GPU = "sm_90"
 VERSIONS = ("16", INSTALLED)
+# As `-foffload-lto` has it, on a machine without a CUDA toolkit.
+DEVICE = ("-foffload-lto", "--offload-device-only", "-emit-llvm", "-c")
+NO_CUDA = ("-nogpulib", "--cuda-path=/nowhere", "-Xopenmp-target", f"-march={GPU}")
 
 
-def compiled(folder: Path, version: str, name: str, *flags: str) -> BitcodeInput:
-    """The device's bitcode of a source, as `-foffload-lto` has it, without a CUDA toolkit."""
-    device = ["-fopenmp", f"-fopenmp-targets={NVPTX}", "-Xopenmp-target", f"-march={GPU}"]
-    alone = ["-foffload-lto", "--offload-device-only", "-emit-llvm", "-c", "-nogpulib"]
-    clang = [*tool(version), "-O2", *device, *alone, "--cuda-path=/nowhere", *flags]
-    out = made(folder / f"{name}-{version}.bc", *clang, SOURCES / f"{name}.c")
-    return BitcodeInput(out, f"{name}.o")
+def compiled(
+    folder: Path, source: str, *flags: str, version: str = INSTALLED, triple: str = NVPTX
+) -> BitcodeInput:
+    """The device's bitcode of a source."""
+    own = NO_CUDA if triple == NVPTX else ()
+    clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={triple}", *DEVICE, *own, *flags]
+    out = made(folder / f"{source}-{version}-{triple}.bc", *clang, SOURCES / f"{source}.c")
+    return BitcodeInput(out, f"{source}.o")
 
 
-def both(folder: Path, version: str) -> list[BitcodeInput]:
+def both(folder: Path, version: str = INSTALLED, triple: str = NVPTX) -> list[BitcodeInput]:
     """The two files of the program."""
-    other = compiled(folder, version, OTHER, "-DFACTOR=2")
-    return [compiled(folder, version, REGIONS), other]
+    other = compiled(folder, OTHER, "-DFACTOR=2", version=version, triple=triple)
+    return [compiled(folder, REGIONS, version=version, triple=triple), other]
 
 
-def joined(modules: list[BitcodeInput], out: Path, version: str = INSTALLED) -> Joined:
+def joined(
+    modules: Sequence[BitcodeInput], out: Path, *device_libs: Path, version: str = INSTALLED
+) -> Joined:
     """Their PTX."""
     folder = Path(libraries(version).split(":")[-1])
-    return join(modules, Target(NVPTX, GPU), (), out, search=(folder,))
+    return join(modules, Target(NVPTX, GPU), device_libs, out, search=(folder,))
+
+
+def text_module(folder: Path, name: str, text: str, triple: str = NVPTX) -> BitcodeInput:
+    """IR written by hand."""
+    path = folder / f"{name}.ll"
+    path.write_text(f'target triple = "{triple}"\n{text}\n')
+    return BitcodeInput(path, f"{name}.o")
+
+
+KERNEL = "define weak_odr protected ptx_kernel void @__omp_offloading_1_2_k_l3(ptr %p) {{\n{}\n}}"
+PLAIN = KERNEL.format("store i32 1, ptr %p\nret void")
 
 
 @pytest.mark.slow
@@ -48,17 +71,158 @@ def test_two_files_become_ptx(
     tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modules = both(tmp_path, version)
-    path = os.environ["PATH"]
-    monkeypatch.setenv("PATH", "/nowhere")  # no tool of LLVM's or CUDA's
-    found = joined(modules, tmp_path / "out.ptx", version)
-    monkeypatch.setenv("PATH", path)
+    with monkeypatch.context() as without_tools:
+        without_tools.setenv("PATH", "/nowhere")
+        found = joined(modules, tmp_path / "out.ptx", version=version)
     assert (found.kind, found.arch, found.notes) == ("ptx", GPU, ())
+    assert [Path(name).name for name in found.libraries] == [f"libomptarget-nvptx-{GPU}.bc"]
     text = found.path.read_text()
-    kernels = re.findall(r"\.entry (\w+)", text)
-    assert [name.split("_")[-2] for name in kernels] == ["saxpy", "sum"]
-    assert "offset" in found.exports
+    assert [name.split("_")[-2] for name in re.findall(r"\.entry (\w+)", text)] == ["saxpy", "sum"]
     assert re.search(r"^\.visible \.global .* offset = ", text, re.MULTILINE)
     externs = re.findall(r"^\.extern \.func.* (\w+)$", text, re.MULTILINE)
     assert set(externs) <= {"malloc", "free", "vprintf", "__assertfail"}
-    assert "__kmpc" not in "".join(found.exports)
+    assert "__kmpc" not in " ".join(found.exports)
     assert assembles(found.path, GPU)
+
+
+@pytest.mark.slow
+@pytest.mark.offloads
+@pytest.mark.parametrize("version", VERSIONS)
+def test_files_for_the_cpu_run(tmp_path: Path, version: str) -> None:
+    image = join(both(tmp_path, version, X86_64), Target(X86_64), (), tmp_path / "image.so")
+    assert image.kind == "elf"
+    host = [*tool(version), "-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", "--offload-host-only"]
+    for name in (REGIONS, OTHER):
+        out = tmp_path / f"{name}.host.o"
+        call(*host, "-DFACTOR=2", "-c", SOURCES / f"{name}.c", "-o", out)
+    program = tmp_path / "program"
+    regions, other = (tmp_path / f"{name}.host.o" for name in (REGIONS, OTHER))
+    registered(version, regions, {"": image.path}, program, str(other), triple=X86_64)
+    done = run(program, **MANDATORY)
+    assert (done.stdout, done.stderr) == ("199 20050\n", "")
+
+
+@pytest.mark.slow
+def test_a_processors_own_features_are_named_so(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    module = text_module(tmp_path, "a", PLAIN)
+    join([module], Target(NVPTX, "sm_90a"), (), out)
+    assert ".target sm_90a" in out.read_text()
+    join([module], Target(NVPTX, "sm_80", "+ptx83"), (), out)
+    assert ".version 8.3\n.target sm_80" in out.read_text()
+    join([module], Target(NVPTX, "sm_80"), (), out)
+    assert ".version 7.0\n" in out.read_text()  # the first with sm_80
+
+
+@pytest.mark.slow
+def test_one_name_defined_twice_is_named_with_both_files(tmp_path: Path) -> None:
+    strong = PLAIN.replace("weak_odr protected ", "")
+    modules = [text_module(tmp_path, name, strong) for name in "ab"]
+    with pytest.raises(SourceError, match=r"^a\.o and b\.o both define __omp_offloading_1_2_k_l3"):
+        joined(modules, tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_different_kernels_under_one_name_are_told(tmp_path: Path) -> None:
+    called = "define internal void @f(ptr %p) {{\nstore i32 {}, ptr %p\nret void\n}}\n"
+    caller = KERNEL.format("call void @f(ptr %p)\nret void")
+    first, same, other = (
+        text_module(tmp_path, name, called.format(value) + caller)
+        for name, value in (("a", 1), ("b", 1), ("c", 2))
+    )
+    assert joined([first, same], tmp_path / "out").notes == ()
+    (note,) = joined([first, same, other], tmp_path / "out").notes
+    assert note.startswith("a.o and c.o have different code for __omp_offloading_1_2_k_l3")
+
+
+@pytest.mark.slow
+def test_what_nothing_defines_is_named_with_who_uses_it(tmp_path: Path) -> None:
+    calls = KERNEL.format("call void @nowhere(ptr %p)\ncall ptr @malloc(i64 1)\nret void")
+    declared = "declare void @nowhere(ptr)\ndeclare ptr @malloc(i64)\n"
+    module = text_module(tmp_path, "a", declared + calls)
+    with pytest.raises(UsageError, match=r"^a\.o uses nowhere, which nothing defines"):
+        joined([module], tmp_path / "out")
+    library = text_module(tmp_path, "library", "define void @nowhere(ptr %p) {\nret void\n}")
+    found = joined([module], tmp_path / "out", library.path)
+    assert found.libraries == (str(library.path),)
+    archive = tmp_path / "library.a"
+    more = text_module(tmp_path, "more", "define void @unneeded() {\nret void\n}")
+    for file in (library, more):
+        subprocess.run([*tool(INSTALLED, "llvm-as"), file.path], check=True)
+    members = [tmp_path / "more.bc", tmp_path / "library.bc"]
+    subprocess.run([*tool(INSTALLED, "llvm-ar"), "rc", archive, *members], check=True)
+    found = joined([module], tmp_path / "out", archive)
+    assert found.libraries == (f"{archive}(library.bc)",)
+    assert "nowhere" not in found.exports
+
+
+@pytest.mark.slow
+def test_a_library_of_another_release_is_refused(tmp_path: Path) -> None:
+    module = compiled(tmp_path, REGIONS, version="16")
+    library = Path(libraries(INSTALLED)) / f"libomptarget-nvptx-{GPU}.bc"
+    with pytest.raises(SourceError, match=r"^device_link_regions\.o calls __kmpc_target_init as"):
+        joined([module], tmp_path / "out", library)
+    with pytest.raises(MissingToolError, match=r"the device library of clang 16 .* is not here"):
+        join([module], Target(NVPTX, GPU), (), tmp_path / "out", search=[library.parent])
+    other = compiled(tmp_path, OTHER, "-DFACTOR=2")
+    mixed = r"no device library suits both .*regions\.o by clang 16 and .*other\.o by clang 19"
+    with pytest.raises(MissingToolError, match=mixed):
+        joined([module, other], tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_mathematics_need_libdevice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = KERNEL.format(
+        "%x = call double @__nv_sin(double 1.0)\nstore double %x, ptr %p\nret void"
+    )
+    module = text_module(tmp_path, "a", f"declare double @__nv_sin(double)\n{body}")
+    if libdevice():
+        assert joined([module], tmp_path / "out").libraries == (str(libdevice()),)
+    monkeypatch.setattr("packager.linking.device_runtime.libdevice", lambda: None)
+    with pytest.raises(MissingToolError, match=r"^a\.o uses __nv_sin: .*libdevice\.10\.bc"):
+        joined([module], tmp_path / "out")
+
+
+BAD: Mapping[str, tuple[str, str]] = {
+    "triple": ("", "b.o: its device code is for amdgcn-amd-amdhsa, not for nvptx64-nvidia-cuda"),
+    "layout": ('target datalayout = "e-p:32:32"', "b.o: its data layout 'e-p:32:32' is not one of"),
+    "text": ("define", "b.o:3:1: "),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BAD)
+def test_a_file_that_cannot_be_joined_is_named(tmp_path: Path, name: str) -> None:
+    text, message = BAD[name]
+    triple = "amdgcn-amd-amdhsa" if name == "triple" else NVPTX
+    modules = [text_module(tmp_path, "a", PLAIN), text_module(tmp_path, "b", text, triple)]
+    with pytest.raises(SourceError, match=rf"^{re.escape(message)}"):
+        joined(modules, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", range(4))
+def test_damaged_bitcode_is_one_line(tmp_path: Path, at: int) -> None:
+    sound = compiled(tmp_path, REGIONS).path.read_bytes()
+    damaged = tmp_path / "damaged.bc"
+    place = len(sound) * (2 * at + 1) // 8
+    flipped = sound[:place] + bytes(b ^ 0xFF for b in sound[place : place + 8]) + sound[place + 8 :]
+    damaged.write_bytes(sound[:place] if at == 0 else flipped)
+    modules = [BitcodeInput(damaged, "damaged.o"), compiled(tmp_path, OTHER, "-DFACTOR=2")]
+    said = "damaged.o"
+    try:
+        joined(modules, tmp_path / "out")  # a flipped name, or number, may still be a program
+    except PackagerError as error:
+        said = str(error)
+    assert "\n" not in said
+    assert "damaged.o" in said or "the joined device code" in said
+
+
+def test_nothing_to_join(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no module for nvptx64-nvidia-cuda is given"):
+        joined([], tmp_path / "out")
+    with pytest.raises(UsageError, match="needs the name of a processor"):
+        join([BitcodeInput(tmp_path, "a.o")], Target(NVPTX), (), tmp_path / "out")
+    with pytest.raises(FormatError, match="No such file"):
+        joined([BitcodeInput(tmp_path / "none", "a.o")], tmp_path / "out")

@@ -112,7 +112,12 @@ def _with_library(version: str, code: Path) -> Path:
 
 
 def registered(
-    version: str, host: Path, images: Mapping[str, Path], program: Path, *flags: str
+    version: str,
+    host: Path,
+    images: Mapping[str, Path],
+    program: Path,
+    *flags: str,
+    triple: str = NVPTX,
 ) -> Path:
     """The program with these images, each of an architecture, in the form of this clang's."""
     names = ["IMAGE", *(f"IMAGE_{number}" for number in range(2, len(images) + 1))]
@@ -121,7 +126,7 @@ def registered(
         path = image
         if version != INSTALLED:  # clang 16's programs register it so
             path = program.parent / f"{image.name}.packed"
-            where = f"--image=file={image},triple={NVPTX},arch={architecture},kind=openmp"
+            where = f"--image=file={image},triple={triple},arch={architecture},kind=openmp"
             call(*tool(version, "clang-offload-packager"), "-o", path, where)
         given.append(f'-D{name}="{path}"')
     call("gcc", *given, "-c", REGISTERED, "-o", program.parent / "image.o")

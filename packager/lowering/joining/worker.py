@@ -35,6 +35,7 @@ from packager.lowering.joining.request import (
     Part,
     Undefined,
 )
+from packager.lowering.joining.upgrades import corrected
 from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
@@ -142,7 +143,7 @@ def _read(part: Part, device: Device, *, is_trusted: bool = False) -> llvm.Modul
     layout = str(module.data_layout)
     if layout.startswith("E") or _OTHER_POINTERS.search(layout):
         raise FaultError(f"{part.name}: its data layout {layout!r} is not one of {device.triple}")
-    return module
+    return corrected(module)
 
 
 def _names(module: llvm.ModuleRef) -> _Names:

@@ -1,0 +1,21 @@
+"""What LLVM gets wrong when it reads a module of an older release."""
+
+from __future__ import annotations
+
+import re
+
+from llvmlite import binding as llvm
+
+_HEAD = re.compile(r"^((?:define|declare) [^@\n]*?\b)ptx_kernel ", re.MULTILINE)
+
+
+def corrected(module: llvm.ModuleRef) -> llvm.ModuleRef:
+    """The module, with its kernels as AMD's if it is for AMD's GPUs.
+
+    Clang, up to 19 at least, says of them in NVIDIA's metadata that they are kernels, and LLVM 22
+    makes NVIDIA's of them.
+    """
+    if not str(module.triple).startswith("amdgcn"):
+        return module
+    text, count = _HEAD.subn(r"\1amdgpu_kernel ", str(module))
+    return llvm.parse_assembly(text) if count else module
