@@ -27,6 +27,7 @@ from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
 from packager.model import NO_ARCH, ImageKind
 
+_CPP = re.compile(r"_Z|__cxa_|__gxx_")  # what C++ needs of its library
 _MOST_NAMED = 6  # of names in a message
 _TARGET_ID = re.compile(r"(gfx\w+)((?::\w+[+-])*)")  # AMDGPUUsage, "Target ID"
 
@@ -148,7 +149,9 @@ def _finished(
     kind = _kind(emit, family)
     if emit == "image" and family.linker == "shared":
         exported = Answer(exports=answer.exports, calls_process=True)
-        notes += link_shared(made, image, exported, family.arch)
+        is_cpp = any(_CPP.match(one.name) for one in answer.undefined)
+        libraries = ("-lstdc++",) if is_cpp else ()
+        notes += link_shared(made, image, exported, family.arch, libraries=libraries)
         made = image
     elif emit == "image" and family.linker == "code object":
         link_code_object(made, image)

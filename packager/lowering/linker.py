@@ -21,11 +21,13 @@ _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^\s`'\"]+
 _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid linker name")
 
 
-def link_shared(object_file: Path, output: Path, answer: Answer, arch: str) -> tuple[str, ...]:
+def link_shared(
+    object_file: Path, output: Path, answer: Answer, arch: str, *, libraries: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Make `output` of `object_file`, exporting what `answer` says, and no more; returns warnings.
 
-    libm and libc become NEEDED where they are used. Raises MissingToolError without a linker, and
-    UsageError naming the symbols that nothing defines.
+    libm, libc and `libraries` ("-lstdc++") become NEEDED where they are used. Raises
+    MissingToolError without a linker, and UsageError naming the symbols that nothing defines.
     """
     script = object_file.with_suffix(".exports")
     names = " ".join(f"{name};" for name in answer.exports)
@@ -33,7 +35,9 @@ def link_shared(object_file: Path, output: Path, answer: Answer, arch: str) -> t
     options = [*_OPTIONS, f"--version-script={script}", "-z", "noexecstack"]
     if not answer.calls_process:
         options += _ALL_DEFINED
-    return _linked(_command(object_file, output, options, arch))
+    # What a compiler's code may use of its files to start with: __dso_handle.
+    more = [*libraries] if answer.calls_process else ["-nostartfiles", *libraries]
+    return _linked(_command(object_file, output, options, arch, more))
 
 
 def link_code_object(object_file: Path, output: Path) -> None:
@@ -78,13 +82,15 @@ def _lld() -> str | None:
     return str(latest) if latest else None
 
 
-def _command(object_file: Path, output: Path, options: Sequence[str], arch: str) -> list[str]:
+def _command(
+    object_file: Path, output: Path, options: Sequence[str], arch: str, more: Sequence[str]
+) -> list[str]:
     files = [str(object_file), "-o", str(output)]
     is_own = platform.machine() == arch
     driver = shutil.which("cc" if is_own else f"{arch}-linux-gnu-gcc")
     if driver:
         passed = [f"-Wl,{','.join(options)}"]
-        return [driver, "-shared", "-nostartfiles", *passed, *files, "-lm"]
+        return [driver, "-shared", *passed, *files, *more, "-lm"]
     linker = shutil.which("ld") if is_own else None
     if linker:
         return [linker, "-shared", *options, *files, "-l:libm.so.6", "-l:libc.so.6"]
