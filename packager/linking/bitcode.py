@@ -95,9 +95,11 @@ def join(
         own = own_libraries(request, family, folders)
         request = replace(request, libraries=(*parts, *own.parts))
         answer = run_join(request, directory, limits)
+        said = tuple(note for name, note in own.notes if name in answer.libraries)
         _check_resolved(answer, own, family)
         arch = "" if target.cpu in NO_ARCH else target.cpu
-        return _finished(request, answer, family, emit, out, arch)
+        found = _finished(request, answer, family, emit, out, arch)
+        return replace(found, notes=said + found.notes)
 
 
 def _device(target: Target, family: Family) -> Device:

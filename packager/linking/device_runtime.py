@@ -8,12 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from packager.errors import UsageError
 from packager.linking.bitcode_files import Release, library_parts, release_of, suits
+from packager.lowering import joining
 from packager.lowering.joining.request import Device, JoinRequest, Part
 from packager.lowering.libdevice import libdevice
 from packager.lowering.targets.family import Family
 
-_RUNTIMES_NAMES = ("__kmpc_", "omp_", "__omp_", "__tgt_")
+# Releases whose kernels and libraries agree but for what `parallel_60.ll` has (abi-facts 9.1, 9.5).
+_FIRST_ALIKE = 18
+_PARALLEL_60 = Path(joining.__file__).parent / "parallel_60.ll"
+_FIRST_OF_ONE_NAME, _FIRST_FOR_ALL = 15, 21
+_OF_RUNTIME = ("__kmpc_", "omp_", "__omp_", "__tgt_")
 _OF_LIBDEVICE, _OF_ROCM = "__nv_", ("__ocml_", "__ockl_", "__oclc_")
 _NO_LIBDEVICE = "NVIDIA's libdevice.10.bc, which is not on this machine; give it by --device-lib"
 _NO_ROCM = "ROCm's device libraries (ocml.bc, ockl.bc, …); give them by --device-lib"
@@ -30,14 +36,18 @@ class OwnLibraries(NamedTuple):
     # What is undefined and begins like the first is in a library that is not here: the second says
     # which.
     absent: tuple[tuple[str, str], ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()  # what the use of the first, a part's name, means
 
 
 class _Wanted(NamedTuple):
     """What clang's library is for."""
 
     release: Release
-    triple: str
-    arch: str
+    device: Device
+
+
+class _NoneError(Exception):
+    """There is none: why."""
 
 
 def is_runtime(path: Path) -> bool:
@@ -51,85 +61,120 @@ def own_libraries(request: JoinRequest, family: Family, folders: Sequence[Path])
     """
     if family.spaces is None:
         return OwnLibraries(())
-    device = request.device
-    parts: list[Part] = []
-    absent: list[tuple[str, str]] = []
-    runtime = _runtime(request.modules, device, folders)
-    if isinstance(runtime, str):
-        absent += [(start, runtime) for start in _RUNTIMES_NAMES]
-    else:
-        parts += library_parts(runtime, device, Path(request.output).parent)
+    directory = Path(request.output).parent
+    own = _runtime(request, folders, directory)
+    libdevices: tuple[Part, ...] = ()
+    absent = tuple((start, _NO_ROCM) for start in _OF_ROCM)
     if family.uses_libdevice:
         file = libdevice()
-        parts += [Part(str(file), str(file), _OF_LIBDEVICE)] if file else []
-        absent += [] if file else [(_OF_LIBDEVICE, _NO_LIBDEVICE)]
-    else:
-        absent += [(start, _NO_ROCM) for start in _OF_ROCM]
-    return OwnLibraries(tuple(replace(part, is_own=True) for part in parts), tuple(absent))
+        libdevices = (Part(str(file), str(file), _OF_LIBDEVICE),) if file else ()
+        absent = ((_OF_LIBDEVICE, _NO_LIBDEVICE),)
+    parts = tuple(replace(part, is_own=True) for part in (*own.parts, *libdevices))
+    return OwnLibraries(parts, own.absent + absent, own.notes)
 
 
-def _runtime(modules: Sequence[Part], device: Device, folders: Sequence[Path]) -> Path | str:
-    """The device library of the clang that compiled all modules, or why there is none."""
+def _runtime(request: JoinRequest, folders: Sequence[Path], directory: Path) -> OwnLibraries:
+    """The device library of the clang that compiled all modules."""
+    why = ""
+    try:
+        wanted = _Wanted(_release(request.modules), request.device)
+        parts = _library(wanted, folders, directory)
+        if parts:
+            return OwnLibraries(parts)
+        why = _missing(wanted, folders)
+        for older in range(int(wanted.release) - 1, _FIRST_ALIKE - 1, -1):
+            if parts := _library(wanted._replace(release=str(older)), folders, directory):
+                note = (
+                    f"no device library of clang {wanted.release} is here: {parts[0].name}, of "
+                    f"clang {older}, takes its place"
+                )
+                more = (Part(str(_PARALLEL_60), _PARALLEL_60.name),)
+                return OwnLibraries(parts + more, _of_runtime(why), ((parts[0].name, note),))
+    except _NoneError as error:
+        why = str(error)
+    return OwnLibraries((), _of_runtime(why))
+
+
+def _of_runtime(why: str) -> tuple[tuple[str, str], ...]:
+    return tuple((start, why) for start in _OF_RUNTIME)
+
+
+def _release(modules: Sequence[Part]) -> Release:
     releases: dict[Release, str] = {}
     for part in modules:
         releases.setdefault(release_of(Path(part.path)), part.name)
     known = [release for release in releases if release]
     if not known:
-        return "it does not say which release of clang compiled it, and so needs --device-lib"
+        why = "it does not say which release of clang compiled it, and so needs --device-lib"
+        raise _NoneError(why)
     if len(known) > 1:
         both = " and ".join(f"{releases[release]} by clang {release}" for release in known[:2])
-        return f"no device library suits both {both}"
-    return _library(_Wanted(known[0], device.triple, device.cpu), folders)
+        raise _NoneError(f"no device library suits both {both}")
+    return known[0]
 
 
-def _library(wanted: _Wanted, folders: Sequence[Path]) -> Path | str:
-    """The library, or a sentence that says what is missing and where it was looked for."""
-    seen: dict[Path, None] = {}
+def _library(wanted: _Wanted, folders: Sequence[Path], directory: Path) -> tuple[Part, ...]:
+    """The modules of the library of a release; none where it is not here."""
     for folder in _folders(wanted, folders):
-        if folder in seen or not folder.is_dir():
-            continue
-        seen[folder] = None
         for file in _files(folder, wanted):
             if release_of(file) == wanted.release:
-                return file
-        for name in _ARCHIVES:
-            if (folder / name).is_file() and f"-{wanted.release}/" in f"{folder}/":
-                return folder / name
+                return (Part(str(file.absolute()), str(file)),)
+        for archive in (folder / name for name in _ARCHIVES):
+            if archive.is_file():
+                parts = _of_archive(archive, wanted, directory)
+                if parts and release_of(Path(parts[0].path)) == wanted.release:
+                    return parts
+    return ()
+
+
+def _of_archive(file: Path, wanted: _Wanted, directory: Path) -> tuple[Part, ...]:
+    try:
+        return tuple(library_parts(file, wanted.device, directory))
+    except UsageError:  # it is for other devices
+        return ()
+
+
+def _missing(wanted: _Wanted, folders: Sequence[Path]) -> str:
+    where = ", ".join(map(str, _folders(wanted, folders)))
     return (
-        f"the device library of clang {wanted.release} for {wanted.triple} {wanted.arch} is not "
-        f"here: {' or '.join(_names(wanted))} is in none of {', '.join(map(str, seen))}; give it "
-        "by --device-lib"
+        f"the device library of clang {wanted.release} for {wanted.device.triple} "
+        f"{wanted.device.cpu} is not here: {' or '.join(_names(wanted))} is in none of {where}; "
+        "give it by --device-lib"
     )
 
 
-def _folders(wanted: _Wanted, folders: Sequence[Path]) -> Iterator[Path]:
+def _folders(wanted: _Wanted, folders: Sequence[Path]) -> list[Path]:
     compiler = shutil.which(f"clang-{wanted.release}")
     own = [Path(compiler).resolve().parents[1] / "lib"] if compiler else []
     usual = (Path(name.format(wanted.release)) for name in _USUAL)
-    for folder in (*folders, *usual, *own, *map(Path, _SYSTEM)):
-        yield folder
-        yield folder / wanted.triple  # since LLVM 22
+    all_of_them = dict.fromkeys((*folders, *usual, *own, *map(Path, _SYSTEM)))
+    # The second since LLVM 22.
+    both = (place for folder in all_of_them for place in (folder, folder / wanted.device.triple))
+    return [folder for folder in both if folder.is_dir()]
 
 
 def _names(wanted: _Wanted) -> tuple[str, ...]:
-    gpu = _GPUS.get(wanted.triple.split("-")[0], "")
-    if int(wanted.release) < 15:
-        return (f"libomptarget-new-{gpu}-{wanted.arch}.bc",)
-    if int(wanted.release) < 21:
-        return (f"libomptarget-{gpu}-{wanted.arch}.bc", _ARCHIVES[0])
-    return (f"libomptarget-{gpu}.bc", _ARCHIVES[1])
+    release, start = int(wanted.release), _start(wanted)
+    if release < _FIRST_OF_ONE_NAME:
+        return (f"libomptarget-new-{start}-{wanted.device.cpu}.bc",)
+    if release < _FIRST_FOR_ALL:
+        return (f"libomptarget-{start}-{wanted.device.cpu}.bc", _ARCHIVES[0])
+    return (f"libomptarget-{start}.bc", _ARCHIVES[1])
+
+
+def _start(wanted: _Wanted) -> str:
+    return _GPUS.get(wanted.device.triple.split("-")[0], "")
 
 
 def _files(folder: Path, wanted: _Wanted) -> Iterator[Path]:
     """The files of a name that may be it, that of the closest processor first."""
-    gpu = _GPUS.get(wanted.triple.split("-")[0], "")
-    for start in (f"libomptarget-{gpu}-", f"libomptarget-new-{gpu}-"):
+    for start in (f"libomptarget-{_start(wanted)}-", f"libomptarget-new-{_start(wanted)}-"):
         ranked = [
             (rank, file)
             for file in folder.glob(f"{start}*.bc")
-            if (rank := suits(file.stem.removeprefix(start), wanted.arch))
+            if (rank := suits(file.stem.removeprefix(start), wanted.device.cpu))
         ]
         yield from (file for _, file in sorted(ranked, reverse=True))
-    plain = folder / f"libomptarget-{gpu}.bc"
+    plain = folder / f"libomptarget-{_start(wanted)}.bc"
     if plain.is_file():
         yield plain

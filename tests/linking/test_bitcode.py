@@ -35,6 +35,8 @@ def compiled(
 ) -> BitcodeInput:
     """The device's bitcode of a source."""
     own = NO_CUDA if triple == NVPTX else ()
+    if version == "22" and own:  # it would take a PTX that has no sm_90
+        own = (*own, "--cuda-feature=+ptx78")
     clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={triple}", *DEVICE, *own, *flags]
     out = made(folder / f"{source}-{version}-{triple}.bc", *clang, SOURCES / f"{source}.c")
     return BitcodeInput(out, f"{source}.o")
@@ -168,6 +170,15 @@ def test_a_library_of_another_release_is_refused(tmp_path: Path) -> None:
     mixed = r"no device library suits both .*regions\.o by clang 16 and .*other\.o by clang 19"
     with pytest.raises(MissingToolError, match=mixed):
         joined([module, other], tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_clang_22_makes_do_with_the_library_of_19(tmp_path: Path) -> None:
+    """Debian has no device library of 22."""
+    found = join(both(tmp_path, "22"), Target(NVPTX, GPU), (), tmp_path / "out.ptx")
+    (note,) = found.notes
+    assert note.startswith("no device library of clang 22 is here: /usr/lib/llvm-19/lib/")
+    assert assembles(found.path, GPU)
 
 
 @pytest.mark.slow
