@@ -34,9 +34,9 @@ def compiled(
     folder: Path, source: str, *flags: str, version: str = INSTALLED, triple: str = NVPTX
 ) -> BitcodeInput:
     """The device's bitcode of a source."""
-    own = NO_CUDA if triple == NVPTX else ()
-    if version == "22" and own:  # it would take a PTX that has no sm_90
-        own = (*own, "--cuda-feature=+ptx78")
+    own = [*NO_CUDA] if triple == NVPTX else []
+    if version == "22":  # it would take a PTX that has no sm_90
+        own.append("--cuda-feature=+ptx78")
     clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={triple}", *DEVICE, *own, *flags]
     out = made(folder / f"{source}-{version}-{triple}.bc", *clang, SOURCES / f"{source}.c")
     return BitcodeInput(out, f"{source}.o")
