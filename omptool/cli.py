@@ -17,7 +17,7 @@ from omptool.process import StoppedError, ending_well
 # In the order of --help; each is omptool/commands/<name>.py with a `command`.
 COMMANDS = {
     "lower": "LLVM IR to a device image.",
-    "emit": "Write the wrapper object for device images.",
+    "emit": "Write the wrapper object for device images, or a container of them.",
     "bundle": "Put device images into a host object file.",
     "dump": "Show the images, entries and descriptors in files.",
     "verify": "Check the device images in files against their hosts.",

@@ -1,8 +1,9 @@
-"""`omptool emit`: the wrapper of device images as an object of its own."""
+"""`omptool emit`: the wrapper of device images as an object of its own, or a container of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -17,6 +18,15 @@ from omptool.options.wrapper import (
     wrapping_options,
     written_abi,
 )
+from packager.errors import UsageError
+
+if TYPE_CHECKING:
+    from packager.layouts import AbiName
+    from packager.writers.containers import ContainerForm, Method
+
+OBJECT = "object"
+CONTAINERS = ("offload-binary", "offload-bundle", "compressed-bundle")
+FORMS = (OBJECT, *CONTAINERS)
 
 
 @click.command()
@@ -24,14 +34,27 @@ from omptool.options.wrapper import (
     "Entries: `auto`, everything the images define; or a file, one name a line. Without it, the "
     "entry sections of the objects that OUT is linked with."
 )
+@click.option(
+    "--format", "form", type=click.Choice(FORMS), default=OBJECT, show_default=True,
+    help="What OUT is: object, to link; or offload-binary, offload-bundle, compressed-bundle: the "
+    "images alone, as clang's packager and bundler write them.",
+)  # fmt: skip
+@click.option(
+    "--compression", type=click.Choice(["zstd", "zlib"]), default="zstd", show_default=True,
+    help="Of a compressed bundle.",
+)  # fmt: skip
+@click.pass_context
 def command(
+    ctx: click.Context,
     images: tuple[str, ...],
     entries: str | None,
     abi: str,
     force: bool,
     out: Path,
+    form: str,
+    compression: str,
 ) -> None:
-    """Write an object that holds device images and registers them.
+    """Write an object that holds device images and registers them, or a container of images.
 
     Link OUT with the host's objects and -lomptarget; `omptool bundle` is the same in one object.
 
@@ -40,13 +63,41 @@ def command(
     """
     with reported(out):
         from packager.writers.bundle import emit, parse_request
+        from packager.writers.containers import write_container
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
         check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
-        source = entry_source(entries)
-        with progress(request.path for request in requests) as copied:
-            findings = emit(
-                requests, source, out, abi=written_abi(abi, None), force=force, copied=copied
-            )
+        paths = [request.path for request in requests]
+        if form != OBJECT:
+            generation = _generation(ctx, abi, entries)
+            with progress(paths) as copied:
+                findings = write_container(
+                    requests,
+                    out,
+                    cast("ContainerForm", form),
+                    generation=generation,
+                    method=cast("Method", compression),
+                    force=force,
+                    copied=copied,
+                )
+        else:
+            source = entry_source(entries)
+            with progress(paths) as copied:
+                findings = emit(
+                    requests, source, out, abi=written_abi(abi, None), force=force, copied=copied
+                )
     report(out, findings)
+
+
+def _generation(ctx: click.Context, abi: str, entries: str | None) -> AbiName:
+    """Whose readers a container is for."""
+    from packager.writers.containers import DEFAULT
+
+    if entries is not None:
+        raise UsageError("a container has no entries: leave --entries out")
+    if ctx.get_parameter_source("abi") is click.core.ParameterSource.DEFAULT:
+        return DEFAULT
+    if not abi.startswith("llvm-"):
+        raise UsageError(f"a container is for readers of LLVM: --abi llvm-19, say, not {abi}")
+    return cast("AbiName", abi)

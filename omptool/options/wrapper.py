@@ -45,8 +45,8 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
             type=click.Choice(ABIS),
             default="interface",
             show_default=True,
-            help="Records and calls to write: omptarget.h's, libtarget.h's of 2013, or those of a "
-            "release of clang; llvm: of the one that compiled HOST.",
+            help="Records and calls to write: interface, omptarget.h's; proposal, libtarget.h's of "
+            "2013; llvm-14, llvm-16, llvm-19 or llvm-22, those of clang; llvm, of HOST's.",
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
         click.option(

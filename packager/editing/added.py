@@ -14,7 +14,7 @@ from packager.formats.containers import offload_binary
 from packager.formats.host_records.descriptors import IMAGE_END, IMAGE_ENTRIES
 from packager.layouts import PROPOSAL_IMAGE
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, FilePart
-from packager.writers.wrapper import ImageInput
+from packager.writers.wrapper import ImageInput, offload_header
 
 RECORDS_SECTION = ".omptool.images"
 
@@ -50,9 +50,7 @@ def _held(surgery: Surgery, held: Held) -> Place:
 
 
 def _new(surgery: Surgery, image: ImageInput, *, wraps: bool) -> Place:
-    kinds = {name: number for number, name in offload_binary.IMAGE_KINDS.items()}
-    kind = kinds.get(image.kind, 0)
-    head, padding = offload_binary.header(kind, image.triple, image.arch, image.size)
+    head, padding = offload_header(image)
     size = len(head) + image.size + padding
     part = Part(
         image.section, size, offload_binary.ALIGNMENT,

@@ -22,7 +22,7 @@ from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES
 from packager.hosts.load import load
 from packager.model import FatBinary, Finding
 from packager.writers.checked import checked
-from packager.writers.object_writer import Copied, ignore
+from packager.writers.streams import Copied, ignore
 
 COUNT = 4  # bytes of the number of images
 MODE = 0o777

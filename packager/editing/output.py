@@ -21,7 +21,7 @@ from packager.elf.headers import (
 )
 from packager.errors import FormatError, UsageError
 from packager.writers.elf_types import SHN_LORESERVE, FilePart
-from packager.writers.object_writer import Copied
+from packager.writers.streams import Copied
 
 # Fits the second-level cache.
 CHUNK = 1 << 17

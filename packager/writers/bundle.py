@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 from typing import Literal
 
-from packager.errors import FormatError, PackagerError, UsageError
+from packager.errors import UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
-from packager.formats.containers.payload import Payload
-from packager.formats.device_images.known import from_payload
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
-from packager.triples import normalise
 from packager.writers.checked import checked
 from packager.writers.entries import EntryList, listed_entries, shared_entries
 from packager.writers.generation import matching
 from packager.writers.host_object import HostObject, blank_host, read_host
-from packager.writers.object_writer import Copied, ignore, write_object
+from packager.writers.object_writer import write_object
+from packager.writers.requests import ImageRequest as ImageRequest
+from packager.writers.requests import inspect
+from packager.writers.requests import parse_request as parse_request
+from packager.writers.streams import Copied, ignore
 from packager.writers.wrapper import EntryInput, ImageInput, Wrapper, build
-
-
-@dataclass(frozen=True)
-class ImageRequest:
-    """An image as the command line names it: TRIPLE[:ARCH]=FILE."""
-
-    triple: str
-    arch: str
-    path: Path
-
 
 # Where the entries come from: the host's own section, names in common, or a list.
 EntrySource = Literal["host", "auto"] | EntryList
-
-
-def parse_request(text: str) -> ImageRequest:
-    """`TRIPLE[:ARCH]=FILE`, with the triple normalised. Raises UsageError when it is not that."""
-    target, equals, path = text.partition("=")
-    triple, _, arch = target.partition(":")
-    if not equals or not path or not triple:
-        raise UsageError(f"image {text!r} is not TRIPLE[:ARCH]=FILE")
-    if any(c.isspace() or not c.isprintable() for c in arch):
-        raise UsageError(f"image {text!r}: {arch!r} is not an architecture")
-    return ImageRequest(normalise(triple), arch, Path(path))
 
 
 def bundle(
@@ -68,7 +47,7 @@ def bundle(
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
     abi = matching(host_path, abi)
-    inputs, images = _inspect(requests, force=force)
+    inputs, images = _for_openmp(requests, force=force)
     chosen = _host_entries(host, images, entries, abi)
     says_requires = chosen is not None and abi.requires not in host.symbol_table()
     wrapper = build(inputs, chosen, abi, alone=False, says_requires=says_requires)
@@ -86,37 +65,29 @@ def emit(
 ) -> list[Finding]:
     """Write to `out` the wrapper alone, to be linked with host objects that bring the entries
     or, with a list or "auto", the symbols that the entries name. Errors as for `bundle`."""
-    inputs, images = _inspect(requests, force=force)
+    inputs, images = _for_openmp(requests, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
     # Objects that clang made entries in say what they require.
     wrapper = build(inputs, chosen, abi, alone=True, says_requires=bool(chosen))
     return _write(out, blank_host(), wrapper, abi, force=force, copied=copied)
 
 
-def _inspect(
+def _for_openmp(
     requests: Sequence[ImageRequest], *, force: bool
 ) -> tuple[list[ImageInput], list[DeviceImage]]:
-    inputs: list[ImageInput] = []
-    images: list[DeviceImage] = []
-    for index, request in enumerate(requests):
-        image = _inspect_one(index, request)
-        if image.contents.problem and not force:
-            raise FormatError(f"image {request.path}: {image.contents.problem}")
-        if any(image.target == other.target for other in images):
+    for request in requests:
+        if request.producer != "openmp":
+            raise UsageError(
+                f"image {request.path} is of {request.producer}, which __tgt_register_lib does not "
+                "register; containers hold such images"
+            )
+    inputs, images = inspect(requests, force=force)
+    seen: set[str] = set()
+    for image in images:
+        if image.target in seen:
             raise UsageError(f"two images for {image.target.replace(' ', ':', 1)}")
-        images.append(image)
-        inputs.append(
-            ImageInput(request.path, request.triple, request.arch, image.kind, image.size)
-        )
+        seen.add(image.target)
     return inputs, images
-
-
-def _inspect_one(index: int, request: ImageRequest) -> DeviceImage:
-    try:
-        with open_reader(request.path) as data:
-            return from_payload(Payload(data, request.triple, request.arch), index, "bare", None)
-    except PackagerError as error:
-        raise type(error)(f"image {request.path}: {error}") from error
 
 
 def _host_entries(

@@ -19,6 +19,11 @@ def checked(path: Path, *, force: bool, is_wrapped: bool) -> list[Finding]:
     Raises FindingError for an error, unless `force` is set.
     """
     findings = [f for f in verify(load(path)) if not (f.code == WRAPPED and is_wrapped)]
+    return accepted(findings, force=force)
+
+
+def accepted(findings: list[Finding], *, force: bool) -> list[Finding]:
+    """The findings. Raises FindingError for an error, unless `force` is set."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors and not force:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

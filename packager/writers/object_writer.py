@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -42,20 +42,11 @@ from packager.writers.elf_types import (
     content_size,
 )
 from packager.writers.host_object import HostObject
+from packager.writers.streams import Copied, ignore, pieces
 
-# Fits the second-level cache. Copying inside the kernel (copy_file_range) is a third slower here,
-# because an image does not start on a page boundary of the output.
-COPY_CHUNK = 1 << 17
 # Where a relocation record keeps its symbol index, in 32-bit words: r_info follows r_offset.
 SYMBOL_WORD = 3
 REL_SIZE = 16
-
-
-Copied = Callable[[int], None]
-
-
-def ignore(_size: int) -> None:
-    """Nobody watches."""
 
 
 @dataclass(frozen=True)
@@ -238,8 +229,8 @@ def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: C
             else bytes(SECTION_HEADER.size)
         )  # fmt: skip
         if header.type != SHT_NOBITS:
-            for part in header.content:
-                _copy(out, part, copied)
+            for piece in pieces(header.content, copied):
+                out.write(piece)
             position += content_size(header.content)
     position += _pad(out, position, 8)
     out.write(b"".join(table))
@@ -256,19 +247,3 @@ def _pad(out: BinaryIO, position: int, alignment: int) -> int:
     padding = -position % alignment
     out.write(bytes(padding))
     return padding
-
-
-def _copy(out: BinaryIO, part: bytes | FilePart, copied: Copied) -> None:
-    if isinstance(part, bytes):
-        out.write(part)
-        return
-    buffer = memoryview(bytearray(min(COPY_CHUNK, part.size)))
-    offset, left = part.offset, part.size
-    with part.path.open("rb") as source:
-        while left:
-            done = os.preadv(source.fileno(), [buffer[:left]], offset)
-            if not done:
-                raise FormatError(f"{part.path} ends while it is copied")
-            out.write(buffer[:done])
-            offset, left = offset + done, left - done
-            copied(done)

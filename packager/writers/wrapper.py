@@ -56,6 +56,7 @@ class ImageInput:
     arch: str
     kind: str  # as OffloadBinary numbers it, by name
     size: int
+    strings: tuple[tuple[str, str], ...] = ()  # what else its OffloadBinary says
 
     @property
     def section(self) -> str:
@@ -134,14 +135,16 @@ def _placed(symbol: Symbol, section: int) -> Symbol:
     return Symbol(symbol.name, section, symbol.value, symbol.size, symbol.type)
 
 
-def _offload_header(image: ImageInput) -> tuple[bytes, int]:
-    kinds = {name: number for number, name in offload_binary.IMAGE_KINDS.items()}
-    return offload_binary.header(kinds.get(image.kind, 0), image.triple, image.arch, image.size)
+def offload_header(image: ImageInput) -> tuple[bytes, int]:
+    """The OffloadBinary in front of an image, and how many zero bytes follow it."""
+    strings = {"triple": image.triple, "arch": image.arch, **dict(image.strings)}
+    kind = offload_binary.image_kind(image.kind)
+    return offload_binary.header(kind, strings, image.size)
 
 
 def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
     """What the runtime is given: the image, or the OffloadBinary around it."""
-    head, padding = _offload_header(image)
+    head, padding = offload_header(image)
     name = f".omptool.image.{number}"
     if abi.is_wrapped:
         return Symbol(name, number, 0, len(head) + image.size + padding, STT_OBJECT)
@@ -150,7 +153,7 @@ def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
 
 def _image_section(image: ImageInput) -> Section:
     """LARGE lets every linker put it where it does not come between code and data."""
-    head, padding = _offload_header(image)
+    head, padding = offload_header(image)
     content = (head, FilePart(image.path, 0, image.size), bytes(padding))
     flags = SHF_ALLOC | SHF_X86_64_LARGE
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)

@@ -6,7 +6,7 @@ may compress all that follows its header; an entry without image is possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from struct import Struct
 
@@ -196,23 +196,43 @@ def _entry(blob: Reader, at: int, layout: Struct) -> Blob:
     return Blob(kind, offload, strings, image, has_image)
 
 
-def header(image_kind: int, triple: str, arch: str, image_size: int) -> tuple[bytes, int]:
+def image_kind(kind: str) -> int:
+    """The number for a kind of image; all that is ELF and has no number of its own is an object."""
+    numbers = {name: number for number, name in IMAGE_KINDS.items()}
+    return numbers.get("elf" if kind in ("amdgcn", "zebin") else kind, 0)
+
+
+def header(
+    image_kind: int, strings: Mapping[str, str], image_size: int, offload_kind: int = KIND_OPENMP
+) -> tuple[bytes, int]:
     """The bytes that precede an image of `image_size` bytes, and how many zero bytes follow it.
 
-    The caller writes header, image, padding: the image itself is never held in memory.
+    The caller writes header, image, padding: the image itself is never held in memory. The bytes
+    are those of clang-offload-packager.
     """
-    pool = b"\0"
-    offsets = []
     strings_at = HEADER.size + ENTRY.size
-    strings = {"triple": triple, "arch": arch}
     pool_at = strings_at + len(strings) * STRING.size
-    for word in (word for pair in strings.items() for word in pair):
-        offsets.append(pool_at + len(pool) if word else pool_at)  # "" is the pool's first NUL
-        pool += word.encode() + b"\0" if word else b""
+    pool, offsets = _string_table([word for pair in strings.items() for word in pair])
     image_at = -(-(pool_at + len(pool)) // ALIGNMENT) * ALIGNMENT
     end = image_at + image_size
     padding = -end % ALIGNMENT
     head = HEADER.pack(MAGIC, 1, end + padding, HEADER.size, ENTRY.size)
-    head += ENTRY.pack(image_kind, KIND_OPENMP, 0, strings_at, len(strings), image_at, image_size)
-    head += STRING.pack(*offsets[:2]) + STRING.pack(*offsets[2:]) + pool
-    return head.ljust(image_at, b"\0"), padding
+    head += ENTRY.pack(image_kind, offload_kind, 0, strings_at, len(strings), image_at, image_size)
+    for key, value in strings.items():
+        head += STRING.pack(pool_at + offsets[key], pool_at + offsets[value])
+    return (head + pool).ljust(image_at, b"\0"), padding
+
+
+def _string_table(words: Sequence[str]) -> tuple[bytes, dict[str, int]]:
+    """As LLVM's StringTableBuilder for ELF: a word that ends another is a part of it."""
+    pool = b"\0"
+    offsets: dict[str, int] = {}
+    previous = b""
+    spelled = {word: word.encode("utf-8", "surrogateescape") for word in words}
+    for word in sorted(spelled, key=lambda word: spelled[word][::-1], reverse=True):
+        text = spelled[word]
+        if not previous.endswith(text):
+            pool += text + b"\0"
+            previous = text
+        offsets[word] = len(pool) - len(text) - 1
+    return pool, offsets

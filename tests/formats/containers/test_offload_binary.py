@@ -73,7 +73,7 @@ def test_a_truncated_file_is_named(packed: bytes, size: int) -> None:
 @pytest.mark.parametrize("arch", ["", "sm_90"])
 def test_what_is_written_is_read_back(size: int, arch: str) -> None:
     image = bytes(n % 251 for n in range(size))
-    head, padding = offload_binary.header(5, NVPTX, arch, size)
+    head, padding = offload_binary.header(5, {"triple": NVPTX, "arch": arch}, size)
     data = head + image + bytes(padding)
     (blob,) = offload_binary.blobs(Reader(data * 1))
     assert blob.image.bytes() == image

@@ -1,0 +1,205 @@
+"""Containers of device images as files of their own, as clang's tools write and read them.
+
+OffloadBinary is clang-offload-packager's, the bundles are clang-offload-bundler's with an empty
+file for the host. Releases of LLVM differ in how they number HIP, spell a bundle's targets and
+compress: a generation says for which one a file is.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import md5
+from pathlib import Path
+from typing import BinaryIO, Literal, NamedTuple, get_args
+
+import zstandard
+
+from packager.checks import verify
+from packager.errors import UsageError
+from packager.files.replacing import replacing
+from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
+from packager.layouts import AbiName
+from packager.model import DeviceImage, FatBinary, Finding, Model
+from packager.writers.checked import accepted
+from packager.writers.elf_types import Content, FilePart, content_size
+from packager.writers.requests import ImageRequest, inspect
+from packager.writers.streams import Copied, ignore, pieces
+from packager.writers.wrapper import ImageInput
+
+ContainerForm = Literal["offload-binary", "offload-bundle", "compressed-bundle"]
+CONTAINER_FORMS: tuple[ContainerForm, ...] = get_args(ContainerForm)
+Method = Literal["zstd", "zlib"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+# The newest that LLVM 16 to 22 all read.
+DEFAULT: AbiName = "llvm-19"
+NEWEST: AbiName = "llvm-22"
+# What later releases call the kinds that they number otherwise.
+MODEL_NUMBERS: dict[Model, int] = {"openmp": 1, "cuda": 2, "hip": 3}
+NEWEST_NUMBERS: dict[Model, int] = {"hip": 4, "sycl": 8}
+BUNDLE_KINDS: dict[Model, str] = {"hip": "hipv4"}
+HOST_TARGET = "host-x86_64-unknown-linux-gnu"
+TRIPLE_PARTS = 4
+LEVELS = {"zstd": 3, "zlib": 6}
+
+
+class _Input(NamedTuple):
+    request: ImageRequest
+    image: ImageInput
+
+    @property
+    def content(self) -> FilePart:
+        return FilePart(self.image.path, 0, self.image.size)
+
+
+def write_container(
+    requests: Sequence[ImageRequest],
+    out: Path,
+    form: ContainerForm,
+    *,
+    generation: AbiName = DEFAULT,
+    method: Method = "zstd",
+    force: bool = False,
+    copied: Copied = ignore,
+) -> list[Finding]:
+    """Write to `out` a container of the images, for the readers of a generation of LLVM.
+
+    Returns what `verify` finds in them. Raises FindingError, and leaves nothing, when that holds an
+    error and `force` is not set; UsageError or FormatError when an input is unfit.
+    """
+    inputs, images = inspect(requests, force=force)
+    targets = [(request.producer, request.triple, request.arch) for request in requests]
+    if len(set(targets)) < len(targets):
+        raise UsageError("two images for one kind, triple and arch")
+    findings = accepted(_findings(out, requests, images, form), force=force)
+    wanted = [_Input(*pair) for pair in zip(requests, inputs, strict=True)]
+    with replacing(out) as temporary, temporary.open("r+b") as file:
+        if form == "offload-binary":
+            file.writelines(pieces(_offload_binary(wanted, generation), copied))
+            return findings
+        bundle = _bundle(wanted, generation)
+        if form == "offload-bundle":
+            file.writelines(pieces(bundle, copied))
+        else:
+            _compress(file, bundle, generation, method, copied)
+    return findings
+
+
+def _findings(
+    out: Path, requests: Sequence[ImageRequest], images: Iterable[DeviceImage], form: ContainerForm
+) -> list[Finding]:
+    """What verify would say of the file, which is not read for it."""
+    container = offload_binary.NAME if form == "offload-binary" else clang_bundle.NAME
+    held: list[DeviceImage] = []
+    offset = 0
+    for image, request in zip(images, requests, strict=True):
+        producer = request.producer
+        held.append(replace(image, container=container, producer=producer, offset=offset))
+        offset += image.size
+    return verify(FatBinary(str(out), None, None, None, tuple(held), (), ()))
+
+
+def _offload_binary(inputs: Sequence[_Input], generation: AbiName) -> Content:
+    content: list[bytes | FilePart] = []
+    for each in inputs:
+        request = each.request
+        # Packagers since 19 sort by a hash, which puts the arch first.
+        strings = {"arch": request.arch} if request.arch else {}
+        strings |= {"triple": request.spelled or request.triple, **dict(request.strings)}
+        head, padding = offload_binary.header(
+            offload_binary.image_kind(each.image.kind),
+            strings,
+            each.image.size,
+            _number(request, generation),
+        )
+        content += [head, each.content, bytes(padding)]
+    return tuple(content)
+
+
+def _number(request: ImageRequest, generation: AbiName) -> int:
+    numbers = MODEL_NUMBERS | (NEWEST_NUMBERS if generation == NEWEST else {})
+    if request.producer not in numbers:
+        raise UsageError(
+            f"image {request.path}: no release before LLVM 21 has {request.producer} images: use "
+            f"--abi {NEWEST}"
+        )
+    return numbers[request.producer]
+
+
+def _bundle(inputs: Sequence[_Input], generation: AbiName) -> Content:
+    """The host's part, which is empty, and the images, without anything between them."""
+    targets = [_host_target(generation), *(target(each.request, generation) for each in inputs)]
+    for each in inputs:
+        if each.request.strings:
+            key = each.request.strings[0][0]
+            raise UsageError(f"image {each.image.path}: bundles have no place for {key}")
+    names = [name.encode("utf-8", "surrogateescape") for name in targets]
+    head = clang_bundle.MAGIC + clang_bundle.COUNT.pack(len(names))
+    at = len(head) + sum(clang_bundle.TARGET.size + len(name) for name in names)
+    for name, size in zip(names, [0, *(each.image.size for each in inputs)], strict=True):
+        head += clang_bundle.TARGET.pack(at, size, len(name)) + name
+        at += size
+    return (head, *(each.content for each in inputs))
+
+
+def _host_target(generation: AbiName) -> str:
+    return HOST_TARGET + ("-" if generation in (DEFAULT, NEWEST) else "")
+
+
+def target(request: ImageRequest, generation: AbiName) -> str:
+    """What a bundle calls an image's target: `<kind>-<arch>-<vendor>-<os>-<env>-<processor>`.
+
+    LLVM 22 writes "unknown" for an environment that is not said, but of amdgcn; up to 17 an empty
+    processor leaves nothing behind.
+    """
+    parts = (request.spelled or request.triple).split("-", TRIPLE_PARTS - 1)
+    parts += [""] * (TRIPLE_PARTS - len(parts))
+    if generation == NEWEST and not parts[-1] and parts[0] != "amdgcn":
+        parts[-1] = "unknown"
+    kind = BUNDLE_KINDS.get(request.producer, request.producer)
+    name = "-".join([kind, *parts, request.arch])
+    return name if generation in (DEFAULT, NEWEST) else name.rstrip("-")
+
+
+def _compress(
+    file: BinaryIO, bundle: Content, generation: AbiName, method: Method, copied: Copied
+) -> None:
+    """The header has sizes and the checksum, so it is written last."""
+    version = 3 if generation == NEWEST else 2
+    form = compressed_bundle.SIZES[version]
+    start = compressed_bundle.HEAD.size + form.size
+    file.seek(start)
+    digest = md5(usedforsecurity=False)
+    size, inflated = start, content_size(bundle)
+    parts = _told(pieces(bundle, copied), digest.update)
+    for piece in _compressed(parts, inflated, method):
+        file.write(piece)
+        size += len(piece)
+    if version == 2 and max(size, inflated) >= 1 << 32:
+        raise UsageError(f"is larger than version 2 can say: use --abi {NEWEST}")
+    number = next(n for n, name in compressed_bundle.METHODS.items() if name == method)
+    file.seek(0)
+    file.write(compressed_bundle.HEAD.pack(compressed_bundle.MAGIC, version, number))
+    file.write(form.pack(size, inflated, digest.digest()[:8]))
+
+
+def _told(
+    parts: Iterable[bytes | memoryview], tell: Callable[[bytes | memoryview], None]
+) -> Iterator[bytes | memoryview]:
+    for part in parts:
+        tell(part)
+        yield part
+
+
+def _compressed(parts: Iterable[bytes | memoryview], size: int, method: Method) -> Iterator[bytes]:
+    level = LEVELS[method]
+    if method == "zlib":
+        deflated = zlib.compressobj(level)
+        yield from (deflated.compress(part) for part in parts)
+        yield deflated.flush()
+        return
+    packed = zstandard.ZstdCompressor(level=level).compressobj(size=size)
+    yield from (packed.compress(part) for part in parts)
+    yield packed.flush()

@@ -1,0 +1,118 @@
+"""Device images as a command line names them: which file, and what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+from packager.errors import FormatError, PackagerError, UsageError
+from packager.files.reader import open_reader
+from packager.formats.containers.payload import Payload
+from packager.formats.device_images.known import from_payload
+from packager.model import DeviceImage, Model
+from packager.triples import normalise
+from packager.writers.wrapper import ImageInput
+
+FILE, TRIPLE, ARCH, KIND = "file", "triple", "arch", "kind"
+FORMS = "TRIPLE[:ARCH]=FILE or file=FILE,triple=TRIPLE[,arch=ARCH][,kind=KIND][,KEY=VALUE]"
+FEWEST_DASHES = 2  # in a whole triple
+KINDS: tuple[Model, ...] = tuple(kind for kind in get_args(Model) if kind != "other")
+
+
+@dataclass(frozen=True)
+class ImageRequest:
+    """An image as the command line names it; `spelled` is its triple as it stands there, if that is
+    a whole one."""
+
+    triple: str
+    arch: str
+    path: Path
+    producer: Model = "openmp"  # whose program it is for
+    strings: tuple[tuple[str, str], ...] = ()  # what else its container says of it
+    spelled: str = ""
+
+
+def parse_request(text: str) -> ImageRequest:
+    """`TRIPLE[:ARCH]=FILE`, or clang-offload-packager's `file=FILE,triple=TRIPLE,KEY=VALUE…`.
+
+    The triple is normalised. Raises UsageError when it is neither.
+    """
+    if _is_list(text):
+        return _of_list(text)
+    target, equals, path = text.partition("=")
+    triple, _, arch = target.partition(":")
+    if not equals or not path or not triple:
+        raise UsageError(f"image {text!r} is not {FORMS}")
+    return _request(text, {FILE: path, TRIPLE: triple, ARCH: arch})
+
+
+def _is_list(text: str) -> bool:
+    """No triple is called "file" or "kind"."""
+    keys = {part.partition("=")[0] for part in text.split(",")}
+    return text.partition("=")[0] in (FILE, TRIPLE, ARCH, KIND) or {FILE, TRIPLE} <= keys
+
+
+def _of_list(text: str) -> ImageRequest:
+    said: dict[str, str] = {}
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if not equals or not key:
+            raise UsageError(f"image {text!r}: {part!r} is not KEY=VALUE")
+        if key in said:
+            raise UsageError(f"image {text!r} says {key} twice")
+        said[key] = value
+    if not said.get(FILE) or not said.get(TRIPLE):
+        raise UsageError(f"image {text!r} has no file and triple; it is not {FORMS}")
+    return _request(text, said)
+
+
+def _request(text: str, said: dict[str, str]) -> ImageRequest:
+    arch = said.get(ARCH, "")
+    if any(c.isspace() or not c.isprintable() for c in arch):
+        raise UsageError(f"image {text!r}: {arch!r} is not an architecture")
+    kind = next((known for known in KINDS if known == said.get(KIND, "openmp")), None)
+    if kind is None:
+        raise UsageError(f"image {text!r}: {said[KIND]!r} is no kind: {', '.join(KINDS)}")
+    more = tuple((key, said[key]) for key in said if key not in (FILE, TRIPLE, ARCH, KIND))
+    if any("\0" in word for pair in more for word in pair):
+        raise UsageError(f"image {text!r} has a NUL")
+    triple = normalise(said[TRIPLE])
+    spelled = said[TRIPLE] if said[TRIPLE].count("-") >= FEWEST_DASHES else triple
+    return ImageRequest(triple, arch, Path(said[FILE]), kind, more, spelled)
+
+
+def inspect(
+    requests: Sequence[ImageRequest], *, force: bool
+) -> tuple[list[ImageInput], list[DeviceImage]]:
+    """The images that are asked for, for the writers and as readers see them.
+
+    Raises FormatError for one that is malformed unless `force` is set.
+    """
+    inputs: list[ImageInput] = []
+    images: list[DeviceImage] = []
+    for index, request in enumerate(requests):
+        image = _inspect_one(index, request)
+        if image.contents.problem and not force:
+            raise FormatError(f"image {request.path}: {image.contents.problem}")
+        images.append(image)
+        inputs.append(
+            ImageInput(
+                request.path,
+                request.triple,
+                request.arch,
+                image.kind,
+                image.size,
+                request.strings,
+            )
+        )
+    return inputs, images
+
+
+def _inspect_one(index: int, request: ImageRequest) -> DeviceImage:
+    try:
+        with open_reader(request.path) as data:
+            return from_payload(Payload(data, request.triple, request.arch), index, "bare", None)
+    except PackagerError as error:
+        raise type(error)(f"image {request.path}: {error}") from error

@@ -1,0 +1,254 @@
+"""Containers that `emit` writes: the bytes of clang's tools, or what these take apart again."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import clangs
+import pytest
+from toolchain import NVPTX, PTX, compile_c, omptool, run
+
+from packager.errors import UsageError
+from packager.formats.containers import clang_bundle, compressed_bundle
+from packager.hosts.load import load, load_all
+from packager.layouts import AbiName
+from packager.writers.containers import target
+from packager.writers.requests import parse_request
+
+AMD = "amdgcn-amd-amdhsa"
+CPU = "x86_64-pc-linux-gnu"
+PACKAGERS = ("16", "19", "22")
+BUNDLERS = ("14", "16", "19", "22")
+GENERATIONS: dict[str, AbiName] = {
+    "14": "llvm-14",
+    "16": "llvm-16",
+    "19": "llvm-19",
+    "22": "llvm-22",
+}
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Images with the endings that tell clang-offload-packager what they are."""
+    folder = tmp_path_factory.mktemp("containers")
+    compile_c("int first(void) { return 1; }", folder / "cpu.o", "-shared", "-fPIC")
+    compile_c("int second(void) { return 2; }", folder / "object.o", "-c")
+    (folder / "kernel.s").write_text(PTX)
+    return folder
+
+
+def emitted(out: Path, form: str, images: list[str], *more: object) -> Path:
+    named = [word for image in images for word in ("--image", image)]
+    done = omptool("emit", "--format", form, *named, *more, "-o", out)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def tool(version: str, name: str, *arguments: object) -> str:
+    return run(*clangs.tool(version, name), *arguments)
+
+
+@pytest.mark.parametrize("version", PACKAGERS)
+def test_an_offload_binary_is_that_of_clangs_packager(
+    work: Path, tmp_path: Path, version: str
+) -> None:
+    """Clang 16's puts the triple first, so there it is one image without an arch."""
+    images = [f"file={work}/cpu.o,triple=x86_64-unknown-linux-gnu,kind=openmp"]
+    if version != "16":
+        images += [
+            f"file={work}/kernel.s,triple={NVPTX},arch=sm_70,kind=openmp",
+            f"file={work}/kernel.s,triple={NVPTX},arch=sm_72,kind=cuda",
+            f"file={work}/object.o,triple={CPU},arch=native,kind=hip",
+        ]
+    theirs = tmp_path / "theirs"
+    tool(version, "clang-offload-packager", *(f"--image={image}" for image in images), "-o", theirs)
+    ours = emitted(tmp_path / "ours", "offload-binary", images, "--abi", GENERATIONS[version])
+    assert ours.read_bytes() == theirs.read_bytes()
+
+
+@pytest.mark.parametrize("version", PACKAGERS)
+def test_a_packager_takes_it_apart(work: Path, tmp_path: Path, version: str) -> None:
+    images = [
+        f"{NVPTX}:sm_70={work}/kernel.s",
+        f"file={work}/cpu.o,triple={CPU},feature=avx,note=kept",
+    ]
+    out = emitted(tmp_path / "out", "offload-binary", images)
+    back = tmp_path / "back.o"
+    for words, source in ((f"triple={NVPTX},arch=sm_70", "kernel.s"), (f"triple={CPU}", "cpu.o")):
+        tool(version, "clang-offload-packager", out, f"--image=file={back},{words},kind=openmp")
+        assert back.read_bytes() == (work / source).read_bytes()
+    assert [image.target for image in load(out).images] == [f"{NVPTX} sm_70", CPU]
+    assert {b"feature", b"avx", b"note", b"kept"} <= set(out.read_bytes().split(b"\0"))
+
+
+@pytest.mark.parametrize("version", ["19", "22"])
+def test_objdump_lists_it(work: Path, tmp_path: Path, version: str) -> None:
+    images = [f"{NVPTX}:sm_70={work}/kernel.s", f"{CPU}={work}/cpu.o"]
+    out = emitted(tmp_path / "out", "offload-binary", images)
+    said = tool(version, "llvm-objdump", "--offloading", out)
+    words = said.split()
+    assert {"sm_70", NVPTX, CPU, "ptx", "elf"} <= set(words)
+    assert said.count("openmp") == 2
+
+
+def of_bundler(version: str, out: Path, targets: list[str], inputs: list[Path]) -> Path:
+    files = ["/dev/null", *map(str, inputs)]
+    named = (
+        [f"-inputs={','.join(files)}", f"-outputs={out}"]
+        if version == "14"
+        else [*(f"-input={file}" for file in files), f"-output={out}"]
+    )
+    tool(version, "clang-offload-bundler", "-type=bc", f"-targets={','.join(targets)}", *named)
+    return out
+
+
+@pytest.mark.parametrize("version", BUNDLERS)
+def test_a_bundle_is_that_of_clangs_bundler(work: Path, tmp_path: Path, version: str) -> None:
+    given = [f"openmp-{NVPTX}--sm_70", f"hipv4-{AMD}--gfx90a:xnack+", f"openmp-{CPU}"]
+    theirs = of_bundler(
+        version,
+        tmp_path / "theirs",
+        ["host-x86_64-unknown-linux-gnu", *given],
+        [work / "kernel.s", work / "object.o", work / "cpu.o"],
+    )
+    images = [
+        f"{NVPTX}:sm_70={work}/kernel.s",
+        f"file={work}/object.o,triple={AMD},arch=gfx90a:xnack+,kind=hip",
+        f"{CPU}={work}/cpu.o",
+    ]
+    ours = emitted(
+        tmp_path / "ours", "offload-bundle", images, "--force", "--abi", GENERATIONS[version]
+    )
+    assert ours.read_bytes() == theirs.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("version", "form", "more"),
+    [
+        *((version, "offload-bundle", ()) for version in BUNDLERS),
+        *((version, "compressed-bundle", ()) for version in ("19", "22")),
+        ("19", "compressed-bundle", ("--compression", "zlib")),
+        ("22", "compressed-bundle", ("--abi", "llvm-22")),
+        ("22", "compressed-bundle", ("--abi", "llvm-22", "--compression", "zlib")),
+    ],
+)
+def test_a_bundler_takes_it_apart(
+    work: Path, tmp_path: Path, version: str, form: str, more: tuple[str, ...]
+) -> None:
+    images = [f"{NVPTX}:sm_70={work}/kernel.s", f"{CPU}={work}/cpu.o"]
+    out = emitted(tmp_path / "out", form, images, *more)
+    # Up to 17 a name is looked for as it stands; 19 and later complete it.
+    targets = [f"openmp-{NVPTX}--sm_70", f"openmp-{CPU}" + "-" * (version in ("14", "16"))]
+    source_option, out_option = ("inputs", "outputs") if version == "14" else ("input", "output")
+    for kind in ("bc", "o"):
+        for name, source in zip(targets, ("kernel.s", "cpu.o"), strict=True):
+            back = tmp_path / "back"
+            words = (f"-targets={name}", f"-{source_option}={out}", f"-{out_option}={back}")
+            tool(version, "clang-offload-bundler", f"-type={kind}", "-unbundle", *words)
+            assert back.read_bytes() == (work / source).read_bytes()
+            back.unlink()
+    found = [image.bytes() for loaded in load_all(out) for image in loaded.data]
+    assert found == [(work / name).read_bytes() for name in ("kernel.s", "cpu.o")]
+
+
+def test_versions_of_compressed_bundles(work: Path, tmp_path: Path) -> None:
+    image = [f"{CPU}={work}/cpu.o"]
+    for abi, version in (("llvm-19", 2), ("llvm-22", 3)):
+        for number, method in compressed_bundle.METHODS.items():
+            options = ("--abi", abi, "--compression", method)
+            data = emitted(tmp_path / "out", "compressed-bundle", image, *options).read_bytes()
+            assert compressed_bundle.HEAD.unpack_from(data) == (b"CCOB", version, number)
+            size, _, _ = compressed_bundle.SIZES[version].unpack_from(data, 8)
+            assert size == len(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (f"{NVPTX}:sm_70=f", f"openmp-{NVPTX}--sm_70"),
+        ("x86_64=f", f"openmp-{CPU}-"),
+        (f"file=f,triple={AMD},arch=gfx906:xnack-,kind=hip", f"hipv4-{AMD}--gfx906:xnack-"),
+    ],
+)
+def test_names_of_targets_are_read_back(text: str, name: str) -> None:
+    request = parse_request(text)
+    assert target(request, "llvm-19") == name
+    kind, triple, processor = clang_bundle.split_id(name)
+    assert (kind[:3], processor) == (request.producer[:3], request.arch)
+    assert triple == request.spelled
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("file=a", "has no file and triple"),
+        ("triple=x86_64,arch=b", "has no file and triple"),
+        ("file=a,triple=x86_64,arch", "'arch' is not KEY=VALUE"),
+        ("file=a,triple=x86_64,=b", "'=b' is not KEY=VALUE"),
+        ("file=a,triple=x86_64,file=b", "says file twice"),
+        ("file=a,triple=x86_64,kind=fpga", "'fpga' is no kind: openmp, cuda, hip, sycl"),
+        ("file=a,triple=x86_64,arch=a b", "'a b' is not an architecture"),
+        ("x86_64", "is not TRIPLE[:ARCH]=FILE or file=FILE,triple=TRIPLE"),
+    ],
+)
+def test_what_is_no_image(text: str, fault: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_request(text)
+    assert fault in str(caught.value)
+
+
+def test_what_is_said_of_an_image_is_all_kept() -> None:
+    request = parse_request(
+        "arch=sm_90,foo=a=b,file=x:y=z.ptx,triple=nvptx64-nvidia-cuda-unknown,kind=cuda,bar="
+    )
+    assert (request.triple, request.spelled) == (NVPTX, "nvptx64-nvidia-cuda-unknown")
+    assert (request.arch, request.producer, str(request.path)) == ("sm_90", "cuda", "x:y=z.ptx")
+    assert request.strings == (("foo", "a=b"), ("bar", ""))
+
+
+@pytest.mark.parametrize("form", ["object", "offload-binary", "offload-bundle"])
+def test_an_architecture_that_the_bytes_deny(work: Path, tmp_path: Path, form: str) -> None:
+    out, image = tmp_path / "out", f"{CPU}={work}/kernel.s"
+    words = ("emit", "--format", form, "--image", image, "-o", out)
+    done = omptool(*words)
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert "but holds" in done.stderr
+    assert not out.exists()
+    assert omptool(*words, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("--format", "offload-binary", "--entries", "auto"), "a container has no entries"),
+        (("--format", "offload-binary", "--abi", "proposal"), "for readers of LLVM"),
+        (("--format", "offload-binary", "--image", "SYCL"), "no release before LLVM 21 has sycl"),
+        (("--format", "offload-bundle", "--image", "NOTED"), "bundles have no place for note"),
+        (("--image", "SYCL"), "is of sycl, which __tgt_register_lib does not register"),
+    ],
+)
+def test_what_is_not_written(
+    work: Path, tmp_path: Path, words: tuple[str, ...], fault: str
+) -> None:
+    more = {
+        "SYCL": f"file={work}/kernel.s,triple={NVPTX},arch=sm_70,kind=sycl",
+        "NOTED": f"file={work}/kernel.s,triple={NVPTX},arch=sm_70,note=1",
+    }
+    out = tmp_path / "out"
+    image = ("--image", f"{CPU}={work}/cpu.o")
+    done = omptool("emit", *image, *(more.get(word, word) for word in words), "-o", out)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert fault in done.stderr
+    assert not out.exists()
+
+
+def test_an_object_says_more_of_its_images_too(work: Path, tmp_path: Path) -> None:
+    image = f"file={work}/kernel.s,triple={NVPTX},arch=sm_70,kind=openmp,note=kept"
+    out = emitted(tmp_path / "out.o", "object", [image], "--entries", "auto")
+    section = f".omptool.image.{NVPTX}.sm_70"
+    subprocess.run(
+        ["llvm-objcopy-19", f"--dump-section={section}={tmp_path}/blob", out, "/dev/null"],
+        check=True,
+    )
+    assert b"\0note\0" in (tmp_path / "blob").read_bytes()
