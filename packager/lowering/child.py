@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.errors import FormatError, MissingToolError, UsageError
-from packager.lowering.joining.request import READING
-from packager.lowering.request import Answer, Request, SourceError
+from packager.lowering.request import READING, Answer, Request, SourceError
 
 _GIB = 1 << 30
 # What LLVM says on stderr while it goes on with something else than was asked for.

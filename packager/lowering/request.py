@@ -9,6 +9,8 @@ from typing import Literal, get_args
 from packager.errors import PackagerError
 
 Emit = Literal["image", "asm", "obj", "bc"]
+# What a worker says on stderr before it does something with a file, or with all of them.
+READING = "omptool: "
 EMITS: tuple[Emit, ...] = get_args(Emit)
 
 

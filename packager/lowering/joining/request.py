@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-# What the worker says on stderr before it does something with a file, or with all of them.
-READING = "omptool: "
-
 
 @dataclass(frozen=True)
 class Part:

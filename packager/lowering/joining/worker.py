@@ -28,7 +28,6 @@ from packager.lowering.joining.kept import (
     used,
 )
 from packager.lowering.joining.request import (
-    READING,
     Device,
     JoinAnswer,
     JoinRequest,
@@ -37,6 +36,7 @@ from packager.lowering.joining.request import (
 )
 from packager.lowering.joining.upgrades import corrected
 from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget
+from packager.lowering.request import READING
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
