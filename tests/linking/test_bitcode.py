@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,12 +11,15 @@ from pathlib import Path
 import pytest
 from clangs import INSTALLED, libraries, made, tool
 from fixture_programs import NVPTX, X86_64, call
+from machine import lacks
 from nvptx import registered
 from places import TESTS
 from ptx_assembler import assembles
 from running import MANDATORY, run
+from toolchain import omptool
 
 from packager.errors import FormatError, MissingToolError, PackagerError, UsageError
+from packager.hosts.load import load
 from packager.linking.bitcode import BitcodeInput, Joined, join
 from packager.lowering.libdevice import libdevice
 from packager.lowering.lower import Target
@@ -26,6 +30,7 @@ REGIONS, OTHER = "device_link_regions", "device_link_other"
 GPU = "sm_90"
 VERSIONS = ("16", INSTALLED)
 # As `-foffload-lto` has it, on a machine without a CUDA toolkit.
+AMDGCN, AMD = "amdgcn-amd-amdhsa", ("-nogpulib", "-Xopenmp-target", "-march=gfx90a:xnack+")
 DEVICE = ("-foffload-lto", "--offload-device-only", "-emit-llvm", "-c")
 NO_CUDA = ("-nogpulib", "--cuda-path=/nowhere", "-Xopenmp-target", f"-march={GPU}")
 
@@ -34,7 +39,7 @@ def compiled(
     folder: Path, source: str, *flags: str, version: str = INSTALLED, triple: str = NVPTX
 ) -> BitcodeInput:
     """The device's bitcode of a source."""
-    own = [*NO_CUDA] if triple == NVPTX else []
+    own = {NVPTX: [*NO_CUDA], AMDGCN: [*AMD]}.get(triple, [])
     if version == "22":  # it would take a PTX that has no sm_90
         own.append("--cuda-feature=+ptx78")
     clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={triple}", *DEVICE, *own, *flags]
@@ -85,6 +90,30 @@ def test_two_files_become_ptx(
     assert set(externs) <= {"malloc", "free", "vprintf", "__assertfail"}
     assert "__kmpc" not in " ".join(found.exports)
     assert assembles(found.path, GPU)
+    host, bundled = tmp_path / "host.o", tmp_path / "bundled.o"
+    alone = ("-fopenmp", f"-fopenmp-targets={NVPTX}", "--offload-host-only", "-c")
+    call(*tool(version), *alone, SOURCES / f"{REGIONS}.c", "-o", host)
+    wrapped = ("--image", f"nvptx64:{GPU}={found.path}", "--abi", f"llvm-{version}")
+    assert omptool("bundle", host, *wrapped, "-o", bundled).exit_code == 0
+    verified = omptool("verify", bundled)
+    assert (verified.exit_code, verified.stdout.count("error")) == (0, 0)
+    assert f"ptx     nvptx64-nvidia-cuda  {GPU}" in omptool("dump", bundled).stdout
+
+
+@pytest.mark.slow
+def test_files_become_a_code_object(tmp_path: Path) -> None:
+    module, other = both(tmp_path, triple=AMDGCN)
+    if not any(shutil.which(name) for name in ("ld.lld", "ld.lld-19")):
+        lacks("no ld.lld is here")
+    out = tmp_path / "image"
+    found = join([module, other], Target(AMDGCN, "gfx90a:xnack+"), (), out)
+    assert (found.kind, found.arch) == ("amdgcn", "gfx90a:xnack+")
+    (image,) = load(out).images
+    assert image.contents.arch == "gfx90a:xnack+"
+    kernels = [s.name.split("_")[-2] for s in image.contents.symbols if s.kind == "kernel"]
+    assert kernels == ["saxpy", "sum"]
+    with pytest.raises(SourceError, match="is for amdgcn-amd-amdhsa, not for nvptx64-nvidia-cuda"):
+        joined([module], out)
 
 
 @pytest.mark.slow

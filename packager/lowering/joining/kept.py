@@ -23,6 +23,7 @@ _BY_OPTIMISATIONS = re.compile(
     "|barrier_simple_spmd|barrier_simple_generic|kernel_parallel|kernel_end_parallel"
     "|is_spmd_exec_mode|alloc_shared|free_shared|global_thread_num|syncwarp)"
 )
+_TEAMS = "addrspace(3)"  # of teams' own memory, which no host can name, on NVIDIA's GPUs and AMD's
 _MODE = re.compile(r"__omp_offloading_.*_(?:kernel_environment|exec_mode)")
 # The third of a kernel's settings, or the byte alone (abi-facts 9.1).
 _SPMD = re.compile(r"EnvironmentTy \{ i8 \d+, i8 \d+, i8 2,|constant i8 2(?:,|$)")
@@ -68,7 +69,7 @@ def is_for_others(value: llvm.ValueRef) -> bool:
         return False
     if _BY_RUNTIMES.fullmatch(value.name):
         return True
-    if value.visibility == llvm.Visibility.hidden:
+    if value.visibility == llvm.Visibility.hidden or _TEAMS in str(value.type):
         return False
     return not value.is_function or is_kernel(value)
 
