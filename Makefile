@@ -1,7 +1,8 @@
 # Two commands for a fresh machine: `make demo` does the main job, `make test` passes the tests.
 PYTHON ?= python3
 VENV := .venv
-RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print)
+RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
+  find fixtures/builds fixtures/saxpy fixtures/sample_plugin -type f)
 
 .PHONY: demo check test test-all test-field bench dist gpu-kit test-gpu packages compilers clean
 

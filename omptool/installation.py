@@ -32,3 +32,8 @@ def includedir() -> Path:
 def exampledir() -> Path:
     """The folder of programs to start from, a folder each."""
     return runtime_root() / "examples"
+
+
+def cmakedir() -> Path:
+    """The folder of omptoolConfig.cmake."""
+    return libdir() / "cmake" / "omptool"

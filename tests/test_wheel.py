@@ -233,12 +233,16 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "omptarget_rtl.h",
         "libtarget.h",
         "libtarget_rtl.h",
+        "examples/builds/CMakeLists.txt",
         "examples/saxpy/kernels.ll",
         "examples/sample_plugin/sample.c",
     ):
         assert f"/{name}" in names
     for name in (
         "omptool.pc",
+        "_runtime/lib/cmake/omptool/omptoolConfig.cmake",
+        "_runtime/lib/cmake/omptool/omptoolConfigVersion.cmake",
+        "data/lib/cmake/omptool/omptoolConfig.cmake",
         "schemas/dump.json",
         "packager/py.typed",
         "man1/omptool-bundle.1",

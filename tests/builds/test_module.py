@@ -1,0 +1,118 @@
+"""The CMake module: how it is found, what its functions take, and what they say of wrong calls."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import running
+from build_trees import call, done
+from fixture_programs import OMPTOOL
+from places import TESTS
+from products import Products
+
+from omptool import __version__
+from omptool.installation import cmakedir, includedir, libdir, runtime_root
+
+pytestmark = pytest.mark.slow
+
+SOURCES = TESTS / "builds"
+
+
+def configured(name: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """What CMake says of a project, without the line breaks it puts into messages."""
+    ran = done(folder, "cmake", "-S", SOURCES / name, "-B", "build", "-G", "Ninja", *options)
+    ran.stderr = re.sub(r"\s+", " ", ran.stderr)
+    return ran
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param([f"-Domptool_DIR={cmakedir()}"], id="omptool_DIR"),
+        pytest.param([f"-DCMAKE_PREFIX_PATH={runtime_root()}"], id="CMAKE_PREFIX_PATH"),
+        pytest.param([], id="PATH"),
+    ],
+)
+def test_it_is_found(way: list[str], tmp_path: Path) -> None:
+    ran = configured("finding", tmp_path, *way, "-DWANTED=0.1")
+    assert ran.returncode == 0, ran.stderr
+    libraries = f"{libdir()}/libomptarget.so {libdir()}/libtarget.so"
+    assert f"found {libraries} {includedir()} {OMPTOOL} {__version__}\n" in ran.stdout
+
+
+def test_a_version_that_it_is_not_is_not_found(tmp_path: Path) -> None:
+    ran = configured("finding", tmp_path, "-DWANTED=99")
+    assert ran.returncode == 1
+    assert 'requested version "99"' in ran.stderr
+    assert f"version: {__version__}" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("no-source", "omptool_lower: SOURCE is missing"),
+        ("unknown-word", "omptool_lower: what is 'ARCH;sm_90'?"),
+        ("no-value", "omptool_lower: no value for TRIPLE"),
+        ("no-images", "omptool_add_images: IMAGES is missing"),
+        ("no-file", "omptool_add_images: 'x86_64-pc-linux-gnu' is not TRIPLE[:ARCH]=FILE"),
+        ("no-target", "omptool_add_images: there is no target 'another'"),
+        ("archive", "omptool_add_images: archive is neither an executable nor a shared library,"),
+        ("twice", "omptool_add_images: app has images already: give all of them in one call"),
+        ("elsewhere", f"omptool_add_images: app is made in {SOURCES / 'misuse'}: call it there"),
+    ],
+)
+def test_a_wrong_call_is_named(case: str, message: str, tmp_path: Path) -> None:
+    ran = configured("misuse", tmp_path, f"-DCASE={case}")
+    assert ran.returncode == 1
+    assert message in ran.stderr
+
+
+def module(products: Products) -> Path:
+    def build(folder: Path) -> None:
+        shutil.copytree(SOURCES / "module", folder / "with a space")
+        call(folder, "cmake", "-S", "with a space", "-B", "build", "-G", "Ninja")
+        call(folder, "cmake", "--build", "build", "--parallel", "4")
+
+    return products.folder("cmake-module", build) / "build"
+
+
+@pytest.mark.offloads
+def test_a_library_with_images_runs(products: Products) -> None:
+    ran = running.run(module(products) / "module", **running.MANDATORY)
+    assert (ran.stdout, ran.stderr) == ("54\n", "")
+
+
+def test_every_keyword_reaches_the_command(products: Products) -> None:
+    build = module(products)
+    (file,) = json.loads(call(build, OMPTOOL, "dump", "--json", "libtripled.so"))["files"]
+    assert [(image["triple"], image["arch"]) for image in file["images"]] == [
+        ("x86_64-pc-linux-gnu", None),
+        ("nvptx64-nvidia-cuda", "sm_75"),
+    ]
+    assert [entry["name"] for entry in file["entries"]] == ["second", "first"]
+    (image,) = [line for line in (build / "build.ninja").read_text().splitlines() if "/cpu" in line
+                and "COMMAND" in line and " lower " in line]  # fmt: skip
+    for option in (
+        "--cpu x86-64-v2", "--features +avx", "-O 1", "--emit image", "--entry second --entry first"
+    ):  # fmt: skip
+        assert option in image
+
+
+def test_the_runtime_is_that_of_the_abi_or_none(products: Products) -> None:
+    def needed(library: str) -> list[str]:
+        said = call(module(products), "readelf", "-d", library)
+        return re.findall(r"NEEDED.*\[(lib(?:omp)?target\.so)\]", said)
+
+    assert needed("libtripled.so") == ["libomptarget.so"]
+    assert needed("libolder.so") == ["libtarget.so"]
+    assert needed("libbare.so") == []
+
+
+def test_a_list_of_entries_is_an_input(products: Products) -> None:
+    graph = call(module(products), "ninja", "-t", "query", "tripled.images.o")
+    assert "entries.txt" in graph

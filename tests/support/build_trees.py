@@ -1,0 +1,82 @@
+"""Folders that a build system builds in: what a build makes, and what it makes anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from fixture_programs import OMPTOOL
+from places import FIXTURES
+
+# What a build system keeps for itself.
+OWN = ("CMakeFiles", "build.ninja", ".ninja_log", ".ninja_deps", "CMakeCache.txt", "Makefile")
+
+Build = Callable[[Path], object]
+
+
+class Rebuilt(NamedTuple):
+    """A folder that was built from scratch, again at once, and after one kernel was touched."""
+
+    folder: Path
+    programs: Path
+    at_once: frozenset[str]
+    after_touching: frozenset[str]
+
+
+def environment() -> dict[str, str]:
+    """Ours, with omptool on PATH, and nothing that a build around this one says to make."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return kept | {"PATH": f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"}
+
+
+def done(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
+    """What becomes of a command in a folder."""
+    words = [str(word) for word in command]
+    return subprocess.run(
+        words, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
+
+
+def call(folder: Path, *command: object) -> str:
+    """What a command says that must succeed."""
+    ran = done(folder, *command)
+    assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
+    return ran.stdout
+
+
+def rebuilt(folder: Path, build: Build, touched: str, programs: str = ".") -> Rebuilt:
+    """The example of build systems, copied to `folder` and built there three times."""
+    shutil.copytree(FIXTURES / "builds", folder, dirs_exist_ok=True)
+    build(folder)
+    at_once = changed_by(folder, build)
+    _touch(folder / touched)
+    return Rebuilt(folder, folder / programs, at_once, changed_by(folder, build))
+
+
+def changed_by(folder: Path, build: Build) -> frozenset[str]:
+    """The names of the files that a build writes anew."""
+    before = _times(folder)
+    build(folder)
+    return frozenset(path.name for path, at in _times(folder).items() if before.get(path) != at)
+
+
+def _times(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in _outputs(folder)}
+
+
+def _outputs(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        own = any(part in OWN for part in path.relative_to(folder).parts)
+        if path.is_file() and (not own or path.suffix == ".o"):
+            yield path
+
+
+def _touch(source: Path) -> None:
+    """It is newer than all that was made from it, also where a file's time goes in steps."""
+    time.sleep(0.02)
+    source.touch()
