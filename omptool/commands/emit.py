@@ -22,11 +22,11 @@ from packager.errors import UsageError
 
 if TYPE_CHECKING:
     from packager.layouts import AbiName
+    from packager.writers.bundle import Form
     from packager.writers.containers import ContainerForm, Method
 
-OBJECT = "object"
+WRAPPERS = ("object", "asm", "llvm-ir")
 CONTAINERS = ("offload-binary", "offload-bundle", "compressed-bundle")
-FORMS = (OBJECT, *CONTAINERS)
 
 
 @click.command()
@@ -35,9 +35,10 @@ FORMS = (OBJECT, *CONTAINERS)
     "entry sections of the objects that OUT is linked with."
 )
 @click.option(
-    "--format", "form", type=click.Choice(FORMS), default=OBJECT, show_default=True,
-    help="What OUT is: object, to link; or offload-binary, offload-bundle, compressed-bundle: the "
-    "images alone, as clang's packager and bundler write them.",
+    "--format", "form", type=click.Choice((*WRAPPERS, *CONTAINERS)), default=WRAPPERS[0],
+    show_default=True,
+    help="What OUT is: object, to link, or the same as asm or llvm-ir; or offload-binary, "
+    "offload-bundle, compressed-bundle: the images alone, as clang's tools write them.",
 )  # fmt: skip
 @click.option(
     "--compression", type=click.Choice(["zstd", "zlib"]), default="zstd", show_default=True,
@@ -69,7 +70,7 @@ def command(
         warn_of_triples(requests)
         check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
         paths = [request.path for request in requests]
-        if form != OBJECT:
+        if form in CONTAINERS:
             generation = _generation(ctx, abi, entries)
             with progress(paths) as copied:
                 findings = write_container(
@@ -85,7 +86,13 @@ def command(
             source = entry_source(entries)
             with progress(paths) as copied:
                 findings = emit(
-                    requests, source, out, abi=written_abi(abi, None), force=force, copied=copied
+                    requests,
+                    source,
+                    out,
+                    abi=written_abi(abi, None),
+                    form=cast("Form", form),
+                    force=force,
+                    copied=copied,
                 )
     report(out, findings)
 

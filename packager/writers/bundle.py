@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from struct import Struct
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from packager.errors import UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
+from packager.writers.assembly import write_assembly
 from packager.writers.checked import checked
 from packager.writers.entries import EntryList, listed_entries, shared_entries
 from packager.writers.generation import matching
 from packager.writers.host_object import HostObject, blank_host, read_host
+from packager.writers.llvm_ir import write_ir
 from packager.writers.object_writer import write_object
 from packager.writers.requests import ImageRequest as ImageRequest
 from packager.writers.requests import inspect
@@ -23,6 +25,7 @@ from packager.writers.requests import parse_request as parse_request
 from packager.writers.streams import Copied, ignore
 from packager.writers.wrapper import EntryInput, ImageInput, Wrapper, build
 
+Form = Literal["object", "asm", "llvm-ir"]
 # Where the entries come from: the host's own section, names in common, or a list.
 EntrySource = Literal["host", "auto"] | EntryList
 
@@ -60,6 +63,7 @@ def emit(
     out: Path,
     *,
     abi: WrittenAbi = WRITTEN["interface"],
+    form: Form = "object",
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
@@ -68,8 +72,17 @@ def emit(
     inputs, images = _for_openmp(requests, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
     # Objects that clang made entries in say what they require.
-    wrapper = build(inputs, chosen, abi, alone=True, says_requires=bool(chosen))
-    return _write(out, blank_host(), wrapper, abi, force=force, copied=copied)
+    says_requires = bool(chosen)
+    wrapper = build(inputs, chosen, abi, alone=True, says_requires=says_requires)
+
+    def as_text(file: BinaryIO) -> None:
+        if form == "asm":
+            write_assembly(file, wrapper, copied)
+        else:
+            write_ir(file, inputs, chosen, abi, says_requires=says_requires, copied=copied)
+
+    host, text = blank_host(), None if form == "object" else as_text
+    return _write(out, host, wrapper, abi, force=force, copied=copied, as_text=text)
 
 
 def _for_openmp(
@@ -147,11 +160,16 @@ def _write(
     *,
     force: bool,
     copied: Copied,
+    as_text: Callable[[BinaryIO], None] | None = None,
 ) -> list[Finding]:
-    """Write beside `out`, check, and rename only what is sound."""
+    """Write beside `out`, check, and rename only what is sound. A text is checked as an object."""
     with replacing(out) as temporary:
         # "r+b": it is empty, and ext4 writes a truncated file back before close returns.
         with temporary.open("r+b") as file:
             kept = {abi.entries_section}
             write_object(file, host, wrapper.sections, wrapper.symbols, kept, copied)
-        return checked(temporary, force=force, is_wrapped=abi.is_wrapped)
+        findings = checked(temporary, force=force, is_wrapped=abi.is_wrapped)
+        if as_text:
+            with temporary.open("w+b") as file:
+                as_text(file)
+        return findings

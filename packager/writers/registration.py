@@ -66,6 +66,12 @@ def functions(abi: WrittenAbi, *, says_requires: bool) -> list[Function]:
     return found
 
 
+def referred(symbol: str) -> str:
+    """What text calls a symbol with a version, which `.symver` ties to it."""
+    name, _, version = symbol.partition("@")
+    return f"omptool{name}" if version else symbol
+
+
 def arrays(abi: WrittenAbi, *, says_requires: bool) -> list[Array]:
     """Who calls them.
 

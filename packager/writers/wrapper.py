@@ -28,12 +28,13 @@ from packager.writers.elf_types import (
     STB_GLOBAL,
     STV_DEFAULT,
     STV_HIDDEN,
+    Content,
     FilePart,
     Relocation,
     Section,
     Symbol,
 )
-from packager.writers.registration import DESCRIPTOR, registration
+from packager.writers.registration import DESCRIPTOR, Function, functions, registration
 
 IMAGES = ".omptool.images"
 ENTRY_NAMES = ".omptool.entry_names"
@@ -89,6 +90,7 @@ class Wrapper:
 
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
+    functions: tuple[Function, ...] = ()  # what its code is made of
 
 
 def build(
@@ -117,16 +119,17 @@ def build(
     sections += _notes() if alone else []
     called = {r.symbol: None for section in sections for r in section.relocations}
     defined = {symbol.name for symbol in symbols}
-    hidden = _bounds(abi)
+    hidden = bounds(abi)
     undefined = [
         Symbol(name, binding=STB_GLOBAL, visibility=STV_HIDDEN if name in hidden else STV_DEFAULT)
         for name in called
         if name not in defined
     ]
-    return Wrapper(tuple(sections), tuple(symbols + undefined))
+    code = functions(abi, says_requires=says_requires)
+    return Wrapper(tuple(sections), tuple(symbols + undefined), tuple(code))
 
 
-def _bounds(abi: WrittenAbi) -> tuple[str, str]:
+def bounds(abi: WrittenAbi) -> tuple[str, str]:
     """The symbols that the linker defines at the ends of the table of entries."""
     return f"__start_{abi.entries_section}", f"__stop_{abi.entries_section}"
 
@@ -142,26 +145,35 @@ def offload_header(image: ImageInput) -> tuple[bytes, int]:
     return offload_binary.header(kind, strings, image.size)
 
 
-def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
-    """What the runtime is given: the image, or the OffloadBinary around it."""
+def image_content(image: ImageInput) -> tuple[int, Content]:
+    """What the section of an image holds, and its size."""
     head, padding = offload_header(image)
-    name = f".omptool.image.{number}"
-    if abi.is_wrapped:
-        return Symbol(name, number, 0, len(head) + image.size + padding, STT_OBJECT)
-    return Symbol(name, number, len(head), image.size, STT_OBJECT)
+    content: Content = (head, FilePart(image.path, 0, image.size), bytes(padding))
+    return len(head) + image.size + padding, content
+
+
+def image_range(image: ImageInput, abi: WrittenAbi) -> tuple[int, int]:
+    """The part of it that the runtime is given: the image, or the OffloadBinary around it."""
+    head, padding = offload_header(image)
+    end = len(head) + image.size
+    return (0, end + padding) if abi.is_wrapped else (len(head), end)
+
+
+def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
+    begin, end = image_range(image, abi)
+    return Symbol(f".omptool.image.{number}", number, begin, end - begin, STT_OBJECT)
 
 
 def _image_section(image: ImageInput) -> Section:
     """LARGE lets every linker put it where it does not come between code and data."""
-    head, padding = offload_header(image)
-    content = (head, FilePart(image.path, 0, image.size), bytes(padding))
+    _, content = image_content(image)
     flags = SHF_ALLOC | SHF_X86_64_LARGE
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
 
 
 def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi) -> tuple[Section, list[Symbol]]:
     """The image records and, after them, the __tgt_bin_desc."""
-    begin, end = _bounds(abi)
+    begin, end = bounds(abi)
     relocations = []
     for number, image in enumerate(images):
         symbol, at = _image_symbol(image, number, abi), number * abi.image.size

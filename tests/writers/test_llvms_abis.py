@@ -23,7 +23,15 @@ from packager.model import FatBinary
 SOURCES = TESTS / "writers" / "generations"
 REGIONS = SOURCES / "regions.c"
 OFFLOADED = "2 4 60 8, 11, on the host: 0\n"
-EXPECTED = {"bundled": OFFLOADED, "emitted": OFFLOADED, "listed": "0: 15 25\n"}
+# Programs of wrappers as text, by the forms; then all programs, and what they print.
+TEXTS = {"of-ir": "llvm-ir", "of-asm": "asm"}
+EXPECTED = {
+    "bundled": OFFLOADED,
+    "emitted": OFFLOADED,
+    "listed": "0: 15 25\n",
+    "of-ir": OFFLOADED,
+    "of-asm": OFFLOADED,
+}
 LIBRARY = {"14": "libomptarget.so", "16": "libomptarget.so.16", "19": "libomptarget.so.19.1",
            "22": "libomptarget.so.22.1"}  # fmt: skip
 
@@ -63,6 +71,8 @@ def made(version: str, products: Products) -> Path:
         linked(version, folder / "bundled", _bundled(folder))
         linked(version, folder / "emitted", folder / "host.o", _emitted(version, folder))
         linked(version, folder / "listed", _listed(version, folder))
+        for name in TEXTS:
+            linked(version, folder / name, folder / "host.o", _of_text(version, folder, name))
 
     return products.folder(f"generation-{version}", make)
 
@@ -86,6 +96,16 @@ def _emitted(version: str, folder: Path) -> Path:
     images = (f"{NVPTX}:sm_70=old.ptx", f"{NVPTX}:sm_90=new.ptx", f"{X86_64}=image.so")
     named = [word for image in images for word in ("--image", image.replace("=", f"={folder}/"))]
     return written(folder / "emitted.o", "emit", "--abi", abi(version), *named)
+
+
+def _of_text(version: str, folder: Path, name: str) -> Path:
+    """What the clang makes of a wrapper as text."""
+    ending = "ll" if name == "of-ir" else "s"
+    options = ("--abi", abi(version), "--format", TEXTS[name])
+    image = ("--image", f"{X86_64}={folder}/image.so")
+    text = written(folder / f"{name}.{ending}", "emit", *options, *image)
+    run(*clangs.tool(version), "-c", text, "-o", folder / f"{name}.o")
+    return folder / f"{name}.o"
 
 
 def _listed(version: str, folder: Path) -> Path:

@@ -1,0 +1,147 @@
+"""A wrapper as assembly text, for gas and for clang's own assembler from 14 on.
+
+It is the object section by section, and complete: the bytes of an image are in it, four characters
+each. What is lost is SHF_X86_64_LARGE, which old assemblers cannot say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO
+
+from packager.elf.headers import SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC, STT_OBJECT
+from packager.writers.elf_types import (
+    R_X86_64_64,
+    SHF_ALLOC,
+    SHF_EXECINSTR,
+    SHF_GNU_RETAIN,
+    SHF_WRITE,
+    SHT_FINI_ARRAY,
+    SHT_NOTE,
+    STV_HIDDEN,
+    Content,
+    FilePart,
+    Section,
+    Symbol,
+)
+from packager.writers.registration import CODE_ALIGNMENT, Function, referred
+from packager.writers.streams import Copied, pieces
+from packager.writers.wrapper import Wrapper
+
+FLAGS = ((SHF_ALLOC, "a"), (SHF_WRITE, "w"), (SHF_EXECINSTR, "x"), (SHF_GNU_RETAIN, "R"))
+TYPES = {
+    SHT_PROGBITS: "progbits",
+    SHT_INIT_ARRAY: "init_array",
+    SHT_FINI_ARRAY: "fini_array",
+    SHT_NOTE: "note",
+}
+SYMBOL_TYPES = {STT_FUNC: "function", STT_OBJECT: "object"}
+POINTER = 8
+LINE = 1 << 10  # bytes of an image in a line of text
+# Octal digits of each byte.
+DIGITS = [bytes(ord("0") + (byte >> shift & 7) for byte in range(256)) for shift in (6, 3, 0)]
+PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$")
+
+
+def write_assembly(out: BinaryIO, wrapper: Wrapper, copied: Copied) -> None:
+    """Write `wrapper` to `out` as text."""
+    defined = [[s for s in wrapper.symbols if s.section == n] for n in range(len(wrapper.sections))]
+    for section, symbols in zip(wrapper.sections, defined, strict=True):
+        out.write(_encoded(_opened(section)))
+        if section.flags & SHF_EXECINSTR:
+            out.write(_encoded(_code(wrapper.functions)))
+        else:
+            _data(out, section, symbols, copied)
+    out.write(_encoded(_undefined(wrapper.symbols)))
+
+
+def _encoded(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+
+
+def name(text: str) -> str:
+    """A name as assemblers read it."""
+    if text and set(text) <= PLAIN and not text[0].isdigit():
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _opened(section: Section) -> Iterator[str]:
+    flags = "".join(letter for bit, letter in FLAGS if section.flags & bit)
+    yield f'\t.section {name(section.name)},"{flags}",@{TYPES[section.type]}'
+    if section.alignment > 1:
+        yield f"\t.balign {section.alignment}"
+
+
+def _data(out: BinaryIO, section: Section, symbols: Sequence[Symbol], copied: Copied) -> None:
+    """Bytes, pointers and the labels among them, in order."""
+    labels = sorted(symbols, key=lambda symbol: symbol.value)
+    pointers = {r.offset: r for r in section.relocations if r.type == R_X86_64_64}
+    stops = sorted({0, *(s.value for s in labels), *pointers, *(p + POINTER for p in pointers)})
+    for at, end in zip(stops, [*stops[1:], section.size], strict=True):
+        out.write(_encoded(line for s in labels if s.value == at for line in _label(s)))
+        if at in pointers:
+            target = pointers[at]
+            addend = f" + {target.addend}" if target.addend else ""
+            out.write(_encoded([f"\t.quad {name(referred(target.symbol))}{addend}"]))
+            continue
+        for piece in pieces(_part(section.content, at, end), copied):
+            out.writelines(_bytes(piece))
+
+
+def _label(symbol: Symbol) -> Iterator[str]:
+    if symbol.type in SYMBOL_TYPES:
+        yield f"\t.type {name(symbol.name)}, @{SYMBOL_TYPES[symbol.type]}"
+    yield f"\t.size {name(symbol.name)}, {symbol.size}"
+    yield f"{name(symbol.name)}:"
+
+
+def _part(content: Content, begin: int, end: int) -> Content:
+    """Bytes `begin` to `end` of a section."""
+    result: list[bytes | FilePart] = []
+    at = 0
+    for part in content:
+        size = len(part) if isinstance(part, bytes) else part.size
+        first, last = max(begin - at, 0), min(end - at, size)
+        if first < last:
+            result.append(
+                part[first:last]
+                if isinstance(part, bytes)
+                else FilePart(part.path, part.offset + first, last - first)
+            )
+        at += size
+    return tuple(result)
+
+
+def _bytes(piece: bytes | memoryview) -> Iterator[bytes]:
+    data = bytes(piece)
+    for start in range(0, len(data), LINE):
+        line = data[start : start + LINE]
+        text = bytearray(b"\\" * (4 * len(line)))
+        for place, digits in enumerate(DIGITS, 1):
+            text[place::4] = line.translate(digits)
+        yield b'\t.ascii "%s"\n' % text
+
+
+def _code(functions: Iterable[Function]) -> Iterator[str]:
+    for function in functions:
+        yield f"\t.balign {CODE_ALIGNMENT}, 0xcc"
+        yield f"\t.type {name(function.name)}, @function"
+        yield f"{name(function.name)}:"
+        yield "\tendbr64"
+        if isinstance(function.argument, str):
+            yield f"\tleaq {name(function.argument)}(%rip), %rdi"
+        else:
+            yield f"\tmovl ${function.argument}, %edi"
+        yield f"\tjmp {name(referred(function.called))}@PLT"
+        yield f"\t.size {name(function.name)}, . - {name(function.name)}"
+    yield f"\t.balign {CODE_ALIGNMENT}, 0xcc"
+
+
+def _undefined(symbols: Iterable[Symbol]) -> Iterator[str]:
+    for symbol in symbols:
+        if symbol.section is None:
+            if symbol.visibility == STV_HIDDEN:
+                yield f"\t.hidden {name(symbol.name)}"
+            if referred(symbol.name) != symbol.name:
+                yield f"\t.symver {referred(symbol.name)}, {symbol.name}"

@@ -1,0 +1,229 @@
+"""A wrapper as LLVM IR, as clang-offload-wrapper writes it: a module for any part of LLVM to take.
+
+Releases before 15 read no opaque pointers: `--abi llvm-14` is written with typed ones, which those
+up to 22 still read. The bytes of an image are in the text, three characters each.
+"""
+
+from __future__ import annotations
+
+from binascii import hexlify
+from collections.abc import Iterable, Iterator, Sequence
+from typing import BinaryIO, NamedTuple
+
+from packager.formats.containers.offload_binary import ALIGNMENT
+from packager.layouts import (
+    CLASSIC_ENTRY,
+    DEVICE_IMAGE,
+    INTERFACE_ENTRY,
+    PROPOSAL_ENTRY,
+    VERSIONED_ENTRY,
+    WrittenAbi,
+)
+from packager.writers.registration import DESCRIPTOR, Array, Function, arrays, functions, referred
+from packager.writers.streams import Copied, pieces
+from packager.writers.wrapper import (
+    ENTRY_NAMES,
+    IMAGES,
+    EntryInput,
+    ImageInput,
+    bounds,
+    image_content,
+    image_range,
+)
+
+# P is a pointer; the rest is as in packager.layouts.
+RECORDS = {
+    PROPOSAL_ENTRY: "{ P, i32, i32 }",
+    INTERFACE_ENTRY: "{ P, P, i64 }",
+    CLASSIC_ENTRY: "{ P, P, i64, i32, i32 }",
+    VERSIONED_ENTRY: "{ i64, i16, i16, i32, P, P, i64, i64, P }",
+}
+TABLE = ".omptool.entries"
+
+
+class Dialect(NamedTuple):
+    """How a module spells pointers."""
+
+    is_typed: bool
+
+    @property
+    def pointer(self) -> str:
+        return "i8*" if self.is_typed else "ptr"
+
+    def to(self, kind: str) -> str:
+        """A pointer to a type."""
+        return f"{kind}*" if self.is_typed else "ptr"
+
+    def address(self, kind: str, name: str) -> str:
+        """The address of a global of a type, as any pointer."""
+        if self.is_typed and kind != "i8":
+            return f"i8* bitcast ({kind}* {name} to i8*)"
+        return f"{self.pointer} {name}"
+
+    def inside(self, size: int, name: str, offset: int) -> str:
+        """An address in a global of `size` bytes."""
+        kind = f"[{size} x i8]"
+        return (
+            f"{self.pointer} getelementptr inbounds ({kind}, {self.to(kind)} {name}, "
+            f"i64 0, i64 {offset})"
+        )
+
+    def record(self, kind: str) -> str:
+        """A type with P for pointers."""
+        return kind.replace("P", self.pointer)
+
+
+def write_ir(
+    out: BinaryIO,
+    images: Sequence[ImageInput],
+    entries: Sequence[EntryInput],
+    abi: WrittenAbi,
+    *,
+    says_requires: bool,
+    copied: Copied,
+) -> None:
+    """Write the module to `out`."""
+    dialect = Dialect(abi.name == "llvm-14")
+    wanted = functions(abi, says_requires=says_requires)
+    out.write(_lines(_head(abi, wanted)))
+    for number, image in enumerate(images):
+        _image(out, number, image, copied)
+    out.write(_lines(_entries(entries, abi, dialect)))
+    out.write(_lines(_descriptor(images, abi, dialect)))
+    out.write(_lines(_functions(wanted, len(images), abi, dialect)))
+    out.write(_lines(_arrays(arrays(abi, says_requires=says_requires), dialect)))
+
+
+def _lines(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+
+
+def name(text: str) -> str:
+    """A global's name."""
+    return f'@"{_escaped(text.encode("utf-8", "surrogateescape"))}"'
+
+
+def _escaped(text: bytes) -> str:
+    plain = (chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in text)
+    return "".join(plain)
+
+
+def _head(abi: WrittenAbi, wanted: Iterable[Function]) -> Iterator[str]:
+    yield f"; written by omptool emit for {abi.name}"
+    yield 'target triple = "x86_64-pc-linux-gnu"'
+    for function in wanted:
+        if referred(function.called) != function.called:
+            yield f'module asm ".symver {referred(function.called)}, {function.called}"'
+
+
+def _image(out: BinaryIO, number: int, image: ImageInput, copied: Copied) -> None:
+    size, content = image_content(image)
+    symbol = name(f".omptool.image.{number}")
+    out.write(_lines([""]) + f'{symbol} = internal constant [{size} x i8] c"'.encode())
+    for piece in pieces(content, copied):
+        if len(piece):
+            out.write(b"\\")
+            out.write(hexlify(piece, b"\\"))
+    section = _escaped(image.section.encode("utf-8", "surrogateescape"))
+    out.write(f'", section "{section}", align {ALIGNMENT}\n'.encode())
+
+
+def _entries(entries: Sequence[EntryInput], abi: WrittenAbi, dialect: Dialect) -> Iterator[str]:
+    """The table, its names, and the symbols of the host that it lists."""
+    record = dialect.record(RECORDS[abi.entry])
+    table = f"[{len(entries)} x {record}]"
+    names = [entry.name.encode("utf-8", "surrogateescape") + b"\0" for entry in entries]
+    size = sum(map(len, names))
+    yield ""
+    for symbol in dict.fromkeys(entry.host_symbol for entry in entries):
+        yield f"{name(symbol)} = external global i8"
+    if entries and abi.entry.name is not None:
+        text = _escaped(b"".join(names))
+        yield f'{name(ENTRY_NAMES)} = internal constant [{size} x i8] c"{text}", align 1'
+    rows, at = [], 0
+    for entry, spelled in zip(entries, names, strict=True):
+        address = dialect.address("i8", name(entry.host_symbol))
+        place = dialect.inside(size, name(ENTRY_NAMES), at)
+        rows.append(f"{record} {_row(entry, abi, address, place, dialect)}")
+        at += len(spelled)
+    value = f"[{', '.join(rows)}]" if rows else "zeroinitializer"
+    symbol, section = name(TABLE), f'section "{abi.entries_section}", align 8'
+    yield f"{symbol} = internal global {table} {value}, {section}"
+    used = f"[1 x {dialect.pointer}] [{dialect.address(table, symbol)}]"
+    yield f'@llvm.used = appending global {used}, section "llvm.metadata"'
+    for bound in bounds(abi):
+        yield f"{name(bound)} = external hidden global i8"
+
+
+def _row(entry: EntryInput, abi: WrittenAbi, address: str, place: str, dialect: Dialect) -> str:
+    if abi.entry is PROPOSAL_ENTRY:
+        return f"{{ {address}, i32 {entry.size}, i32 0 }}"
+    if abi.entry is INTERFACE_ENTRY:
+        return f"{{ {address}, {place}, i64 {entry.size} }}"
+    if abi.entry is CLASSIC_ENTRY:
+        return f"{{ {address}, {place}, i64 {entry.size}, i32 {entry.flags}, i32 0 }}"
+    return (
+        f"{{ i64 0, i16 1, i16 1, i32 {entry.flags}, {address}, {place}, "
+        f"i64 {entry.size}, i64 0, {dialect.pointer} null }}"
+    )
+
+
+def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi, dialect: Dialect) -> Iterator[str]:
+    limits = [dialect.address("i8", name(bound)) for bound in bounds(abi)]
+    record = dialect.record("{ P, P, P, P }" if abi.image is DEVICE_IMAGE else "{ P, P }")
+    rows = []
+    for number, image in enumerate(images):
+        size, _ = image_content(image)
+        begin, end = image_range(image, abi)
+        ends = [dialect.inside(size, name(f".omptool.image.{number}"), at) for at in (begin, end)]
+        fields = ends + (limits if abi.image is DEVICE_IMAGE else [])
+        rows.append(f"{record} {{ {', '.join(fields)} }}")
+    array = f"[{len(images)} x {record}]"
+    yield ""
+    yield f"{name(IMAGES)} = internal constant {array} [{', '.join(rows)}]"
+    kind = _descriptor_type(dialect)
+    fields = [f"i32 {len(images)}", "i32 0", dialect.address(array, name(IMAGES)), *limits]
+    yield f"{name(DESCRIPTOR)} = internal constant {kind} {{ {', '.join(fields)} }}"
+
+
+def _descriptor_type(dialect: Dialect) -> str:
+    return dialect.record("{ i32, i32, P, P, P }")
+
+
+def _functions(
+    wanted: Sequence[Function], count: int, abi: WrittenAbi, dialect: Dialect
+) -> Iterator[str]:
+    defined = {function.name for function in wanted}
+    for function in wanted:
+        argument, kind = function.argument, dialect.pointer
+        if isinstance(argument, int):
+            kind, passed = "i64", f"i64 {argument}"
+        elif argument in defined:
+            passed = dialect.address("void ()", name(argument))
+        else:
+            passed = dialect.address(_descriptor_type(dialect), name(argument))
+        returned = "i32" if function.called == "atexit" else "void"
+        callee = name(referred(function.called))
+        result = "%done = " if returned == "i32" else ""
+        yield ""
+        yield f"declare {returned} {callee}({kind})"
+        yield f'define internal void {name(function.name)}() section ".text.startup" {{'
+        yield f"  {result}call {returned} {callee}({passed})"
+        yield "  ret void"
+        yield "}"
+
+
+def _arrays(wanted: Sequence[Array], dialect: Dialect) -> Iterator[str]:
+    """The loader calls functions of one priority in this order."""
+    function = dialect.to("void ()")
+    kind = f"{{ i32, {function}, {dialect.pointer} }}"
+    for which, symbol in (("init", "@llvm.global_ctors"), ("fini", "@llvm.global_dtors")):
+        rows = [
+            f"{kind} {{ i32 {array.priority}, {function} {name(called)}, {dialect.pointer} null }}"
+            for array in wanted
+            if array.which == which
+            for called in array.functions
+        ]
+        if rows:
+            yield ""
+            yield f"{symbol} = appending global [{len(rows)} x {kind}] [{', '.join(rows)}]"
