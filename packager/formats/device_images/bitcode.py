@@ -82,7 +82,30 @@ def inspect(data: Reader) -> Contents:
         return Contents("bitcode", is_opaque=True, problem=str(error))
 
 
+def linked_names(data: Reader) -> tuple[set[str], set[str]]:
+    """What a link of modules in `data` looks for elsewhere, and what it finds there: nothing of a
+    module of before LLVM 5. Raises FormatError for a damaged one.
+    """
+    _, modules, names = _read(data)
+    if any(module.version < WITH_STRING_TABLE for module in modules):
+        return set(), set()
+    _name(modules, names)
+    values = [value for module in modules for value in module.values]
+    is_shared = {v.name for v in values if v.is_defined and v.linkage not in (*LOCAL, ELSEWHERE)}
+    return set(_undefined(values, is_shared)), is_shared
+
+
 def _inspect(data: Reader) -> Contents:
+    if not data.look.symbols:
+        return Contents("bitcode", _machine(_read(data, is_head=True)[1]), is_opaque=True)
+    stream, modules, names = _read(data)
+    if not modules or any(module.version < WITH_STRING_TABLE for module in modules):
+        return Contents("bitcode", _machine(modules), is_opaque=True)
+    return _contents(stream, modules, names)
+
+
+def _read(data: Reader, is_head: bool = False) -> tuple[Stream, list[_Module], Reader]:
+    """The modules in `data`, and their string table; of its head the first one's target alone."""
     if data.starts_with(WRAPPER_MAGIC):
         _, _, offset, size = data.unpack(WRAPPER, 0, "bitcode wrapper")
         data = data.slice(offset, size, "bitcode in its wrapper")
@@ -96,12 +119,12 @@ def _inspect(data: Reader) -> Contents:
         if not isinstance(block, Block):
             raise FormatError(f"bitcode at {data.at:#x} has a record outside of all blocks")
         if block.number == MODULE:
-            modules.append(_module(stream, block))
+            modules.append(_module(stream, block, is_head))
+            if is_head:
+                break
         elif block.number == STRTAB:
             names = _string_table(stream, block) or names
-    if not modules or any(module.version < WITH_STRING_TABLE for module in modules):
-        return Contents("bitcode", _machine(modules), is_opaque=True)
-    return _contents(stream, modules, names)
+    return stream, modules, names
 
 
 def _machine(modules: list[_Module]) -> str | None:
@@ -116,11 +139,11 @@ def _string_table(stream: Stream, block: Block) -> Reader | None:
     return None
 
 
-def _module(stream: Stream, block: Block) -> _Module:
+def _module(stream: Stream, block: Block, is_head: bool) -> _Module:
     found = _Module()
     for item in items(stream, block):
         if isinstance(item, Block):
-            if item.number == TYPES:
+            if item.number == TYPES and not is_head:
                 found.types = bitcode_types.read(stream, item)
             elif item.number == METADATA and found.metadata is None:
                 found.metadata = item
@@ -128,6 +151,8 @@ def _module(stream: Stream, block: Block) -> _Module:
             found.version = item.operands[0]
         elif item.code == TRIPLE:
             found.triple = text(item.text().encode("latin-1"))
+            if is_head:
+                break
         elif item.code in (GLOBAL, FUNCTION, ALIAS):
             found.values.append(_value(stream, item, found.types))
             if len(found.values) > MAX_SYMBOLS:
@@ -159,10 +184,8 @@ def _field(fields: list[int], number: int) -> int:
 
 def _contents(stream: Stream, modules: list[_Module], names: Reader) -> Contents:
     machine = _machine(modules)
+    _name(modules, names)
     for module in modules:
-        for value in module.values:
-            raw = names.slice(value.name_at, value.name_size, "name of a symbol in bitcode")
-            value.name = names.spent.string(raw.bytes())
         if machine in GPUS:
             _mark_kernels(stream, module)
         else:
@@ -173,6 +196,13 @@ def _contents(stream: Stream, modules: list[_Module], names: Reader) -> Contents
     symbols = tuple(symbol for value in values if (symbol := _symbol(value, told)))
     defined = {value.name for value in values if value.is_defined}
     return Contents("bitcode", machine, symbols=symbols, links=Links(_undefined(values, defined)))
+
+
+def _name(modules: list[_Module], names: Reader) -> None:
+    for module in modules:
+        for value in module.values:
+            raw = names.slice(value.name_at, value.name_size, "name of a symbol in bitcode")
+            value.name = names.spent.string(raw.bytes())
 
 
 def _mark_kernels(stream: Stream, module: _Module) -> None:
