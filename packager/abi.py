@@ -71,6 +71,12 @@ def generation(release: int) -> Abi:
     return next(abi for first, abi in _GENERATIONS if release >= first)
 
 
+def newest(abis: Iterable[Abi]) -> Abi:
+    """The ABI that serves objects of all of `abis`, of which there is one: LLVM's latest."""
+    known = [abi for _, abi in _GENERATIONS]
+    return min(abis, key=lambda abi: known.index(abi) if abi in known else -1)
+
+
 def of_imports(imports: Iterable[str]) -> Abi | None:
     """The ABI of a file without entries, by the version of the registration that it imports."""
     for name in imports:

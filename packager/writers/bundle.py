@@ -64,16 +64,20 @@ def emit(
     *,
     abi: WrittenAbi = WRITTEN["interface"],
     form: Form = "object",
+    kept: Sequence[str] = (),
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
     """Write to `out` the wrapper alone, to be linked with host objects that bring the entries
-    or, with a list or "auto", the symbols that the entries name. Errors as for `bundle`."""
+    or, with a list or "auto", the symbols that the entries name.
+
+    `kept` are symbols that linkers must not collect. Errors as for `bundle`.
+    """
     inputs, images = _for_openmp(requests, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
     # Objects that clang made entries in say what they require.
     says_requires = bool(chosen)
-    wrapper = build(inputs, chosen, abi, alone=True, says_requires=says_requires)
+    wrapper = build(inputs, chosen, abi, alone=True, says_requires=says_requires, kept=kept)
 
     def as_text(file: BinaryIO) -> None:
         if form == "asm":

@@ -20,6 +20,7 @@ from packager.layouts import (
     WrittenAbi,
 )
 from packager.writers.elf_types import (
+    R_X86_64_NONE,
     SHF_ALLOC,
     SHF_GNU_RETAIN,
     SHF_WRITE,
@@ -100,16 +101,18 @@ def build(
     *,
     alone: bool,
     says_requires: bool = False,
+    kept: Sequence[str] = (),
 ) -> Wrapper:
     """The sections and symbols of a wrapper.
 
     `entries` are written here, even if there are none: an empty table still makes the linker
     define its bounds; None leaves the table to the host object. `alone` adds the notes that a
     host object would bring, `says_requires` what objects by clang say to LLVM's runtime up to 18.
+    `kept` are symbols of sections that linkers would collect, since nothing else names them.
     """
     sections = [_image_section(image) for image in images]
     symbols = [_image_symbol(image, n, abi) for n, image in enumerate(images)]
-    parts = [_descriptor(images, abi), *registration(abi, says_requires=says_requires)]
+    parts = [_descriptor(images, abi, kept), *registration(abi, says_requires=says_requires)]
     if entries is not None:
         parts += [_names(entries)] if abi.entry.name is not None else []
         parts.append(_table(entries, abi))
@@ -171,7 +174,9 @@ def _image_section(image: ImageInput) -> Section:
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
 
 
-def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi) -> tuple[Section, list[Symbol]]:
+def _descriptor(
+    images: Sequence[ImageInput], abi: WrittenAbi, kept: Sequence[str]
+) -> tuple[Section, list[Symbol]]:
     """The image records and, after them, the __tgt_bin_desc."""
     begin, end = bounds(abi)
     relocations = []
@@ -189,6 +194,7 @@ def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi) -> tuple[Section,
         Relocation(array_size + 16, begin),
         Relocation(array_size + 24, end),
     ]
+    relocations += [Relocation(array_size, name, R_X86_64_NONE) for name in kept]
     data = bytes(array_size) + BIN_DESC.pack(len(images), 0, 0, 0, 0)
     flags = SHF_ALLOC | SHF_WRITE
     section = Section(DATA_SECTION, SHT_PROGBITS, flags, 8, (data,), tuple(relocations))
