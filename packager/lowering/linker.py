@@ -42,7 +42,7 @@ def link_shared(
 
 def link_code_object(object_file: Path, output: Path) -> None:
     """Make AMD's code object `output` of `object_file`. Raises MissingToolError without ld.lld."""
-    linker = _lld()
+    linker = lld()
     if not linker:
         raise MissingToolError("linking a code object needs LLVM's linker: no ld.lld is on PATH")
     _linked([linker, "-shared", "--build-id=none", str(object_file), "-o", str(output)])
@@ -67,7 +67,7 @@ def _linked(command: Sequence[str]) -> tuple[str, ...]:
     return tuple(line for line in done.stderr.splitlines() if line.strip())
 
 
-def _lld() -> str | None:
+def lld() -> str | None:
     """LLVM's linker, of the latest release where only some with their numbers are there."""
     plain = shutil.which("ld.lld")
     if plain:
@@ -96,9 +96,9 @@ def _command(
         return [linker, "-shared", *options, *files, "-l:libm.so.6", "-l:libc.so.6"]
     if is_own:
         raise MissingToolError("linking an image needs a linker: neither cc nor ld is on PATH")
-    lld = _lld()
-    if lld:  # for kernels that need no library
-        return [lld, "-shared", *options, *files]
+    llvms = lld()
+    if llvms:  # for kernels that need no library
+        return [llvms, "-shared", *options, *files]
     raise MissingToolError(
         f"linking an image for {arch} needs {arch}-linux-gnu-gcc, or ld.lld: neither is on PATH"
     )
