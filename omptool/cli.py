@@ -7,6 +7,7 @@ import signal
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,6 +20,7 @@ COMMANDS = {
     "lower": "LLVM IR to a device image.",
     "emit": "Write the wrapper object for device images, or a container of them.",
     "bundle": "Put device images into a host object file.",
+    "link": "Link device code with the host's link command.",
     "dump": "Show the images, entries and descriptors in files.",
     "verify": "Check the device images in files against their hosts.",
     "extract": "Write device images to files of their own.",
@@ -98,6 +100,9 @@ def main() -> None:
     # What a command reads lives until its end: looking for cycles takes a fifth of the time of a
     # large `verify` and frees nothing.
     gc.disable()
+    # Under the name of clang's wrapper (`clang -B`) it is that.
+    is_wrapper = Path(sys.argv[0]).name.startswith("clang-linker-wrapper")
+    arguments = ["link", *sys.argv[1:]] if is_wrapper else None
     with ending_well():
-        code = cli.main(prog_name="omptool", standalone_mode=False)
+        code = cli.main(arguments, prog_name="omptool", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,126 @@
+"""`omptool link`: a prefix to the host's link command."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from omptool.console import echo
+from omptool.errors import fail
+from omptool.installation import LIBRARY, libdir
+from omptool.options.paths import FILE, FOLDER
+from omptool.options.stand_in import is_meant, translated
+from packager.errors import PackagerError, UsageError
+
+ABIS = ("interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22")
+DEVICE_WORD = re.compile(r"(?:([\w.]+-[\w.-]+)=)?(.+)", re.DOTALL)
+
+
+class LinkCommand(click.Command):
+    """Takes the arguments of clang-linker-wrapper as well as its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Its own arguments, of either."""
+        if is_meant("", args):
+            try:
+                args = translated(args)
+            except UsageError as error:
+                fail(str(error), error.exit_code)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=LinkCommand, context_settings={"allow_interspersed_args": False})
+@click.option("--abi", type=click.Choice(ABIS), help="Whose runtime registers the images "
+              "(default: that of the objects).")  # fmt: skip
+@click.option("--device-lib", "libraries", type=FILE, multiple=True, metavar="FILE",
+              help="Bitcode of functions that device code calls (repeatable).")  # fmt: skip
+@click.option("--device-linker", "device_words", multiple=True, metavar="[TRIPLE=]WORD",
+              help="A word for the linker of device code (repeatable).")  # fmt: skip
+@click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True,
+              help="Optimisation of device code in LLVM bitcode.")  # fmt: skip
+@click.option("--ptx", "keeps_ptx", is_flag=True,
+              help="Leave PTX to the driver, even where ptxas could assemble it.")  # fmt: skip
+@click.option("--runtime", metavar="FILE|none",
+              help="The libomptarget of a COMMAND that names none (default: omptool's).",
+              )  # fmt: skip
+@click.option("--save-temps", "kept", type=FOLDER, metavar="DIR",
+              help="Keep what is made on the way in DIR.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
+@click.option("--dry-run", is_flag=True, help="Show the commands, run none.")
+@click.option("-v", "--verbose", is_flag=True, help="Show each command on stderr.")
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True)
+def command(words: tuple[str, ...], **chosen: Any) -> None:
+    """Link the device code of a host link's objects, and run COMMAND with what registers it.
+
+    COMMAND is the link command as it is without offloading: `cc a.o b.o -o app`, `clang++ ...`, or
+    a linker's own. Without device code in its objects it runs as it is.
+
+    Exits as COMMAND does; 1 when the result was found wanting, 2 for objects that cannot be linked
+    together, 3 when a linker is missing.
+    """
+    try:
+        code = _link(words, **chosen)
+    except PackagerError as error:
+        for line in getattr(error, "said", "").splitlines():
+            echo(line, err=True)
+        subject = getattr(error, "subject", None)
+        fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
+    raise click.exceptions.Exit(code)
+
+
+def _link(words: tuple[str, ...], **chosen: Any) -> int:
+    from packager.files.temporary import temporary_folder
+    from packager.linking.host_command import parse
+    from packager.linking.images import DeviceOptions
+    from packager.linking.link import Options, link
+    from packager.linking.tools import Tools
+
+    is_shown = chosen["verbose"] or chosen["dry_run"]
+    device_words = tuple(_device_word(text) for text in chosen["device_words"])
+    options = Options(
+        abi=chosen["abi"] or "",
+        runtime=lambda: _runtime(chosen["runtime"]),
+        device=DeviceOptions(
+            chosen["libraries"], device_words, chosen["level"], chosen["keeps_ptx"]
+        ),
+        force=chosen["force"],
+        warn=_warn,
+    )
+    host = parse(words)
+    with _kept(chosen["kept"]) if chosen["kept"] else temporary_folder() as folder:
+        return link(host, options, Tools(folder, _show if is_shown else _hide, chosen["dry_run"]))
+
+
+def _device_word(text: str) -> tuple[str, str]:
+    triple, word = DEVICE_WORD.fullmatch(text).groups("")  # type: ignore[union-attr]
+    return triple, word
+
+
+def _runtime(named: str | None) -> Path | None:
+    if named == "none":
+        return None
+    return Path(named) if named else libdir() / LIBRARY
+
+
+def _kept(folder: Path) -> nullcontext[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot be made: {error.strerror}", folder) from error
+    return nullcontext(folder.absolute())
+
+
+def _warn(line: str) -> None:
+    echo(f"Warning: {line}", err=True)
+
+
+def _show(line: str) -> None:
+    echo(line, err=True)
+
+
+def _hide(_line: str) -> None:
+    """Commands are shown to those who ask."""

@@ -1,0 +1,112 @@
+"""What the objects of one link say of each other that cannot all be meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from packager.errors import UsageError
+from packager.linking.groups import Group
+from packager.linking.inputs import HostPart, Part
+from packager.linking.kernel_bodies import body
+from packager.model import EntryTable
+
+OTHERS = {"cuda": "CUDA", "hip": "HIP", "sycl": "SYCL"}
+DOCUMENTS = ("interface", "proposal")
+MAX_NAMES = 4  # of objects, in a line
+
+
+def expect_one_form(parts: Sequence[HostPart]) -> None:
+    """Raise UsageError for what no wrapper can serve: entries of two forms, foreign images."""
+    sections: dict[str, str] = {}
+    for part in parts:
+        for producer in {one.image.producer for one in part.parts} & set(OTHERS):
+            what = f"{part.name} has images of {OTHERS[str(producer)]}"
+            raise UsageError(f"{what}, and only OpenMP's are linked: use its own compiler")
+        for table in part.binary.tables:
+            sections.setdefault(_form(table), part.name)
+    if len(sections) > 1:
+        kinds = " and ".join(f"{name} ({form})" for form, name in sections.items())
+        raise UsageError(f"entries of two generations cannot be in one table: {kinds}")
+
+
+def _form(table: EntryTable) -> str:
+    return f"{table.record_size} bytes each" if table.abi not in DOCUMENTS else table.abi
+
+
+def differences(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:
+    """What a user should know of, a line each; regions that will not offload above all."""
+    yield from _generations(parts)
+    yield from _orders(parts)
+    yield from _absent(parts, groups)
+    for name, owners in _shared(parts).items():
+        for group in groups:
+            yield from _bodies(name, [part for part in group.parts if part.origin in owners])
+
+
+def _generations(parts: Sequence[HostPart]) -> Iterator[str]:
+    found: dict[str, str] = {}
+    for part in parts:
+        for table in part.binary.tables:
+            found.setdefault(table.abi, part.name)
+    if len(found) > 1:
+        named = ", ".join(f"{name} ({abi})" for abi, name in found.items())
+        yield f"objects of several generations, of which one runtime may not serve all: {named}"
+
+
+def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
+    """Device numbers follow the order of images, which is the first object's."""
+    first: dict[str, int] = {}
+    whose: dict[str, str] = {}
+    for part in parts:
+        targets = list(dict.fromkeys(one.image.target for one in part.parts))
+        known = [target for target in targets if target in first]
+        places = [first[target] for target in known]
+        if places != sorted(places):
+            other = whose[known[0]]
+            yield (
+                f"{part.name} has its images in the order {', '.join(known)}, {other} in another: "
+                f"devices are numbered in that of {other}"
+            )
+            return
+        for target in targets:
+            first.setdefault(target, len(first))
+            whose.setdefault(target, part.name)
+
+
+def _absent(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:
+    """Objects with regions that a device of the program cannot run."""
+    none = [part.name for part in parts if part.binary.entries and not part.parts]
+    if none:
+        yield f"no device code in {_listed(none)}: the regions there run on the host"
+    for group in groups:
+        origins = {one.origin for one in group.parts}
+        lacking = [p.name for p in parts if p.binary.entries and p.parts and p.name not in origins]
+        if lacking:
+            yield f"no code for {group.name} in {_listed(lacking)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
+
+
+def _shared(parts: Sequence[HostPart]) -> dict[str, set[str]]:
+    """Kernels that several objects have, and which: to the linker they are one."""
+    owners: dict[str, set[str]] = {}
+    for part in parts:
+        for entry in part.binary.entries:
+            if entry.kind == "kernel" and entry.name:
+                owners.setdefault(entry.name, set()).add(part.name)
+    return {name: names for name, names in owners.items() if len(names) > 1}
+
+
+def _bodies(kernel: str, parts: Sequence[Part]) -> Iterator[str]:
+    """A template's kernels are the same wherever it is used; else the first one is taken."""
+    found = [(part.origin, known) for part in parts if (known := body(part, kernel)) is not None]
+    for origin, other in found[1:]:
+        if other != found[0][1]:
+            yield (
+                f"kernel {kernel} of {found[0][0]} and of {origin} differ: that of "
+                f"{found[0][0]} is taken"
+            )
+            return

@@ -1,0 +1,117 @@
+"""Which members of archives are linked for the devices: those that the host's linker takes, and
+those that other device code needs.
+
+The host's linker says itself what it takes, in its map of a link without images: each linker has
+an order of its own in which it looks into archives.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from packager.elf import headers
+from packager.files.reader import open_reader
+from packager.formats.device_images import bitcode
+from packager.linking.host_command import HostCommand
+from packager.linking.inputs import HostPart, Part
+from packager.linking.tools import Tools
+
+# "libk.a(k.o)", as maps have it; of thin archives binutils tell the member's file.
+_MEMBER = re.compile(r"([^\s(]+)\(([^()\n]+)\)")
+
+
+def taken(
+    found: Sequence[HostPart], command: HostCommand, added: Sequence[str], tools: Tools
+) -> list[HostPart]:
+    """The parts without the members that neither the host nor a device needs.
+
+    `added` are words that the link without images needs. Raises LinkError where that fails.
+    """
+    fixed = [part for part in found if part.archive is None]
+    optional = [part for part in found if part.archive is not None]
+    if not optional:
+        return fixed
+    linkable = [part for part in optional if part.is_linkable]
+    by_host = {id(part) for part in linkable and _by_host(linkable, command, added, tools)}
+    kept = [part for part in found if part.archive is None or id(part) in by_host]
+    rest = [part for part in optional if id(part) not in by_host]
+    needed = {id(part) for part in _by_devices(kept, rest)}
+    return [part for part in found if part in kept or id(part) in needed]
+
+
+def _by_host(
+    optional: Sequence[HostPart], command: HostCommand, added: Sequence[str], tools: Tools
+) -> Iterable[HostPart]:
+    """Those in the map of a link. A section that is collected leaves no trace, so none is."""
+    map_file, output = tools.folder / "host.map", tools.folder / "host.out"
+    options = command.passed("--no-gc-sections", f"-Map={map_file}")
+    tools.run([*command.with_words((), added), *options, "-o", str(output)], "the host")
+    output.unlink(missing_ok=True)
+    text = map_file.read_text(errors="surrogateescape")
+    listed = {(os.path.normpath(a), m) for a, m in _MEMBER.findall(text)}
+    words = {os.path.normpath(word) for word in text.split()}
+    for part in optional:
+        archive, file = _last_word(str(part.archive)), _last_word(part.binary.file or "")
+        if (archive, part.member) in listed or (file != archive and file in words):
+            yield part
+
+
+def _last_word(path: str) -> str:
+    """What of a path is after the last blank, as maps do not quote them."""
+    return (os.path.normpath(path).split() or [""])[-1]
+
+
+def _by_devices(kept: Sequence[HostPart], rest: list[HostPart]) -> Iterable[HostPart]:
+    """Members of which device code that is linked needs a symbol, and those that these need."""
+    targets = {one.image.target for part in kept for one in part.parts}
+    rest = [part for part in rest if any(one.image.target in targets for one in part.parts)]
+    if not rest:
+        return
+    wanted: dict[str, set[str]] = {}
+    for part in kept:
+        _add(wanted, part)
+    defined = {id(part): _defined(part) for part in rest}
+    while True:
+        needed = [part for part in rest if _is_needed(wanted, defined[id(part)])]
+        if not needed:
+            return
+        for part in needed:
+            rest.remove(part)
+            _add(wanted, part)
+            yield part
+
+
+def _add(wanted: dict[str, set[str]], part: HostPart) -> None:
+    for one in part.parts:
+        missing, found = _symbols(one)
+        of_target = wanted.setdefault(one.image.target, set())
+        of_target |= missing - found
+
+
+def _is_needed(wanted: dict[str, set[str]], defined: dict[str, set[str]]) -> bool:
+    return any(wanted.get(target, set()) & names for target, names in defined.items())
+
+
+def _defined(part: HostPart) -> dict[str, set[str]]:
+    return {one.image.target: _symbols(one)[1] for one in part.parts}
+
+
+def _symbols(part: Part) -> tuple[set[str], set[str]]:
+    """What a device object does not define, and what it defines for others."""
+    with open_reader(part.bytes.path) as file:
+        data = file.slice(part.bytes.offset, part.bytes.size, "device image")
+        if part.image.kind == "bitcode":
+            return bitcode.linked_names(data)
+        if not headers.probe(data):
+            return set(), set()
+        elf = headers.read(data)
+        missing: set[str] = set()
+        found: set[str] = set()
+        for table in elf.of_type(headers.SHT_SYMTAB):
+            names = elf.strings(table.link, "symbol names")
+            for symbol in elf.symbols(table):
+                if symbol.name_at and symbol.binding != headers.STB_LOCAL:
+                    (found if symbol.is_defined else missing).add(names[symbol.name_at])
+        return missing, found

@@ -1,0 +1,77 @@
+"""Device code for a CPU: objects to the shared object that a plugin loads."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.errors import MissingToolError
+from packager.linking.groups import Group
+from packager.linking.host_command import HostCommand
+from packager.linking.tools import Tools
+from packager.lowering.linker import lld
+from packager.triples import code_of
+
+# References of an image are its own: the program that loads it may export the same names.
+OPTIONS = ("-Bsymbolic", "--as-needed", "--build-id=none", "-z", "noexecstack")
+# Where the command is a linker's: what drivers put around shared objects.
+STARTS, ENDS = ("crti.o", "crtbeginS.o"), ("crtendS.o", "crtn.o")
+SANITIZED = "-fsanitize="  # the program brings what calls to it need
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """What images may be linked with, beside their own objects."""
+
+    command: HostCommand
+    archives: frozenset[str]  # names of -l that are archives with device code
+    runtime: Path | None  # libomptarget, where the command names none
+
+
+def link_cpu(
+    group: Group, objects: Sequence[Path], out: Path, libraries: Libraries,
+    options: Sequence[str], tools: Tools,
+) -> str:  # fmt: skip
+    """Link `objects` to `out` by the host's linker, if it is for the group's machine, else by lld.
+
+    Returns what the linker warned of. Raises LinkError, MissingToolError.
+    """
+    files = [str(path) for path in objects]
+    if code_of(group.triple) != platform.machine():
+        linker = lld()
+        if linker is None:
+            raise MissingToolError(f"linking for {group.triple} needs ld.lld, and none is on PATH")
+        command = [linker, "-shared", *OPTIONS, *files, *options, "-o", str(out)]
+    else:
+        command = _by_host(files, libraries, options, out)
+    return tools.run(command, group.name)
+
+
+def _by_host(
+    files: Sequence[str], libraries: Libraries, options: Sequence[str], out: Path
+) -> list[str]:
+    host = libraries.command
+    # A relocatable link names no libraries yet.
+    is_open = host.is_relocatable or any(word.startswith(SANITIZED) for word in host.words)
+    linked = [*OPTIONS, *(() if is_open else ("-z", "defs"))]
+    named = _libraries(libraries)
+    if host.is_driver:
+        passed = host.passed(*linked, *options)
+        return [*host.shared(), "-shared", *passed, *files, *named, "-o", str(out)]
+    around = {item.path.name: str(item.path) for item in host.inputs}
+    first = [around[name] for name in STARTS if name in around]
+    last = [around[name] for name in ENDS if name in around]
+    middle = [*files, *options, *named]
+    return [*host.shared(), "-shared", *linked, *first, *middle, *last, "-o", str(out)]
+
+
+def _libraries(libraries: Libraries) -> list[str]:
+    """The folders and libraries of the command, but for archives of objects like the program's."""
+    host = libraries.command
+    words = [f"-L{folder}" for folder in host.folders]
+    words += [f"-l{name}" for name, _ in host.libraries if name not in libraries.archives]
+    words += [str(i.path) for i in host.inputs if ".so" in i.path.suffixes]
+    words += [str(libraries.runtime)] if libraries.runtime else []
+    return words

@@ -1,0 +1,34 @@
+"""Device code by what it is for: one image each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from packager.linking.inputs import HostPart, Part
+from packager.model import NO_ARCH
+
+
+@dataclass(frozen=True)
+class Group:
+    """The device code of one target."""
+
+    triple: str
+    arch: str  # "" for none in particular
+    parts: tuple[Part, ...]
+
+    @property
+    def name(self) -> str:
+        """Triple and arch, as a user names them."""
+        return f"{self.triple}:{self.arch}" if self.arch else self.triple
+
+
+def grouped(parts: Iterable[HostPart]) -> list[Group]:
+    """The groups, in the order in which their first code comes."""
+    found: dict[tuple[str, str], list[Part]] = {}
+    for part in parts:
+        for one in part.parts:
+            arch = one.image.processor
+            key = one.image.triple, "" if arch in NO_ARCH else arch
+            found.setdefault(key, []).append(one)
+    return [Group(triple, arch, tuple(group)) for (triple, arch), group in found.items()]

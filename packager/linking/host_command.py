@@ -1,0 +1,222 @@
+"""The command that links a host program: which of its words are inputs, folders and libraries.
+
+The command is a compiler's driver (`cc a.o -o app`) or a linker (`ld …`), as binutils, lld and mold
+spell their options.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.errors import UsageError
+
+LINKER = re.compile(r"(.+-)?(ld|gold|mold)([.-].*)?|lld([.-]\d+)?")
+SOURCE = re.compile(r".*\.(c|cc|cpp|cxx|C|f|f90|F90|cu|hip|s|S|ll|i|ii)")
+# Words that an option takes in a word of its own: none of them is an input.
+TAKES_WORD = re.compile(
+    r"-(o|e|u|z|T|h|m|y|I|R|x|B|D|U|G|F|A|b|Y|M[FTQ]|X(clang|assembler|preprocessor))|"
+    r"--?(output|soname|rpath|rpath-link|dynamic-linker|Map|plugin|plugin-opt|target|arch|include|"
+    r"isystem|mllvm|version-script|dynamic-list|init|fini|sysroot|defsym)"
+)
+# What the link of a CPU's device image takes over, by how the word begins; driver, linker.
+SHARED_BY_DRIVER = ("-fuse-ld=", "--ld-path=", "-B", "--sysroot", "-m64", "--target=", "-stdlib=",
+    "--gcc-toolchain=", "--gcc-install-dir=", "-fopenmp")  # fmt: skip
+SHARED_BY_LINKER = ("--sysroot", "--hash-style=", "-rpath-link")
+# What may stand in front of the program; `env` takes assignments.
+PREFIXES = ("env", "ccache", "sccache", "distcc", "icecc", "nice", "time")
+MAX_NESTING = 16  # of response files
+# What only clang's driver knows: the stand-in makes the images itself.
+OFFLOADING = re.compile(r"-fopenmp-targets=.*|--?offload-arch=.*|-foffload-lto.*|-fno-offload-lto")
+OFFLOADING_PAIRS = re.compile(r"-Xopenmp-target(=.*)?|-Xoffload-linker.*")
+
+
+class Input(NamedTuple):
+    """A file that is linked: an object, an archive, or what the linker will know better."""
+
+    path: Path
+    word: int  # of the command, at which it is named
+    is_whole: bool  # of an archive: all members are linked
+
+
+class Option(NamedTuple):
+    """A word that the linker sees, and which word of the command it is from."""
+
+    text: str
+    word: int
+
+
+@dataclass(frozen=True)
+class HostCommand:
+    """A command, as far as linking device code with it needs to know."""
+
+    words: tuple[str, ...]  # response files are opened, clang's offloading options gone
+    options_at: int  # the first word behind the program's name
+    is_driver: bool
+    output: Path
+    inputs: tuple[Input, ...]
+    folders: tuple[Path, ...]  # -L
+    libraries: tuple[tuple[str, bool], ...]  # -l, and whether all members are linked
+    is_relocatable: bool
+    is_static: bool
+
+    @property
+    def names_runtime(self) -> bool:
+        """Whether it names an OpenMP offloading runtime."""
+        names = [name for name, _ in self.libraries]
+        files = [item.path.name for item in self.inputs]
+        return "omptarget" in names or any(
+            name.removeprefix(":").startswith("libomptarget.") for name in (*names, *files)
+        )
+
+    def passed(self, *options: str) -> tuple[str, ...]:
+        """Options for the linker, as the command takes them."""
+        if not self.is_driver:
+            return options
+        return tuple(word for option in options for word in ("-Xlinker", option))
+
+    def with_words(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
+        """The command with words before its first input, and after its last one."""
+        words = [item.word for item in self.inputs]
+        begin = min(words, default=len(self.words))
+        end = max(words, default=len(self.words) - 1) + 1
+        return [*self.words[:begin], *first, *self.words[begin:end], *last, *self.words[end:]]
+
+    def shared(self) -> list[str]:
+        """The words that a link of a shared object beside this one begins with."""
+        begins = SHARED_BY_DRIVER if self.is_driver else SHARED_BY_LINKER
+        kept = list(self.words[: self.options_at])
+        words = self.words[self.options_at :]
+        paired = ("-B", "-target", "--sysroot", "-rpath-link", *(() if self.is_driver else ("-m",)))
+        for word, following in zip(words, (*words[1:], ""), strict=True):
+            if word in paired:
+                kept += [word, following]
+            elif word.startswith(begins):
+                kept.append(word)
+        return kept
+
+
+def parse(words: Sequence[str]) -> HostCommand:
+    """What `words` say. Raises UsageError for a command that compiles, and for no command."""
+    opened = tuple(_without_offloading(list(_opened(words, 0))))
+    if not opened:
+        raise UsageError("there is no command to link with: omptool link -- cc a.o -o app")
+    program = _program(opened)
+    is_driver = not LINKER.fullmatch(Path(opened[program]).name)
+    state = _State()
+    for option in _options(opened, program + 1, is_driver):
+        state.take(option)
+    for item in state.inputs:
+        if is_driver and SOURCE.fullmatch(str(item.path)) and item.path.exists():
+            raise UsageError("is a source: compile it first (-c), then link the object", item.path)
+    return HostCommand(
+        opened,
+        program + 1,
+        is_driver,
+        state.output,
+        tuple(state.inputs),
+        tuple(state.folders),
+        tuple(state.libraries),
+        state.is_relocatable,
+        state.is_static,
+    )
+
+
+class _State:
+    """What the words so far have said."""
+
+    def __init__(self) -> None:
+        self.output = Path("a.out")
+        self.inputs: list[Input] = []
+        self.folders: list[Path] = []
+        self.libraries: list[tuple[str, bool]] = []
+        self.is_relocatable = False
+        self.is_static = False
+        self._is_whole = False
+        self._before = ""
+
+    def take(self, option: Option) -> None:
+        """One word more."""
+        text, before, self._before = option.text, self._before, ""
+        if before:
+            self._take_value(before, text)
+        elif TAKES_WORD.fullmatch(text) or text in ("-L", "-l", "--library", "--library-path"):
+            self._before = text
+        elif text.startswith(("-o", "--output=")) and not text.startswith("-omagic"):
+            self.output = Path(text.removeprefix("--output=").removeprefix("-o"))
+        elif text.startswith(("-L", "-l")):
+            self._take_value(text[:2], text[2:])
+        elif text.startswith(("--library=", "--library-path=")):
+            self._take_value(*text.split("=", 1))
+        elif text in ("-r", "-i", "--relocatable", "-Ur"):
+            self.is_relocatable = True
+        elif text in ("-static", "--static"):
+            self.is_static = True
+        elif text in ("--whole-archive", "-whole-archive"):
+            self._is_whole = True
+        elif text in ("--no-whole-archive", "-no-whole-archive"):
+            self._is_whole = False
+        elif not text.startswith("-"):
+            self.inputs.append(Input(Path(text), option.word, self._is_whole))
+
+    def _take_value(self, option: str, value: str) -> None:
+        if option in ("-o", "--output"):
+            self.output = Path(value)
+        elif option in ("-L", "--library-path"):
+            self.folders.append(Path(value))
+        elif option in ("-l", "--library"):
+            self.libraries.append((value, self._is_whole))
+
+
+def _program(words: Sequence[str]) -> int:
+    """Which word is the driver or linker: launchers and `env` may stand in front of it."""
+    at = 0
+    while at + 1 < len(words) and Path(words[at]).name in PREFIXES:
+        is_env = Path(words[at]).name == "env"
+        at += 1
+        while is_env and at + 1 < len(words) and "=" in words[at]:
+            at += 1
+    return at
+
+
+def _options(words: Sequence[str], start: int, is_driver: bool) -> Iterator[Option]:
+    """The words from `start` on, as the linker sees them."""
+    after = iter(enumerate(words[start:], start))
+    for number, word in after:
+        if is_driver and word.startswith("-Wl,"):
+            yield from (Option(text, number) for text in word.split(",")[1:])
+        elif is_driver and word == "-Xlinker":
+            yield from (Option(text, at) for at, text in [next(after, (number, ""))])
+        else:
+            yield Option(word, number)
+
+
+def _opened(words: Sequence[str], depth: int) -> Iterator[str]:
+    """The words, and in place of each @FILE those in the file, as GNU's tools read it."""
+    for word in words:
+        path = Path(word[1:])
+        if not word.startswith("@") or not path.is_file():
+            yield word
+            continue
+        if depth == MAX_NESTING:
+            raise UsageError(f"more than {MAX_NESTING} response files name each other", path)
+        try:
+            text = os.fsdecode(path.read_bytes())
+            yield from _opened(shlex.split(text), depth + 1)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot be read as a response file: {error}", path) from error
+
+
+def _without_offloading(words: list[str]) -> Iterator[str]:
+    """The command without what makes clang's driver link images itself."""
+    after = iter(words)
+    for word in after:
+        if OFFLOADING_PAIRS.fullmatch(word):
+            next(after, "")
+        elif not OFFLOADING.fullmatch(word):
+            yield word

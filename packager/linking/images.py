@@ -1,0 +1,130 @@
+"""The device code of one target to the image that a plugin loads."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+
+from packager.elf.headers import ET_REL, MAGIC
+from packager.errors import MissingToolError, UsageError
+from packager.files.reader import open_reader
+from packager.linking.cpu import Libraries, link_cpu
+from packager.linking.groups import Group
+from packager.linking.inputs import Part, copied, unused
+from packager.linking.tools import Tools
+from packager.lowering.linker import lld
+from packager.lowering.request import Emit
+from packager.triples import GPUS, code_of
+
+ELF_TYPE = Struct("<16xH")
+
+
+@dataclass(frozen=True)
+class DeviceOptions:
+    """How device code is linked, as far as the user may choose."""
+
+    libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
+    words: tuple[tuple[str, str], ...] = ()  # for a target's linker: triple ("": any), word
+    level: int = 2  # of optimisation of bitcode
+    keeps_ptx: bool = False  # also where ptxas could assemble it
+
+    def of(self, group: Group) -> list[str]:
+        """The words for the linker of a group."""
+        return [word for triple, word in self.words if triple in ("", group.triple)]
+
+
+def link_group(
+    group: Group, libraries: Libraries, options: DeviceOptions, tools: Tools
+) -> tuple[Path, str]:
+    """The image of a group, in the folder of `tools`, and what its linker warns of.
+
+    Raises UsageError, LinkError, SourceError where its code cannot be linked, MissingToolError.
+    """
+    states = {_state(part) for part in group.parts}
+    if states == {"linked"} and len(group.parts) == 1:
+        return copied(group.parts[0], tools.folder), ""
+    if "linked" in states:
+        raise UsageError(f"device code for {group.name} cannot be linked together: {_forms(group)}")
+    out = unused(tools.folder, f"{group.name.replace(':', '-')}.image")
+    is_gpu = code_of(group.triple) in GPUS
+    joined = [part for part in group.parts if _state(part) == "bitcode"]
+    if joined and is_gpu and len(joined) < len(group.parts):
+        raise UsageError(f"device code for {group.name} cannot be linked together: {_forms(group)}")
+    if joined and is_gpu:
+        assembled = code_of(group.triple) == "nvptx64" and not options.keeps_ptx
+        emit: Emit = "obj" if assembled and shutil.which("ptxas") else "image"
+        return out, _joined(joined, group, out, emit, libraries, options, tools)
+    objects = [_object(part, tools) for part in group.parts if _state(part) == "object"]
+    warnings = []
+    if joined:
+        made = unused(tools.folder, f"{group.triple}.bc.o")
+        warnings.append(_joined(joined, group, made, "obj", libraries, options, tools))
+        objects.append(made)
+    link = _by_gpus_linker if is_gpu else link_cpu
+    warnings.append(link(group, objects, out, libraries, options.of(group), tools))
+    return out, "\n".join(filter(None, warnings))
+
+
+def _state(part: Part) -> str:
+    """What has to be done with it: "object", "bitcode", or "linked", which is nothing."""
+    if part.image.kind == "bitcode":
+        return "bitcode"
+    with open_reader(part.bytes.path) as file:
+        data = file.slice(part.bytes.offset, part.bytes.size, "device image")
+        is_elf = data.starts_with(MAGIC)
+        return (
+            "object" if is_elf and data.unpack(ELF_TYPE, 0, "ELF type") == (ET_REL,) else "linked"
+        )
+
+
+def _forms(group: Group) -> str:
+    return ", ".join(f"{part.origin} ({_state(part)} {part.image.kind})" for part in group.parts)
+
+
+def _object(part: Part, tools: Tools) -> Path:
+    path = copied(part, tools.folder)
+    tools.names[str(path)] = part.origin
+    return path
+
+
+def _by_gpus_linker(
+    group: Group, objects: Sequence[Path], out: Path, _: Libraries, words: Sequence[str],
+    tools: Tools,
+) -> str:  # fmt: skip
+    """Link objects of a GPU's code by its own linker."""
+    files = [str(path) for path in objects]
+    if code_of(group.triple) == "amdgcn":
+        linker = lld()
+        if linker is None:
+            raise MissingToolError(f"linking for {group.name} needs ld.lld, and none is on PATH")
+        command = [linker, "-shared", "--build-id=none", *words, *files, "-o", str(out)]
+    else:
+        nvlink = shutil.which("nvlink")
+        if nvlink is None:
+            raise MissingToolError(
+                f"linking cubins for {group.name} needs CUDA's nvlink, and it is not on PATH; "
+                "objects compiled with -foffload-lto need no CUDA"
+            )
+        command = [nvlink, f"-arch={group.arch}", *words, *files, "-o", str(out)]
+    return tools.run(command, group.name)
+
+
+def _joined(
+    parts: Sequence[Part], group: Group, out: Path, emit: Emit, libraries: Libraries,
+    options: DeviceOptions, tools: Tools,
+) -> str:  # fmt: skip
+    """Bitcode to an image, or to an object of a CPU, which is then linked with others."""
+    from packager.linking.bitcode import BitcodeInput, join
+    from packager.lowering.lower import Target
+
+    tools.show(f"omptool: join {' '.join(part.origin for part in parts)} -o {out}")
+    if tools.is_dry:
+        return ""
+    inputs = [BitcodeInput(copied(part, tools.folder), part.origin) for part in parts]
+    target = Target(group.triple, group.arch, level=options.level)
+    search = libraries.command.folders
+    done = join(inputs, target, options.libraries, out, emit=emit, search=search)
+    return "\n".join(done.notes)

@@ -1,0 +1,175 @@
+"""What of a host link has offload code: its objects, and the members of its archives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.elf import headers
+from packager.elf.headers import MAGIC as ELF
+from packager.errors import FormatError, UsageError
+from packager.files.reader import Reader, open_reader
+from packager.files.temporary import store
+from packager.formats.containers import archive as archives
+from packager.formats.device_images import bitcode
+from packager.hosts.load import Loaded, load_all
+from packager.linking.device_runtime import is_runtime
+from packager.linking.host_command import HostCommand
+from packager.look import Look
+from packager.model import DeviceImage, FatBinary
+from packager.writers.elf_types import FilePart
+
+# Archives of device libraries have code for dozens of processors, of which few are wanted.
+LOOK = Look(symbols=False, resources=False)
+BEGIN = 8
+TYPE_AT = 16  # of an ELF header: 1 is a relocatable object
+OBJECT = b"\1\0"
+DRIVERS_FOLDERS = "LIBRARY_PATH"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A device image that is to be linked."""
+
+    origin: str  # the object that it is in, "a.o" or "libk.a(k.o)"
+    image: DeviceImage
+    bytes: FilePart
+
+
+@dataclass(frozen=True)
+class HostPart:
+    """An object, or a member of an archive, that has offload code."""
+
+    name: str
+    binary: FatBinary
+    parts: tuple[Part, ...]
+    archive: Path | None = None  # that the host's linker may take it from
+    member: str = ""
+    entry_symbols: tuple[str, ...] = ()  # that others may name, of its records of entries
+    is_linkable: bool = True  # whether it defines anything that a host's link could look for
+
+
+def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
+    """Those of the command, in its order; copies of their device code go to `folder`.
+
+    Raises FormatError, UsageError for an input that cannot be understood.
+    """
+    archives_seen: set[tuple[int, int]] = set()
+    for path, is_whole in (*_named(command), *_searched(command)):
+        kind = _kind(path)
+        if kind == "bitcode":
+            what = "is a host object of LLVM bitcode (-flto): its device code cannot be seen"
+            raise UsageError(what, path)
+        if kind == "archive":
+            identity = _identity(path)
+            if identity in archives_seen or is_runtime(path):
+                continue
+            archives_seen.add(identity)
+        if kind:
+            archive = path if kind == "archive" and not is_whole else None
+            try:
+                yield from _host_parts(path, archive, folder)
+            except FormatError as error:
+                raise UsageError(str(error), path) from error
+
+
+def _named(command: HostCommand) -> Iterator[tuple[Path, bool]]:
+    return ((item.path, item.is_whole) for item in command.inputs)
+
+
+def _searched(command: HostCommand) -> Iterator[tuple[Path, bool]]:
+    """Static libraries that -l means, as far as the command says where to look."""
+    folders = list(command.folders)
+    if command.is_driver:
+        folders += [Path(name) for name in os.environ.get(DRIVERS_FOLDERS, "").split(":") if name]
+    for name, is_whole in command.libraries:
+        file = name[1:] if name.startswith(":") else ""
+        wanted = [file] if file else [f"lib{name}.so", f"lib{name}.a"]
+        for folder in folders:
+            found = [folder / file for file in wanted if (folder / file).exists()]
+            if command.is_static and not file:
+                found = [path for path in found if path.suffix == ".a"]
+            if found:
+                yield found[0], is_whole
+                break
+
+
+def _kind(path: Path) -> str:
+    """What of an input is looked into; "" for what the linker alone knows."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(TYPE_AT + len(OBJECT))
+    except OSError:
+        return ""  # the linker says what is wrong with it
+    if begin.startswith(ELF):
+        return "object" if begin[TYPE_AT:] == OBJECT else ""
+    if begin[:BEGIN] in (archives.MAGIC, archives.THIN_MAGIC):
+        return "archive"
+    return "bitcode" if begin.startswith((bitcode.MAGIC, bitcode.WRAPPER_MAGIC)) else ""
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[HostPart]:
+    for loaded in load_all(path, LOOK):
+        binary = loaded.binary
+        for fault in (*binary.faults, *binary.limits):
+            raise UsageError(fault, Path(binary.path))
+        # What a relocatable link or `omptool bundle` has closed is an object like any other.
+        if binary.descriptors or not (binary.images or binary.entries):
+            continue
+        file = Path(binary.file or path)
+        parts = tuple(
+            Part(binary.path, image, _bytes(data, file, folder))
+            for image, data in zip(binary.images, loaded.data, strict=True)
+        )
+        member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
+        names, is_linkable = _host_symbols(loaded)
+        yield HostPart(binary.path, binary, parts, archive, member, names, is_linkable)
+
+
+def _host_symbols(loaded: Loaded) -> tuple[tuple[str, ...], bool]:
+    """The symbols of entry records, and whether there are any for others at all."""
+    if not headers.probe(loaded.file):
+        return (), False
+    elf = headers.read(loaded.file)
+    sections = {s.number for t in loaded.binary.tables for s in elf.named(t.section or "")}
+    found = []
+    is_linkable = False
+    for table in elf.of_type(headers.SHT_SYMTAB):
+        names = elf.strings(table.link, "symbol names")
+        for symbol in elf.symbols(table):
+            if symbol.binding != headers.STB_LOCAL and symbol.is_defined:
+                is_linkable = True
+                if symbol.section in sections:
+                    found.append(names[symbol.name_at])
+    return tuple(found), is_linkable
+
+
+def _bytes(data: Reader, file: Path, folder: Path) -> FilePart:
+    """Where the bytes of an image are; those that are compressed are copied to `folder`."""
+    if data.is_stored:
+        return FilePart(file, data.at, len(data))
+    path = unused(folder, "inflated")
+    store(path, data.pieces())
+    return FilePart(path, 0, len(data))
+
+
+def copied(part: Part, folder: Path) -> Path:
+    """The bytes of an image in a file of their own, whose name says where they are from."""
+    stem = Path(part.origin.replace("(", "-").rstrip(")")).name
+    ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(part.image.kind, "o")
+    path = unused(folder, f"{stem}-{part.image.target.replace(' ', '-')}.{ending}")
+    with open_reader(part.bytes.path) as data:
+        store(path, data.slice(part.bytes.offset, part.bytes.size, "device image").pieces())
+    return path
+
+
+def unused(folder: Path, name: str) -> Path:
+    """A file in `folder` whose name no other has."""
+    return folder / f"{sum(1 for _ in folder.iterdir())}-{name}"

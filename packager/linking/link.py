@@ -1,0 +1,137 @@
+"""A host's link command with the device code of its objects: linked, wrapped and registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.abi import newest
+from packager.checks import verify
+from packager.errors import FindingError, UsageError
+from packager.hosts.load import load
+from packager.layouts import WRITTEN
+from packager.linking import agreement
+from packager.linking.archives import taken
+from packager.linking.cpu import Libraries
+from packager.linking.groups import Group, grouped
+from packager.linking.host_command import HostCommand
+from packager.linking.images import DeviceOptions, link_group
+from packager.linking.inputs import HostPart, objects
+from packager.linking.relocatable import close
+from packager.linking.tools import Tools
+from packager.look import Look
+from packager.model import Finding
+from packager.writers.bundle import ImageRequest, emit
+
+WRAPPER = "wrapper.o"
+# Warnings of what was asked for: an older runtime's form, and a relocatable link.
+EXPECTED = ("OMP113", "OMP123")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user may choose."""
+
+    abi: str  # of the wrapper; "": that of the objects
+    device: DeviceOptions
+    warn: Callable[[str], None]
+    runtime: Callable[[], Path | None]  # the libomptarget of a command that names none
+    force: bool = False  # leave a result in which verify finds an error
+
+
+def link(command: HostCommand, options: Options, tools: Tools) -> int:
+    """Run `command` with the wrapper of the images that its objects' device code makes.
+
+    Returns the command's own exit code. Raises UsageError, FormatError for objects that cannot be
+    linked together, LinkError where a device's linker fails, MissingToolError without it, and
+    FindingError when verify finds an error in the result.
+    """
+    # What has offload code: without any, the command is what it was.
+    found = list(objects(command, tools.folder))
+    if not found:
+        return tools.pass_on(command.words)
+
+    # Which members of archives are in it, by the host's own linker.
+    is_without = command.names_runtime or command.is_relocatable
+    runtime = None if is_without else options.runtime()
+    added = _runtime_words(command, runtime)
+    parts = taken(found, command, added, tools)
+
+    # One image for each target.
+    agreement.expect_one_form(parts)
+    groups = grouped(parts)
+    for line in agreement.differences(parts, groups):
+        options.warn(line)
+    libraries = Libraries(command, _device_archives(found), runtime)
+    images = [_image(group, libraries, options, tools) for group in groups]
+
+    # The program, with what registers them.
+    if not images:
+        return tools.pass_on(command.with_words((), added))
+    wrapper = tools.folder / WRAPPER
+    abi = WRITTEN[_abi(parts, options)]
+    if not tools.is_dry:
+        emit(images, "host", wrapper, abi=abi, kept=_kept(parts), force=True)
+    code = tools.pass_on(command.with_words([str(wrapper)], added))
+    if code == 0 and not tools.is_dry:
+        if command.is_relocatable:
+            close(command.output, abi.entries_section, [image.path for image in images])
+        _check(command.output, options)
+    return code
+
+
+def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -> ImageRequest:
+    path, warning = link_group(group, libraries, options.device, tools)
+    for line in warning.splitlines():
+        options.warn(f"{group.name}: {line}")
+    return ImageRequest(group.triple, group.arch, path)
+
+
+def _runtime_words(command: HostCommand, runtime: Path | None) -> tuple[str, ...]:
+    """Our runtime, where the command names none: found again when the program starts."""
+    if runtime is None:
+        return ()
+    return (str(runtime), *command.passed("-rpath", str(runtime.parent)))
+
+
+def _device_archives(found: Sequence[HostPart]) -> frozenset[str]:
+    """The names by which -l means archives with device code."""
+    names = {part.archive.name for part in found if part.archive}
+    plain = {name.removeprefix("lib").removesuffix(".a") for name in names}
+    return frozenset(plain | {f":{name}" for name in names})
+
+
+def _abi(parts: Sequence[HostPart], options: Options) -> str:
+    abis = {table.abi for part in parts for table in part.binary.tables}
+    if options.abi:
+        return options.abi
+    if not abis:
+        raise UsageError("no object has an entry table: --abi says which runtime it is for")
+    return newest(abis)
+
+
+def _kept(parts: Sequence[HostPart]) -> list[str]:
+    """A symbol of each object's records: the names of their bounds alone keep them from no linker
+    that follows -z start-stop-gc. Where objects share a symbol the first one's record is it.
+    """
+    chosen: list[str] = []
+    seen: set[str] = set()
+    for part in parts:
+        own = [name for name in part.entry_symbols if name not in seen]
+        chosen += own[:1]
+        seen.update(own)
+    return chosen
+
+
+def _check(path: Path, options: Options) -> None:
+    """As `bundle` checks what it writes; the linker has renamed it already."""
+    findings: list[Finding] = verify(load(path, Look(resources=False)))
+    for finding in findings:
+        if finding.severity == "warning" and finding.code not in EXPECTED:
+            options.warn(f"{finding.code}: {finding.message}")
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors and not options.force:
+        path.unlink(missing_ok=True)
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise FindingError(f"{errors[0].code}: {errors[0].message}{more}; not kept without --force")

@@ -1,0 +1,90 @@
+"""The result of a relocatable link (-r): its table is closed, and its device code is linked.
+
+Objects that it is linked with later have a table of their own, under the name that compilers give:
+so the name of this one has a hash in it, as by clang's relocatable links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from struct import Struct
+
+from packager.elf.headers import SHT_PROGBITS, SYMBOL
+from packager.files.reader import open_reader
+from packager.files.replacing import replacing
+from packager.formats.containers import llvm_offloading
+from packager.formats.containers.clang_bundle import SECTION_PREFIX
+from packager.writers.elf_types import Header
+from packager.writers.host_object import HostObject, read_host
+from packager.writers.object_writer import write_object
+
+LINKED = ".omptool.linked"  # what is left of a section of device code
+DIGITS = 16
+BOUNDS = ("__start_", "__stop_")
+NAME = Struct("<I")  # a symbol begins with it
+
+
+def close(path: Path, section: str, images: Sequence[Path]) -> None:
+    """Close the table `section` of the object at `path`, which has the descriptor of `images`."""
+    with open_reader(path) as data:
+        host = read_host(path, data)
+    suffix = f"_{_hash(images)}"
+    titles = Strings(host.strings if host.shstrtab == host.strtab else host.name_strings)
+    headers = tuple(
+        _closed(header, name, section, titles, suffix)
+        for header, name in zip(host.headers, host.names, strict=True)
+    )
+    names = titles if host.shstrtab == host.strtab else Strings(host.strings)
+    symbols = _with_bounds(host, section, names, suffix)
+    closed = replace(
+        host, headers=headers, symbols=symbols, strings=names.bytes, name_strings=titles.bytes
+    )
+    with replacing(path) as temporary, temporary.open("r+b") as file:
+        write_object(file, closed, (), ())
+
+
+class Strings:
+    """A string table that grows."""
+
+    def __init__(self, data: bytes) -> None:
+        self.bytes = data
+
+    def add(self, text: str) -> int:
+        """Where `text` is in the table from now on."""
+        at = len(self.bytes)
+        self.bytes += text.encode() + b"\0"
+        return at
+
+
+def _closed(header: Header, name: str, section: str, titles: Strings, suffix: str) -> Header:
+    if name == section:
+        return replace(header, name=titles.add(section + suffix))
+    is_device_code = header.type == llvm_offloading.SHT_LLVM_OFFLOADING or name.startswith(
+        (*llvm_offloading.NAMES, SECTION_PREFIX)
+    )
+    if is_device_code:
+        return replace(header, name=titles.add(LINKED), type=SHT_PROGBITS, size=0, content=())
+    return header
+
+
+def _with_bounds(host: HostObject, section: str, names: Strings, suffix: str) -> bytes:
+    """The symbols, of which those that a linker defines at the ends of the table are renamed."""
+    table = host.symbol_table()
+    symbols = bytearray(host.symbols)
+    for bound in BOUNDS:
+        symbol = table.get(bound + section)
+        if symbol is not None:
+            NAME.pack_into(symbols, symbol.index * SYMBOL.size, names.add(symbol.name + suffix))
+    return bytes(symbols)
+
+
+def _hash(images: Sequence[Path]) -> str:
+    digest = sha256()
+    for path in images:
+        with open_reader(path) as data:
+            for piece in data.pieces():
+                digest.update(piece)
+    return digest.hexdigest()[:DIGITS]

@@ -1,0 +1,76 @@
+"""The commands that a link starts: run, shown, or only shown."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packager.errors import MissingToolError, PackagerError
+
+
+class LinkError(PackagerError):
+    """A command failed: `said` is what it wrote, and its exit code is that of the link."""
+
+    def __init__(self, message: str, said: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.said = said
+        self.exit_code = exit_code
+
+
+def unheard(_line: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass
+class Tools:
+    """Where commands work, and who hears of them."""
+
+    folder: Path  # for what is made on the way
+    show: Callable[[str], None] = unheard  # is told of each command
+    is_dry: bool = False  # nothing is run
+    names: dict[str, str] = field(default_factory=dict)  # what to call files of the folder
+
+    def run(self, command: Sequence[str], what: str) -> str:
+        """Run a command that links `what`; what it says on stderr is returned.
+
+        Raises LinkError with that when it fails, MissingToolError when it is not there.
+        """
+        self.show(shlex.join(command))
+        if self.is_dry:
+            return ""
+        done = _started(command, {"LC_ALL": "C"}, captured=True)
+        said = self.named((done.stderr or b"").decode(errors="surrogateescape")).strip()
+        if done.returncode:
+            raise LinkError(f"linking for {what} failed", said, exit_code(done.returncode))
+        return said
+
+    def pass_on(self, command: Sequence[str]) -> int:
+        """Run a command that speaks for itself; its exit code."""
+        self.show(shlex.join(command))
+        return 0 if self.is_dry else exit_code(_started(command, {}, captured=False).returncode)
+
+    def named(self, text: str) -> str:
+        """`text` with files of the folder under the names that the user knows."""
+        for path, name in self.names.items():
+            text = text.replace(path, name)
+        return text
+
+
+def exit_code(returncode: int) -> int:
+    """As a shell tells it."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], *, captured: bool
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            command, env={**os.environ, **environment}, capture_output=captured, check=False
+        )
+    except OSError as error:
+        raise MissingToolError(f"{command[0]} cannot be started: {error.strerror}") from error
