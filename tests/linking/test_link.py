@@ -1,0 +1,302 @@
+"""`omptool link`: programs of each clang by each linker, archives, and what cannot be linked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import running
+from clangs import INSTALLED, VERSIONS, libraries, made, tool
+from documents import dumped, dumped_images
+from fixture_programs import NVPTX, OMPTOOL, X86_64
+from linking import LINKERS, LLD_FOLDER, OWN_LINKER
+from places import TESTS
+from toolchain import omptool
+
+from omptool.installation import libdir
+
+SOURCES = TESTS / "linking" / "sources"
+PROGRAM = ("calls", "summed", "scaled")
+PRINTED = "10 150\n"
+# Bitcode, which needs no CUDA; the options that come last count.
+GPU = ("-Xopenmp-target=" + NVPTX, "-march=sm_90", "-foffload-lto", "-nogpulib")
+TWO_TARGETS = (f"-fopenmp-targets={NVPTX},{X86_64}", *GPU, "--cuda-path=/nowhere")
+# Which way the runtime takes to the device is no matter here.
+DEVICES = {**running.MANDATORY, "OMPTOOL_PLUGINS": "host"}
+
+
+def compiled(folder: Path, name: str, *flags: str, version: str = INSTALLED) -> Path:
+    """An object of a source of this folder, by a clang, with code for the CPU as a device."""
+    clang = [*tool(version), "-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", *flags, "-c"]
+    return made(folder / f"{name}.o", *clang, SOURCES / f"{name}.c")
+
+
+def program(folder: Path, *flags: str, version: str = INSTALLED) -> list[Path]:
+    return [compiled(folder, name, *flags, version=version) for name in PROGRAM]
+
+
+def driver(version: str = INSTALLED) -> list[str]:
+    return [*tool(version), "-fopenmp", f"-L{libraries(version).split(':')[-1]}"]
+
+
+def linked(out: Path, *words: object, options: Sequence[object] = ()) -> str:
+    """Link `out` by a command; what omptool says of it."""
+    done = subprocess.run(
+        [OMPTOOL, "link", *map(str, options), "--", *map(str, words), "-o", str(out)],
+        capture_output=True, text=True, check=False, env=os.environ | {"PATH": searched()},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def searched() -> str:
+    """Debian keeps an unversioned ld.lld only there."""
+    return f"{LLD_FOLDER}:{os.environ['PATH']}"
+
+
+def printed(path: Path, **environment: str) -> str:
+    """What a program prints, all of whose regions must offload, on the runtime that it finds."""
+    done = subprocess.run(
+        [path], capture_output=True, text=True, check=False, timeout=running.PATIENCE,
+        env=os.environ | DEVICES | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def kernels(path: Path) -> set[str]:
+    """The functions of which the images of a file have regions."""
+    found = dumped_images(path)
+    return {name.rsplit("_", 1)[0].rsplit("_", 1)[1] for i in found for name in i["kernels"]}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_clangs_objects_run_on_its_runtime_and_ours(version: str, tmp_path: Path) -> None:
+    objects = program(tmp_path, version=version)
+    search = libraries(version)
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    linked(ours, *driver(version), *objects)
+    assert printed(ours, LD_LIBRARY_PATH=search) == PRINTED
+    linked(theirs, *driver(version), *objects, "-lomptarget")
+    assert printed(theirs, LD_LIBRARY_PATH=search) == PRINTED
+    assert running.run(theirs, LD_LIBRARY_PATH=search, **DEVICES).stdout == PRINTED
+    assert omptool("verify", theirs).exit_code == 0
+    assert dumped(ours)["abi"] == f"llvm-{version}"
+
+
+@pytest.mark.parametrize("linker", LINKERS)
+def test_each_linker_takes_from_archives_what_it_takes_without(linker: str, tmp_path: Path) -> None:
+    main, *others = program(tmp_path, "-ffunction-sections")
+    unused = compiled(tmp_path, "unused", "-ffunction-sections")
+    archive, thin = tmp_path / "libk.a", tmp_path / "thin.a"
+    subprocess.run(["ar", "rc", archive, *others, unused], check=True)
+    subprocess.run(["ar", "rcT", thin, *others, unused], check=True)
+    words = ["gcc", f"-fuse-ld={linker}", main, "-Wl,--gc-sections", f"-L{libraries(INSTALLED)}"]
+    out = tmp_path / "app"
+    assert linked(out, *words, f"-L{tmp_path}", "-lk", "-lomp") == ""
+    assert printed(out) == PRINTED
+    assert kernels(out) == {"main", "summed"}
+    linked(out, *words, thin, "-lomp")
+    assert printed(out) == PRINTED
+    assert kernels(out) == {"main", "summed"}
+    linked(out, *words, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lomp")
+    assert kernels(out) == {"main", "summed", "unused"}
+
+
+def test_a_member_that_only_device_code_needs(tmp_path: Path) -> None:
+    """The host's half of it may have been defined elsewhere."""
+    main, summed, scaled = program(tmp_path)
+    own = made(tmp_path / "own.o", "gcc", "-c", SOURCES / "scaled.c")
+    subprocess.run(["ar", "rc", tmp_path / "libk.a", scaled], check=True)
+    out = tmp_path / "app"
+    linked(out, *driver(), main, summed, own, tmp_path / "libk.a")
+    assert printed(out) == PRINTED
+
+
+@pytest.mark.parametrize("linker", ["ld.bfd", "gold", f"{LLD_FOLDER}/ld.lld", "mold"])
+def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
+    main, summed, scaled = program(tmp_path)
+    part = tmp_path / "part.o"
+    linked(part, linker, "-r", summed, scaled)
+    first, second = tmp_path / "first", tmp_path / "second"
+    linked(first, *driver(), main, part)
+    assert printed(first) == PRINTED
+    whole = tmp_path / "whole.o"
+    linked(whole, *tool(INSTALLED), "-r", "-nostdlib", main, summed, scaled)
+    runtime = libdir() / "libomptarget.so"
+    made(second, *driver(), whole, runtime, f"-Wl,-rpath,{runtime.parent}")
+    assert printed(second) == PRINTED
+
+
+@pytest.mark.parametrize("version", ["16", INSTALLED, "22"])
+def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
+    (tmp_path / "clang-linker-wrapper").symlink_to(OMPTOOL)
+    out = tmp_path / "app"
+    flags = [f"-B{tmp_path}", f"-fopenmp-targets={X86_64}", "--save-temps"]
+    objects = program(tmp_path, version=version)
+    subprocess.run([*driver(version), *flags, *objects, "-o", out], check=True, cwd=tmp_path)
+    assert printed(out, LD_LIBRARY_PATH=libraries(version)) == PRINTED
+    (image,) = dumped_images(out)
+    assert image["container"] == "omptool"
+
+
+def test_no_compiler_is_started(tmp_path: Path) -> None:
+    """Bitcode for two targets, with nothing on PATH but gcc and its linker."""
+    objects = program(tmp_path, *TWO_TARGETS)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("gcc", "ld"):
+        (folder / name).symlink_to(f"/usr/bin/{name}")
+    out = tmp_path / "app"
+    done = subprocess.run(
+        [OMPTOOL, "link", "--", "gcc", *objects, f"-L{libraries(INSTALLED)}", "-lomp", "-o", out],
+        capture_output=True, text=True, check=False, env=os.environ | {"PATH": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert printed(out) == PRINTED
+    images = dumped_images(out)
+    assert sorted(image["kind"] for image in images) == ["elf", "ptx"]
+
+
+def test_a_command_without_device_code_runs_as_it_is(tmp_path: Path) -> None:
+    host = made(tmp_path / "host.o", "gcc", "-c", SOURCES / "scaled.c")
+    assert linked(tmp_path / "lib.so", "gcc", "-shared", host) == ""
+    done = omptool("link", "--", "sh", "-c", "exit 7")
+    assert done.exit_code == 7
+    done = omptool("link", "--", "/nowhere/cc", host)
+    assert done.exit_code == 3
+    assert "Error: /nowhere/cc cannot be started: No such file or directory" in done.stderr
+
+
+def test_what_is_shown_and_kept(tmp_path: Path) -> None:
+    objects = program(tmp_path)
+    out, kept = tmp_path / "app", tmp_path / "kept"
+    words = [*driver(), *objects, "-o", out]
+    done = omptool("link", "--dry-run", "--save-temps", kept, "--", *words)
+    assert done.exit_code == 0, done.stderr
+    assert not out.exists()
+    assert len(done.stderr.splitlines()) == 2
+    assert omptool("link", "--save-temps", kept, "--", *words).exit_code == 0
+    assert (kept / "wrapper.o").is_file()
+
+
+def test_a_device_symbol_that_nothing_defines_names_the_object(tmp_path: Path) -> None:
+    main, summed, _ = program(tmp_path)
+    host = made(tmp_path / "host.o", "gcc", "-c", SOURCES / "scaled.c")
+    done = omptool("link", "--", *driver(), OWN_LINKER, main, summed, host, "-o", tmp_path / "app")
+    assert done.exit_code == 1
+    assert f"{summed}:" in done.stderr
+    assert "undefined reference to `scaled'" in done.stderr
+    assert done.stderr.splitlines()[-1] == f"Error: linking for {X86_64} failed"
+    assert not (tmp_path / "app").exists()
+
+
+def refused(tmp_path: Path, *words: object) -> str:
+    """What is said of objects that cannot be linked together."""
+    done = omptool("link", "--", *driver(), *words, "-o", tmp_path / "app")
+    assert done.exit_code == 2, done.output
+    assert not (tmp_path / "app").exists()
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def warned(tmp_path: Path, *words: object) -> str:
+    """What is said of objects that can be linked."""
+    return linked(tmp_path / "app", *driver(), *words).replace(f"{tmp_path}/", "")
+
+
+def test_entries_of_two_generations(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    main, _, scaled = program(tmp_path)
+    newer = compiled(tmp_path / "new", "summed", version="22")
+    line = refused(tmp_path, main, scaled, newer)
+    named = f"{main} (32 bytes each) and {newer} (56 bytes each)"
+    assert line == f"Error: entries of two generations cannot be in one table: {named}"
+
+
+def test_generations_with_one_form_of_entries(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    main, _, scaled = program(tmp_path)
+    older = compiled(tmp_path / "old", "summed", version="16")
+    said = warned(tmp_path, main, scaled, older)
+    assert "one runtime may not serve all: calls.o (llvm-19), old/summed.o (llvm-16)" in said
+    assert printed(tmp_path / "app") == PRINTED
+
+
+def test_two_bodies_of_one_kernel(tmp_path: Path) -> None:
+    """A source that was compiled twice: its kernels have one name."""
+    (tmp_path / "other").mkdir()
+    main, summed, scaled = program(tmp_path)
+    flags = ("-DFACTOR=3", "-Dsummed=summed")
+    other = compiled(tmp_path / "other", "summed", *flags)
+    same = tmp_path / "same.o"
+    subprocess.run(["objcopy", "--weaken", summed, same], check=True)
+    subprocess.run(["objcopy", "--weaken", other], check=True)
+    said = warned(tmp_path, main, summed, scaled, other)
+    assert "of summed.o and of other/summed.o differ: that of summed.o is taken" in said
+    assert "differ" not in warned(tmp_path, main, summed, scaled, same)
+
+
+def test_entries_without_device_code(tmp_path: Path) -> None:
+    main, summed, scaled = program(tmp_path)
+    subprocess.run(["objcopy", "--remove-section", ".llvm.offloading", summed], check=True)
+    done = omptool("link", "--", *driver(), main, summed, scaled, "-o", tmp_path / "app")
+    assert f"no device code in {summed}: the regions there run on the host" in done.stderr
+    assert done.exit_code == 1  # verify finds that no image has the kernel
+
+
+def turned(path: Path) -> Path:
+    """The object with its two images in the other order, as another compiler may have them."""
+    held = path.with_suffix(".images")
+    subprocess.run(["objcopy", "--dump-section", f".llvm.offloading={held}", path], check=True)
+    data = held.read_bytes()
+    second = data.index(b"\x10\xff\x10\xad", 4)
+    held.write_bytes(data[second:] + data[:second])
+    subprocess.run(["objcopy", "--update-section", f".llvm.offloading={held}", path], check=True)
+    return path
+
+
+def test_a_target_that_an_object_lacks_and_another_order(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    main = compiled(tmp_path, "calls", *TWO_TARGETS)
+    summed = turned(compiled(tmp_path / "two", "summed", *TWO_TARGETS))
+    scaled = compiled(tmp_path, "scaled", *TWO_TARGETS)
+    said = warned(tmp_path, main, summed, scaled)
+    order = f"two/summed.o has its images in the order {X86_64}, {NVPTX} sm_90, "
+    assert f"{order}calls.o in another" in said
+    cpu = compiled(tmp_path / "one", "summed")
+    words = [main, cpu, scaled]
+    done = omptool("link", "--", *driver(), *words, "-o", tmp_path / "app")
+    assert f"no code for {NVPTX}:sm_90 in {cpu}" in done.stderr
+
+
+def test_host_objects_of_bitcode(tmp_path: Path) -> None:
+    bitcode = compiled(tmp_path, "summed", "-flto")
+    line = refused(tmp_path, bitcode)
+    what = "is a host object of LLVM bitcode (-flto): its device code cannot be seen"
+    assert line == f"Error: {bitcode}: {what}"
+
+
+def test_images_of_other_models(tmp_path: Path) -> None:
+    main, summed, scaled = program(tmp_path)
+    host = made(tmp_path / "host.o", "gcc", "-c", SOURCES / "scaled.c")
+    packed = tmp_path / "packed"
+    image = f"--image=file={scaled},triple={NVPTX},arch=sm_90,kind=cuda"
+    subprocess.run([*tool(INSTALLED, "clang-offload-packager"), image, "-o", packed], check=True)
+    section = f".llvm.offloading={packed}"
+    subprocess.run(["objcopy", "--add-section", section, host], check=True)
+    line = refused(tmp_path, main, summed, host)
+    assert line.startswith(f"Error: {host} has images of CUDA, and only OpenMP's are linked")
+
+
+def test_a_damaged_object_is_named(tmp_path: Path) -> None:
+    main, summed, scaled = program(tmp_path)
+    data = bytearray(scaled.read_bytes())
+    at = data.index(b"\x10\xff\x10\xad")
+    data[at + 8 : at + 16] = b"\xff" * 8
+    scaled.write_bytes(data)
+    assert refused(tmp_path, main, summed, scaled).startswith(f"Error: {scaled}: ")
