@@ -52,12 +52,15 @@ def inflate(
     if data.spent.inflated > limit:
         raise LimitError(f"{where}: the file inflates to more than the limit of {limit} bytes")
 
-    def make() -> Iterator[bytes]:
-        pieces = chain((head,), _pieces(data, method, size, where))
-        return _expected(pieces, size, where)
-
     spent = data.spent
     is_begun = is_image and not spent.look.is_whole
+    is_small = not is_begun and max(size, len(data)) <= HELD
+
+    def make() -> Iterator[bytes]:
+        whole = _zstd_frame(data, size - len(head)) if is_small and method == "zstd" else None
+        pieces = _pieces(data, method, size, where) if whole is None else (whole,)
+        return _expected(chain((head,), pieces), size, where)
+
     if not is_begun and spent.inflated <= IN_MEMORY:
         return Reader(b"".join(make()), spent=spent, whole=data.whole)
     kept = Kept(spent.room, make, size)
@@ -141,6 +144,20 @@ def _zstd(data: Reader, where: str) -> Iterator[bytes]:
         raise FormatError(f"{where} is no zstd stream: {error}") from error
     if stream:
         raise FormatError(f"{where} is a zstd stream that is cut off")
+
+
+def _zstd_frame(data: Reader, size: int) -> bytes | None:
+    """What one frame inflates to, at once, if it is all there is and says that it has this size."""
+    import zstandard
+
+    frame = data.bytes(what="compressed data")
+    try:
+        if zstandard.frame_content_size(frame) != size:
+            return None
+        inflater = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
+        return inflater.decompress(frame, allow_extra_data=False)
+    except zstandard.ZstdError:
+        return None  # what is wrong is found in pieces
 
 
 def _lz4(data: Reader, size: int, where: str) -> bytes:

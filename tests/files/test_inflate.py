@@ -17,6 +17,7 @@ from packager.files.reader import Reader
 
 TEXT = b"what is inflated " * 1000
 FRAME = zstandard.compress(TEXT)
+UNSIZED = zstandard.ZstdCompressor(write_content_size=False)
 
 
 def skipped(content: bytes, number: int = 0) -> bytes:
@@ -27,6 +28,8 @@ def skipped(content: bytes, number: int = 0) -> bytes:
 @pytest.mark.parametrize(
     ("data", "count"),
     [
+        pytest.param(FRAME, 1, id="one"),
+        pytest.param(UNSIZED.compress(TEXT), 1, id="without-its-size"),
         pytest.param(skipped(b"pad") + FRAME, 1, id="skipped-first"),
         pytest.param(FRAME + skipped(b"") + skipped(b"x" * 9000, 15), 1, id="skipped-last"),
         pytest.param(skipped(b"pad") + FRAME + skipped(b"pad") + FRAME, 2, id="as-pzstd-does"),
@@ -48,6 +51,8 @@ def test_frames_of_zstd(
     ("data", "message"),
     [
         pytest.param(FRAME[:-1], "is cut off", id="frame"),
+        pytest.param(FRAME[:5] + b"\x50" + FRAME[6:], "is no zstd stream", id="another-size"),
+        pytest.param(UNSIZED.compress(TEXT + b"!"), "inflates to more than", id="unsized-more"),
         pytest.param(FRAME + skipped(b"pad")[:-1], "is cut off", id="skipped"),
         pytest.param(FRAME + FRAME[:9], "is cut off", id="second"),
         pytest.param(b"none" * 9, "inflates to 0 bytes", id="none"),
