@@ -26,7 +26,7 @@ LEVELS = (
     ("libomptarget/observe",),
     ("libomptarget/process", "plugins/cuda/queues"),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
-    ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels"),
+    ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels", "inspect"),
     ("common",),
     ("include",),
 )
@@ -54,7 +54,7 @@ def included(runtime: Path, file: str) -> Iterator[str]:
 
 def faults(runtime: Path) -> Iterator[str]:
     """A line for each include that runs upwards or across, and for each room without a level."""
-    trees = ("libomptarget", "plugins", "common", "include")
+    trees = ("libomptarget", "plugins", "inspect", "common", "include")
     files = (p for tree in trees for p in (runtime / tree).rglob("*") if p.suffix in {".h", ".cpp"})
     for path in sorted(files):
         file = path.relative_to(runtime).as_posix()

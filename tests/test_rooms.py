@@ -23,6 +23,11 @@ def test_no_room_is_too_large(tree: str) -> None:
     assert {room: names for room, names in units.items() if len(names) > MOST_UNITS} == {}
 
 
+def test_the_compiled_helper_is_short() -> None:
+    (source,) = (ROOT / "runtime" / "inspect").glob("*.cpp")
+    assert source.read_text().count("\n") < 300
+
+
 def test_the_drawing_is_of_this_code() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "draw_rooms.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -13,6 +13,8 @@ import pytest
 from places import ROOT, TESTS
 from products import Products
 
+from packager.formats.device_images.compiled import LIBRARY
+
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
 README = (ROOT / "README.md").read_text()
@@ -161,7 +163,7 @@ def test_wheel_does_the_main_job_without_a_compiler(omptool: Installed, tmp_path
 
 def test_wheel_needs_no_library_that_a_compiler_brings(omptool: Installed) -> None:
     libdir = Path(omptool("config", "--libdir").strip())
-    for library in libdir.glob("*.so"):
+    for library in (*libdir.glob("*.so"), *omptool.folder.glob(f"omp/lib/*/*/packager/{LIBRARY}")):
         needed = run("readelf", "-d", library)
         assert "libstdc++" not in needed
         assert "libgcc_s" not in needed
@@ -193,6 +195,12 @@ def linked_like(folder: Path, source: str, soname: str) -> Path:
     stand_in.unlink()
     assert f"[{soname}]" in run("readelf", "-d", out)
     return out
+
+
+def test_wheel_has_the_compiled_helper(omptool: Installed) -> None:
+    asked = "from packager.formats.device_images.compiled import helper; print(bool(helper()))"
+    python = omptool.folder / "omp" / "bin" / "python"
+    assert run(python, "-c", asked, cwd=omptool.folder) == "True\n"
 
 
 def test_wheel_is_one_runtime_under_all_its_names(omptool: Installed, tmp_path: Path) -> None:
@@ -245,6 +253,7 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "data/lib/cmake/omptool/omptoolConfig.cmake",
         "schemas/dump.json",
         "packager/py.typed",
+        f"packager/{LIBRARY}",
         "man1/omptool-bundle.1",
         "LICENSE",
     ):

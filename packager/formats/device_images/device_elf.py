@@ -29,9 +29,10 @@ from packager.elf.headers import (
 from packager.elf.space_of import space
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.device_images import amdgpu, comment, kernel_resources
+from packager.formats.device_images import amdgpu, comment, compiled, kernel_resources
 from packager.formats.host_records import entries
 from packager.formats.host_records.entries import FoundTable
+from packager.look import Look
 from packager.model import Contents, DeviceSymbol, ElfForm, ImageKind, Links
 
 KINDS: dict[str, ImageKind] = {"nvptx64": "cubin", "amdgcn": "amdgcn"}
@@ -60,6 +61,12 @@ def probe(data: Reader) -> bool:
 def inspect(data: Reader) -> Contents:
     """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
     look = data.look
+    if look.symbols and (found := _compiled(data)):
+        return found
+    return _inspect(data, look)
+
+
+def _inspect(data: Reader, look: Look) -> Contents:
     try:
         elf = headers.read(data) if look.symbols else headers.first(data)
     except FormatError as error:
@@ -85,6 +92,27 @@ def inspect(data: Reader) -> Contents:
         return replace(known, symbols=symbols, table=table, places=places, links=_links(elf))
     except FormatError as error:
         return replace(known, is_opaque=True, problem=str(error))
+
+
+def _compiled(data: Reader) -> Contents | None:
+    """The same, if it is a cubin that the compiled helper answers for."""
+    try:
+        elf = headers.first(data)
+        cuda = elf.machine == "nvptx64"
+        found = compiled.cubin(data, resources=data.look.resources) if cuda else None
+    except FormatError:
+        return None  # whose sentence is the twin's
+    if found is None:
+        return None
+    return Contents(
+        "cubin",
+        elf.machine,
+        _arch(elf),
+        found.symbols,
+        links=Links(found.undefined),
+        abi_version=elf.abi_version,
+        is_debugged=found.is_debugged,
+    )
 
 
 def _with_resources(elf: Elf, symbols: tuple[DeviceSymbol, ...]) -> tuple[DeviceSymbol, ...]:

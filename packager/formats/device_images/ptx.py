@@ -11,6 +11,7 @@ from math import prod
 
 from packager.errors import LimitError
 from packager.files.reader import Reader
+from packager.formats.device_images import compiled
 from packager.model import Contents, DeviceSymbol
 
 # The text is read in pieces that end where a line ends.
@@ -108,7 +109,7 @@ def _directives(data: Reader) -> Iterator[bytes]:
     kept = b""  # from the header of a kernel whose end is in the next piece
     for text, is_last in _texts(data):
         text = (kept or b"\n") + text
-        found = list(_DIRECTIVE.finditer(text))
+        found = list(_possible(text))
         limits = [*(later.start() for later in found[1:]), len(text)]
         kept = b""
         for number, directive in enumerate(found):
@@ -119,11 +120,25 @@ def _directives(data: Reader) -> Iterator[bytes]:
                 yield directive[0]
 
 
+def _possible(text: bytes) -> Iterator[re.Match[bytes]]:
+    """The matches of _DIRECTIVE, which stand each in a line of its own."""
+    lines = compiled.lines(text)
+    if lines is None:
+        return _DIRECTIVE.finditer(text)
+    return filter(None, (_DIRECTIVE.match(text, at) for at in lines))
+
+
 def _header_end(text: bytes, directive: re.Match[bytes], limit: int) -> bytes | None:
     """ ";" or "{", whichever ends a kernel's header; "" for other directives, None: not there."""
     if not _KERNEL.match(directive[0]):
         return b""
-    ends = (end[1] for end in _HEADER_END.finditer(text, directive.start(), limit) if end[1])
+    start = directive.start()
+    brace = text.find(b"{", start, limit)
+    semicolon = text.find(b";", start, limit if brace < 0 else brace)
+    end = brace if semicolon < 0 else semicolon
+    if end >= 0 and text.find(b"//", start, end) < 0 and text.find(b".pragma", start, end) < 0:
+        return text[end : end + 1]
+    ends = (end[1] for end in _HEADER_END.finditer(text, start, limit) if end[1])
     return next(ends, None)
 
 
@@ -145,6 +160,8 @@ def _without_comments(text: bytes, inside: bool) -> tuple[bytes, bool]:
 
     Comments to the end of a line stay: no directive begins there.
     """
+    if not inside and b"*" not in text:  # which is looked for much faster than a pair
+        return text, False
     kept: list[bytes] = []
     at = 0
     while True:
