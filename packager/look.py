@@ -16,6 +16,7 @@ class Look(NamedTuple):
     # What a host finds in them, and whether they are damaged anywhere. False: no further than the
     # bytes that say kind and architecture.
     symbols: bool = True
+    for_entries: bool = False  # symbols only where a host has entries, which pair with them
     resources: bool = True  # what kernels need of a GPU, with their symbols
     hashed: bool = False  # the SHA-256, for which all bytes are read
     seen: Callable[[int], None] = unwatched  # is told where in the file each image begins

@@ -128,6 +128,7 @@ def command(
     is_named = entries or kernels or not chosen or bool(patterns)  # what images have, by names
     look = Look(
         symbols=is_whole or summary or is_named or bool(addresses),
+        for_entries=not (is_whole or summary or kernels or patterns or addresses),
         resources=is_whole or kernels,
         hashed=hashed or against is not None,
     )

@@ -90,6 +90,15 @@ class Spent:
         if self.strings > most:
             raise LimitError(f"strings of more than {most} bytes in all are not read")
 
+    @contextmanager
+    def looking(self, look: Look) -> Iterator[None]:
+        """Images are looked into so far meanwhile."""
+        before, self.look = self.look, look
+        try:
+            yield
+        finally:
+            self.look = before
+
     def image(self, size: int, available: int) -> None:
         """Count a device image; images of a file cannot be larger together than what holds them."""
         self.images += 1

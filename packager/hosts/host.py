@@ -22,6 +22,7 @@ from packager.hosts import registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
 from packager.hosts.limits import Limits
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
+from packager.look import Look
 from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
 
 # Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
@@ -74,8 +75,10 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     # What Intel's compilers list, the images and the tables of entries in sections of their own,
     # and what it asks a runtime for.
     limits = Limits()
+    look, brief = file.data.look, _brief(memory.elf)
     sycl = limits.of(lambda: told.sycl(memory), told.Sycl([], []))
-    sectioned = host_images.in_sections(memory, sycl.starts, limits)
+    with file.data.spent.looking(brief):
+        sectioned = host_images.in_sections(memory, sycl.starts, limits)
     sectioned_tables = limits.of(lambda: entries.find(memory), [])
     calls = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
@@ -89,12 +92,15 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
     # The images that only addresses tell of: now all are known, and have their final numbers.
     others = [*told.of_descriptors(described), *sycl.images]
-    placed = host_images.elsewhere(memory, others, sectioned.images, limits)
+    with file.data.spent.looking(brief):
+        placed = host_images.elsewhere(memory, others, sectioned.images, limits)
     images = host_images.numbered([*sectioned.images, *placed.images], described)
 
     # The tables that only descriptors tell of: now all are known.
     unsectioned = entries.in_ranges(memory, _unsectioned(described, sectioned_tables, images))
     tables = [*sectioned_tables, *unsectioned]
+    if tables and brief != look:
+        images = limits.of(lambda: host_images.looked_into(images), images)
 
     # Who tells the runtimes of CUDA, HIP and SYCL of which image.
     registered, wrong = limits.of(
@@ -106,6 +112,13 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     binary = _assembled(path, _Found(memory, tables, images, described, calls, faults, limits))
     binary = replace(binary, registrations=tuple(registered), limits=limits.met)
     return _with_gcc(memory, binary, [item.data for item in images])
+
+
+def _brief(elf: Elf) -> Look:
+    """How far images are looked into before all tables of entries are known."""
+    look = elf.data.look
+    is_brief = look.for_entries and not any(entries.expected(s.name) for s in elf.sections)
+    return look._replace(symbols=False) if is_brief else look
 
 
 def _described(

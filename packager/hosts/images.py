@@ -37,7 +37,12 @@ class PlacedImage(NamedTuple):
 
     image: DeviceImage
     place: int | None  # None in a section that is not loaded
-    data: Reader
+    payload: Payload
+
+    @property
+    def data(self) -> Reader:
+        """Its bytes."""
+        return self.payload.image
 
 
 class FoundImages(NamedTuple):
@@ -138,7 +143,7 @@ def _placed(memory: Space, origin: _Origin, payload: Payload, index: int) -> Pla
     place = None if origin.start is None else origin.start + inside
     address = None if memory.elf.is_object else place
     image = images.from_payload(payload, index, origin.container, address)
-    return PlacedImage(image, place, payload.image)
+    return PlacedImage(image, place, payload)
 
 
 def elsewhere(
@@ -210,6 +215,14 @@ def numbered(
         if found[old].image.index == new
         else found[old]._replace(image=replace(found[old].image, index=new))
         for new, old in enumerate(order)
+    ]
+
+
+def looked_into(found: Sequence[PlacedImage]) -> list[PlacedImage]:
+    """The same, further: it has turned out that their symbols are asked for."""
+    return [
+        item._replace(image=replace(item.image, contents=images.contents_of(item.payload)))
+        for item in found
     ]
 
 

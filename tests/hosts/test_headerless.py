@@ -13,6 +13,7 @@ from toolchain import OPENMP, clang_offload, omptool, run
 from packager.elf import headers
 from packager.files.reader import Reader
 from packager.hosts.load import load
+from packager.look import Look
 from packager.model import Descriptor
 
 PROGRAM_HEADER = 56
@@ -59,6 +60,12 @@ def test_segments_that_overlap_are_named(program: Path) -> None:
         result = omptool(command, path)
         assert result.exit_code == 2
         assert re.search(rf"ELF segments \d+ and \d+ overlap at address {inside:#x}", result.stderr)
+
+
+def test_symbols_for_entries_that_a_descriptor_tells_of(program: Path) -> None:
+    found = load(program, Look(for_entries=True))
+    assert found.tables
+    assert found == load(program)
 
 
 def test_segments_that_share_a_page_of_the_file_do_not_overlap(program: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fatbins import entry, fatbin
+from host_bytes import ALLOCATED, PROGBITS, RELOCATABLE, Section, elf
 from places import DATA, ROOT
 from toolchain import omptool
 
@@ -36,6 +37,27 @@ def listed(path: Path, look: Look) -> list[DeviceImage]:
 @pytest.mark.parametrize("path", [path for path in FILES if path.is_file()], ids=lambda p: p.name)
 def test_the_list_does_not_depend_on_the_depth(path: Path) -> None:
     assert listed(path, GLANCE) == listed(path, Look())
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.is_file()], ids=lambda p: p.name)
+def test_where_there_are_entries_symbols_are_read(path: Path) -> None:
+    brief, whole = load_all(path, Look(for_entries=True)), load_all(path)
+    for one, other in zip(brief, whole, strict=True):
+        if one.binary.tables or one.binary.machine is None:
+            assert one.binary == other.binary
+        else:
+            known = {image.index: image.contents for image in one.binary.images}
+            images = (replace(i, contents=known[i.index]) for i in other.binary.images)
+            assert one.binary == replace(other.binary, images=tuple(images))
+
+
+def test_where_there_are_none_they_are_not(tmp_path: Path) -> None:
+    content = fatbin(entry(2, damaged_symbols()))
+    path = tmp_path / "host.o"
+    path.write_bytes(elf(RELOCATABLE, [Section(".nv_fatbin", content, PROGBITS, ALLOCATED)]))
+    for options in ((), ("--wide",), ("--images", "--entries")):
+        assert "is truncated" not in omptool("dump", *options, path).stdout
+    assert "is truncated" in omptool("verify", path).stdout
 
 
 def damaged_symbols() -> bytes:

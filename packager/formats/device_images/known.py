@@ -90,17 +90,15 @@ def from_payload(payload: Payload, index: int, container: str, address: int | No
     offset = (data if stored is None else stored).at
     data.look.seen(offset)
     data.spent.image(len(data), data.whole)
-    triple = _normalised(payload.triple)
-    said = payload.contents or _of_text(payload) or _of_plugin(data, triple)
     return DeviceImage(
         index=index,
         container=container,
-        triple=triple,
+        triple=_normalised(payload.triple),
         arch=payload.arch,
         offset=offset,
         size=len(data),
         address=address,
-        contents=said or contents(data),
+        contents=contents_of(payload),
         declared_kind=payload.declared_kind,
         sha256=_sha256(data) if data.look.hashed else None,
         compression=None if stored is None else payload.compression,
@@ -110,6 +108,13 @@ def from_payload(payload: Payload, index: int, container: str, address: int | No
         unit=payload.unit,
         levels=payload.levels,
     )
+
+
+def contents_of(payload: Payload) -> Contents:
+    """What the bytes of an image say, as far as its container does not."""
+    data = payload.image
+    said = payload.contents or _of_text(payload) or _of_plugin(data, _normalised(payload.triple))
+    return said or contents(data)
 
 
 def _of_plugin(data: Reader, triple: str) -> Contents | None:
