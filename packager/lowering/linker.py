@@ -30,8 +30,8 @@ def link_shared(
     MissingToolError without a linker, and UsageError naming the symbols that nothing defines.
     """
     script = object_file.with_suffix(".exports")
-    names = " ".join(f"{name};" for name in answer.exports)
-    script.write_text(f"{{ global: {names} local: *; }};\n")
+    names = " ".join(("global:", *(f"{name};" for name in answer.exports)))
+    script.write_text(f"{{ {names if answer.exports else ''} local: *; }};\n")
     options = [*_OPTIONS, f"--version-script={script}", "-z", "noexecstack"]
     if not answer.calls_process:
         options += _ALL_DEFINED

@@ -18,7 +18,9 @@ from ptx_assembler import assembles
 from running import MANDATORY, run
 from toolchain import omptool
 
+from packager.elf import headers
 from packager.errors import FormatError, MissingToolError, PackagerError, UsageError
+from packager.files.reader import open_reader
 from packager.hosts.load import load
 from packager.linking.bitcode import BitcodeInput, Joined, join
 from packager.lowering.libdevice import libdevice
@@ -131,6 +133,24 @@ def test_files_for_the_cpu_run(tmp_path: Path, version: str) -> None:
     registered(version, regions, {"": image.path}, program, str(other), triple=X86_64)
     done = run(program, **MANDATORY)
     assert (done.stdout, done.stderr) == ("199 20050\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("triple", [X86_64, AMDGCN])
+def test_constructors_are_called_by_arrays(tmp_path: Path, triple: str) -> None:
+    lists = "".join(
+        f"@llvm.global_{name}s = appending global [1 x {{ i32, ptr, ptr }}] "
+        f"[{{ i32, ptr, ptr }} {{ i32 65535, ptr @{name}, ptr null }}]\n"
+        f"define internal void @{name}() {{\nstore volatile i32 1, ptr null\nret void\n}}\n"
+        for name in ("ctor", "dtor")
+    )
+    module = text_module(tmp_path, "a", lists, triple)
+    cpu = "gfx90a" if triple == AMDGCN else ""
+    found = join([module], Target(triple, cpu), (), tmp_path / "out", emit="obj")
+    with open_reader(found.path) as data:
+        names = {section.name for section in headers.read(data).sections}
+    assert {".init_array", ".fini_array"} <= names
+    assert (".ctors" in names) == ("amdgcn.device.init" in found.exports) == (triple == AMDGCN)
 
 
 @pytest.mark.slow

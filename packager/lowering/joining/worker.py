@@ -14,7 +14,7 @@ from pathlib import Path
 
 from llvmlite import binding as llvm
 
-from packager.lowering.joining import machines, twins
+from packager.lowering.joining import constructors, machines, twins
 from packager.lowering.joining.kept import (
     all_spmd,
     declarations,
@@ -243,6 +243,8 @@ def _shrink(program: _Program, request: JoinRequest, machine: llvm.TargetMachine
         link(module, llvm.parse_assembly(_IS_LINKED))
     _optimise(module, machine, request)
     internalise(module, kept, shares=shares)
+    if request.emit != "bc" and not request.device.is_text:
+        constructors.in_sections(module, is_cpu=request.device.is_cpu)
     drop_unused(module, machine)
 
 

@@ -24,6 +24,8 @@ FAMILY = Family(
     ),
     kernel_convention="amdgpu_kernel",
     linker="code object",
+    # LLVM's linker has them.
+    provides=re.compile("__(?:init|fini)_array_(?:start|end)").fullmatch,
     renamed=tuple(math_functions.INTRINSICS.items()),
     flags='!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}\n',
 )
