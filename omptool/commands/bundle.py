@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from omptool.errors import reported
+from omptool.options.dependencies import dependency_options, rule, rule_path
 from omptool.options.paths import FILE, check_distinct
 from omptool.options.wrapper import (
     entry_list,
@@ -21,7 +18,6 @@ from omptool.options.wrapper import (
     wrapping_options,
     written_abi,
 )
-from packager.errors import UsageError
 
 
 @click.command()
@@ -30,10 +26,7 @@ from packager.errors import UsageError
     "Entries: `auto`, what the images and HOST define under one name; or a file, one name a "
     "line. Without it, HOST's own table (see omptarget.h)."
 )
-@click.option(
-    "-MD", "dependencies", type=FILE, metavar="FILE",
-    help="Write a make rule that names everything OUT was made from.",
-)  # fmt: skip
+@dependency_options
 def command(
     host: Path,
     images: tuple[str, ...],
@@ -41,7 +34,8 @@ def command(
     abi: str,
     force: bool,
     out: Path,
-    dependencies: Path | None,
+    rule_beside: Path | None,
+    rule_file: Path | None,
 ) -> None:
     """Put device images into the relocatable object HOST and write it to OUT.
 
@@ -57,34 +51,11 @@ def command(
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
         inputs = [host, *(request.path for request in requests), *entry_list(entries)]
+        dependencies = rule_path(rule_beside, rule_file, out)
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
         source = entry_source(entries)
-        with _rule(dependencies, out, inputs), progress(inputs) as copied:
+        with rule(dependencies, out, inputs), progress(inputs) as copied:
             findings = bundle(
                 host, requests, source, out, abi=written_abi(abi, host), force=force, copied=copied
             )
     report(out, findings)
-
-
-@contextmanager
-def _rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]:
-    """The make rule is there once the block has succeeded, as OUT is."""
-    if path is None:
-        yield
-        return
-    from packager.files.replacing import replacing
-
-    if "%" in str(out):
-        raise UsageError("its name has a %, and make would take that for a pattern", out)
-    target, *sources = map(_escaped, (out, *inputs))
-    with replacing(path) as temporary:
-        temporary.write_bytes(b"%s: %s\n" % (target, b" ".join(sources)))
-        yield
-
-
-def _escaped(path: Path) -> bytes:
-    """As make reads it, in bytes. Raises UsageError for what it cannot read."""
-    name = os.fsencode(path)
-    if b"\n" in name:
-        raise UsageError("its name has a line break, and no make rule can say it", path)
-    return re.sub(rb"(\\*)([ \t#])", rb"\1\1\\\2", name.replace(b"$", b"$$"))

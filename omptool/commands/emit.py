@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from omptool.errors import reported
+from omptool.options.dependencies import dependency_options, rule, rule_path
 from omptool.options.paths import check_distinct
 from omptool.options.wrapper import (
     entry_list,
@@ -44,6 +45,7 @@ CONTAINERS = ("offload-binary", "offload-bundle", "compressed-bundle")
     "--compression", type=click.Choice(["zstd", "zlib"]), default="zstd", show_default=True,
     help="Of a compressed bundle.",
 )  # fmt: skip
+@dependency_options
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -54,6 +56,8 @@ def command(
     out: Path,
     form: str,
     compression: str,
+    rule_beside: Path | None,
+    rule_file: Path | None,
 ) -> None:
     """Write an object that holds device images and registers them, or a container of images.
 
@@ -68,11 +72,13 @@ def command(
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
-        check_distinct([out], [*(request.path for request in requests), *entry_list(entries)])
-        paths = [request.path for request in requests]
-        if form in CONTAINERS:
-            generation = _generation(ctx, abi, entries)
-            with progress(paths) as copied:
+        inputs = [*(request.path for request in requests), *entry_list(entries)]
+        dependencies = rule_path(rule_beside, rule_file, out)
+        check_distinct([out] if dependencies is None else [out, dependencies], inputs)
+        generation = _generation(ctx, abi, entries) if form in CONTAINERS else None
+        source = entry_source(entries)
+        with rule(dependencies, out, inputs), progress(inputs) as copied:
+            if generation is not None:
                 findings = write_container(
                     requests,
                     out,
@@ -82,9 +88,7 @@ def command(
                     force=force,
                     copied=copied,
                 )
-        else:
-            source = entry_source(entries)
-            with progress(paths) as copied:
+            else:
                 findings = emit(
                     requests,
                     source,

@@ -158,6 +158,38 @@ def test_dependency_file_names_every_input(work: Path, tmp_path: Path) -> None:
     assert rule.read_text() == f"{out}: {work}/host.o {work}/image.so\n"
 
 
+@pytest.mark.parametrize("command", ["bundle", "emit"])
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (["-MD"], "out.d"),
+        (["-MD", "-MF", "rule"], "rule"),
+        (["-MF", "rule"], "rule"),
+        (["-MD", "rule"], "rule"),
+        (["-MF", "rule", "-MD", "rule"], "rule"),
+    ],
+)
+def test_dependency_files_as_compilers_name_them(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, options: list[str],
+    name: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    inputs = [f"{work}/host.o"] if command == "bundle" else []
+    words = (command, *inputs, "--image", f"{TRIPLE}={work}/image.so", *options, "-o", "out.o")
+    done = omptool(*words)
+    assert (done.exit_code, done.output) == (0, "")
+    named = " ".join([*inputs, f"{work}/image.so"])
+    assert Path(name).read_text() == f"out.o: {named}\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"out.o", name}
+
+
+def test_two_dependency_files_are_refused(work: Path, tmp_path: Path) -> None:
+    words = ("emit", "--image", f"{TRIPLE}={work}/image.so", "-MD", "a.d", "-MF", "b.d")
+    done = omptool(*words, "-o", tmp_path / "out.o")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "-MD a.d and -MF b.d name two files for one rule" in done.stderr
+
+
 def test_dependency_file_is_bytes_that_make_reads(work: Path, tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"a \xff#$%\\ .o")
     shutil.copy(work / "host.o", odd)

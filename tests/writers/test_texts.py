@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -79,7 +80,7 @@ def test_compilers_make_the_object_of_it(work: Work, tmp_path: Path, abi: str) -
 
 
 def test_opaque_pointers_are_not_for_clang_14(work: Work, tmp_path: Path) -> None:
-    command = [*clangs.tool("14"), "-c", work.file("llvm-16", "ll"), "-o", tmp_path / "o"]
+    command = [*clangs.tool("14"), "-c", str(work.file("llvm-16", "ll")), "-o", str(tmp_path / "o")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ptr type is only supported in -opaque-pointers mode" in done.stderr
@@ -133,3 +134,22 @@ def test_a_host_registers_what_was_text(tmp_path: Path, form: str) -> None:
 )
 def test_names(text: str, assembly: str, ir: str) -> None:
     assert (in_assembly(text), in_ir(text)) == (assembly, ir)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["object", "asm", "llvm-ir", "offload-binary", "offload-bundle", "compressed-bundle"],
+)
+def test_the_same_bytes_elsewhere(work: Work, tmp_path: Path, form: str) -> None:
+    """Nothing of where and when it was written is in it."""
+    made = []
+    for number, name in enumerate(("a", "another folder")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "k.ptx").write_text(PTX)
+        os.utime(folder / "k.ptx", (number, number))
+        image = f"{NVPTX}:sm_70={folder}/k.ptx"
+        done = omptool("emit", "--format", form, "--image", image, "-o", folder / "out")
+        assert done.exit_code == 0, done.output
+        made.append((folder / "out").read_bytes())
+    assert made[0] == made[1]

@@ -1,0 +1,69 @@
+"""`-MD` and `-MF`: a make rule that names what an output was made from, as compilers write it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from omptool.options.paths import FILE
+from packager.errors import UsageError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+BESIDE = Path("\0")  # no name was given; no argument has a NUL
+
+
+def dependency_options(command: Command) -> Command:
+    """Add -MD and -MF."""
+    options = (
+        click.option(
+            "-MD", "rule_beside", type=FILE, metavar="[FILE]", is_flag=False, flag_value=BESIDE,
+            help="Write a make rule that names everything OUT was made from: to FILE, to that of "
+            "-MF, or beside OUT, with .d for its ending.",
+        ),
+        click.option(
+            "-MF", "rule_file", type=FILE, metavar="FILE", help="Write that rule to FILE."
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def rule_path(beside: Path | None, file: Path | None, out: Path) -> Path | None:
+    """Where the rule goes, if one is wanted. Raises UsageError for two places."""
+    if beside == BESIDE:
+        return file or out.with_suffix(".d")
+    if beside and file and beside != file:
+        raise UsageError(f"-MD {beside} and -MF {file} name two files for one rule")
+    return beside or file
+
+
+@contextmanager
+def rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]:
+    """The make rule is there once the block has succeeded, as OUT is."""
+    if path is None:
+        yield
+        return
+    from packager.files.replacing import replacing
+
+    if "%" in str(out):
+        raise UsageError("its name has a %, and make would take that for a pattern", out)
+    target, *sources = map(_escaped, (out, *inputs))
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"%s: %s\n" % (target, b" ".join(sources)))
+        yield
+
+
+def _escaped(path: Path) -> bytes:
+    """As make reads it, in bytes. Raises UsageError for what it cannot read."""
+    name = os.fsencode(path)
+    if b"\n" in name:
+        raise UsageError("its name has a line break, and no make rule can say it", path)
+    return re.sub(rb"(\\*)([ \t#])", rb"\1\1\\\2", name.replace(b"$", b"$$"))
