@@ -59,7 +59,8 @@ def inflate(
     def make() -> Iterator[bytes]:
         whole = _zstd_frame(data, size - len(head)) if is_small and method == "zstd" else None
         pieces = _pieces(data, method, size, where) if whole is None else (whole,)
-        return _expected(chain((head,), pieces), size, where)
+        # Without a head one piece stays as it is: the join of two is a copy.
+        return _expected(chain((head,), pieces) if head else pieces, size, where)
 
     if not is_begun and spent.inflated <= IN_MEMORY:
         return Reader(b"".join(make()), spent=spent, whole=data.whole)
