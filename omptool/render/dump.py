@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 from omptool.console import shown
@@ -27,6 +28,8 @@ from packager.wording import runs
 WIDE = 4
 # The columns that give way to a terminal's width.
 CUT = ("kernel", "name", "source", "file", "symbol")
+# What a kernel needs, in the order of Resources.
+NEEDS = ("registers", "shared", "stack", "SGPRs", "AGPRs", "VGPR spills", "SGPR spills")
 
 
 class Parts(NamedTuple):
@@ -177,29 +180,30 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
     """The table of kernels, and what is to be said of it."""
     found = [one for one in merged(binary, images) if parts.wanted.names(one.name)]
     found = in_order(found, KERNELS, parts.sort)
-    rows = [_kernel(kernel, parts) for kernel in found]
+    # Architectures and images in words, by the images: many kernels have the same.
+    places: dict[tuple[int, ...], tuple[str, str]] = {}
+    rows = [_kernel(kernel, parts, places) for kernel in found]
     said = remark([kernel.name for kernel in found]) if parts.is_demangled else ""
     return [table("kernels", rows, parts.width, CUT), said]
 
 
-def _kernel(kernel: Kernel, parts: Parts) -> Row:
+def _kernel(kernel: Kernel, parts: Parts, places: dict[tuple[int, ...], tuple[str, str]]) -> Row:
     """A kernel with the images that have it; numbers in which these differ are ranges."""
     symbols = [symbol for _, symbol in kernel.symbols]
     needs = {symbol.resources for symbol in symbols if symbol.resources}
+    spans = map(_span, zip(*needs, strict=True)) if needs else repeat(None)
+    indices = tuple(image.index for image, _ in kernel.symbols)
+    if indices not in places:
+        places[indices] = architectures(kernel.images), runs(indices)
+    archs, images = places[indices]
     files = dict.fromkeys(symbol.source.file for symbol in symbols if symbol.source)
     return {
         "kernel": parts.called(kernel.name),
         "source": source(kernel.name, is_demangled=parts.is_demangled),
         "file": ", ".join(files),
-        "architectures": architectures(kernel.images),
-        "images": runs(image.index for image in kernel.images),
-        "registers": _span(need.registers for need in needs),
-        "shared": _span(need.shared for need in needs),
-        "stack": _span(need.stack for need in needs),
-        "SGPRs": _span(need.scalar_registers for need in needs),
-        "AGPRs": _span(need.accumulators for need in needs),
-        "VGPR spills": _span(need.vector_spills for need in needs),
-        "SGPR spills": _span(need.scalar_spills for need in needs),
+        "architectures": archs,
+        "images": images,
+        **dict(zip(NEEDS, spans, strict=False)),
         "code": _span(map(code_size, symbols)),
         "mangled": kernel.name if parts.wide and parts.called(kernel.name) != kernel.name else None,
     }
@@ -207,10 +211,10 @@ def _kernel(kernel: Kernel, parts: Parts) -> Row:
 
 def _span(numbers: Iterable[int | None]) -> int | str | None:
     """One number, or the least and the largest; None if there is none."""
-    known = {number for number in numbers if number is not None}
+    known = sorted(number for number in set(numbers) if number is not None)
     if len(known) < 2:
-        return next(iter(known), None)
-    return f"{min(known)}-{max(known)}"
+        return known[0] if known else None
+    return f"{known[0]}-{known[-1]}"
 
 
 def _symbols(images: Iterable[DeviceImage], wanted: Wanted) -> list[Row]:
