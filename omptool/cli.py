@@ -19,7 +19,7 @@ from omptool.process import StoppedError, ending_well
 COMMANDS = {
     "lower": "LLVM IR to a device image.",
     "emit": "Write the wrapper object for device images, or a container of them.",
-    "bundle": "Put device images into a host object file.",
+    "bundle": "Put device images into a host: an object, or a finished file.",
     "link": "Link device code with the host's link command.",
     "dump": "Show the images, entries and descriptors in files.",
     "verify": "Check the device images in files against their hosts.",

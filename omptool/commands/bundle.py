@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.dependencies import dependency_options, rule, rule_path
 from omptool.options.paths import FILE, check_distinct
@@ -18,6 +21,13 @@ from omptool.options.wrapper import (
     wrapping_options,
     written_abi,
 )
+
+if TYPE_CHECKING:
+    from packager.layouts import WrittenAbi
+    from packager.model import Finding
+    from packager.writers.bundle import EntrySource
+    from packager.writers.requests import ImageRequest
+    from packager.writers.streams import Copied
 
 
 @click.command()
@@ -37,25 +47,60 @@ def command(
     rule_beside: Path | None,
     rule_file: Path | None,
 ) -> None:
-    """Put device images into the relocatable object HOST and write it to OUT.
+    """Put device images into HOST and write it to OUT: an object, or an executable or library.
 
-    OUT links as HOST did, with -lomptarget added, and registers its images before any constructor
-    runs. It is checked as `omptool verify` does before it takes its place.
+    An object links as HOST did, with -lomptarget added. A finished file that registers no images
+    yet is given them in place, and needs nothing more. Images are registered before any constructor
+    runs. OUT is checked as `omptool verify` does before it takes its place.
 
     Exits 0 when OUT was written, 1 when it was found wanting and not written, 2 for wrong usage
     or an unfit input.
     """
     with reported(host):
-        from packager.writers.bundle import bundle, parse_request
+        from packager.editing.linked import is_linked
+        from packager.writers.requests import parse_request
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
-        inputs = [host, *(request.path for request in requests), *entry_list(entries)]
+        named = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
-        check_distinct([out] if dependencies is None else [out, dependencies], inputs)
-        source = entry_source(entries)
+        outputs = [out] if dependencies is None else [out, dependencies]
+        into = _into_linked if is_linked(host) else _into_object
+        # A finished file may be replaced by itself with its images.
+        check_distinct(outputs, named if into is _into_linked else [host, *named])
+        source, written = entry_source(entries), written_abi(abi, host)
+        inputs = [host, *named]
         with rule(dependencies, out, inputs), progress(inputs) as copied:
-            findings = bundle(
-                host, requests, source, out, abi=written_abi(abi, host), force=force, copied=copied
-            )
+            findings, notes = into(host, requests, source, out, written, force, copied)
     report(out, findings)
+    for note in notes:
+        echo(f"Note: {shown(out)}: {note}", err=True)
+
+
+def _into_object(
+    host: Path,
+    requests: Sequence[ImageRequest],
+    source: EntrySource,
+    out: Path,
+    abi: WrittenAbi,
+    force: bool,
+    copied: Copied,
+) -> tuple[Sequence[Finding], Sequence[str]]:
+    from packager.writers.bundle import bundle
+
+    return bundle(host, requests, source, out, abi=abi, force=force, copied=copied), ()
+
+
+def _into_linked(
+    host: Path,
+    requests: Sequence[ImageRequest],
+    source: EntrySource,
+    out: Path,
+    abi: WrittenAbi,
+    force: bool,
+    copied: Copied,
+) -> tuple[Sequence[Finding], Sequence[str]]:
+    from packager.editing.register import register
+
+    done = register(host, requests, source, out, abi=abi, force=force, copied=copied)
+    return done.findings, done.notes

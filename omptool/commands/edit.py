@@ -72,7 +72,7 @@ def command(
     with reported(file):
         from packager.editing.edit import edit
         from packager.editing.request import Change, parse_named, parse_order, parse_replacement
-        from packager.writers.bundle import parse_request
+        from packager.writers.requests import parse_request
 
         change = Change(
             [parse_request(text) for text in added],

@@ -17,6 +17,7 @@ from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, FilePart
 from packager.writers.wrapper import ImageInput, offload_header
 
 RECORDS_SECTION = ".omptool.images"
+Bounds = tuple[Callable[[], int], Callable[[], int]]  # of the entries
 
 
 class Place(NamedTuple):
@@ -64,25 +65,23 @@ def _placed(part: Part, inside: int, size: int) -> Place:
     return Place(lambda: part.address + inside, lambda: part.address + inside + size)
 
 
-def records(
-    surgery: Surgery, record: Struct, entries: tuple[int, int], places: Sequence[Place]
-) -> Part:
+def records(surgery: Surgery, record: Struct, entries: Bounds, places: Sequence[Place]) -> Part:
     """The records that list images, for a descriptor with these bounds of its entries."""
+    begin, end = entries
 
     def content() -> list[bytes]:
-        bounds = () if record is PROPOSAL_IMAGE else entries
+        bounds = () if record is PROPOSAL_IMAGE else (begin(), end())
         return [record.pack(place.start(), place.end(), *bounds) for place in places]
 
     part = Part(
         RECORDS_SECTION, len(places) * record.size, WORD.size, lambda: list(content()),
         flags=SHF_ALLOC | SHF_WRITE,
     )  # fmt: skip
-    begin, end = entries
     for number, place in enumerate(places):
         at = number * record.size
         surgery.pointer(part, at, place.start)
         surgery.pointer(part, at + IMAGE_END, place.end)
         if record is not PROPOSAL_IMAGE:
-            surgery.pointer(part, at + IMAGE_ENTRIES, lambda: begin)
-            surgery.pointer(part, at + IMAGE_ENTRIES + WORD.size, lambda: end)
+            surgery.pointer(part, at + IMAGE_ENTRIES, begin)
+            surgery.pointer(part, at + IMAGE_ENTRIES + WORD.size, end)
     return part

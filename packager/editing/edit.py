@@ -66,7 +66,7 @@ def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> 
     if not places:
         surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: 0)
         return
-    part = records(surgery, found.record, (found.begin, found.end), places)
+    part = records(surgery, found.record, (lambda: found.begin, lambda: found.end), places)
     surgery.data.parts.append(part)
     surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: part.address)
 

@@ -186,7 +186,7 @@ def _section_headers(surgery: Surgery) -> tuple[list[Section], bytes]:
             number = part.takes.number
             headers[number] = _placed(headers[number], part)
             continue
-        added = Section(0, part.name, part.type, part.flags, 0, 0, 0, 0, 0, part.alignment,
+        added = Section(0, part.name, part.type, part.flags, 0, 0, 0, part.link, 0, part.alignment,
                         part.entry_size, _name(names, part.name))  # fmt: skip
         added = _placed(added, part)
         if free:
@@ -218,7 +218,8 @@ def _changed(surgery: Surgery, section: Section) -> Section:
 
 
 def _placed(section: Section, part: Part) -> Section:
-    return section._replace(address=part.address, offset=part.offset, size=part.size)
+    info = section.info if part.info is None else part.info
+    return section._replace(address=part.address, offset=part.offset, size=part.size, info=info)
 
 
 def _name(names: bytearray, name: str) -> int:

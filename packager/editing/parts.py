@@ -35,6 +35,8 @@ class Part:
     type: int = SHT_PROGBITS
     flags: int = 0
     entry_size: int = 0
+    link: int = 0
+    info: int | None = None  # None: as the section has it whose header this takes over
     is_block: bool = False  # sections that keep their headers, so it gets none of its own
     takes: Section | None = None  # the section whose header it takes over
     address: int = 0

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from packager.editing.described import Held
 from packager.editing.request import Change, Named
-from packager.errors import FormatError, PackagerError, UsageError
-from packager.files.reader import open_reader
-from packager.formats.containers.payload import Payload
-from packager.formats.device_images.known import from_payload
-from packager.model import DeviceImage
+from packager.errors import FormatError, UsageError
 from packager.triples import is_meant
+from packager.writers.requests import ImageRequest, for_openmp
 from packager.writers.wrapper import ImageInput
 
 
@@ -31,8 +27,8 @@ def plan(change: Change, held: Sequence[Held], *, force: bool) -> Plan:
     gone: list[Held] = []
     for replacement in change.replaced:
         old = _taken(replacement.named, held, gone)
-        new = _input(old.triple, old.image.arch, replacement.path, force=force)
-        slots[old.image.index] = new
+        request = ImageRequest(old.triple, old.image.arch, replacement.path)
+        slots[old.image.index] = _input(request, force=force)
         gone.append(old)
     for named in change.removed:
         old = _taken(named, held, gone)
@@ -40,7 +36,7 @@ def plan(change: Change, held: Sequence[Held], *, force: bool) -> Plan:
         gone.append(old)
     following = max([h.image.index for h in held], default=-1) + 1
     for number, request in enumerate(change.added):
-        slots[following + number] = _input(request.triple, request.arch, request.path, force=force)
+        slots[following + number] = _input(request, force=force)
     _expect_targets_apart(slots.values())
     return Plan(tuple(_ordered(slots, change.order)), tuple(gone))
 
@@ -78,22 +74,11 @@ def _ordered(
     yield from (slots[number] for number in order)
 
 
-def image_of(triple: str, arch: str, path: Path, index: int = 0) -> DeviceImage:
-    """What a file that is to be an image says of itself. Errors name it."""
-    try:
-        with open_reader(path) as data:
-            return from_payload(Payload(data, triple, arch), index, "bare", None)
-    except PackagerError as error:
-        raise type(error)(f"image {path}: {error}") from error
-
-
-def _input(triple: str, arch: str, path: Path, *, force: bool) -> ImageInput:
-    image = image_of(triple, arch, path)
-    if image.contents.problem and not force:
-        raise FormatError(f"image {path}: {image.contents.problem}")
+def _input(request: ImageRequest, *, force: bool) -> ImageInput:
+    (found,), (image,) = for_openmp([request], force=force)
     if not image.size:
-        raise FormatError(f"image {path}: is empty")
-    return ImageInput(path, triple, arch, image.kind, image.size)
+        raise FormatError(f"image {request.path}: is empty")
+    return found
 
 
 def _expect_targets_apart(images: Iterable[Held | ImageInput]) -> None:

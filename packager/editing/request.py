@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.errors import UsageError
-from packager.writers.bundle import ImageRequest, parse_request
+from packager.writers.requests import ImageRequest, parse_request
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from packager.editing.parts import PAGE, Group, Kept, Moves, Part, Piece, aligne
 from packager.editing.relocations import DT_RELACOUNT, Relocations
 from packager.editing.room import Room, room
 from packager.elf.headers import (
+    DT_NEEDED,
     DT_RELA,
     DT_RELASZ,
     DYNAMIC,
@@ -22,6 +23,7 @@ from packager.elf.headers import (
     PT_DYNAMIC,
     PT_LOAD,
     RELA,
+    SHT_DYNSYM,
     SHT_NOTE,
     SHT_RELA,
     SYMBOL,
@@ -173,9 +175,10 @@ class Surgery:
 
     def _add_relocations(self) -> None:
         rows = self.relocations
+        symbols = next((s.number for s in self.file.elf.of_type(SHT_DYNSYM)), 0)
         part = Part(
             ".rela.dyn", rows.new_size, 8, lambda: list(rows.content()), SHT_RELA, SHF_ALLOC,
-            RELA.size,
+            RELA.size, symbols,
         )  # fmt: skip
         self.rest.parts.insert(1, part)
         section = next((s for s in self.file.sections if s.address == rows.address), None)
@@ -218,7 +221,7 @@ class Surgery:
         table = self.file.dynamic
         assert table is not None
         known = {tag for tag, _ in table.rows}
-        rows = [(tag, value()) for tag, value in self.new_tags]
+        rows = []
         for tag, value in table.rows:
             if tag in self.tags:
                 rows.append((tag, self.tags[tag]()))
@@ -226,6 +229,9 @@ class Surgery:
                 rows.append((tag, self.moves.address(value) or value))
             else:
                 rows.append((tag, value))
+        # Libraries that are needed are searched in this order: new ones come last.
+        last = max((n + 1 for n, row in enumerate(rows) if row[0] == DT_NEEDED), default=0)
+        rows[last:last] = [(tag, value()) for tag, value in self.new_tags]
         rows += [(tag, value()) for tag, value in self.tags.items() if tag not in known]
         content = b"".join(DYNAMIC.pack(tag, value) for tag, value in rows)
         return content.ljust(capacity * DYNAMIC.size, b"\0")

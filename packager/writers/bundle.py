@@ -20,10 +20,10 @@ from packager.writers.host_object import HostObject, blank_host, read_host
 from packager.writers.llvm_ir import write_ir
 from packager.writers.object_writer import write_object
 from packager.writers.requests import ImageRequest as ImageRequest
-from packager.writers.requests import inspect
+from packager.writers.requests import for_openmp
 from packager.writers.requests import parse_request as parse_request
 from packager.writers.streams import Copied, ignore
-from packager.writers.wrapper import EntryInput, ImageInput, Wrapper, build
+from packager.writers.wrapper import EntryInput, Wrapper, build
 
 Form = Literal["object", "asm", "llvm-ir"]
 # Where the entries come from: the host's own section, names in common, or a list.
@@ -50,7 +50,7 @@ def bundle(
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
     abi = matching(host_path, abi)
-    inputs, images = _for_openmp(requests, force=force)
+    inputs, images = for_openmp(requests, force=force)
     chosen = _host_entries(host, images, entries, abi)
     says_requires = chosen is not None and abi.requires not in host.symbol_table()
     wrapper = build(inputs, chosen, abi, alone=False, says_requires=says_requires)
@@ -73,7 +73,7 @@ def emit(
 
     `kept` are symbols that linkers must not collect. Errors as for `bundle`.
     """
-    inputs, images = _for_openmp(requests, force=force)
+    inputs, images = for_openmp(requests, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
     # Objects that clang made entries in say what they require.
     says_requires = bool(chosen)
@@ -87,24 +87,6 @@ def emit(
 
     host, text = blank_host(), None if form == "object" else as_text
     return _write(out, host, wrapper, abi, force=force, copied=copied, as_text=text)
-
-
-def _for_openmp(
-    requests: Sequence[ImageRequest], *, force: bool
-) -> tuple[list[ImageInput], list[DeviceImage]]:
-    for request in requests:
-        if request.producer != "openmp":
-            raise UsageError(
-                f"image {request.path} is of {request.producer}, which __tgt_register_lib does not "
-                "register; containers hold such images"
-            )
-    inputs, images = inspect(requests, force=force)
-    seen: set[str] = set()
-    for image in images:
-        if image.target in seen:
-            raise UsageError(f"two images for {image.target.replace(' ', ':', 1)}")
-        seen.add(image.target)
-    return inputs, images
 
 
 def _host_entries(

@@ -110,6 +110,25 @@ def inspect(
     return inputs, images
 
 
+def for_openmp(
+    requests: Sequence[ImageRequest], *, force: bool
+) -> tuple[list[ImageInput], list[DeviceImage]]:
+    """The same for a descriptor, which OpenMP's runtime reads; each has a target of its own."""
+    for request in requests:
+        if request.producer != "openmp":
+            raise UsageError(
+                f"image {request.path} is of {request.producer}, which __tgt_register_lib does not "
+                "register; containers hold such images"
+            )
+    inputs, images = inspect(requests, force=force)
+    seen: set[str] = set()
+    for image in images:
+        if image.target in seen:
+            raise UsageError(f"two images for {image.target.replace(' ', ':', 1)}")
+        seen.add(image.target)
+    return inputs, images
+
+
 def _inspect_one(index: int, request: ImageRequest) -> DeviceImage:
     try:
         with open_reader(request.path) as data:

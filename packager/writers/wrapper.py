@@ -17,6 +17,7 @@ from packager.layouts import (
     BIN_DESC,
     DEVICE_IMAGE,
     IMAGE_SECTION_PREFIX,
+    EntryLayout,
     WrittenAbi,
 )
 from packager.writers.elf_types import (
@@ -216,9 +217,22 @@ def _encoded(name: str) -> bytes:
 
 def _table(entries: Sequence[EntryInput], abi: WrittenAbi) -> tuple[Section, list[Symbol]]:
     layout = abi.entry
-    data = bytearray(len(entries) * layout.record)
     relocations = []
     name_at = 0
+    for number, entry in enumerate(entries):
+        at = number * layout.record
+        relocations.append(Relocation(at + layout.address, entry.host_symbol))
+        if layout.name is not None:
+            relocations.append(Relocation(at + layout.name, ENTRY_NAMES, addend=name_at))
+        name_at += len(_encoded(entry.name))
+    flags = SHF_ALLOC | SHF_WRITE | SHF_GNU_RETAIN
+    content = (table_bytes(entries, layout),)
+    return Section(abi.entries_section, SHT_PROGBITS, flags, 8, content, tuple(relocations)), []
+
+
+def table_bytes(entries: Sequence[EntryInput], layout: EntryLayout) -> bytes:
+    """The records of a table, without their pointers."""
+    data = bytearray(len(entries) * layout.record)
     for number, entry in enumerate(entries):
         at = number * layout.record
         Struct(f"<{layout.size_format}").pack_into(data, at + layout.size, entry.size)
@@ -227,13 +241,7 @@ def _table(entries: Sequence[EntryInput], abi: WrittenAbi) -> tuple[Section, lis
         if layout.version is not None and layout.model is not None:
             SHORT.pack_into(data, at + layout.version, 1)
             SHORT.pack_into(data, at + layout.model, OPENMP)
-        relocations.append(Relocation(at + layout.address, entry.host_symbol))
-        if layout.name is not None:
-            relocations.append(Relocation(at + layout.name, ENTRY_NAMES, addend=name_at))
-        name_at += len(_encoded(entry.name))
-    flags = SHF_ALLOC | SHF_WRITE | SHF_GNU_RETAIN
-    content = (bytes(data),)
-    return Section(abi.entries_section, SHT_PROGBITS, flags, 8, content, tuple(relocations)), []
+    return bytes(data)
 
 
 def _notes() -> list[Section]:

@@ -270,7 +270,7 @@ BAD = [
     pytest.param(["missing.o"], {}, 2, "missing.o: No such file or directory", id="no-host"),
     pytest.param(["."], {}, 2, "is a directory", id="host-is-directory"),
     pytest.param(["empty"], {}, 2, "empty: is empty", id="host-is-empty"),
-    pytest.param(["image.so"], {}, 2, "is a linked file", id="host-is-linked"),
+    pytest.param(["image.so"], {}, 2, "has no omptarget_entries section", id="host-is-linked"),
     pytest.param(["plain.o"], {}, 2, "has no omptarget_entries section", id="no-entries"),
     pytest.param(
         ["host.o", "--entries", "auto"], {}, 2, "has an omptarget_entries section", id="two-tables"

@@ -1,0 +1,159 @@
+"""The table of entries of a finished file: its own, or one that is made of its symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import NamedTuple
+
+from packager.editing.linked import LinkedFile
+from packager.editing.parts import Part
+from packager.editing.surgery import Surgery
+from packager.elf.headers import DT_FLAGS_1, PT_INTERP, SHT_DYNSYM, STT_FUNC, STT_OBJECT, WORD
+from packager.errors import UsageError
+from packager.layouts import WRITTEN, WrittenAbi
+from packager.model import DeviceImage, FatBinary
+from packager.writers.bundle import EntrySource
+from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, SHN_LORESERVE, STT_NOTYPE, STV_DEFAULT
+from packager.writers.entries import listed_entries, shared_entries
+from packager.writers.host_object import HostSymbol
+from packager.writers.wrapper import EntryInput, table_bytes
+
+R_X86_64_64 = 1
+DF_1_PIE = 0x08000000
+NAMED = (STT_NOTYPE, STT_OBJECT, STT_FUNC)
+
+
+class Bounds(NamedTuple):
+    """Where a table is, once all parts have their addresses."""
+
+    begin: Callable[[], int]
+    end: Callable[[], int]
+
+
+class _Symbol(NamedTuple):
+    """A symbol that the file defines."""
+
+    host: HostSymbol
+    address: int
+    exported: int  # its number, if another file's definition would take its place; else 0
+
+
+def bounds(
+    surgery: Surgery,
+    binary: FatBinary,
+    images: Sequence[DeviceImage],
+    source: EntrySource,
+    abi: WrittenAbi,
+) -> Bounds:
+    """The bounds of the entries, whose table is made where `source` asks for that."""
+    tables = [t for t in binary.tables if t.record_size == abi.entry.record and t.address]
+    own = [t for t in tables if t.size]
+    if source == "host":
+        if len(own) != 1:
+            raise UsageError(_missing(binary, abi) if not own else "has several tables of entries")
+        begin, end = own[0].address or 0, (own[0].address or 0) + own[0].size
+        return Bounds(lambda: begin, lambda: end)
+    if own:
+        raise UsageError(f"has a table of entries of its own ({own[0].name}); leave --entries out")
+    symbols = _symbols(surgery.file)
+    host = {name: symbol.host for name, symbol in symbols.items()}
+    entries = (
+        shared_entries(images, host) if source == "auto" else listed_entries(source, images, host)
+    )
+    for entry in entries:
+        if entry.size >= 1 << (8 * Struct(f"<{abi.entry.size_format}").size - 1):
+            raise UsageError(
+                f"entry {entry.name} of {entry.size} bytes is too large for {abi.name}"
+            )
+    return _made(surgery, entries, [symbols[entry.host_symbol] for entry in entries], abi)
+
+
+def _missing(binary: FatBinary, abi: WrittenAbi) -> str:
+    for table in binary.tables:
+        if table.size and table.abi in WRITTEN:
+            return f"its entries are those of another ABI: use --abi {table.abi}"
+    return f"has no {abi.entries_section} section; {abi.remedy}, or --entries"
+
+
+def _symbols(file: LinkedFile) -> dict[str, _Symbol]:
+    """What the file defines, by name; the full symbol table knows local ones."""
+    found: dict[str, _Symbol] = {}
+    is_preempted = _is_library(file)
+    for table in reversed(file.elf.symbol_tables()):
+        names = file.elf.strings(table.link, f"names of {table.name}")
+        is_dynamic = table.type == SHT_DYNSYM
+        for number, symbol in enumerate(file.elf.symbols(table)):
+            is_here = symbol.is_defined and symbol.section < SHN_LORESERVE
+            if not is_here or symbol.type not in NAMED or not symbol.name_at:
+                continue
+            name = names[symbol.name_at]
+            if name in found and (found[name].exported or not symbol.binding):
+                continue
+            is_exported = is_dynamic and is_preempted and symbol.other & 3 == STV_DEFAULT
+            host = HostSymbol(number, name, symbol.type, symbol.size, True)
+            found[name] = _Symbol(host, symbol.value, number if is_exported else 0)
+    return found
+
+
+def _is_library(file: LinkedFile) -> bool:
+    """Whether definitions of other files come before its own."""
+    table = file.dynamic
+    is_program = any(s.type == PT_INTERP for s in file.segments) or file.elf.is_executable
+    flags = (table.value(DT_FLAGS_1) if table else 0) or 0
+    return not (is_program or flags & DF_1_PIE)
+
+
+def _made(
+    surgery: Surgery, entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: WrittenAbi
+) -> Bounds:
+    """A table in a section of its own."""
+    layout = abi.entry
+    text = b"".join(_encoded(entry) for entry in entries) if layout.name is not None else b""
+    names = Part(".rodata.omptool", len(text), 1, lambda: [text], flags=SHF_ALLOC)
+    pointers: list[tuple[int, Callable[[], int]]] = []
+    name_at = 0
+    size = len(entries) * layout.record
+
+    def content() -> bytes:
+        data = bytearray(table_bytes(entries, layout))
+        for offset, target in pointers:
+            WORD.pack_into(data, offset, target())
+        return bytes(data)
+
+    part = Part(
+        abi.entries_section, size, WORD.size, lambda: [content()], flags=SHF_ALLOC | SHF_WRITE
+    )
+    for number, (entry, symbol) in enumerate(zip(entries, symbols, strict=True)):
+        at = number * layout.record
+        _address(surgery, part, at + layout.address, symbol)
+        pointers.append((at + layout.address, _value(symbol.address)))
+        if layout.name is not None:
+            target = _inside(names, name_at)
+            surgery.pointer(part, at + layout.name, target)
+            pointers.append((at + layout.name, target))
+        name_at += len(_encoded(entry))
+    if text:
+        surgery.code.parts.append(names)
+    surgery.fixed.parts.append(part)
+    return Bounds(lambda: part.address, lambda: part.address + size)
+
+
+def _address(surgery: Surgery, part: Part, offset: int, symbol: _Symbol) -> None:
+    if not symbol.exported:
+        surgery.pointer(part, offset, _value(symbol.address))
+        return
+    info = symbol.exported << 32 | R_X86_64_64
+    surgery.relocations.add_other(lambda: (part.address + offset, info, 0))
+
+
+def _encoded(entry: EntryInput) -> bytes:
+    return entry.name.encode("utf-8", "surrogateescape") + b"\0"
+
+
+def _value(value: int) -> Callable[[], int]:
+    return lambda: value
+
+
+def _inside(part: Part, offset: int) -> Callable[[], int]:
+    return lambda: part.address + offset

@@ -1,0 +1,134 @@
+"""Device images for a finished executable or library that registers none yet (DECISIONS 16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from packager.abi import release_of
+from packager.editing.added import images as place_images
+from packager.editing.added import records
+from packager.editing.dynamic_symbols import Import, imported
+from packager.editing.edit import Edited, finish
+from packager.editing.entry_table import bounds
+from packager.editing.hooks import hook
+from packager.editing.linked import LinkedFile
+from packager.editing.parts import Part
+from packager.editing.relocations import R_X86_64_GLOB_DAT
+from packager.editing.surgery import Surgery
+from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
+from packager.errors import UsageError
+from packager.files.reader import open_reader
+from packager.formats.host_records.descriptors import (
+    DESCRIPTOR_BEGIN,
+    DESCRIPTOR_END,
+    DESCRIPTOR_IMAGES,
+)
+from packager.hosts.load import load
+from packager.layouts import BIN_DESC, WrittenAbi
+from packager.model import FatBinary
+from packager.writers.bundle import EntrySource
+from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
+from packager.writers.generation import matching
+from packager.writers.requests import ImageRequest, for_openmp
+from packager.writers.streams import Copied, ignore
+from packager.writers.wrapper import DATA_SECTION
+
+DF_1_PIE = 0x08000000
+LLVMS = "@VERS1.0"
+# The library that a program of an ABI needs, where it needs none yet.
+LIBRARIES = {
+    "interface": "libomptarget.so",
+    "proposal": "libtarget.so",
+    "llvm-14": "libomptarget.so",
+    "llvm-16": "libomptarget.so.16",
+    "llvm-19": "libomptarget.so.19.1",
+    "llvm-22": "libomptarget.so.22.1",
+}
+
+
+def register(
+    path: Path,
+    requests: Sequence[ImageRequest],
+    entries: EntrySource,
+    out: Path,
+    *,
+    abi: WrittenAbi,
+    force: bool = False,
+    copied: Copied = ignore,
+) -> Edited:
+    """Write to `out`, which may be `path`, the file with images that it registers when it starts.
+
+    Errors are those of `edit`.
+    """
+    binary = load(path)
+    _expect_unregistered(binary)
+    abi = matching(path, abi)
+    with open_reader(path) as data:
+        file = LinkedFile(path, data)
+        _expect_loaded(file)
+        surgery = Surgery(file)
+        inputs, seen = for_openmp(requests, force=force)
+        slots = _slots(surgery, binary, abi)
+        begin, end = bounds(surgery, binary, seen, entries, abi)
+        places = place_images(surgery, inputs, wraps=abi.is_wrapped)
+        listed = records(surgery, abi.image, (begin, end), places)
+        surgery.data.parts.append(listed)
+        descriptor = Part(
+            DATA_SECTION, BIN_DESC.size, WORD.size,
+            lambda: [BIN_DESC.pack(len(places), 0, listed.address, begin(), end())],
+            flags=SHF_ALLOC | SHF_WRITE,
+        )  # fmt: skip
+        surgery.fixed.parts[:0] = [descriptor]
+        surgery.pointer(descriptor, DESCRIPTOR_IMAGES, lambda: listed.address)
+        surgery.pointer(descriptor, DESCRIPTOR_BEGIN, begin)
+        surgery.pointer(descriptor, DESCRIPTOR_END, end)
+        hook(surgery, descriptor, slots)
+        return finish(surgery, out, is_wrapped=abi.is_wrapped, force=force, copied=copied)
+
+
+def _expect_unregistered(binary: FatBinary) -> None:
+    if binary.descriptors:
+        raise UsageError("already registers device images: `omptool edit` changes them")
+
+
+def _expect_loaded(file: LinkedFile) -> None:
+    """Raise UsageError for a program that nothing loads libraries for."""
+    table = file.dynamic
+    has_interpreter = any(s.type == PT_INTERP for s in file.segments)
+    flags = (table.value(DT_FLAGS_1) if table else 0) or 0
+    is_library = file.elf.is_dynamic and not flags & DF_1_PIE
+    if table is None or not (has_interpreter or is_library):
+        raise UsageError("is static: no runtime would be loaded for it; link it with its images")
+
+
+def _slots(surgery: Surgery, binary: FatBinary, abi: WrittenAbi) -> Part:
+    """The runtime's two functions: where the loader will put their addresses."""
+    wanted = [_import(abi.register), _import(abi.unregister)]
+    library = next((name for name in binary.needed if _is_runtime(name, abi)), LIBRARIES[abi.name])
+    numbers = imported(surgery, library, wanted)
+    slots = Part(
+        ".got.omptool", len(numbers) * WORD.size, WORD.size,
+        lambda: [bytes(len(numbers) * WORD.size)], flags=SHF_ALLOC | SHF_WRITE,
+    )  # fmt: skip
+    for number, symbol in enumerate(numbers):
+        _bind(surgery, slots, number * WORD.size, symbol)
+    surgery.fixed.parts.append(slots)
+    return slots
+
+
+def _bind(surgery: Surgery, slots: Part, offset: int, symbol: int) -> None:
+    info = symbol << 32 | R_X86_64_GLOB_DAT
+    surgery.relocations.add_other(lambda: (slots.address + offset, info, 0))
+
+
+def _import(name: str) -> Import:
+    function, _, version = name.partition("@")
+    return Import(function, version or LLVMS[1:])
+
+
+def _is_runtime(library: str, abi: WrittenAbi) -> bool:
+    """Whether a library that the file needs is the runtime of an ABI."""
+    if abi.name == "proposal":
+        return library == LIBRARIES["proposal"]
+    return library == LIBRARIES["interface"] or bool(release_of(library))
