@@ -37,6 +37,8 @@ class Operand(NamedTuple):
 
 
 Abbreviation = tuple[Operand, ...]
+BYTE = Operand(FIXED, 8)
+FEW_BYTES = 1 << 12  # more in an array are no name, and not taken apart
 
 
 class Block(NamedTuple):
@@ -214,8 +216,11 @@ def _abbreviated(cursor: Cursor, abbreviation: Abbreviation) -> Record:
     for number, operand in enumerate(abbreviation):
         if operand.kind == ARRAY:
             count = cursor.variable(6)
-            _expect_few(count)
             element = abbreviation[number + 1]
+            if element == BYTE and count > FEW_BYTES:
+                blob = _bytes(cursor, count)
+                break
+            _expect_few(count)
             values += [_scalar(cursor, element) for _ in range(count)]
             break
         if operand.kind == BLOB:
@@ -238,6 +243,20 @@ def _scalar(cursor: Cursor, operand: Operand) -> int:
     if not operand.value:
         return 0
     return cursor.fixed(operand.value) if operand.kind == FIXED else cursor.variable(operand.value)
+
+
+def _bytes(cursor: Cursor, count: int) -> Reader:
+    """A long array of bytes, which need not begin at one."""
+    if count * 8 > cursor.end - cursor.at:
+        raise FormatError(f"bitcode at {cursor.stream.data.at:#x}: {count} bytes run past the end")
+    start, shift = divmod(cursor.at, 8)
+    cursor.at += count * 8
+    held = cursor.stream.data.bytes(start, count + bool(shift), "bytes in bitcode")
+    if shift:
+        held = (int.from_bytes(held, "little") >> shift & ((1 << 8 * count) - 1)).to_bytes(
+            count, "little"
+        )
+    return Reader(held)
 
 
 def _blob(cursor: Cursor) -> Reader:
