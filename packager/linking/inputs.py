@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from packager.elf import headers
@@ -13,8 +13,12 @@ from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader, open_reader
 from packager.files.temporary import store
 from packager.formats.containers import archive as archives
-from packager.formats.device_images import bitcode
+from packager.formats.containers.offload_binary import NAME
+from packager.formats.device_images import bitcode, bitcode_embedded
+from packager.formats.device_images.comment import clang_releases
+from packager.formats.device_images.known import from_payload
 from packager.hosts.load import Loaded, load_all
+from packager.linking.bitcode_files import release_of
 from packager.linking.device_runtime import is_runtime
 from packager.linking.host_command import HostCommand
 from packager.look import Look
@@ -48,7 +52,8 @@ class HostPart:
     archive: Path | None = None  # that the host's linker may take it from
     member: str = ""
     entry_symbols: tuple[str, ...] = ()  # that others may name, of its records of entries
-    is_linkable: bool = True  # whether it defines anything that a host's link could look for
+    is_linkable: bool = False  # whether it defines anything that a host's link could look for
+    releases: tuple[int, ...] = ()  # of clang, that it says it is compiled by
 
 
 def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
@@ -59,9 +64,6 @@ def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
     archives_seen: set[tuple[int, int]] = set()
     for path, is_whole in (*_named(command), *_searched(command)):
         kind = _kind(path)
-        if kind == "bitcode":
-            what = "is a host object of LLVM bitcode (-flto): its device code cannot be seen"
-            raise UsageError(what, path)
         if kind == "archive":
             identity = _identity(path)
             if identity in archives_seen or is_runtime(path):
@@ -69,8 +71,9 @@ def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
             archives_seen.add(identity)
         if kind:
             archive = path if kind == "archive" and not is_whole else None
+            parts = _bitcode_parts if kind == "bitcode" else _host_parts
             try:
-                yield from _host_parts(path, archive, folder)
+                yield from parts(path, archive, folder)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
 
@@ -129,15 +132,37 @@ def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[Host
             for image, data in zip(binary.images, loaded.data, strict=True)
         )
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
-        names, is_linkable = _host_symbols(loaded)
-        yield HostPart(binary.path, binary, parts, archive, member, names, is_linkable)
+        part = HostPart(binary.path, binary, parts, archive, member)
+        yield _with_elf(part, loaded) if headers.probe(loaded.file) else part
 
 
-def _host_symbols(loaded: Loaded) -> tuple[tuple[str, ...], bool]:
-    """The symbols of entry records, and whether there are any for others at all."""
-    if not headers.probe(loaded.file):
-        return (), False
+def _bitcode_parts(path: Path, _: Path | None, folder: Path) -> Iterator[HostPart]:
+    """The same of a host's module of LLVM bitcode (-flto), whose entries are not seen."""
+    with open_reader(path, LOOK) as data:
+        found = [
+            Part(
+                str(path), from_payload(payload, n, NAME, None), _bytes(payload.image, path, folder)
+            )
+            for n, payload in enumerate(bitcode_embedded.images(data))
+        ]
+    images = tuple(part.image for part in found)
+    binary = FatBinary(str(path), None, "object", None, images, (), ())
+    release = release_of(path)
+    releases = (int(release.split(".")[0]),) if release else ()
+    if found:
+        yield HostPart(str(path), binary, tuple(found), releases=releases)
+
+
+def _with_elf(part: HostPart, loaded: Loaded) -> HostPart:
+    """The part, and what the file's own symbols and comments say."""
     elf = headers.read(loaded.file)
+    names, is_linkable = _host_symbols(elf, loaded)
+    releases = clang_releases(elf)
+    return replace(part, entry_symbols=names, is_linkable=is_linkable, releases=releases)
+
+
+def _host_symbols(elf: headers.Elf, loaded: Loaded) -> tuple[tuple[str, ...], bool]:
+    """The symbols of entry records, and whether there are any for others at all."""
     sections = {s.number for t in loaded.binary.tables for s in elf.named(t.section or "")}
     found = []
     is_linkable = False

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.abi import newest
+from packager.abi import generation, newest
 from packager.checks import verify
 from packager.errors import FindingError, UsageError
 from packager.hosts.load import load
@@ -103,9 +103,11 @@ def _device_archives(found: Sequence[HostPart]) -> frozenset[str]:
 
 
 def _abi(parts: Sequence[HostPart], options: Options) -> str:
-    abis = {table.abi for part in parts for table in part.binary.tables}
+    """The ABI of the tables of the objects; of those without entries that of their compiler."""
     if options.abi:
         return options.abi
+    abis = {table.abi for part in parts for table in part.binary.tables}
+    abis = abis or {generation(release) for part in parts for release in part.releases}
     if not abis:
         raise UsageError("no object has an entry table: --abi says which runtime it is for")
     return newest(abis)
