@@ -10,13 +10,15 @@ import subprocess
 from pathlib import Path
 
 import running
-from fixture_programs import X86_64, call
+from fixture_programs import OMPTOOL, X86_64, call
 from linking import FAST_LINKER
 from machine import lacks
 from places import ROOT
 from products import of_this_run
 
 INSTALLED = "19"
+# Programs are compiled, and linked by `omptool link`, as `make test-all` has them once more.
+BY_LINK = "OMPTOOL_TESTS_BY_LINK" in os.environ
 # Where scripts/compilers.sh unpacks other clangs, if the distribution has them.
 UNPACKED = ROOT / "build" / "compilers"
 OTHERS = ("14", "16", "22")
@@ -42,9 +44,33 @@ def made(out: Path, *command: object) -> Path:
     """What a compiler makes, once in a run of the tests: those who ask later get a copy."""
     words = [str(word) for word in command]
     for products in of_this_run:
-        return products.copied(out, words, lambda path: call(*words, "-o", path))
-    call(*words, "-o", out)
+        return products.copied(out, words, lambda path: _make(path, words))
+    _make(out, words)
     return out
+
+
+def _make(out: Path, words: list[str]) -> None:
+    sources = [word for word in words if Path(word).suffix in CLANG]
+    if not BY_LINK or "-c" in words or not sources:
+        call(*words, "-o", out)
+        return
+    objects = {word: str(out.parent / f"{Path(word).name}.o") for word in sources}
+    others = [word for word in words if word not in objects]
+    for source, compiled_to in objects.items():
+        call(*others, "-Wno-unused-command-line-argument", "-c", source, "-o", compiled_to)
+    linked = [objects.get(word, word) for word in words]
+    is_offloading = any(word.startswith("-fopenmp-targets=") for word in words)
+    # Some tests are about entries that no image has.
+    call(
+        OMPTOOL,
+        "link",
+        "--force",
+        "--",
+        *linked,
+        *(["-lomptarget"] if is_offloading else []),
+        "-o",
+        out,
+    )
 
 
 def program_of(version: str, text: str, source: Path) -> Path:
