@@ -47,6 +47,7 @@ from packager.writers.streams import Copied, ignore, pieces
 # Where a relocation record keeps its symbol index, in 32-bit words: r_info follows r_offset.
 SYMBOL_WORD = 3
 REL_SIZE = 16
+MAX_INDEX_BITS = 64
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def write_object(
     piece of a file that was copied, in bytes.
     """
     merged = _merge_symbols(host, symbols)
-    shift = merged.local_count - host.local_count
+    by = merged.local_count - host.local_count
+    shift = _Shift(host.local_count, by, len(host.symbols) // SYMBOL.size)
     headers = [_moved(header, host, shift) for header in host.headers]
     for number, name in enumerate(host.names):
         if name in retain:
@@ -128,19 +130,32 @@ def _intern(strings: bytearray, text: str) -> int:
     return offset
 
 
-def _moved(header: Header, host: HostObject, shift: int) -> Header:
-    """A host section header after `shift` symbols were put before the first global."""
-    first = host.local_count
+@dataclass(frozen=True)
+class _Shift:
+    """The numbers of symbols, after some were put before the first global."""
+
+    first: int  # that has another number
+    by: int
+    count: int  # of all symbols, before
+
+    def __call__(self, index: int) -> int:
+        if index >= self.count:
+            raise FormatError(f"refers to symbol {index} of {self.count}")
+        return index + self.by if index >= self.first else index
+
+
+def _moved(header: Header, host: HostObject, shift: _Shift) -> Header:
+    """A host section header after symbols were added."""
     if header.type in (SHT_RELA, SHT_REL) and header.link == host.symtab:
-        return _with_content(header, _moved_relocations(header, first, shift))
-    if header.type == SHT_GROUP and header.info >= first:
-        return replace(header, info=header.info + shift)
+        return _with_content(header, _moved_relocations(header, shift))
+    if header.type == SHT_GROUP:
+        return replace(header, info=shift(header.info))
     if header.type == SHT_LLVM_ADDRSIG:
-        return _with_content(header, _moved_addrsig(_load(header.content), first, shift))
+        return _with_content(header, _moved_addrsig(_load(header.content), shift))
     return header
 
 
-def _moved_relocations(header: Header, first: int, shift: int) -> bytes:
+def _moved_relocations(header: Header, shift: _Shift) -> bytes:
     record = RELA.size if header.type == SHT_RELA else REL_SIZE
     if header.size % record:
         raise FormatError(f"relocation section of {header.size} bytes has a part of a record")
@@ -149,13 +164,16 @@ def _moved_relocations(header: Header, first: int, shift: int) -> bytes:
     if sys.byteorder == "big":
         words.byteswap()
     indices = words[SYMBOL_WORD::step]
-    words[SYMBOL_WORD::step] = array("I", [i + shift if i >= first else i for i in indices])
+    if indices:
+        shift(max(indices))  # raises
+    first, by = shift.first, shift.by
+    words[SYMBOL_WORD::step] = array("I", [i + by if i >= first else i for i in indices])
     if sys.byteorder == "big":
         words.byteswap()
     return words.tobytes()
 
 
-def _moved_addrsig(data: bytes, first: int, shift: int) -> bytes:
+def _moved_addrsig(data: bytes, shift: _Shift) -> bytes:
     """LLVM's address-significance table: ULEB128 symbol indices, end to end."""
     result = bytearray()
     value = bits = 0
@@ -163,8 +181,10 @@ def _moved_addrsig(data: bytes, first: int, shift: int) -> bytes:
         value |= (byte & 0x7F) << bits
         bits += 7
         if byte & 0x80:
+            if bits > MAX_INDEX_BITS:
+                raise FormatError("a symbol number of the address-significance table has no end")
             continue
-        value += shift if value >= first else 0
+        value = shift(value)
         while value > 0x7F:
             result.append(value & 0x7F | 0x80)
             value >>= 7

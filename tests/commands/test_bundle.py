@@ -158,6 +158,21 @@ def test_dependency_file_names_every_input(work: Path, tmp_path: Path) -> None:
     assert rule.read_text() == f"{out}: {work}/host.o {work}/image.so\n"
 
 
+def test_a_relocation_of_no_symbol_is_named(work: Path, tmp_path: Path) -> None:
+    from packager.elf.headers import RELA, SHT_RELA, read
+    from packager.files.reader import Reader
+
+    data = bytearray((work / "host.o").read_bytes())
+    at = next(s.offset for s in read(Reader(bytes(data))).sections if s.type == SHT_RELA)
+    place, kind, addend = RELA.unpack_from(data, at)
+    RELA.pack_into(data, at, place, 0xFFFFFFFF << 32 | kind & 0xFFFFFFFF, addend)
+    (tmp_path / "host.o").write_bytes(data)
+    image = ("--image", f"{TRIPLE}={work}/image.so", "-o", tmp_path / "out.o")
+    done = omptool("bundle", tmp_path / "host.o", *image)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "symbol 4294967295" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["bundle", "emit"])
 @pytest.mark.parametrize(
     ("options", "name"),
