@@ -11,6 +11,7 @@ import clangs
 import pytest
 import running
 from clangs import VERSIONS
+from linking import LINKERS, link
 from places import TESTS
 from products import Products
 from toolchain import NVPTX, PTX, X86_64, compile_c, omptool, run, stripped
@@ -46,15 +47,18 @@ def abi(version: str) -> str:
     return f"llvm-{version}"
 
 
-def linked(version: str, out: Path, *objects: Path) -> Path:
+def linked(
+    version: str, out: Path, *objects: Path, linker: str = "bfd", flags: tuple[str, ...] = ()
+) -> Path:
     """A program of LLVM's runtime, that its driver has no hand in."""
     search = clangs.libraries(version)
     libraries = [
         min(path for folder in search.split(":") for path in Path(folder).glob(name))
         for name in ("libomp.so*", LIBRARY[version])
     ]
-    options = ["-Wl,--no-as-needed", f"-Wl,-rpath-link,{search}"]
-    run("gcc", *options, *objects, *libraries, "-o", out)
+    # What LLVM's libraries need of others is no matter of the program.
+    options = (*flags, "-Wl,--allow-shlib-undefined", f"-Wl,-rpath-link,{search}")
+    link(out, *objects, *libraries, linker=linker, flags=options)
     return out
 
 
@@ -117,17 +121,22 @@ def _listed(version: str, folder: Path) -> Path:
     return written(folder / "listed.o", "bundle", host, *options)
 
 
+def prints_on_llvms(version: str, program: Path, expected: str) -> None:
+    """On LLVM's runtime every region is offloaded, and gives what is expected."""
+    done = subprocess.run(
+        [program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=running.PATIENCE,
+        env=os.environ | running.MANDATORY | {"LD_LIBRARY_PATH": clangs.libraries(version)},
+    )
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
 def test_it_runs_on_llvms_runtime(version: str, made: Path) -> None:
     for name, expected in EXPECTED.items():
-        done = subprocess.run(
-            [made / name],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=running.PATIENCE,
-            env=os.environ | running.MANDATORY | {"LD_LIBRARY_PATH": clangs.libraries(version)},
-        )
-        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+        prints_on_llvms(version, made / name, expected)
 
 
 @pytest.mark.offloads
@@ -171,6 +180,36 @@ def test_a_table_of_ours(version: str, made: Path) -> None:
     binary = read(made / "listed")
     section = WRITTEN[abi(version)].entries_section
     assert (binary.abi, binary.tables[0].section) == (abi(version), section)
+
+
+@pytest.mark.parametrize("version", ["22"], indirect=True)
+@pytest.mark.parametrize("linker", LINKERS)
+def test_every_linker_keeps_its_entries(
+    version: str, made: Path, tmp_path: Path, linker: str
+) -> None:
+    """Beside a wrapper lld collects those of clang's objects, unless it is told not to."""
+    flags = ("-Wl,--gc-sections", "-pie")
+    options = ("-Wl,-z,nostart-stop-gc",) if linker == "lld" else ()
+    for objects in (("bundled.o",), ("host.o", "emitted.o")):
+        more = flags + (options if len(objects) > 1 else ())
+        inputs = [made / name for name in objects]
+        out = linked(version, tmp_path / "app", *inputs, linker=linker, flags=more)
+        prints_on_llvms(version, out, OFFLOADED)
+
+
+@pytest.mark.parametrize("version", ["22"], indirect=True)
+def test_records_of_llvm_20_are_where_19_has_its_own(
+    version: str, made: Path, tmp_path: Path
+) -> None:
+    host, section = tmp_path / "host.o", "omp_offloading_entries"
+    rename = f"--rename-section=llvm_offload_entries={section}"
+    run("objcopy", rename, made / "host.o", host)
+    bundled = tmp_path / "bundled.o"
+    image = ("--abi", "llvm", "--image", f"{X86_64}={made}/image.so")
+    written(bundled, "bundle", host, *image)
+    binary = read(bundled)
+    assert [(table.section, table.record_size) for table in binary.tables] == [(section, 56)]
+    prints_on_llvms(version, linked(version, tmp_path / "app", bundled), OFFLOADED)
 
 
 def test_records_of_another_size_are_refused(made: Path, version: str, tmp_path: Path) -> None:
