@@ -17,8 +17,8 @@ from packager.files.temporary import temporary_folder
 from packager.linking.bitcode_files import library_parts
 from packager.linking.device_runtime import OwnLibraries, is_runtime, own_libraries
 from packager.lowering.assembler import assemble
-from packager.lowering.child import LIMITS, Limits
-from packager.lowering.joining.child import run_join
+from packager.lowering.child import Child
+from packager.lowering.joining.child import run_join, started
 from packager.lowering.joining.request import Device, JoinAnswer, JoinRequest, Part, Undefined
 from packager.lowering.linker import link_code_object, link_shared
 from packager.lowering.lower import Target
@@ -59,19 +59,21 @@ def join(
     out: Path,
     *,
     emit: Emit = "image",
-    kept: Collection[str] = (),
+    kept: Collection[str] | None = None,
     search: Sequence[Path] = (),
-    limits: Limits = LIMITS,
+    child: Child | None = None,
 ) -> Joined:
     """Join `modules`, with what they need of `libraries`, to the image `out`.
 
     Kernels, variables that a host can name and what runtimes look for stay visible, and `kept`:
-    what other objects of the target use. A library is bitcode, IR text, or an archive or
+    what other objects of the target use. None says that they are not known: an object for a CPU
+    keeps all then. A library is bitcode, IR text, or an archive or
     OffloadBinary of such; it is linked if it defines what is undefined. `search` is where the
     device library of clang's release is looked for first: the host link's -L folders.
 
     `emit` is as in lower: "image" is PTX for nvptx64 and "obj" a cubin, by ptxas; for a CPU "image"
-    is a shared object, and "obj" leaves the link to the caller.
+    is a shared object, and "obj" leaves the link to the caller. `child` is a worker that has been
+    started (`joining.child.started`), to be used up.
 
     Raises SourceError or FormatError when a module is at fault, UsageError for an impossible
     request or what nothing defines, MissingToolError for what this machine lacks.
@@ -80,21 +82,22 @@ def join(
     if not modules:
         raise UsageError(f"no module for {family.triple} is given")
     device = _device(target, family)
-    with temporary_folder() as directory:
+    with child or started() as worker, temporary_folder() as directory:
         request = JoinRequest(
             modules=tuple(Part(str(m.path.absolute()), m.name) for m in modules),
             output=str(directory / "joined.o"),
             device=device,
             level=target.level,
             emit=emit,
-            kept=tuple(kept),
+            kept=tuple(kept or ()),
+            keeps_all=kept is None and emit == "obj" and device.is_cpu,
         )
         named = [library for library in libraries if not is_runtime(library)]
         parts = [p for file in named for p in library_parts(file, device, directory)]
         folders = [*(file.parent for file in libraries if is_runtime(file)), *search]
         own = own_libraries(request, family, folders)
         request = replace(request, libraries=(*parts, *own.parts))
-        answer = run_join(request, directory, limits)
+        answer = run_join(request, worker)
         said = tuple(note for name, note in own.notes if name in answer.libraries)
         _check_resolved(answer, own, family)
         arch = "" if target.cpu in NO_ARCH else target.cpu

@@ -47,50 +47,72 @@ def _restrict(what: int, limit: int) -> None:
     resource.setrlimit(what, (limit, limit))
 
 
-def run_worker(request: Request, shown: str, directory: Path, limits: Limits = LIMITS) -> Answer:
-    """Have the request carried out in `directory`, a private one; `shown` is the user's file name.
+def run_worker(request: Request, shown: str, limits: Limits = LIMITS) -> Answer:
+    """Have the request carried out; `shown` is the user's file name.
 
     Raises SourceError when the IR is at fault or LLVM dies of it, UsageError for a processor or
     feature that LLVM doesn't know, MissingToolError without llvmlite.
     """
-    text = run_child("worker", request.to_json(), request.triple, shown, directory, limits)
-    answer = Answer.from_json(text)
+    with Child("worker", limits) as child:
+        answer = Answer.from_json(child.ask(request.to_json(), request.triple, shown))
     if answer.fault:
         place = f":{answer.line}:{answer.column}" if answer.line else ""
         raise SourceError(f"{shown}{place}: {answer.fault}")
     return answer
 
 
-def run_child(
-    module: str, request: str, triple: str, shown: str, directory: Path, limits: Limits
-) -> str:
-    """The last line that a module of this room prints, which reads `request` on its stdin.
+class Child:
+    """A worker that has been started, and loads LLVM meanwhile. It is asked once, if at all."""
 
-    Where it has said on stderr which file it reads, that one's name takes the place of `shown`.
-    """
-    name = f"{__package__}.{module}"
-    path = (*sys.path, str(Path(__file__).parents[2]))  # with what site has found
-    try:
-        done = subprocess.run(
-            [sys.executable, "-S", "-c", f"import {name} as it; it.main()"],
-            input=request,
-            capture_output=True,
+    def __init__(self, module: str, limits: Limits = LIMITS) -> None:
+        """Start a module of this room, which reads a request on its stdin."""
+        name = f"{__package__}.{module}"
+        path = (*sys.path, str(Path(__file__).parents[2]))  # with what site has found
+        # Nothing of the folder that it is in may be imported.
+        code = f"import sys; sys.path = [*filter(None, sys.path)]; import {name} as it; it.main()"
+        self._limits = limits
+        self._process = subprocess.Popen(
+            [sys.executable, "-S", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="backslashreplace",
-            cwd=directory,  # -c looks here first: nothing of the user's may be there
+            cwd="/",
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
-            timeout=limits.wall_seconds,
             preexec_fn=limits.apply,
         )
-    except subprocess.TimeoutExpired as error:
-        raise SourceError(f"{shown}: LLVM took more than {limits.wall_seconds} s") from error
-    ignored = _IGNORED.search(done.stderr)
-    if ignored:
-        raise UsageError(f"{triple} has no {ignored[2]} {ignored[1]!r}")
-    if done.returncode != 0:
-        read = _READING.findall(done.stderr)
-        raise _death(done.returncode, done.stderr, read[-1] if read else shown, limits)
-    return done.stdout.splitlines()[-1]
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it, if it was never asked, or has not ended."""
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def ask(self, request: str, triple: str, shown: str) -> str:
+        """The last line that it prints when it has done what `request` says.
+
+        Where it has said on stderr which file it reads, that one's name takes the place of `shown`.
+        """
+        limits = self._limits
+        try:
+            stdout, stderr = self._process.communicate(request, limits.wall_seconds)
+        except subprocess.TimeoutExpired as error:
+            raise SourceError(f"{shown}: LLVM took more than {limits.wall_seconds} s") from error
+        ignored = _IGNORED.search(stderr)
+        if ignored:
+            raise UsageError(f"{triple} has no {ignored[2]} {ignored[1]!r}")
+        code = self._process.returncode
+        if code != 0:
+            read = _READING.findall(stderr)
+            raise _death(code, stderr, read[-1] if read else shown, limits)
+        return stdout.splitlines()[-1]
 
 
 def _death(

@@ -60,7 +60,7 @@ def lower(
             device_lib=_device_lib(target, family, directory),
             entries=entries,
         )
-        answer = run_worker(request, called(source), directory, limits)
+        answer = run_worker(request, called(source), limits)
         result = Path(request.output)
         notes = _notes(answer, family)
         made = directory / "image"

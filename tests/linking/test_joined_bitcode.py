@@ -23,6 +23,7 @@ from packager.errors import FormatError, MissingToolError, PackagerError, UsageE
 from packager.files.reader import open_reader
 from packager.hosts.load import load
 from packager.linking.bitcode import BitcodeInput, Joined, join
+from packager.lowering.joining.child import started
 from packager.lowering.libdevice import libdevice
 from packager.lowering.lower import Target
 from packager.lowering.request import SourceError
@@ -277,6 +278,23 @@ def test_damaged_bitcode_is_one_line(tmp_path: Path, at: int) -> None:
         said = str(error)
     assert "\n" not in said
     assert "damaged.o" in said or "the joined device code" in said
+
+
+@pytest.mark.slow
+def test_a_worker_may_be_started_before_it_is_asked(tmp_path: Path) -> None:
+    started().close()
+    module, child = text_module(tmp_path, "a", PLAIN), started()
+    join([module], Target(NVPTX, GPU), (), tmp_path / "out", child=child)
+    assert "__omp_offloading_1_2_k_l3" in (tmp_path / "out").read_text()
+
+
+@pytest.mark.slow
+def test_an_object_keeps_what_others_may_use(tmp_path: Path) -> None:
+    text = "define hidden void @f() {\nret void\n}\ndefine void @g() {\nret void\n}"
+    module = text_module(tmp_path, "a", text, X86_64)
+    for kept, names in ((None, {"f", "g"}), (["f"], {"f"}), ((), set())):
+        found = join([module], Target(X86_64), (), tmp_path / "out.o", emit="obj", kept=kept)
+        assert set(found.exports) == names
 
 
 def test_nothing_to_join(tmp_path: Path) -> None:

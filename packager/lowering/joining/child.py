@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from packager.lowering.child import Limits, run_child
+from packager.lowering.child import LIMITS, Child, Limits
 from packager.lowering.joining.request import JoinAnswer, JoinRequest
 from packager.lowering.request import SourceError
 
 
-def run_join(request: JoinRequest, directory: Path, limits: Limits) -> JoinAnswer:
-    """Have the request carried out in `directory`, a private one.
+def started(limits: Limits = LIMITS) -> Child:
+    """The worker, which loads LLVM while its caller finds out what to ask."""
+    return Child("joining.worker", limits)
+
+
+def run_join(request: JoinRequest, child: Child) -> JoinAnswer:
+    """Have the request carried out.
 
     Raises SourceError when a module is at fault or LLVM dies of it, UsageError for a processor or
     feature that LLVM doesn't know, MissingToolError without llvmlite.
     """
-    shown = f"device code for {request.device.triple}"
-    text = run_child(
-        "joining.worker", request.to_json(), request.device.triple, shown, directory, limits
-    )
-    answer = JoinAnswer.from_json(text)
+    triple = request.device.triple
+    answer = JoinAnswer.from_json(child.ask(request.to_json(), triple, f"device code for {triple}"))
     if answer.fault:
         raise SourceError(answer.fault)
     return answer

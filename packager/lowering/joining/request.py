@@ -40,6 +40,7 @@ class JoinRequest:
     emit: str = "image"  # as lower.request has it
     libraries: tuple[Part, ...] = ()  # linked if they define what is undefined, in this order
     kept: tuple[str, ...] = ()  # definitions for others to find, beside those that always are
+    keeps_all: bool = False  # for objects of the target that are not known here
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

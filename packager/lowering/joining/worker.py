@@ -77,9 +77,13 @@ class _Program:
 
 def main() -> None:
     """Answer the one request."""
-    request = JoinRequest.from_json(sys.stdin.read())
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    text = sys.stdin.read()
+    if not text:  # there was nothing to join
+        return
     try:
-        answer = _join(request)
+        answer = _join(JoinRequest.from_json(text))
     except FaultError as fault:
         answer = JoinAnswer(fault=str(fault))
     except OSError as error:
@@ -88,8 +92,6 @@ def main() -> None:
 
 
 def _join(request: JoinRequest) -> JoinAnswer:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
     device = request.device
     if device.is_text:  # as clang has it done when it compiles for NVIDIA's GPUs
         llvm.set_option("", "--nvptx-lower-global-ctor-dtor")
@@ -233,6 +235,8 @@ def _shrink(program: _Program, request: JoinRequest, machine: llvm.TargetMachine
     """Optimise, with nothing visible but what others look for, and drop all else."""
     module, shares = program.module, request.device.is_cpu
     kept = {*program.kept, *request.kept, *used(module)}
+    if request.keeps_all:
+        kept |= {value.name for value in definitions(module)}
     needed: set[str] = set()
     if not all_spmd(module):
         needed = {v.name for v in definitions(module) if is_for_optimisations(v.name)}
