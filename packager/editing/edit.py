@@ -108,6 +108,11 @@ def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied
         findings = checked(temporary, force=force, is_wrapped=is_wrapped)
     if status.st_mode & ~MODE & 0o7000:
         notes.append("the result does not run as its owner or group: such bits are not copied")
+    if surgery.headers is not None:
+        notes.append(
+            "its program headers had no room in front: llvm-strip strips it, and binutils' strip "
+            "would break it"
+        )
     behind = len(file.data) - file.end
     if behind:
         notes.append(f"{behind} bytes behind the ELF file were kept; a signature there is void")

@@ -56,7 +56,7 @@ def bounds(
         return Bounds(lambda: begin, lambda: end)
     if own:
         raise UsageError(f"has a table of entries of its own ({own[0].name}); leave --entries out")
-    symbols = _symbols(surgery.file)
+    symbols = symbols_of(surgery.file)
     host = {name: symbol.host for name, symbol in symbols.items()}
     entries = (
         shared_entries(images, host) if source == "auto" else listed_entries(source, images, host)
@@ -76,7 +76,7 @@ def _missing(binary: FatBinary, abi: WrittenAbi) -> str:
     return f"has no {abi.entries_section} section; {abi.remedy}, or --entries"
 
 
-def _symbols(file: LinkedFile) -> dict[str, _Symbol]:
+def symbols_of(file: LinkedFile) -> dict[str, _Symbol]:
     """What the file defines, by name; the full symbol table knows local ones."""
     found: dict[str, _Symbol] = {}
     is_preempted = _is_library(file)

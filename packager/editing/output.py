@@ -6,7 +6,9 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from struct import pack_into
+from threading import Thread
 from typing import BinaryIO, NamedTuple
 
 from packager.editing.linked import LinkedFile
@@ -25,7 +27,7 @@ from packager.writers.streams import Copied
 
 # Fits the second-level cache.
 CHUNK = 1 << 17
-SECTIONS_AT, COUNTS_AT = 0x28, 0x38  # fields of the ELF header
+SEGMENTS_AT, COUNTS_AT = 0x20, 0x38  # fields of the ELF header
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
 
 
@@ -39,9 +41,12 @@ class Chunk(NamedTuple):
 def write(out: BinaryIO, surgery: Surgery, copied: Copied) -> bytes:
     """Write the result of `surgery`, which is settled; returns a digest of the images put in."""
     surgery.symbol_patches()
-    writer = _Writer(out, surgery, copied)
-    writer.write()
-    return writer.digest.digest()
+    parts = [(part, part.content()) for group in surgery.groups for part in group.parts]
+    images = [piece for _, pieces in parts for piece in pieces if isinstance(piece, FilePart)]
+    # Copying is the kernel's work, and this one Python's: they go on at once.
+    with _Digest(images) as digest:
+        _Writer(out, surgery, copied).write(parts)
+    return digest.value
 
 
 class _Writer:
@@ -52,9 +57,8 @@ class _Writer:
         self._copied = copied
         self._patches = sorted((at, make()) for at, make in surgery.patches.items())
         self._buffer = memoryview(bytearray(CHUNK))
-        self.digest = hashlib.sha1(usedforsecurity=False)
 
-    def write(self) -> None:
+    def write(self, parts: Sequence[tuple[Part, Sequence[Piece]]]) -> None:
         """The kept beginning, the new segments, what is not loaded, and the headers."""
         surgery, file = self._surgery, self._file
         headers, names = _section_headers(surgery)
@@ -67,9 +71,9 @@ class _Writer:
         os.ftruncate(self._fd, total + overlay.size)
         for start, size in _between(file.cut, surgery.holes):
             self._keep(start, Kept(start, size))
-        for part in (part for group in surgery.groups for part in group.parts):
+        for part, pieces in parts:
             at = part.offset
-            for piece in part.content():
+            for piece in pieces:
                 at += self._put(at, piece)
             if at - part.offset != part.size:
                 raise AssertionError(f"{part.name}: {at - part.offset} bytes for {part.size}")
@@ -78,12 +82,12 @@ class _Writer:
         self._put(table_at, table)
         self._put(total, overlay)
         rows = surgery.program_headers()
-        self._put(file.segments_at, rows)
+        self._put(surgery.headers_at, rows)
         self._put(0, self._header(table_at, len(rows), len(headers)))
 
     def _header(self, table_at: int, rows: int, count: int) -> bytes:
         header = bytearray(self._file.data.bytes(0, HEADER.size, "ELF header"))
-        pack_into("<Q", header, SECTIONS_AT, table_at)
+        pack_into("<QQ", header, SEGMENTS_AT, self._surgery.headers_at, table_at)
         pack_into("<H", header, COUNTS_AT, rows // 56)
         pack_into("<H", header, COUNTS_AT + 4, count)
         return bytes(header)
@@ -99,14 +103,12 @@ class _Writer:
         return piece.size
 
     def _new(self, at: int, part: FilePart) -> None:
-        """An image: what the build-id has to tell apart."""
         try:
             fd = os.open(part.path, os.O_RDONLY)
         except OSError as error:
             raise FormatError(f"image {part.path}: {error.strerror}") from error
         try:
-            for size, place in self._pieces(fd, part.offset, part.size, str(part.path)):
-                self.digest.update(self._buffer[:size])
+            for size, place in _pieces(self._buffer, fd, part):
                 _pwrite(self._fd, self._buffer[:size], at + place)
                 self._copied(size)
         finally:
@@ -116,22 +118,55 @@ class _Writer:
         """Bytes of the file, as they are changed; where it has holes, so has the result."""
         with self._file.path.open("rb") as source:
             for start, size in _data(source.fileno(), piece):
-                for done, place in self._pieces(source.fileno(), start, size, "the file"):
+                for done, place in _pieces(
+                    self._buffer, source.fileno(), FilePart(self._file.path, start, size)
+                ):
                     _pwrite(self._fd, self._buffer[:done], at + start - piece.offset + place)
                     self._copied(done)
         for offset, content in self._patches:
             if piece.offset <= offset and offset + len(content) <= piece.offset + piece.size:
                 _pwrite(self._fd, memoryview(content), at + offset - piece.offset)
 
-    def _pieces(self, fd: int, offset: int, size: int, what: str) -> Iterator[tuple[int, int]]:
-        """Fills the buffer: how much there is, and how far from the beginning."""
-        place = 0
-        while place < size:
-            done = os.preadv(fd, [self._buffer[: size - place]], offset + place)
-            if not done:
-                raise FormatError(f"{what} ends while it is copied")
-            yield done, place
-            place += done
+
+class _Digest(Thread):
+    """Tells apart the images that are put in: the build-id is made of it."""
+
+    def __init__(self, images: Sequence[FilePart]) -> None:
+        super().__init__(daemon=True)
+        self._images = images
+        self._stopped = False
+        self.value = b""
+
+    def run(self) -> None:
+        """The digest of all bytes; the copying says what cannot be read."""
+        digest = hashlib.sha1(usedforsecurity=False)
+        buffer = memoryview(bytearray(CHUNK))
+        for image in self._images:
+            with suppress(OSError, FormatError), image.path.open("rb", buffering=0) as file:
+                for size, _ in _pieces(buffer, file.fileno(), image):
+                    digest.update(buffer[:size])
+                    if self._stopped:
+                        return
+        self.value = digest.digest()
+
+    def __enter__(self) -> _Digest:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._stopped = kind is not None
+        self.join()
+
+
+def _pieces(buffer: memoryview, fd: int, part: FilePart) -> Iterator[tuple[int, int]]:
+    """Fills the buffer with each piece: how much there is, and how far from the beginning."""
+    place = 0
+    while place < part.size:
+        done = os.preadv(fd, [buffer[: part.size - place]], part.offset + place)
+        if not done:
+            raise FormatError(f"{part.path} ends while it is copied")
+        yield done, place
+        place += done
 
 
 def _pwrite(fd: int, content: memoryview, at: int) -> None:

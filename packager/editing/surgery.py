@@ -21,6 +21,7 @@ from packager.elf.headers import (
     DYNAMIC,
     PROGRAM_HEADER,
     PT_DYNAMIC,
+    PT_INTERP,
     PT_LOAD,
     RELA,
     SHT_DYNSYM,
@@ -64,6 +65,7 @@ class Surgery:
         self.dynamic_part: Part | None = None
         self.groups: list[Group] = []
         self.vacated = Room((), (), 0)
+        self.headers: Part | None = None  # the program headers, where they cannot stay in front
         own = self.file.own
         self.relocations.take_out(lambda at: any(s.holds(at) for s in own))
 
@@ -255,7 +257,7 @@ class Surgery:
             groups.remove(self.rest)
             found = room(self.file, kept + len(groups), empty)
         if found is None:
-            raise UsageError("has no room for another program header, and none can be made")
+            found = self._elsewhere(groups, kept)
         taken = [p.takes for g in groups for p in g.parts if p.takes]
         block: list[Section] = []
         for section in found.moved:
@@ -271,7 +273,23 @@ class Surgery:
             start = min(s.offset for s in (*found.moved, *found.cut))
             self.holes.append((start, found.end - start))
 
+    def _elsewhere(self, groups: list[Group], kept: int) -> Room:
+        """The program headers of a library may be anywhere in it; a kernel wants a program's in
+        front.
+        """
+        if self.file.elf.is_executable or any(s.type == PT_INTERP for s in self.file.segments):
+            raise UsageError("has no room for another program header, and none can be made")
+        size = (kept + len(groups)) * PROGRAM_HEADER.size
+        self.headers = Part("", size, WORD.size, lambda: [bytes(size)], is_block=True)
+        groups[-1].parts.insert(1, self.headers)
+        return Room((), (), 0)
+
     # What comes of it.
+
+    @property
+    def headers_at(self) -> int:
+        """Where in the file the program headers are."""
+        return self.headers.offset if self.headers else self.file.segments_at
 
     def program_headers(self) -> bytes:
         """The program headers after the edit."""
@@ -288,7 +306,11 @@ class Surgery:
     def _moved(self, row: ProgramHeader, count: int) -> ProgramHeader:
         if row.type == PT_PHDR:
             size = count * PROGRAM_HEADER.size
-            return row._replace(file_size=size, memory_size=size)
+            row = row._replace(file_size=size, memory_size=size)
+            part = self.headers
+            if part is None:
+                return row
+            return row._replace(offset=part.offset, address=part.address, physical=part.address)
         if row.type == PT_LOAD or not row.file_size:
             return row
         if row.type == PT_DYNAMIC and self.dynamic_part is not None:
