@@ -68,7 +68,6 @@ def command(
     """
     with reported(out):
         from packager.writers.bundle import emit, parse_request
-        from packager.writers.containers import write_container
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
@@ -79,6 +78,8 @@ def command(
         source = entry_source(entries)
         with rule(dependencies, out, inputs), progress(inputs) as copied:
             if generation is not None:
+                from packager.writers.containers import write_container
+
                 findings = write_container(
                     requests,
                     out,

@@ -7,14 +7,10 @@ compress: a generation says for which one a file is.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from hashlib import md5
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, get_args
-
-import zstandard
 
 from packager.checks import verify
 from packager.errors import UsageError
@@ -167,6 +163,8 @@ def _compress(
     file: BinaryIO, bundle: Content, generation: AbiName, method: Method, copied: Copied
 ) -> None:
     """The header has sizes and the checksum, so it is written last."""
+    from hashlib import md5
+
     version = 3 if generation == NEWEST else 2
     form = compressed_bundle.SIZES[version]
     start = compressed_bundle.HEAD.size + form.size
@@ -196,10 +194,14 @@ def _told(
 def _compressed(parts: Iterable[bytes | memoryview], size: int, method: Method) -> Iterator[bytes]:
     level = LEVELS[method]
     if method == "zlib":
+        import zlib
+
         deflated = zlib.compressobj(level)
         yield from (deflated.compress(part) for part in parts)
         yield deflated.flush()
         return
+    import zstandard
+
     packed = zstandard.ZstdCompressor(level=level).compressobj(size=size)
     yield from (packed.compress(part) for part in parts)
     yield packed.flush()
