@@ -103,19 +103,19 @@ class HostCommand:
 
 def parse(words: Sequence[str]) -> HostCommand:
     """What `words` say. Raises UsageError for a command that compiles, and for no command."""
-    opened = tuple(_without_offloading(list(_opened(words, 0))))
-    if not opened:
+    given = tuple(_without_offloading(list(opened(words))))
+    if not given:
         raise UsageError("there is no command to link with: omptool link -- cc a.o -o app")
-    program = _program(opened)
-    is_driver = not LINKER.fullmatch(Path(opened[program]).name)
+    program = program_at(given)
+    is_driver = not LINKER.fullmatch(Path(given[program]).name)
     state = _State()
-    for option in _options(opened, program + 1, is_driver):
+    for option in _options(given, program + 1, is_driver):
         state.take(option)
     for item in state.inputs:
         if is_driver and SOURCE.fullmatch(str(item.path)) and item.path.exists():
             raise UsageError("is a source: compile it first (-c), then link the object", item.path)
     return HostCommand(
-        opened,
+        given,
         program + 1,
         is_driver,
         state.output,
@@ -173,7 +173,7 @@ class _State:
             self.libraries.append((value, self._is_whole))
 
 
-def _program(words: Sequence[str]) -> int:
+def program_at(words: Sequence[str]) -> int:
     """Which word is the driver or linker: launchers and `env` may stand in front of it."""
     at = 0
     while at + 1 < len(words) and Path(words[at]).name in PREFIXES:
@@ -196,7 +196,7 @@ def _options(words: Sequence[str], start: int, is_driver: bool) -> Iterator[Opti
             yield Option(word, number)
 
 
-def _opened(words: Sequence[str], depth: int) -> Iterator[str]:
+def opened(words: Sequence[str], depth: int = 0) -> Iterator[str]:
     """The words, and in place of each @FILE those in the file, as GNU's tools read it."""
     for word in words:
         path = Path(word[1:])
@@ -207,7 +207,7 @@ def _opened(words: Sequence[str], depth: int) -> Iterator[str]:
             raise UsageError(f"more than {MAX_NESTING} response files name each other", path)
         try:
             text = os.fsdecode(path.read_bytes())
-            yield from _opened(shlex.split(text), depth + 1)
+            yield from opened(shlex.split(text), depth + 1)
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot be read as a response file: {error}", path) from error
 

@@ -77,7 +77,7 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     if code == 0 and not tools.is_dry:
         if command.is_relocatable:
             close(command.output, abi.entries_section, [image.path for image in images])
-        _check(command.output, options)
+        check(command.output, options)
     return code
 
 
@@ -126,8 +126,11 @@ def _kept(parts: Sequence[HostPart]) -> list[str]:
     return chosen
 
 
-def _check(path: Path, options: Options) -> None:
-    """As `bundle` checks what it writes; the linker has renamed it already."""
+def check(path: Path, options: Options) -> None:
+    """As `bundle` checks what it writes; the linker has renamed it already.
+
+    Raises FindingError, and removes the file, when verify finds an error.
+    """
     findings: list[Finding] = verify(load(path, Look(resources=False)))
     for finding in findings:
         if finding.severity == "warning" and finding.code not in EXPECTED:
