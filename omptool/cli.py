@@ -21,6 +21,7 @@ COMMANDS = {
     "emit": "Write the wrapper object for device images, or a container of them.",
     "bundle": "Put device images into a host: an object, or a finished file.",
     "link": "Link device code with the host's link command.",
+    "cc": "Compile and link sources for the host and for devices.",
     "dump": "Show the images, entries and descriptors in files.",
     "verify": "Check the device images in files against their hosts.",
     "extract": "Write device images to files of their own.",

@@ -28,6 +28,7 @@ PYTHON = {
     "packager": (
         ("api",),
         ("machine",),
+        ("compiling",),
         ("editing", "linking"),
         ("lowering", "writers"),
         ("checks", "questions"),

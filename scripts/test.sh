@@ -87,7 +87,7 @@ runtime_tests() {  # runtime_tests FOLDER
   ctest --test-dir "$1" --output-on-failure --parallel $((at_once + 1))
 }
 
-rooms=(tests/{checks,commands,dwarf,elf,formats,hosts,lowering,render,support,writers} tests/test_*.py)
+rooms=(tests/{checks,commands,compiling,dwarf,elf,formats,hosts,lowering,render,support,writers} tests/test_*.py)
 mkdir -p $logs
 case $what in
   check)

@@ -1,0 +1,148 @@
+"""`omptool cc`: sources to objects and programs with device code."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from omptool.console import echo
+from omptool.errors import fail
+from omptool.installation import LIBRARY, includedir, libdir
+from omptool.options.paths import FILE, FOLDER
+from omptool.options.wrapper import entry_source
+from packager.errors import PackagerError, UsageError
+
+NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
+
+
+class CompileOptions(click.Command):
+    """Its own options are taken from among the compiler's, up to `--`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Its own options, and behind `--` the compiler's words."""
+        own, others = self._parted(ctx, args)
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [*own, "--", *others])
+
+    def _parted(self, ctx: click.Context, args: Sequence[str]) -> tuple[list[str], list[str]]:
+        options = {
+            name: isinstance(p, click.Option) and not p.is_flag
+            for p in self.get_params(ctx)
+            for name in p.opts
+        }
+        own: list[str] = []
+        others: list[str] = []
+        words = iter(args)
+        for word in words:
+            if word == "--":
+                others += words
+            elif word in options:
+                own += [word, *_value(words, takes=options[word])]
+            elif word.startswith("--") and options.get(word.partition("=")[0]):
+                own.append(word)
+            else:
+                others.append(word)
+        return own, others
+
+
+def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
+    following = next(words, None) if takes else None
+    if following is not None:
+        yield following
+
+
+@click.command(cls=CompileOptions)
+@click.option("--triple", "triples", multiple=True, metavar="T[:ARCH]",
+              help="A device to compile for (repeatable; default: the CPU here).")  # fmt: skip
+@click.option("--cc", metavar="COMPILER", help="The host's compiler, and that of the devices.")
+@click.option("--device-compiler", "compilers", multiple=True, metavar="T=COMPILER",
+              help="Another clang for the devices of a triple (repeatable).")  # fmt: skip
+@click.option("--entries", metavar="auto|FILE",
+              help="Entries of kernels in LLVM IR, as for `omptool bundle`.")  # fmt: skip
+@click.option("--device-lib", "libraries", type=FILE, multiple=True, metavar="FILE",
+              help="Bitcode of functions that device code calls (repeatable).")  # fmt: skip
+@click.option("--keep", "kept", type=FOLDER, metavar="DIR",
+              help="Keep what is made on the way in DIR.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
+@click.option("--dry-run", is_flag=True, help="Show the commands, run none.")
+@click.argument("words", metavar="[--] ARGUMENTS...", nargs=-1, required=True)
+def command(words: tuple[str, ...], **chosen: Any) -> None:
+    """Compile sources for the host and for devices, and link them.
+
+    ARGUMENTS are a compiler's: sources, objects, libraries and any options, with -c for objects
+    alone. The first may be the compiler. LLVM IR (.ll, .bc) among the sources is kernels.
+
+    Exits as the compiler or linker does that failed; 1 when the result was found wanting, 2 for
+    wrong usage or inputs that do not fit, 3 when a compiler or linker is missing.
+    """
+    try:
+        code = _build(words, **chosen)
+    except PackagerError as error:
+        for line in getattr(error, "said", "").splitlines():
+            echo(line, err=True)
+        subject = getattr(error, "subject", None)
+        fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
+    raise click.exceptions.Exit(code)
+
+
+def _build(words: tuple[str, ...], **chosen: Any) -> int:
+    from packager.compiling.build import Options, build
+    from packager.compiling.command import parse
+    from packager.compiling.targets import targets
+    from packager.files.temporary import temporary_folder
+    from packager.linking.tools import Tools
+
+    triples = chosen["triples"] or (f"{platform.machine()}-pc-linux-gnu",)
+    wanted = targets(triples, chosen["compilers"])
+    parsed = parse(words, shlex.split(chosen["cc"] or ""), _found)
+    options = Options(
+        wanted,
+        includedir(),
+        libdir() / LIBRARY,
+        _warn,
+        entry_source(chosen["entries"]),
+        chosen["libraries"],
+        chosen["force"],
+    )
+    is_shown = chosen["dry_run"] or "-v" in words
+    with _kept(chosen["kept"]) if chosen["kept"] else temporary_folder() as folder:
+        return build(
+            parsed, options, Tools(folder, _show if is_shown else _hide, chosen["dry_run"])
+        )
+
+
+def _found() -> list[str]:
+    """The compiler that nobody named: CC, a clang, or else the machine's."""
+    if os.environ.get("CC"):
+        return shlex.split(os.environ["CC"])
+    names = ["clang", *(f"clang-{release}" for release in range(NEWEST, OLDEST - 1, -1)), "cc"]
+    return [next((name for name in names if shutil.which(name)), "cc")]
+
+
+def _kept(folder: Path) -> nullcontext[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot be made: {error.strerror}", folder) from error
+    return nullcontext(folder.absolute())
+
+
+def _warn(line: str) -> None:
+    echo(f"Warning: {line}", err=True)
+
+
+def _show(line: str) -> None:
+    echo(line, err=True)
+
+
+def _hide(_line: str) -> None:
+    """Commands are shown to those who ask."""

@@ -1,0 +1,1 @@
+"""Sources to objects and programs with device code: the three steps of the proposal, section 3."""

@@ -1,0 +1,138 @@
+"""The three steps in one: compile for the host and each device, link devices, link the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packager.compiling import kernels
+from packager.compiling.command import MADE, CompileCommand
+from packager.compiling.sources import Compiling, compile_source
+from packager.compiling.targets import OPENMP, Target, clangs_release, expect_agreement
+from packager.errors import UsageError
+from packager.linking import host_command
+from packager.linking.images import DeviceOptions
+from packager.linking.inputs import unused
+from packager.linking.link import Options as LinkOptions
+from packager.linking.link import check, link
+from packager.linking.tools import Tools
+from packager.writers.bundle import EntrySource, ImageRequest
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user may choose."""
+
+    targets: Sequence[Target]
+    includes: Path
+    runtime: Path
+    warn: Callable[[str], None]
+    entries: EntrySource = "host"  # of kernels in LLVM IR
+    libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
+    force: bool = False
+
+
+def build(command: CompileCommand, options: Options, tools: Tools) -> int:
+    """Do what `command` asks for; returns the exit code of the program that failed, or 0.
+
+    Raises what link(), lower() and bundle() raise, and MissingToolError without a compiler.
+    """
+    if command.end == "other":
+        return tools.pass_on([*command.compiler, *command.words])
+    has_kernels = bool(command.of_kind("kernels"))
+    release = clangs_release(command.compiler)
+    compiles_devices = release is not None and not has_kernels
+    how = Compiling(command, options.targets, compiles_devices, options.includes)
+    if command.of_kind("source") and not (compiles_devices or has_kernels):
+        options.warn(f"{command.compiler[-1]} is no clang: its objects have no code for devices")
+    if release is not None and compiles_devices and command.of_kind("source"):
+        for target in options.targets:
+            if target.compiler:
+                expect_agreement(release, target)
+    if command.end == "object":
+        return _objects(how, options, tools)
+    return _program(how, options, tools)
+
+
+def _objects(how: Compiling, options: Options, tools: Tools) -> int:
+    command = how.command
+    sources = [item for item in command.inputs if item.kind in MADE]
+    modules = [item.path for item in command.of_kind("kernels")]
+    if modules and len(sources) != 1:
+        raise UsageError("with -c, kernels go into the object of one source: name one")
+    for source in sources:
+        out = command.output or Path(f"{source.path.stem}.o")
+        made = unused(tools.folder, out.name) if modules else out
+        code = compile_source(source, made, how, tools)
+        if code:
+            return code
+        if modules:
+            _bundle(made, modules, out, how, options, tools)
+    return 0
+
+
+def _bundle(
+    host: Path, modules: Sequence[Path], out: Path, how: Compiling, options: Options, tools: Tools
+) -> None:
+    wanted = _images(modules, how, options, tools)
+    if tools.is_dry:
+        return
+    for finding in kernels.into(host, wanted, options.entries, out, force=options.force):
+        if finding.severity == "warning":
+            options.warn(f"{finding.code}: {finding.message}")
+
+
+def _program(how: Compiling, options: Options, tools: Tools) -> int:
+    command = how.command
+    objects = []
+    for source in (item for item in command.inputs if item.kind in MADE):
+        out = unused(tools.folder, f"{source.path.stem}.o")
+        named = replace(how, command=_with_rules(command, source.path))
+        code = compile_source(source, out, named, tools)
+        if code:
+            return code
+        objects.append(out)
+    modules = [item.path for item in command.of_kind("kernels")]
+    words = command.linking(objects) + ([OPENMP] if how.compiles_devices else [])
+    device = DeviceOptions(options.libraries, level=command.level)
+    chosen = LinkOptions("", device, options.warn, lambda: options.runtime, options.force)
+    if not modules:
+        return link(_with_runtime(words, options.runtime), chosen, tools)
+    words.append(
+        str(kernels.wrapper(_images(modules, how, options, tools), options.entries, tools))
+    )
+    host = _with_runtime(words, options.runtime)
+    code = tools.pass_on(host.words)
+    if not code and not tools.is_dry:
+        check(host.output, chosen)
+    return code
+
+
+def _with_runtime(words: Sequence[str], runtime: Path) -> host_command.HostCommand:
+    """The link with our runtime, if it names none; what does not call it does not need it."""
+    host = host_command.parse(words)
+    if host.names_runtime or host.is_relocatable or host.is_static:
+        return host
+    before = host.passed("--push-state", "--as-needed")
+    behind = host.passed("--pop-state", "-rpath", str(runtime.parent))
+    return host_command.parse([*words, *before, str(runtime), *behind])
+
+
+def _images(
+    modules: Sequence[Path], how: Compiling, options: Options, tools: Tools
+) -> list[ImageRequest]:
+    library = options.libraries[0] if options.libraries else None
+    level = how.command.level
+    return kernels.images(modules, options.targets, level, library, options.warn, tools)
+
+
+def _with_rules(command: CompileCommand, source: Path) -> CompileCommand:
+    """The command with make's rules named after the program, not after objects that will go."""
+    words = command.words
+    if not {"-MD", "-MMD"} & set(words):
+        return command
+    added = [] if any(w.startswith("-MF") for w in words) else ["-MF", f"{source.stem}.d"]
+    if not any(word.startswith(("-MT", "-MQ")) for word in words):
+        added += ["-MQ", str(command.output or "a.out")]
+    return replace(command, words=(*words, *added))

@@ -1,0 +1,171 @@
+"""A compiler's command: which of its words are sources, and what it is to end in."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from packager.errors import UsageError
+from packager.linking.host_command import opened, program_at
+
+End = Literal["object", "program", "other"]
+Kind = Literal["source", "assembly", "kernels", "input"]
+
+SUFFIXES: dict[str, Kind] = {
+    **dict.fromkeys((".c", ".C", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".i", ".ii"), "source"),
+    **dict.fromkeys((".s", ".S", ".sx"), "assembly"),
+    **dict.fromkeys((".ll", ".bc"), "kernels"),
+}
+INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # what no compiler is called like
+# Options whose value is a word of its own: it is no source.
+TAKES_WORD = re.compile(
+    r"-([oxILDUFTuzelBG]|M[FTQJ]|include|imacros|isystem|iquote|idirafter|isysroot|iprefix|"
+    r"iwithprefix|iwithprefixbefore|target|arch|mllvm|aux-info|dumpbase|dumpdir|rpath|"
+    r"X(clang|linker|assembler|preprocessor|arch_host|arch_device|offload-linker.*|openmp-target.*)"
+    r"|ivfsoverlay|working-directory)|--(param|sysroot|include|output|config|serialize-diagnostics)"
+)
+# What ends before there is an object, or answers a question: the compiler's own affair.
+OTHER = re.compile(
+    r"-(E|S|M|MM|fsyntax-only|dump.*|print-.*|###|emit-ast|emit-llvm)|"
+    r"--(version|help.*|print-.*|target-help|analyze|precompile)|--?(cc1|cc1as)"
+)
+FOR_LINK = re.compile(
+    r"-(l.*|L.*|Wl,.*|shared|static.*|pie|no-pie|rdynamic|s|nostdlib|nodefaultlibs|nostartfiles|"
+    r"fuse-ld=.*|rtlib=.*|shared-libgcc|Xlinker|[Tuze]|rpath)|--ld-path=.*|--rtlib=.*"
+)
+RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
+LANGUAGE = re.compile(r"-x.*")
+WHERE = re.compile(r"-c|-o(?!bjc).*")
+LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
+MOST = 3  # that LLVM has
+
+
+MADE: tuple[Kind, ...] = ("source", "assembly")  # what the compiler makes objects of
+
+
+class Input(NamedTuple):
+    """A file that the command names, and the word which does."""
+
+    path: Path
+    word: int
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class CompileCommand:
+    """A command, as far as compiling for devices needs to know."""
+
+    compiler: tuple[str, ...]
+    words: tuple[str, ...]  # behind it
+    inputs: tuple[Input, ...]
+    end: End
+    output: Path | None
+
+    def of_kind(self, kind: Kind) -> list[Input]:
+        """The inputs of one kind."""
+        return [item for item in self.inputs if item.kind == kind]
+
+    def compiling(self, *, device: bool = False) -> list[str]:
+        """The words for one source, without its name and output; `device`: nor make's rules."""
+        dropped = [RULES] if device else []
+        dropped += [FOR_LINK] if self.end == "program" else []
+        return [word for _, word in self._kept(*dropped)]
+
+    def linking(self, objects: Sequence[Path]) -> list[str]:
+        """The whole command with objects in place of the sources."""
+        sources = [item.word for item in self.inputs if item.kind in MADE]
+        made = dict(zip(sources, objects, strict=True))
+        named = {item.word: str(item.path) for item in self.inputs if item.kind == "input"}
+        words: dict[int, str] = dict(self._kept(RULES, LANGUAGE))
+        words |= named | {at: str(path) for at, path in made.items()}
+        output = ["-o", str(self.output)] if self.output else []
+        return [*self.compiler, *(words[at] for at in sorted(words)), *output]
+
+    @property
+    def level(self) -> int:
+        """How much is optimised, as LLVM counts."""
+        said = [word[2:] for word in self.words if re.fullmatch(r"-O(\d|g|s|z|fast)?", word)]
+        if not said:
+            return 2
+        return LEVELS[said[-1]] if said[-1] in LEVELS else min(int(said[-1]), MOST)
+
+    def _kept(self, *dropped: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+        """The options but for these and what says where things go, each with its place."""
+        inputs = {item.word for item in self.inputs}
+        for first, count in _options(self.words):
+            word = self.words[first]
+            if first not in inputs and not any(p.fullmatch(word) for p in (WHERE, *dropped)):
+                yield from enumerate(self.words[first : first + count], first)
+
+
+def parse(
+    words: Sequence[str], compiler: Sequence[str], default: Callable[[], Sequence[str]]
+) -> CompileCommand:
+    """What `words` say; the first of them may be the compiler, if none is given.
+
+    Raises UsageError for one output of several objects.
+    """
+    given = list(opened(words))
+    if not compiler:
+        compiler, given = _leading(given)
+    inputs = tuple(_inputs(given))
+    is_other = any(OTHER.fullmatch(given[first]) for first, _ in _options(given)) or not inputs
+    end: End = "other" if is_other else "object" if "-c" in given else "program"
+    named = tuple(compiler) or tuple(default())
+    command = CompileCommand(named, tuple(given), inputs, end, _output(given))
+    sources = [item for item in inputs if item.kind in MADE]
+    if end == "object" and command.output and len(sources) > 1:
+        raise UsageError("-o names one object, and there are several sources")
+    return command
+
+
+def _leading(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The compiler that the words begin with, and the rest."""
+    at = program_at(words) if words else 0
+    if words and _is_program(words[at]):
+        return list(words[: at + 1]), list(words[at + 1 :])
+    return [], list(words)
+
+
+def _is_program(word: str) -> bool:
+    is_file = Path(word).suffix in SUFFIXES or INPUTS.fullmatch(word)
+    return not word.startswith("-") and not is_file and shutil.which(word) is not None
+
+
+def _options(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where each option or input begins, and how many words it has."""
+    at = 0
+    while at < len(words):
+        count = 2 if TAKES_WORD.fullmatch(words[at]) and at + 1 < len(words) else 1
+        yield at, count
+        at += count
+
+
+def _inputs(words: Sequence[str]) -> Iterator[Input]:
+    language = ""
+    for at, count in _options(words):
+        word = words[at]
+        if word == "-x" and count > 1:
+            language = words[at + 1].removeprefix("none")
+        elif word.startswith("-x") and word != "-x":
+            language = word[2:].removeprefix("none")
+        elif not word.startswith("-") and not word.startswith("@"):
+            yield Input(Path(word), at, _kind(word, language))
+
+
+def _kind(word: str, language: str) -> Kind:
+    if language:
+        return "kernels" if language == "ir" else "source"
+    return SUFFIXES.get(Path(word).suffix, "input")
+
+
+def _output(words: Sequence[str]) -> Path | None:
+    found = None
+    for at, count in _options(words):
+        if WHERE.fullmatch(words[at]) and words[at] != "-c":
+            found = Path(words[at + 1] if count > 1 else words[at][2:])
+    return found

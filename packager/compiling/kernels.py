@@ -1,0 +1,66 @@
+"""Kernels in LLVM IR beside a host's sources: an image for each target, and what registers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from packager.compiling.targets import Target
+from packager.errors import PackagerError, UsageError
+from packager.layouts import WRITTEN
+from packager.linking.inputs import unused
+from packager.linking.tools import Tools
+from packager.lowering import lower as lowering
+from packager.lowering.request import SourceError
+from packager.model import Finding
+from packager.writers.bundle import EntrySource, ImageRequest, bundle, emit
+
+
+def images(
+    sources: Sequence[Path], targets: Sequence[Target], level: int, library: Path | None,
+    warn: Callable[[str], None], tools: Tools,
+) -> list[ImageRequest]:  # fmt: skip
+    """Lower the one module of IR for each target. Raises UsageError for several modules."""
+    if len(sources) > 1:
+        raise UsageError("there are several modules of kernels: llvm-link makes one of them")
+    requests = []
+    for target in targets:
+        for arch in target.archs or ("",):
+            name = f"{target.triple}-{arch}" if arch else target.triple
+            out = unused(tools.folder, f"{name}.image")
+            shown = f"omptool: lower {sources[0]} --triple {target.triple}"
+            tools.show(f"{shown} --cpu {arch} -o {out}" if arch else f"{shown} -o {out}")
+            if not tools.is_dry:
+                wanted = lowering.Target(target.triple, arch, "", level, library)
+                for line in _lowered(sources[0], out, wanted):
+                    warn(f"{sources[0]}: {line}")
+            requests.append(ImageRequest(target.triple, arch, out))
+    return requests
+
+
+def _lowered(source: Path, out: Path, wanted: lowering.Target) -> Sequence[str]:
+    try:
+        return lowering.lower(source, out, wanted)
+    except SourceError:  # it names the file itself
+        raise
+    except PackagerError as error:
+        raise type(error)(f"{source}: {error}") from error
+
+
+def into(
+    host: Path, wanted: Sequence[ImageRequest], entries: EntrySource, out: Path, *, force: bool
+) -> list[Finding]:
+    """Write the object `host` with images to `out`."""
+    try:
+        return bundle(host, wanted, entries, out, force=force)
+    except PackagerError as error:
+        raise type(error)(f"{out}: {error}") from error
+
+
+def wrapper(wanted: Sequence[ImageRequest], entries: EntrySource, tools: Tools) -> Path:
+    """An object that holds images and registers them."""
+    out = unused(tools.folder, "images.o")
+    tools.show(f"omptool: emit {' '.join(request.path.name for request in wanted)} -o {out}")
+    if not tools.is_dry:
+        emit(wanted, entries, out, abi=WRITTEN["interface"], force=True)
+    return out

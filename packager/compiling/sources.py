@@ -1,0 +1,101 @@
+"""A source to an object: the host's code, and that of each device beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packager.compiling.command import CompileCommand, Input
+from packager.compiling.targets import FOR_GPUS, OPENMP, Target, offloading
+from packager.files.reader import open_reader
+from packager.files.replacing import replacing
+from packager.formats.containers import offload_binary
+from packager.formats.containers.payload import Payload
+from packager.formats.device_images.known import from_payload
+from packager.linking.inputs import unused
+from packager.linking.tools import Tools
+from packager.writers.elf_types import Content, FilePart, Section
+from packager.writers.host_object import read_host
+from packager.writers.object_writer import write_object
+
+SECTION = ".llvm.offloading"
+SHT_LLVM_OFFLOADING = 0x6FFF4C0B
+SHF_EXCLUDE = 0x80000000
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """How sources are compiled."""
+
+    command: CompileCommand
+    targets: Sequence[Target]
+    compiles_devices: bool  # or the host alone
+    includes: Path  # where omptarget.h is
+
+
+def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> int:
+    """Compile a source to `out`; returns the exit code of the first compiler that failed, or 0."""
+    command = how.command
+    words = [*command.compiler, *command.compiling(), "-idirafter", str(how.includes)]
+    if not how.compiles_devices or source.kind == "assembly":
+        return tools.pass_on([*words, "-c", str(source.path), "-o", str(out)])
+    own = [target for target in how.targets if not target.compiler]
+    others = [target for target in how.targets if target.compiler]
+    if own:
+        words += offloading(own)
+    elif others:  # the table of entries, and no code
+        words += [OPENMP, f"-fopenmp-targets={others[0].triple}", "--offload-host-only"]
+    host = unused(tools.folder, f"{source.path.stem}.o") if others else out
+    code = tools.pass_on([*words, "-c", str(source.path), "-o", str(host)])
+    if code or not others:
+        return code
+    made: list[tuple[Target, str, Path]] = []
+    for target, arch in _each(others):
+        path = unused(tools.folder, f"{source.path.stem}-{target.triple}-{arch or 'any'}")
+        code = tools.pass_on(_for_device(source, target, arch, path, how))
+        if code:
+            return code
+        if not tools.is_dry:
+            path.touch()  # so that no other has its name
+        made.append((target, arch, path))
+    if not tools.is_dry:
+        _add(host, made, out)
+    return 0
+
+
+def _each(targets: Sequence[Target]) -> Iterator[tuple[Target, str]]:
+    for target in targets:
+        for arch in target.archs or ("",):
+            yield target, arch
+
+
+def _for_device(source: Input, target: Target, arch: str, out: Path, how: Compiling) -> list[str]:
+    words = [*target.compiler, *how.command.compiling(device=True)]
+    words += ["-idirafter", str(how.includes), OPENMP, f"-fopenmp-targets={target.triple}"]
+    words += target.named([arch] if arch else [])
+    words += FOR_GPUS if target.is_gpu else ()
+    return [*words, "--offload-device-only", "-c", str(source.path), "-o", str(out)]
+
+
+def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> None:
+    """Write the object `host` to `out` with device code, as clang puts it there."""
+    content: list[bytes | FilePart] = []
+    for target, arch, path in made:
+        content += _blob(target.triple, arch, path)
+    section = Section(
+        SECTION, SHT_LLVM_OFFLOADING, SHF_EXCLUDE, offload_binary.ALIGNMENT, tuple(content)
+    )
+    with open_reader(host) as data:
+        parsed = read_host(host, data)
+    with replacing(out) as temporary, temporary.open("r+b") as file:
+        write_object(file, parsed, [section], [])
+
+
+def _blob(triple: str, arch: str, path: Path) -> Content:
+    with open_reader(path) as data:
+        image = from_payload(Payload(data, triple, arch), 0, "bare", None)
+    strings = {"arch": arch} if arch else {}
+    kind = offload_binary.image_kind(image.kind)
+    head, padding = offload_binary.header(kind, strings | {"triple": triple}, image.size)
+    return head, FilePart(path, 0, image.size), bytes(padding)

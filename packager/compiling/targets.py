@@ -1,0 +1,100 @@
+"""The devices that sources are compiled for, and what clang is told of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from packager.errors import MissingToolError, UsageError
+from packager.triples import GPUS, code_of, normalise
+
+OPENMP = "-fopenmp"
+# Bitcode of a GPU needs nothing of a vendor's until it is linked, and that is not clang's part.
+FOR_GPUS = ("-foffload-lto", "-nogpulib")
+
+VERSION = re.compile(rb"clang version (\d+)")
+# Releases since which a kernel's first argument, or its last one, is the runtime's.
+NEW_ARGUMENTS = (18, 23)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A triple, its processors in the order in which they were named, and who compiles for it."""
+
+    triple: str
+    archs: tuple[str, ...] = ()
+    compiler: tuple[str, ...] = ()  # (): the host's
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether its code is bitcode until the link."""
+        return code_of(self.triple) in GPUS
+
+    def named(self, archs: Sequence[str]) -> list[str]:
+        """What tells clang of its processors."""
+        if not archs:
+            return []
+        option = f"--offload-arch={','.join(archs)}" if len(archs) > 1 else f"-march={archs[0]}"
+        return [f"-Xopenmp-target={self.triple}", option]
+
+
+def targets(named: Iterable[str], compilers: Iterable[str]) -> list[Target]:
+    """Those of `TRIPLE[:ARCH]` words, with the compilers of `TRIPLE=COMMAND` words.
+
+    Raises UsageError for a word that is neither, and a compiler for a triple that is not there.
+    """
+    archs: dict[str, list[str]] = {}
+    for word in named:
+        triple, colon, arch = word.partition(":")
+        if not triple or (colon and not arch):
+            raise UsageError(f"{word!r} is not TRIPLE[:ARCH]")
+        known = archs.setdefault(normalise(triple), [])
+        if arch in known:
+            raise UsageError(f"{word} is named twice")
+        known += [arch] if arch else []
+    chosen: dict[str, tuple[str, ...]] = {}
+    for word in compilers:
+        triple, equals, text = word.partition("=")
+        if not equals or not text.strip():
+            raise UsageError(f"{word!r} is not TRIPLE=COMPILER")
+        if normalise(triple) not in archs:
+            raise UsageError(f"no --triple is {normalise(triple)}, which has a compiler")
+        chosen[normalise(triple)] = tuple(shlex.split(text))
+    return [Target(t, tuple(known), chosen.get(t, ())) for t, known in archs.items()]
+
+
+def offloading(own: Sequence[Target]) -> list[str]:
+    """What tells clang to compile for targets."""
+    words = [OPENMP, f"-fopenmp-targets={','.join(target.triple for target in own)}"]
+    words += [word for target in own for word in target.named(target.archs)]
+    return words + (list(FOR_GPUS) if any(target.is_gpu for target in own) else [])
+
+
+def clangs_release(compiler: Sequence[str]) -> int | None:
+    """The release of a clang, None for another compiler.
+
+    Raises MissingToolError when it cannot be started.
+    """
+    try:
+        done = subprocess.run([*compiler, "--version"], capture_output=True, check=False)
+    except OSError as error:
+        raise MissingToolError(f"{compiler[0]} cannot be started: {error.strerror}") from error
+    found = VERSION.search(done.stdout)
+    return int(found[1]) if found else None
+
+
+def expect_agreement(host: int, target: Target) -> None:
+    """Raise UsageError unless a target's own compiler makes kernels as the host calls them."""
+    own = clangs_release(target.compiler)
+    name = shlex.join(target.compiler)
+    if own is None:
+        raise UsageError(f"{name}, for {target.triple}, is no clang")
+    between = [release for release in NEW_ARGUMENTS if (own < release) != (host < release)]
+    if between:
+        raise UsageError(
+            f"{name}, for {target.triple}, is clang {own}, and the host's is clang {host}: since "
+            f"clang {between[0]} kernels have other arguments"
+        )

@@ -1,0 +1,233 @@
+"""`omptool cc`: programs in one go and object by object, by one compiler and by several."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+import running
+from build_trees import call, changed_by, done
+from clangs import tool
+from documents import dumped_images
+from fixture_programs import NVPTX, OMPTOOL, X86_64
+from places import FIXTURES, TESTS
+from products import Products
+from toolchain import omptool
+
+pytestmark = pytest.mark.slow
+
+SOURCES = TESTS / "linking" / "sources"
+NAMES = ("calls", "summed", "scaled")
+PRINTED = "10 150\n"
+CC = (OMPTOOL, "cc", "--cc", "clang-19")
+BUILDS = FIXTURES / "builds"
+OTHER = ("--cc", "clang-19", "--triple", "x86_64", "--device-compiler")
+OLD = "sh -c 'echo clang version 17.0.6'"
+
+
+def sources() -> list[Path]:
+    return [SOURCES / f"{name}.c" for name in NAMES]
+
+
+def targets(path: Path) -> list[tuple[str, str | None]]:
+    return [(image["triple"], image["arch"]) for image in dumped_images(path)]
+
+
+def printed(program: Path) -> str:
+    """What a program prints all of whose regions run on the CPU as a device."""
+    ran = running.run(program, **running.MANDATORY, OMPTOOL_PLUGINS="host")
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def in_one_go(products: Products) -> Path:
+    def make(folder: Path) -> Path:
+        triples = ("--triple", X86_64, "--triple", f"{NVPTX}:sm_90")
+        call(folder, *CC, *triples, "-O1", *sources(), "-MMD", "-o", "app")
+        return folder / "app"
+
+    return products.made("cc-in-one-go", make)
+
+
+def by_make(products: Products) -> Path:
+    def make(folder: Path) -> Path:
+        for source in (*sources(), TESTS / "compiling" / "Makefile"):
+            shutil.copy(source, folder)
+        build = ("make", "-j2", f"CC={' '.join(CC)}", "CFLAGS=-O1")
+        call(folder, *build)
+        shutil.copy(SOURCES / "scaled.c", folder)  # it is newer now
+        again = changed_by(folder, lambda folder: call(folder, *build))
+        assert again == {"scaled.o", "scaled.d", "app"}
+        return folder / "app"
+
+    return products.made("cc-by-make", make)
+
+
+@pytest.mark.offloads
+def test_a_program_in_one_go(products: Products) -> None:
+    assert printed(in_one_go(products)) == PRINTED
+
+
+def test_it_has_an_image_for_each_triple(products: Products) -> None:
+    assert sorted(targets(in_one_go(products))) == [(NVPTX, "sm_90"), (X86_64, None)]
+
+
+def test_rules_for_make_are_of_the_program(products: Products) -> None:
+    folder = in_one_go(products).parent
+    rule = (folder / "summed.d").read_text().split()
+    assert rule == ["app:", str(SOURCES / "summed.c")]
+    assert {path.name for path in folder.iterdir()} == {"app", *(f"{name}.d" for name in NAMES)}
+
+
+@pytest.mark.offloads
+def test_object_by_object_under_make(products: Products) -> None:
+    program = by_make(products)
+    assert printed(program) == PRINTED
+    assert targets(program) == [(X86_64, None)]
+
+
+@pytest.mark.offloads
+def test_as_cmakes_launcher(products: Products) -> None:
+    def make(folder: Path) -> Path:
+        project = TESTS / "compiling" / "project"
+        options = ("-DCMAKE_C_COMPILER=clang-19", f"-DSOURCES={SOURCES}", "-DCMAKE_C_FLAGS=-O1")
+        call(folder, "cmake", "-S", project, "-B", ".", "-G", "Ninja", *options)
+        call(folder, "cmake", "--build", ".")
+        return folder
+
+    folder = products.made("cc-by-cmake", make)
+    assert printed(folder / "app") == PRINTED
+    assert targets(folder / "app") == [(X86_64, None)]
+    # What reads them sees a compiler it knows.
+    entries = json.loads((folder / "compile_commands.json").read_text())
+    assert len(entries) == len(NAMES)
+    for entry in entries:
+        words = shlex.split(entry["command"])
+        assert Path(words[0]).name == "clang-19"
+        assert words[-1] == entry["file"]
+
+
+@pytest.mark.offloads
+@pytest.mark.parametrize("triples", [[X86_64], [f"{NVPTX}:sm_80", X86_64]], ids=["alone", "beside"])
+def test_another_clang_for_a_triple(triples: list[str], products: Products, tmp_path: Path) -> None:
+    """Of the host's compiler is the table of entries, and what no other makes."""
+    # Clang 22's library is not there; for a CPU it needs none.
+    other = shlex.join(tool("22"))
+
+    def make(folder: Path) -> Path:
+        words = [word for triple in triples for word in ("--triple", triple)]
+        words += ["--device-compiler", f"{X86_64}={other}"]
+        call(folder, *CC, *words, "-O1", "-nogpulib", *sources(), "-o", "app")
+        return folder / "app"
+
+    program = products.made(f"cc-two-clangs-{len(triples)}", make)
+    assert printed(program) == PRINTED
+    assert sorted(targets(program))[-1] == (X86_64, None)
+
+
+@pytest.mark.offloads
+@pytest.mark.parametrize(
+    "compiler", ["gcc", pytest.param("clang-19", marks=pytest.mark.exhaustive)]
+)
+def test_kernels_in_ir_beside_a_host(compiler: str, products: Products) -> None:
+    def make(folder: Path) -> Path:
+        inputs = (BUILDS / "saxpy.c", BUILDS / "saxpy.ll")
+        triples = ("--triple", X86_64, "--triple", f"{NVPTX}:sm_75")
+        call(folder, OMPTOOL, "cc", *triples, "--", compiler, *inputs, "-O1", "-o", "at-once")
+        call(folder, OMPTOOL, "cc", "--cc", compiler, "-c", *inputs, "-o", "saxpy.o")
+        call(folder, OMPTOOL, "cc", "--cc", compiler, "saxpy.o", "-o", "apart")
+        return folder
+
+    folder = products.made(f"cc-kernels-{compiler}", make)
+    for name in ("at-once", "apart"):
+        assert "ran on the device" in printed(folder / name)
+    assert targets(folder / "at-once") == [(X86_64, None), (NVPTX, "sm_75")]
+    assert targets(folder / "apart") == [(X86_64, None)]
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    (tmp_path / "plain.c").write_text("int main(void) { return 0; }\n")
+    (tmp_path / "wrong.c").write_text("int main( {\n")
+    return tmp_path
+
+
+def test_a_program_without_regions_is_built(plain: Path) -> None:
+    call(plain, *CC, "--keep", "kept", "plain.c", "-o", "app")
+    assert "0-plain.o" in {path.name for path in (plain / "kept").iterdir()}
+    call(plain, "./app")
+
+
+def test_what_does_not_call_the_runtime_does_not_need_it(plain: Path) -> None:
+    call(plain, OMPTOOL, "cc", "--cc", "gcc", "plain.c", "-o", "app")
+    assert "libomptarget" not in call(plain, "readelf", "-d", "app")
+
+
+def test_a_compilers_faults_are_its_own(plain: Path) -> None:
+    ran = done(plain, *CC, "-c", "plain.c", "wrong.c")
+    assert ran.returncode == 1
+    assert "error: expected" in ran.stderr
+    assert {path.suffix for path in plain.iterdir()} == {".c", ".o"}
+    assert not (plain / "wrong.o").exists()
+
+
+def test_questions_go_to_the_compiler(plain: Path) -> None:
+    assert "clang version 19" in call(plain, *CC, "--version")
+    assert call(plain, *CC, "-E", "-P", "plain.c") == "int main(void) { return 0; }\n"
+
+
+def test_a_dry_run_makes_nothing(plain: Path) -> None:
+    before = set(plain.iterdir())
+    said = done(plain, *CC, "--dry-run", "plain.c", "-o", "app").stderr.splitlines()
+    assert [line.split()[0] for line in said] == ["clang-19", "clang-19"]
+    assert f"-fopenmp-targets={X86_64} -c plain.c" in said[0]
+    assert set(plain.iterdir()) == before
+
+
+def test_no_clang_is_said(plain: Path) -> None:
+    ran = done(plain, OMPTOOL, "cc", "--cc", "gcc", "-c", "plain.c")
+    assert (ran.returncode, ran.stderr) == (
+        0, "Warning: gcc is no clang: its objects have no code for devices\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--cc", "no-such-compiler", "plain.c"], 3, "no-such-compiler cannot be started: No such"),
+        (["--triple", "x86_64:", "plain.c"], 2, "'x86_64:' is not TRIPLE[:ARCH]"),
+        (
+            ["-c", "plain.c", "wrong.c", "-o", "a.o"],
+            2,
+            "-o names one object",
+        ),
+        (["a.ll", "b.ll", "plain.c"], 2, "there are several modules of kernels"),
+        (["-c", "a.ll"], 2, "with -c, kernels go into the object of one source"),
+        ([*OTHER, "x86_64=gcc", "plain.c"], 2, "gcc, for x86_64-pc-linux-gnu, is no clang"),
+        (
+            [*OTHER, f"x86_64={OLD}", "plain.c"],
+            2,
+            "is clang 17, and the host's is clang 19: since clang 18 kernels have other arguments",
+        ),
+        (["a.ll", "plain.c"], 2, "Error: a.ll: No such file or directory"),
+        (["--entries", "none", "a.ll", "plain.c"], 2, "none"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    words: list[str], code: int, message: str, plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(plain)
+    ran = omptool("cc", *words)
+    assert ran.exit_code == code
+    assert message in ran.output
+    assert ran.output.count("\n") == 1
+    assert not list(plain.glob("*.o")) + list(plain.glob("a.out"))
+
+
+def test_arguments_are_asked_for() -> None:
+    ran = omptool("cc", "--triple", X86_64)
+    assert ran.exit_code == 2
+    assert "Missing argument" in ran.output

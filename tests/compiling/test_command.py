@@ -1,0 +1,131 @@
+"""A compiler's command line: its sources, what it is to end in, and the words of each step."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from packager.compiling.command import CompileCommand, parse
+from packager.compiling.targets import Target, offloading, targets
+from packager.errors import UsageError
+
+
+def parsed(text: str, compiler: str = "clang") -> CompileCommand:
+    return parse(shlex.split(text), shlex.split(compiler), lambda: ["default"])
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "sources"),
+    [
+        ("-c a.c -o a.o", "object", ["a.c"]),
+        ("-O2 a.c b.cpp c.o -lm -o app", "program", ["a.c", "b.cpp"]),
+        ("a.o b.a libc.so.6 -o app", "program", []),
+        ("-I a.c -include b.c c.cc", "program", ["c.cc"]),
+        ("-MD -MF a.c -MT b.c -Xclang d.c -mllvm e.c f.c -c", "object", ["f.c"]),
+        ("-Xopenmp-target=nvptx64 a.c -Xopenmp-target b.c -c d.c", "object", ["d.c"]),
+        ("-x c one two -x none three.o", "program", ["one", "two"]),
+        ("-xc++ one", "program", ["one"]),
+        ("-E a.c", "other", ["a.c"]),
+        ("-S a.c -o a.s", "other", ["a.c"]),
+        ("-fsyntax-only a.c", "other", ["a.c"]),
+        ("-M a.c", "other", ["a.c"]),
+        ("--version", "other", []),
+        ("-v", "other", []),
+        ("-print-file-name=libm.a", "other", []),
+    ],
+)
+def test_sources_and_end(text: str, end: str, sources: list[str]) -> None:
+    command = parsed(text)
+    assert command.end == end
+    assert [str(item.path) for item in command.of_kind("source")] == sources
+
+
+def test_a_source_is_compiled_without_the_links_words() -> None:
+    command = parsed("-O2 -L lib -Wl,-z,now a.c -shared -lm -Xlinker -s -DX=1 b.o -o app -MD -MF d")
+    assert command.compiling() == ["-O2", "-DX=1", "-MD", "-MF", "d"]
+    assert command.compiling(device=True) == ["-O2", "-DX=1"]
+    assert command.linking([Path("made.o")]) == [
+        *("clang", "-O2", "-L", "lib", "-Wl,-z,now", "made.o", "-shared", "-lm"),
+        *("-Xlinker", "-s", "-DX=1", "b.o", "-o", "app"),
+    ]
+
+
+def test_an_objects_own_words_stay() -> None:
+    command = parsed("-c -oa.o -L. -MMD a.c -fPIC")
+    assert command.compiling() == ["-L.", "-MMD", "-fPIC"]
+    assert command.output == Path("a.o")
+
+
+def test_languages_are_not_those_of_objects() -> None:
+    assert parsed("-x c one -o app").linking([Path("1.o")]) == ["clang", "1.o", "-o", "app"]
+
+
+@pytest.mark.parametrize(
+    ("text", "compiler", "words"),
+    [
+        ("cat -c a.c", ["cat"], ["-c", "a.c"]),
+        ("env A=b nice cat a.o", ["env", "A=b", "nice", "cat"], ["a.o"]),
+        ("-c a.c", ["default"], ["-c", "a.c"]),
+        ("a.c -c", ["default"], ["a.c", "-c"]),
+        ("/no/such/compiler a.c", ["default"], ["/no/such/compiler", "a.c"]),
+    ],
+)
+def test_the_first_word_may_be_the_compiler(
+    text: str, compiler: list[str], words: list[str]
+) -> None:
+    command = parsed(text, "")
+    assert list(command.compiler) == compiler
+    assert list(command.words) == words
+
+
+@pytest.mark.parametrize(
+    ("options", "level"),
+    [("", 2), ("-O", 1), ("-O0", 0), ("-O3 -Og", 1), ("-Os", 2), ("-Ofast", 3), ("-O9", 3)],
+)
+def test_how_much_is_optimised(options: str, level: int) -> None:
+    assert parsed(f"{options} a.c").level == level
+
+
+def test_response_files_are_opened(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("-c 'a b.c'")
+    assert parsed(f"@{tmp_path}/words").of_kind("source")[0].path == Path("a b.c")
+
+
+def test_one_object_cannot_be_made_of_two_sources() -> None:
+    with pytest.raises(UsageError, match="one object, and there are several sources"):
+        parsed("-c a.c b.c -o a.o")
+
+
+def test_targets_are_told_to_clang() -> None:
+    found = targets(["x86_64", "nvptx64:sm_80", "nvptx64:sm_90"], [])
+    assert [target.triple for target in found] == ["x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda"]
+    assert offloading(found) == [
+        *("-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu,nvptx64-nvidia-cuda"),
+        *("-Xopenmp-target=nvptx64-nvidia-cuda", "--offload-arch=sm_80,sm_90"),
+        *("-foffload-lto", "-nogpulib"),
+    ]
+    assert "-foffload-lto" not in offloading(found[:1])
+
+
+def test_a_triple_may_have_its_own_compiler() -> None:
+    assert targets(["x86_64", "amdgcn:gfx90a"], ["amdgcn=ccache 'my clang'"])[1] == Target(
+        "amdgcn-amd-amdhsa", ("gfx90a",), ("ccache", "my clang")
+    )
+
+
+@pytest.mark.parametrize(
+    ("named", "compilers", "message"),
+    [
+        (["x86_64:"], [], "'x86_64:' is not TRIPLE[:ARCH]"),
+        ([""], [], "'' is not TRIPLE[:ARCH]"),
+        (["nvptx64:sm_80", "nvptx64:sm_80"], [], "nvptx64:sm_80 is named twice"),
+        (["x86_64"], ["clang"], "'clang' is not TRIPLE=COMPILER"),
+        (["x86_64"], ["amdgcn=clang"], "no --triple is amdgcn-amd-amdhsa"),
+    ],
+)
+def test_wrong_targets_are_named(named: list[str], compilers: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        targets(named, compilers)
+    assert message in str(caught.value)
