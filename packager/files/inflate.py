@@ -5,12 +5,18 @@ more than a little is kept in a file without a name as long as there is room.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.files.sources import Kept
+
+if TYPE_CHECKING:
+    import zstandard
 
 MAX_PART = 1 << 30
 MAX_BLOCK = 1 << 28  # of LZ4, which is inflated in one piece
@@ -147,6 +153,20 @@ def _zstd(data: Reader, where: str) -> Iterator[bytes]:
         raise FormatError(f"{where} is a zstd stream that is cut off")
 
 
+class _Local(threading.local):
+    """A thread's own: making one takes as long as inflating a small image."""
+
+    @cached_property
+    def inflater(self) -> zstandard.ZstdDecompressor:
+        """What inflates frames, one at a time."""
+        import zstandard
+
+        return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
+
+
+_LOCAL = _Local()
+
+
 def _zstd_frame(data: Reader, size: int) -> bytes | None:
     """What one frame inflates to, at once, if it is all there is and says that it has this size."""
     import zstandard
@@ -155,8 +175,7 @@ def _zstd_frame(data: Reader, size: int) -> bytes | None:
     try:
         if zstandard.frame_content_size(frame) != size:
             return None
-        inflater = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
-        return inflater.decompress(frame, allow_extra_data=False)
+        return _LOCAL.inflater.decompress(frame, allow_extra_data=False)
     except zstandard.ZstdError:
         return None  # what is wrong is found in pieces
 
