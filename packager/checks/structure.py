@@ -248,6 +248,8 @@ def rebuilt_apart(binary: FatBinary) -> Iterator[Finding]:
     Cure: compile host and device in one step, or both from the same files.
     """
     entries = {entry.name: decode(entry.name) for entry in binary.entries}
+    if not any(entries.values()):
+        return
     for image in binary.images:
         names = {symbol.name for symbol in image.symbols}
         others = {str(at): name for name in names - set(entries) if (at := decode(name))}
