@@ -25,7 +25,7 @@ constexpr std::uint64_t kLargestCubin = 1 << 24, kMostCharacters = 1 << 24;
 constexpr std::uint32_t kNoBytes[] = {SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A, 0x70000015};
 constexpr unsigned kCudaObject = 13, kCudaMemory = 0x20 | 0x80, kCudaEntry = 0x10;
 constexpr std::uint8_t kSized = 4, kRegisters = 0x2F, kFrame = 0x11, kStack = 0x12;
-constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.", kFirstLetters = "acetvw";
+constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.", kFirstLetters = "vi we co en ta ad";
 // And names of entries.
 constexpr std::string_view kOfLinkers[] = {"_init",       "_fini",  "_edata",       "_end",
                                            "__bss_start", "_start", "__data_start", "."};
@@ -279,8 +279,8 @@ OMPTOOL_EXPORTED omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t 
   }
 }
 
-// Writes to `out` at which newlines of PTX a line with a directive of ptx.py may begin: behind blanks a dot, and one of
-// their first letters. Returns how many there are; -1: more than there is room for.
+// Writes to `out` at which newlines of PTX a line with a directive of ptx.py may begin: behind blanks a dot, and their
+// first letters. Returns how many there are; -1: more than there is room for.
 OMPTOOL_EXPORTED omptool_ptx_lines(const char* text, std::uint64_t size, std::uint64_t* out,
                                    std::uint64_t room) noexcept {
   std::uint64_t found = 0;
@@ -289,7 +289,7 @@ OMPTOOL_EXPORTED omptool_ptx_lines(const char* text, std::uint64_t size, std::ui
        (at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)))) != nullptr;) {
     const char* const line = at++;
     at = std::find_if(at, end, [](char one) { return one != ' ' && one != '\t'; });
-    if (end - at < 2 || *at != '.' || kFirstLetters.find(at[1]) == kFirstLetters.npos)
+    if (end - at < 3 || *at != '.' || kFirstLetters.find(std::string_view(at + 1, 2)) == kFirstLetters.npos)
       continue;
     if (found == room)
       return -1;

@@ -7,7 +7,7 @@ twins answer: device_elf and ptx, in Python, which say the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from struct import Struct
 from threading import Lock
@@ -95,28 +95,20 @@ def cubin(data: Reader, *, resources: bool) -> Found | None:
     end = HEAD.size + exports * RECORD.size
     names = answer[end : end + size].decode("ascii").split("\0")
     rows = RECORD.iter_unpack(memoryview(answer)[HEAD.size : end])
-    symbols = {name: _named(name, data.at, *row) for name, row in zip(names, rows, strict=False)}
+    symbols = {}
+    for name, row in zip(names, rows, strict=False):
+        size, code, length, kernel, has_code, has_needs, *needs = row
+        kind = KINDS[kernel]
+        needed = _resources(*needs) if has_needs else None
+        place = (data.at + code, length) if has_code else None
+        symbols[name] = _symbol(
+            (name, kind, size, kind, size, True, None, needed, place, None, True)
+        )
     absent = names[exports : exports + undefined]
     return Found(tuple(symbols.values()), tuple(absent), bool(is_debugged))
 
 
-def _named(
-    name: str,
-    at: int,
-    size: int,
-    code: int,
-    code_size: int,
-    kernel: int,
-    has_code: int,
-    has_resources: int,
-    *resources: int,
-) -> DeviceSymbol:
-    kind = KINDS[kernel]
-    needs = _resources(*resources) if has_resources else None
-    place = (at + code, code_size) if has_code else None
-    return _symbol((name, kind, size, kind, size, True, None, needs, place, None, True))
-
-
+@lru_cache(maxsize=1 << 12)  # many kernels need the same
 def _resources(registers: int, shared: int, stack: int) -> Resources:
     return Resources(None if registers < 0 else registers, shared, None if stack < 0 else stack)
 

@@ -107,12 +107,14 @@ TEST_SUITE("inspect") {
   }
 
   TEST_CASE("lines of PTX") {
-    CHECK(lines("\n.entry f\n  .reg r\n\t .visible x\n.\n\n.t") == std::vector<std::uint64_t>{0, 18, 34});
+    CHECK(lines("\n.entry f\n  .reg r\n\t .visible x\n.\n\n.ta") == std::vector<std::uint64_t>{0, 18, 34});
     CHECK(lines("").empty());
     CHECK(lines("\n").empty());
     CHECK(lines("\n \t").empty());
     CHECK(lines("\n .").empty());
-    CHECK(lines("\n.e\n.e", 1).empty());
+    CHECK(lines("\n.e").empty());
+    CHECK(lines("\n.en\n.en").size() == 2);
+    CHECK(lines("\n.en\n.en", 1).empty());
     const std::string text = content("driver.ptx");
     for (std::size_t size = 0; size <= text.size(); ++size)
       CHECK(lines(text.substr(0, size)).size() <= lines(text).size());

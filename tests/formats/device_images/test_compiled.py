@@ -151,7 +151,7 @@ def test_damaged_ptx() -> None:
 
 def test_lines_of_which_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "ROOM", 80)
-    text = b".version 8.0\n.target sm_80\n" + b".e\n" * 100
+    text = b".version 8.0\n.target sm_80\n" + b".en\n" * 100
     assert compiled.lines(text) is None
     helped, alone = both(ptx.inspect, text)
     assert helped == alone
