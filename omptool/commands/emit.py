@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from packager.writers.containers import ContainerForm, Method
 
 WRAPPERS = ("object", "asm", "llvm-ir")
-CONTAINERS = ("offload-binary", "offload-bundle", "compressed-bundle")
+COMPRESSED = "compressed-bundle"
+CONTAINERS = ("offload-binary", "offload-bundle", COMPRESSED)
 
 
 @click.command()
@@ -74,6 +75,8 @@ def command(
         inputs = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
+        if form != COMPRESSED and not _is_default(ctx, "compression"):
+            raise UsageError(f"--compression is for --format {COMPRESSED}")
         generation = _generation(ctx, abi, entries) if form in CONTAINERS else None
         source = entry_source(entries)
         with rule(dependencies, out, inputs), progress(inputs) as copied:
@@ -102,13 +105,17 @@ def command(
     report(out, findings)
 
 
+def _is_default(ctx: click.Context, option: str) -> bool:
+    return ctx.get_parameter_source(option) is click.core.ParameterSource.DEFAULT
+
+
 def _generation(ctx: click.Context, abi: str, entries: str | None) -> AbiName:
     """Whose readers a container is for."""
     from packager.writers.containers import DEFAULT
 
     if entries is not None:
         raise UsageError("a container has no entries: leave --entries out")
-    if ctx.get_parameter_source("abi") is click.core.ParameterSource.DEFAULT:
+    if _is_default(ctx, "abi"):
         return DEFAULT
     if not abi.startswith("llvm-"):
         raise UsageError(f"a container is for readers of LLVM: --abi llvm-19, say, not {abi}")

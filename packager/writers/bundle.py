@@ -153,7 +153,8 @@ def _write(
         # "r+b": it is empty, and ext4 writes a truncated file back before close returns.
         with temporary.open("r+b") as file:
             kept = {abi.entries_section}
-            write_object(file, host, wrapper.sections, wrapper.symbols, kept, copied)
+            told = ignore if as_text else copied
+            write_object(file, host, wrapper.sections, wrapper.symbols, kept, told)
         findings = checked(temporary, force=force, is_wrapped=abi.is_wrapped)
         if as_text:
             with temporary.open("w+b") as file:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import clangs
 import pytest
+from cubins import without_code
 from toolchain import NVPTX, PTX, compile_c, omptool, run
 
 from packager.errors import UsageError
@@ -218,10 +219,24 @@ def test_an_architecture_that_the_bytes_deny(work: Path, tmp_path: Path, form: s
     assert omptool(*words, "--force").exit_code == 0
 
 
+def test_a_cubin_of_another_architecture(tmp_path: Path) -> None:
+    (tmp_path / "k.cubin").write_bytes(without_code(PTX, "sm_90"))
+    for form in ("object", "offload-binary"):
+        for arch, code in (("sm_80", 1), ("sm_90", 0)):
+            image = f"file={tmp_path}/k.cubin,triple={NVPTX},arch={arch}"
+            words = ("emit", "--format", form, "--image", image, "-o", tmp_path / "out")
+            done = omptool(*words)
+            assert done.exit_code == code, done.output
+            if code:
+                assert f"declared for {NVPTX} sm_80 but holds code for sm_90" in done.stderr
+                assert omptool(*words, "--force").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
         (("--format", "offload-binary", "--entries", "auto"), "a container has no entries"),
+        (("--format", "offload-bundle", "--compression", "zlib"), "--compression is for --format"),
         (("--format", "offload-binary", "--abi", "proposal"), "for readers of LLVM"),
         (("--format", "offload-binary", "--image", "SYCL"), "no release before LLVM 21 has sycl"),
         (("--format", "offload-bundle", "--image", "NOTED"), "bundles have no place for note"),

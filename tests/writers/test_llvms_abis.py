@@ -121,10 +121,10 @@ def _listed(version: str, folder: Path) -> Path:
     return written(folder / "listed.o", "bundle", host, *options)
 
 
-def prints_on_llvms(version: str, program: Path, expected: str) -> None:
+def prints_on_llvms(version: str, program: Path, expected: str, *arguments: Path) -> None:
     """On LLVM's runtime every region is offloaded, and gives what is expected."""
     done = subprocess.run(
-        [program],
+        [program, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -238,3 +238,20 @@ def test_no_generation_without_clangs_entries(tmp_path: Path) -> None:
     done = omptool("emit", "--abi", "llvm", *image)
     assert done.exit_code == 2
     assert "--abi llvm is the generation of HOST, and emit has none: name it" in done.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.offloads
+def test_a_library_is_registered_while_it_is_loaded(version: str, tmp_path: Path) -> None:
+    source = SOURCES / "library.c"
+    command = [*clangs.compiler(version, source), "-fPIC"]
+    run(*command, "-shared", source, "-o", tmp_path / "whole.so")
+    run(*command, "-Wno-unused-command-line-argument", "-c", source, "-o", tmp_path / "host.o")
+    for whole in load_all(tmp_path / "whole.so"):
+        (tmp_path / "image.so").write_bytes(whole.data[0].bytes())
+    library = linked(version, tmp_path / "lib.so", _bundled(tmp_path), flags=("-shared",))
+    loader = compile_c((SOURCES / "loader.c").read_text(), tmp_path / "loader", "-ldl")
+    expected = "42 gone\n44 gone\n46 gone\n"
+    prints_on_llvms(version, loader, expected, library)
+    done = running.run(loader, library, **running.MANDATORY)
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
