@@ -101,9 +101,11 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
     from packager.files.temporary import temporary_folder
     from packager.linking.tools import Tools
 
-    triples = chosen["triples"] or (f"{platform.machine()}-pc-linux-gnu",)
-    wanted = targets(triples, chosen["compilers"])
     parsed = parse(words, shlex.split(chosen["cc"] or ""), _found)
+    if parsed.triples and chosen["triples"]:
+        raise UsageError("devices are named by --triple and by -fopenmp-targets=: choose one")
+    triples = chosen["triples"] or parsed.triples or (f"{platform.machine()}-pc-linux-gnu",)
+    wanted = targets(triples, chosen["compilers"])
     options = Options(
         wanted,
         includedir(),

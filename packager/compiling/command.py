@@ -40,6 +40,7 @@ FOR_LINK = re.compile(
 RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")
 WHERE = re.compile(r"-c|-o(?!bjc).*")
+TARGETS = "-fopenmp-targets="  # the last one counts
 LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
 MOST = 3  # that LLVM has
 
@@ -60,7 +61,8 @@ class CompileCommand:
     """A command, as far as compiling for devices needs to know."""
 
     compiler: tuple[str, ...]
-    words: tuple[str, ...]  # behind it
+    words: tuple[str, ...]  # behind it, without those that name devices
+    triples: tuple[str, ...]  # these devices
     inputs: tuple[Input, ...]
     end: End
     output: Path | None
@@ -112,11 +114,14 @@ def parse(
     given = list(opened(words))
     if not compiler:
         compiler, given = _leading(given)
+    triples = [word.split("=", 1)[1] for word in given if word.startswith(TARGETS)]
+    given = [word for word in given if not word.startswith(TARGETS)]
     inputs = tuple(_inputs(given))
     is_other = any(OTHER.fullmatch(given[first]) for first, _ in _options(given)) or not inputs
     end: End = "other" if is_other else "object" if "-c" in given else "program"
     named = tuple(compiler) or tuple(default())
-    command = CompileCommand(named, tuple(given), inputs, end, _output(given))
+    devices = tuple(triples[-1].split(",")) if triples else ()
+    command = CompileCommand(named, tuple(given), devices, inputs, end, _output(given))
     sources = [item for item in inputs if item.kind in MADE]
     if end == "object" and command.output and len(sources) > 1:
         raise UsageError("-o names one object, and there are several sources")

@@ -25,6 +25,7 @@ PRINTED = "10 150\n"
 CC = (OMPTOOL, "cc", "--cc", "clang-19")
 BUILDS = FIXTURES / "builds"
 OTHER = ("--cc", "clang-19", "--triple", "x86_64", "--device-compiler")
+TWO_TARGETS = ("--triple", X86_64, "--triple", f"{NVPTX}:sm_90")
 OLD = "sh -c 'echo clang version 17.0.6'"
 
 
@@ -45,8 +46,7 @@ def printed(program: Path) -> str:
 
 def in_one_go(products: Products) -> Path:
     def make(folder: Path) -> Path:
-        triples = ("--triple", X86_64, "--triple", f"{NVPTX}:sm_90")
-        call(folder, *CC, *triples, "-O1", *sources(), "-MMD", "-o", "app")
+        call(folder, *CC, *TWO_TARGETS, "-O1", *sources(), "-MMD", "-o", "app")
         return folder / "app"
 
     return products.made("cc-in-one-go", make)
@@ -89,20 +89,39 @@ def test_object_by_object_under_make(products: Products) -> None:
     assert targets(program) == [(X86_64, None)]
 
 
+LAUNCHERS = (
+    "-DCMAKE_C_COMPILER=clang-19",
+    "-DCMAKE_C_COMPILER_LAUNCHER=omptool;cc;--triple;x86_64;--",
+    "-DCMAKE_C_LINKER_LAUNCHER=omptool;link;--",
+    "-DCMAKE_C_FLAGS=-O1 -fopenmp",
+)
+COMPILER = (f"-DCMAKE_C_COMPILER={OMPTOOL};cc;--cc;clang-19;--triple;x86_64",)
+
+
 @pytest.mark.offloads
-def test_as_cmakes_launcher(products: Products) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(LAUNCHERS, id="launchers"),
+        pytest.param(COMPILER, id="compiler", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_under_cmake(options: tuple[str, ...], products: Products) -> None:
     def make(folder: Path) -> Path:
-        project = TESTS / "compiling" / "project"
-        options = ("-DCMAKE_C_COMPILER=clang-19", f"-DSOURCES={SOURCES}", "-DCMAKE_C_FLAGS=-O1")
-        call(folder, "cmake", "-S", project, "-B", ".", "-G", "Ninja", *options)
+        project = ("-S", TESTS / "compiling" / "project", f"-DSOURCES={SOURCES}")
+        call(folder, "cmake", *project, "-B", ".", "-G", "Ninja", *options)
         call(folder, "cmake", "--build", ".")
         return folder
 
-    folder = products.made("cc-by-cmake", make)
+    folder = products.made(f"cc-by-cmake-{len(options)}", make)
     assert printed(folder / "app") == PRINTED
     assert targets(folder / "app") == [(X86_64, None)]
-    # What reads them sees a compiler it knows.
-    entries = json.loads((folder / "compile_commands.json").read_text())
+
+
+def test_cmakes_database_has_the_compilers_own_commands(tmp_path: Path) -> None:
+    project = ("-S", TESTS / "compiling" / "project", f"-DSOURCES={SOURCES}")
+    call(tmp_path, "cmake", *project, "-B", ".", "-G", "Ninja", *LAUNCHERS)
+    entries = json.loads((tmp_path / "compile_commands.json").read_text())
     assert len(entries) == len(NAMES)
     for entry in entries:
         words = shlex.split(entry["command"])
@@ -159,6 +178,20 @@ def test_a_program_without_regions_is_built(plain: Path) -> None:
     call(plain, *CC, "--keep", "kept", "plain.c", "-o", "app")
     assert "0-plain.o" in {path.name for path in (plain / "kept").iterdir()}
     call(plain, "./app")
+
+
+def test_clangs_own_option_names_devices_too(plain: Path) -> None:
+    words = ("-fopenmp-targets=nvptx64", "-Xopenmp-target=nvptx64", "-march=sm_80")
+    said = done(plain, *CC, "--dry-run", "-c", *words, "plain.c").stderr
+    assert said.count("-fopenmp-targets=") == 1
+    assert f"-fopenmp-targets={NVPTX} -foffload-lto -nogpulib" in said
+
+
+def test_the_same_sources_give_the_same_bytes(products: Products, tmp_path: Path) -> None:
+    """The temporary folder is another; elsewhere clang's kernels would have other names."""
+    first = in_one_go(products)
+    call(tmp_path, *CC, *TWO_TARGETS, "-O1", *sources(), "-o", "app")
+    assert (tmp_path / "app").read_bytes() == first.read_bytes()
 
 
 def test_what_does_not_call_the_runtime_does_not_need_it(plain: Path) -> None:
