@@ -8,6 +8,7 @@ from pathlib import Path
 from packager.abi import release_of
 from packager.editing.added import images as place_images
 from packager.editing.added import records
+from packager.editing.described import OTHERS
 from packager.editing.dynamic_symbols import Import, imported
 from packager.editing.edit import Edited, finish
 from packager.editing.entry_table import bounds
@@ -88,6 +89,8 @@ def register(
 
 
 def _expect_unregistered(binary: FatBinary) -> None:
+    if binary.abi == "gcc":
+        raise UsageError(f"its images are {OTHERS['gcc']}")
     if binary.descriptors:
         raise UsageError("already registers device images: `omptool edit` changes them")
 

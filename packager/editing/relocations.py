@@ -60,10 +60,15 @@ class Relocations:
         """Leave out the relocations of words whose places meet a condition."""
         places = self._words[::WORDS]
         gone = [n for n, place in enumerate(places) if condition(place)]
-        for number in reversed(gone):
-            del self._words[number * WORDS : (number + 1) * WORDS]
-            self._count -= number < self._count
-        self.is_changed = self.is_changed or bool(gone)
+        if not gone:
+            return
+        kept, start = array("Q"), 0
+        for number in gone:
+            kept += self._words[start * WORDS : number * WORDS]
+            start = number + 1
+        self._words = kept + self._words[start * WORDS :]
+        self._count -= sum(number < self._count for number in gone)
+        self.is_changed = True
 
     def add(self, row: Callable[[], tuple[int, int]]) -> None:
         """Put a relative relocation in: its place and its addend, once addresses are known."""

@@ -54,6 +54,8 @@ def test_images_are_added_put_in_order_and_removed(
     out = tmp_path / "out"
     edited.edited(app, out, "--add", f"{GPU}:sm_70={ptx}", "--order", "1,0")
     assert images(out) == [(GPU, ptx.read_bytes()), *before]
+    again = edited.edited(app, tmp_path / "again", "--add", f"{GPU}:sm_70={ptx}", "--order", "1,0")
+    assert again.read_bytes() == out.read_bytes()
     runs(out, version)
     undone = edited.edited(out, tmp_path / "undone", "--remove", "0")
     assert images(undone) == before

@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 
 import edited
+import gccs
 import pytest
+import sycl
 from clangs import tool
 from edited import GPU, REGION, images
 from fixture_programs import OMPTOOL, build_once
@@ -100,6 +102,36 @@ __attribute__((section(".nv_fatbin"), aligned(8))) static const unsigned char fa
 __attribute__((section(".nvFatBinSegment"))) struct { unsigned magic, version; const void *data;
   void *other; } wrapper = {0x466243b1, 1, fatbin, 0};
 int main(void) { return wrapper.version != 1; }
+"""
+
+
+@pytest.mark.exhaustive
+def test_gccs_programs_are_not_edited(tmp_path: Path) -> None:
+    app = gccs.compiled(GCC, tmp_path / "app")
+    out = tmp_path / "out"
+    assert "its images are GCC's" in said(app, out, "--remove", "0")
+    (tmp_path / "names").write_text("main\n")
+    image = app.with_name("image.so")
+    compile_c("int main;", image, "-shared")
+    options = ("--image", f"x86_64={image}", "--entries", tmp_path / "names", "-o", out)
+    done = omptool("bundle", app, *options)
+    assert done.exit_code == 2
+    assert "its images are GCC's" in done.stderr
+
+
+@pytest.mark.slow
+def test_intels_libraries_are_not_edited(tmp_path: Path) -> None:
+    library = sycl.library(tmp_path, [sycl.Part(sycl.spirv("first"))])
+    assert "its images are SYCL's" in said(library, tmp_path / "out", "--remove", "0")
+
+
+GCC = """
+int main(void) {
+  int x = 0;
+#pragma omp target map(tofrom : x)
+  x = 1;
+  return x != 1;
+}
 """
 
 
