@@ -122,12 +122,14 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
         )
 
 
-def _found() -> list[str]:
-    """The compiler that nobody named: CC, a clang, or else the machine's."""
-    if os.environ.get("CC"):
-        return shlex.split(os.environ["CC"])
-    names = ["clang", *(f"clang-{release}" for release in range(NEWEST, OLDEST - 1, -1)), "cc"]
-    return [next((name for name in names if shutil.which(name)), "cc")]
+def _found(is_cxx: bool) -> list[str]:
+    """The compiler that nobody named: CC or CXX, a clang, or else the machine's."""
+    named = os.environ.get("CXX" if is_cxx else "CC")
+    if named:
+        return shlex.split(named)
+    clang, other = ("clang++", "c++") if is_cxx else ("clang", "cc")
+    names = [clang, *(f"{clang}-{release}" for release in range(NEWEST, OLDEST - 1, -1))]
+    return [next((name for name in names if shutil.which(name)), other)]
 
 
 def _kept(folder: Path) -> nullcontext[Path]:

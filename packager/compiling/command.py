@@ -15,8 +15,9 @@ from packager.linking.host_command import opened, program_at
 End = Literal["object", "program", "other"]
 Kind = Literal["source", "assembly", "kernels", "input"]
 
+CXX = (".C", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".ii")
 SUFFIXES: dict[str, Kind] = {
-    **dict.fromkeys((".c", ".C", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".i", ".ii"), "source"),
+    **dict.fromkeys((".c", ".i", *CXX), "source"),
     **dict.fromkeys((".s", ".S", ".sx"), "assembly"),
     **dict.fromkeys((".ll", ".bc"), "kernels"),
 }
@@ -40,6 +41,7 @@ FOR_LINK = re.compile(
 RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")
 WHERE = re.compile(r"-c|-o(?!bjc).*")
+STANDARD_INPUT = "-"  # with -x
 TARGETS = "-fopenmp-targets="  # the last one counts
 LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
 MOST = 3  # that LLVM has
@@ -105,11 +107,12 @@ class CompileCommand:
 
 
 def parse(
-    words: Sequence[str], compiler: Sequence[str], default: Callable[[], Sequence[str]]
+    words: Sequence[str], compiler: Sequence[str], default: Callable[[bool], Sequence[str]]
 ) -> CompileCommand:
-    """What `words` say; the first of them may be the compiler, if none is given.
+    """What `words` say; the first of them may be the compiler, if none is given, and else it is
+    `default`'s for C++ or for C.
 
-    Raises UsageError for one output of several objects.
+    Raises UsageError for one output of several sources.
     """
     given = list(opened(words))
     if not compiler:
@@ -119,12 +122,15 @@ def parse(
     inputs = tuple(_inputs(given))
     is_other = any(OTHER.fullmatch(given[first]) for first, _ in _options(given)) or not inputs
     end: End = "other" if is_other else "object" if "-c" in given else "program"
-    named = tuple(compiler) or tuple(default())
+    is_cxx = any(item.path.suffix in CXX for item in inputs)
+    named = tuple(compiler) or tuple(default(is_cxx))
     devices = tuple(triples[-1].split(",")) if triples else ()
     command = CompileCommand(named, tuple(given), devices, inputs, end, _output(given))
     sources = [item for item in inputs if item.kind in MADE]
-    if end == "object" and command.output and len(sources) > 1:
+    if len(sources) > 1 and end == "object" and command.output:
         raise UsageError("-o names one object, and there are several sources")
+    if len(sources) > 1 and any(word.startswith("-MJ") for word in given):
+        raise UsageError("-MJ is a file for one source, and there are several")
     return command
 
 
@@ -158,7 +164,7 @@ def _inputs(words: Sequence[str]) -> Iterator[Input]:
             language = words[at + 1].removeprefix("none")
         elif word.startswith("-x") and word != "-x":
             language = word[2:].removeprefix("none")
-        elif not word.startswith("-") and not word.startswith("@"):
+        elif word == STANDARD_INPUT or not word.startswith(("-", "@")):
             yield Input(Path(word), at, _kind(word, language))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.compiling.command import CompileCommand, Input
+from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
 from packager.compiling.targets import FOR_GPUS, OPENMP, Target, offloading
+from packager.errors import UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import offload_binary
@@ -46,6 +47,8 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
         words += offloading(own)
     elif others:  # the table of entries, and no code
         words += [OPENMP, f"-fopenmp-targets={others[0].triple}", "--offload-host-only"]
+    if others and str(source.path) == STANDARD_INPUT:
+        raise UsageError("standard input is read once: with several compilers name a file")
     host = unused(tools.folder, f"{source.path.stem}.o") if others else out
     code = tools.pass_on([*words, "-c", str(source.path), "-o", str(host)])
     if code or not others:

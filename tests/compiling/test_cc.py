@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -212,6 +213,13 @@ def test_questions_go_to_the_compiler(plain: Path) -> None:
     assert call(plain, *CC, "-E", "-P", "plain.c") == "int main(void) { return 0; }\n"
 
 
+def test_a_source_may_be_standard_input(plain: Path) -> None:
+    """Without regions: clang names kernels after files."""
+    words = [*CC, "-xc", "-", "-c", "-o", "a.o"]
+    subprocess.run(words, cwd=plain, input=b"int f(void);", check=True)
+    assert targets(plain / "a.o") == [(X86_64, None)]
+
+
 def test_a_dry_run_makes_nothing(plain: Path) -> None:
     before = set(plain.iterdir())
     said = done(plain, *CC, "--dry-run", "plain.c", "-o", "app").stderr.splitlines()
@@ -239,12 +247,14 @@ def test_no_clang_is_said(plain: Path) -> None:
         ),
         (["a.ll", "b.ll", "plain.c"], 2, "there are several modules of kernels"),
         (["-c", "a.ll"], 2, "with -c, kernels go into the object of one source"),
+        (["-fopenmp-targets=x86_64", "--triple", "x86_64", "plain.c"], 2, "choose one"),
         ([*OTHER, "x86_64=gcc", "plain.c"], 2, "gcc, for x86_64-pc-linux-gnu, is no clang"),
         (
             [*OTHER, f"x86_64={OLD}", "plain.c"],
             2,
             "is clang 17, and the host's is clang 19: since clang 18 kernels have other arguments",
         ),
+        ([*OTHER, "x86_64=clang-19", "-xc", "-", "-c"], 2, "standard input is read once"),
         (["a.ll", "plain.c"], 2, "Error: a.ll: No such file or directory"),
         (["--entries", "none", "a.ll", "plain.c"], 2, "none"),
     ],

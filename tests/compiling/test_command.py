@@ -12,8 +12,12 @@ from packager.compiling.targets import Target, offloading, targets
 from packager.errors import UsageError
 
 
+def default(is_cxx: bool) -> list[str]:
+    return ["default++" if is_cxx else "default"]
+
+
 def parsed(text: str, compiler: str = "clang") -> CompileCommand:
-    return parse(shlex.split(text), shlex.split(compiler), lambda: ["default"])
+    return parse(shlex.split(text), shlex.split(compiler), default)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,7 @@ def parsed(text: str, compiler: str = "clang") -> CompileCommand:
         ("-Xopenmp-target=nvptx64 a.c -Xopenmp-target b.c -c d.c", "object", ["d.c"]),
         ("-x c one two -x none three.o", "program", ["one", "two"]),
         ("-xc++ one", "program", ["one"]),
+        ("-x c - -c -o a.o", "object", ["-"]),
         ("-E a.c", "other", ["a.c"]),
         ("-S a.c -o a.s", "other", ["a.c"]),
         ("-fsyntax-only a.c", "other", ["a.c"]),
@@ -69,6 +74,7 @@ def test_languages_are_not_those_of_objects() -> None:
         ("env A=b nice cat a.o", ["env", "A=b", "nice", "cat"], ["a.o"]),
         ("-c a.c", ["default"], ["-c", "a.c"]),
         ("a.c -c", ["default"], ["a.c", "-c"]),
+        ("a.c b.cpp", ["default++"], ["a.c", "b.cpp"]),
         ("/no/such/compiler a.c", ["default"], ["/no/such/compiler", "a.c"]),
     ],
 )
@@ -96,6 +102,11 @@ def test_response_files_are_opened(tmp_path: Path) -> None:
 def test_one_object_cannot_be_made_of_two_sources() -> None:
     with pytest.raises(UsageError, match="one object, and there are several sources"):
         parsed("-c a.c b.c -o a.o")
+
+
+def test_one_entry_cannot_be_of_two_sources() -> None:
+    with pytest.raises(UsageError, match="-MJ is a file for one source"):
+        parsed("-c a.c b.c -MJ a.json")
 
 
 def test_targets_are_told_to_clang() -> None:
