@@ -18,6 +18,7 @@ from field_damage import copies
 from field_files import FETCHED, Package, Shipped, listed, unpacked
 from field_peers import compare
 from toolchain import omptool
+from twins import KINDS, both
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +78,7 @@ def extracted(file: Shipped, path: Path, images: list[dict[str, Any]]) -> list[s
         assert [image["arch"] for image in written] == [image["arch"] for image in images]
         files = [Path(image["path"]) for image in written]
         assert [out.stat().st_size for out in files] == [image["size"] for image in images]
+        agree(images, files)
         peers = compare(path, images, files)
         found = []
         for what, code, copy in copies(path, images, files, out):
@@ -85,6 +87,15 @@ def extracted(file: Shipped, path: Path, images: list[dict[str, Any]]) -> list[s
         wanted = STILL_FOUND.get((file.package, path.name))
         assert wanted is None or wanted in found, f"no damage was done for {wanted}"
         return [*peers, *found]
+
+
+def agree(images: list[dict[str, Any]], files: list[Path]) -> None:
+    """The compiled helper says of them what its twins in Python say."""
+    for image, file in zip(images, files, strict=True):
+        inspect = KINDS.get(image["kind"])
+        if inspect and image["size"] <= MAX_DAMAGED:
+            helped, alone = both(inspect, file.read_bytes())
+            assert helped == alone, f"image {image['index']}"
 
 
 def damaged(path: Path, images: list[dict[str, Any]], folder: Path) -> None:

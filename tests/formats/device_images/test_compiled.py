@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cubins import without_code
 from places import DATA
+from twins import KINDS, both
 
 from packager.elf.headers import SHT_SYMTAB
-from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin
 from packager.formats.device_images import compiled, device_elf, ptx
 from packager.look import Look
-from packager.model import Contents
 
 PTX = (DATA / "driver.ptx").read_bytes()
 CUBINS = {path.name: path.read_bytes() for path in sorted(DATA.glob("*.cubin"))}
@@ -28,24 +27,6 @@ CUBINS["made"] = without_code(
 )
 ANSWERED = ("debug.cubin", "driver.cubin", "made")
 LOOKS = (Look(), Look(resources=False))
-Inspect = Callable[[Reader], Contents]
-
-
-def both(inspect: Inspect, content: bytes, look: Look = LOOKS[0]) -> tuple[object, object]:
-    """What is said with the helper and by the twin alone, and how much each has read."""
-    with pytest.MonkeyPatch.context() as patch:
-        first = said(inspect, content, look)
-        patch.setattr(compiled, "helper", lambda: None)
-        return first, said(inspect, content, look)
-
-
-def said(inspect: Inspect, content: bytes, look: Look) -> object:
-    data = Reader(b"before" + content, spent=Reader(content).spent).slice(6, len(content), "image")
-    data.spent.look = look
-    try:
-        return inspect(data), data.spent.strings
-    except FormatError as error:
-        return str(error)
 
 
 def damaged(content: bytes, count: int, seed: int) -> Iterator[bytes]:
@@ -117,7 +98,7 @@ def test_images_of_fatbins(path: Path) -> None:
     payloads = list(cuda_fatbin.parse(Reader(path.read_bytes())))
     assert payloads
     for payload in payloads:
-        inspect = {"cubin": device_elf.inspect, "ptx": ptx.inspect}.get(str(payload.declared_kind))
+        inspect = KINDS.get(str(payload.declared_kind))
         if inspect:
             helped, alone = both(inspect, payload.image.bytes())
             assert helped == alone

@@ -1,0 +1,34 @@
+"""What the compiled helper says of an image, and its twin in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.device_images import compiled, device_elf, ptx
+from packager.look import WHOLE, Look
+from packager.model import Contents
+
+Inspect = Callable[[Reader], Contents]
+# What looks into the kinds of images that the helper knows.
+KINDS: dict[str, Inspect] = {"cubin": device_elf.inspect, "ptx": ptx.inspect}
+
+
+def both(inspect: Inspect, content: bytes, look: Look = WHOLE) -> tuple[object, object]:
+    """What is said with the helper and by the twin alone, and how much each has read."""
+    with pytest.MonkeyPatch.context() as patch:
+        first = said(inspect, content, look)
+        patch.setattr(compiled, "helper", lambda: None)
+        return first, said(inspect, content, look)
+
+
+def said(inspect: Inspect, content: bytes, look: Look) -> object:
+    data = Reader(b"before" + content, spent=Reader(content).spent).slice(6, len(content), "image")
+    data.spent.look = look
+    try:
+        return inspect(data), data.spent.strings
+    except FormatError as error:
+        return str(error)
