@@ -41,7 +41,7 @@ def command(
     host: Path,
     images: tuple[str, ...],
     entries: str | None,
-    abi: str,
+    abi: str | None,
     force: bool,
     out: Path,
     rule_beside: Path | None,

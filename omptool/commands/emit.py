@@ -43,20 +43,18 @@ CONTAINERS = ("offload-binary", "offload-bundle", COMPRESSED)
     "offload-bundle, compressed-bundle: the images alone, as clang's tools write them.",
 )  # fmt: skip
 @click.option(
-    "--compression", type=click.Choice(["zstd", "zlib"]), default="zstd", show_default=True,
-    help="Of a compressed bundle.",
+    "--compression", type=click.Choice(["zstd", "zlib"]),
+    help="Of a compressed bundle: zstd if nothing is said.",
 )  # fmt: skip
 @dependency_options
-@click.pass_context
 def command(
-    ctx: click.Context,
     images: tuple[str, ...],
     entries: str | None,
-    abi: str,
+    abi: str | None,
     force: bool,
     out: Path,
     form: str,
-    compression: str,
+    compression: str | None,
     rule_beside: Path | None,
     rule_file: Path | None,
 ) -> None:
@@ -75,9 +73,9 @@ def command(
         inputs = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
-        if form != COMPRESSED and not _is_default(ctx, "compression"):
+        if form != COMPRESSED and compression:
             raise UsageError(f"--compression is for --format {COMPRESSED}")
-        generation = _generation(ctx, abi, entries) if form in CONTAINERS else None
+        generation = _generation(abi, entries) if form in CONTAINERS else None
         source = entry_source(entries)
         with rule(dependencies, out, inputs), progress(inputs) as copied:
             if generation is not None:
@@ -88,7 +86,7 @@ def command(
                     out,
                     cast("ContainerForm", form),
                     generation=generation,
-                    method=cast("Method", compression),
+                    method=cast("Method", compression or "zstd"),
                     force=force,
                     copied=copied,
                 )
@@ -105,17 +103,13 @@ def command(
     report(out, findings)
 
 
-def _is_default(ctx: click.Context, option: str) -> bool:
-    return ctx.get_parameter_source(option) is click.core.ParameterSource.DEFAULT
-
-
-def _generation(ctx: click.Context, abi: str, entries: str | None) -> AbiName:
+def _generation(abi: str | None, entries: str | None) -> AbiName:
     """Whose readers a container is for."""
     from packager.writers.containers import DEFAULT
 
     if entries is not None:
         raise UsageError("a container has no entries: leave --entries out")
-    if _is_default(ctx, "abi"):
+    if abi is None:
         return DEFAULT
     if not abi.startswith("llvm-"):
         raise UsageError(f"a container is for readers of LLVM: --abi llvm-19, say, not {abi}")

@@ -43,10 +43,9 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
         click.option(
             "--abi",
             type=click.Choice(ABIS),
-            default="interface",
-            show_default=True,
             help="Records and calls to write: interface, omptarget.h's; proposal, libtarget.h's of "
-            "2013; llvm-14, llvm-16, llvm-19 or llvm-22, those of clang; llvm, of HOST's.",
+            "2013; llvm-14, llvm-16, llvm-19 or llvm-22, those of clang; llvm, of HOST's. By "
+            "default those of HOST's entries, or of omptarget.h.",
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
         click.option(
@@ -80,11 +79,13 @@ def entry_source(entries: str | None) -> EntrySource:
         return read_list(Path(entries))
 
 
-def written_abi(name: str, host: Path | None) -> WrittenAbi:
-    """The ABI that --abi names; "llvm" is that of the host."""
+def written_abi(name: str | None, host: Path | None) -> WrittenAbi:
+    """The ABI that --abi names; "llvm" is of the host's generation, None what its entries are."""
     from packager.layouts import WRITTEN
-    from packager.writers.generation import of_host
+    from packager.writers.generation import of_entries, of_host
 
+    if name is None:
+        return of_entries(host) if host else WRITTEN["interface"]
     if name != LLVM:
         return WRITTEN[name]
     if host is None:

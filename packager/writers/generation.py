@@ -1,7 +1,8 @@
-"""Which generation of LLVM's ABI a host is of."""
+"""Which ABI, and which generation of LLVM's, a host is of."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,20 +16,37 @@ def of_host(path: Path) -> WrittenAbi:
     """The generation of LLVM's ABI that the file at `path` is of, by its table of entries, its
     calls and its libraries. Raises UsageError where they do not settle it.
     """
-    tables = _tables(path)
-    found = sorted({table.abi for table in tables})
-    if not found:
+    tables = [table for table in _tables(path) if WRITTEN[table.abi].is_llvm]
+    found = _one(tables)
+    if found is None:
         raise UsageError("has no table of clang's entries: name its generation, as --abi llvm-19")
+    return _in_section(found, tables)
+
+
+def of_entries(path: Path) -> WrittenAbi:
+    """The ABI of the OpenMP entries that the file at `path` has; the interface document's, if it
+    has none. Raises UsageError for several.
+    """
+    tables = [
+        table for table in _tables(path) if any(entry.model == "openmp" for entry in table.entries)
+    ]
+    return _in_section(_one(tables) or WRITTEN["interface"], tables)
+
+
+def _one(tables: Sequence[EntryTable]) -> WrittenAbi | None:
+    found = sorted({table.abi for table in tables})
     if len(found) > 1:
         raise UsageError(f"has entries of {' and '.join(found)}: name one by --abi")
-    return _in_section(WRITTEN[found[0]], tables)
+    return WRITTEN[found[0]] if found else None
 
 
 def matching(path: Path, abi: WrittenAbi) -> WrittenAbi:
     """`abi`, with the section of entries that the host at `path` has: LLVM 20 has those of 22 in
     that of 19. Raises UsageError where it has records of another size.
     """
-    tables = _tables(path) if abi.is_llvm else []
+    if not abi.is_llvm:
+        return abi
+    tables = [table for table in _tables(path) if WRITTEN[table.abi].is_llvm]
     sizes = {table.record_size for table in tables}
     if sizes and abi.entry.record not in sizes:
         table = tables[0]
@@ -40,12 +58,10 @@ def matching(path: Path, abi: WrittenAbi) -> WrittenAbi:
 
 
 def _tables(path: Path) -> list[EntryTable]:
-    return [
-        table for table in load(path).tables if table.abi in WRITTEN and table.abi[:4] == "llvm"
-    ]
+    return [table for table in load(path).tables if table.abi in WRITTEN]
 
 
-def _in_section(abi: WrittenAbi, tables: list[EntryTable]) -> WrittenAbi:
+def _in_section(abi: WrittenAbi, tables: Sequence[EntryTable]) -> WrittenAbi:
     names = {table.section for table in tables if table.record_size == abi.entry.record}
     if not names or abi.entries_section in names:
         return abi

@@ -8,8 +8,10 @@ from pathlib import Path
 import clangs
 import pytest
 from cubins import without_code
+from places import TESTS
 from toolchain import NVPTX, PTX, compile_c, omptool, run
 
+from packager.checks import verify
 from packager.errors import UsageError
 from packager.formats.containers import clang_bundle, compressed_bundle
 from packager.hosts.load import load, load_all
@@ -267,3 +269,20 @@ def test_an_object_says_more_of_its_images_too(work: Path, tmp_path: Path) -> No
         check=True,
     )
     assert b"\0note\0" in (tmp_path / "blob").read_bytes()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("version", PACKAGERS)
+def test_clang_links_what_emit_packs(tmp_path: Path, version: str) -> None:
+    """In place of clang-offload-packager, between clang's own steps."""
+    source = TESTS / "writers" / "generations" / "library.c"
+    command = [*clangs.compiler(version, source), "-Wno-unused-command-line-argument"]
+    run(*command, "--offload-device-only", "-c", source, "-o", tmp_path / "device.o")
+    image = f"file={tmp_path}/device.o,triple={CPU},kind=openmp"
+    packed = emitted(tmp_path / "packed", "offload-binary", [image], "--abi", GENERATIONS[version])
+    embedded = ("--offload-host-only", "-Xclang", f"-fembed-offload-object={packed}")
+    run(*command, *embedded, "-c", source, "-o", tmp_path / "host.o")
+    run(*command, "-fPIC", "-shared", tmp_path / "host.o", "-o", tmp_path / "whole.so")
+    binary = load(tmp_path / "whole.so")
+    assert [image.triple for image in binary.images] == [CPU]
+    assert not [finding for finding in verify(binary) if finding.severity == "error"]

@@ -222,10 +222,18 @@ def test_records_of_another_size_are_refused(made: Path, version: str, tmp_path:
     assert done.stderr.endswith(
         f"has entries of {sizes[0]} bytes, as {own}; those of {other} have {sizes[1]}\n"
     )
-    unnamed = omptool("bundle", made / "host.o", "--image", image, "-o", out)
-    assert unnamed.exit_code == 2
-    assert "compiled by clang: use --abi llvm" in unnamed.stderr
     assert not out.exists()
+
+
+def test_entries_say_what_to_write(version: str, made: Path, tmp_path: Path) -> None:
+    """--abi is for hosts without entries, or with those of several ABIs."""
+    image, out = ("--image", f"{X86_64}={made}/image.so"), tmp_path / "out.o"
+    written(out, "bundle", made / "host.o", *image)
+    assert out.read_bytes() == (made / "bundled.o").read_bytes()
+    written_for = f"--abi=interface --image={image[1]}".split()
+    done = omptool("bundle", made / "host.o", *written_for, "-o", out)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "compiled by clang: use --abi llvm" in done.stderr
 
 
 def test_no_generation_without_clangs_entries(tmp_path: Path) -> None:
