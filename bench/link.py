@@ -21,9 +21,6 @@ from measure import Measured, compare
 CLANG = "/usr/lib/llvm-19/bin/clang"
 FLAGS = ("-O2", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu")
 SOURCE = """
-#ifdef IMAGE
-__asm__(".section .rodata\\n.globl payload\\npayload: .incbin \\"" IMAGE "\\"\\n.text\\n");
-#endif
 void saxpy(int n, float a, float *x, float *y) {
 #pragma omp target teams distribute parallel for map(to : x[0 : n]) map(tofrom : y[0 : n])
   for (int i = 0; i < n; i++)
@@ -55,33 +52,67 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        (work / "saxpy.c").write_text(SOURCE)
-        image = work / "payload"
-        with image.open("wb") as file:
-            for _ in range(options.mib):
-                file.write(os.urandom(1 << 20))
-        large = ("-Xarch_device", f'-DIMAGE="{image}"')
-        for title, flags in (("saxpy", ()), (f"with {options.mib} MiB", large)):
-            words = wrapper_words(work, flags)
+        small = compiled(work)
+        for title, built in (("saxpy", small), (f"{options.mib} MiB", filled(small, options.mib))):
+            words = wrapper_words(built)
             print(f"\n{title}")
-            print(compare(commands(words), options.runs))
+            print(compare(commands(words, built), options.runs))
             print(f"omptool's own process: {own_memory(words)} MiB")
 
 
-def wrapper_words(work: Path, flags: tuple[str, ...]) -> list[str]:
+def compiled(work: Path) -> Path:
+    """The object of saxpy."""
+    source, built = work / "saxpy.c", work / "saxpy.o"
+    source.write_text(SOURCE)
+    subprocess.run([CLANG, *FLAGS, "-c", source, "-o", built], check=True)
+    return built
+
+
+def filled(small: Path, mib: int) -> Path:
+    """A copy whose device code has `mib` MiB of data, too, that don't compress."""
+    work, built = small.parent, small.with_name("filled.o")
+    payload, device, packed = work / "payload", work / "device.o", work / "packed"
+    with payload.open("wb") as file:
+        for _ in range(mib):
+            file.write(os.urandom(1 << 20))
+    run("ld", "-r", "-b", "binary", payload, "-o", work / "payload.o")
+    payload.unlink()
+    run("omptool", "extract", small, "-o", work / "images")
+    (image,) = (work / "images").iterdir()
+    run("ld", "-r", "-z", "noexecstack", image, work / "payload.o", "-o", device)
+    (work / "payload.o").unlink()
+    what = f"--image=file={device},triple=x86_64-pc-linux-gnu,kind=openmp"
+    run("/usr/lib/llvm-19/bin/clang-offload-packager", what, "-o", packed)
+    device.unlink()
+    run("objcopy", "--update-section", f".llvm.offloading={packed}", small, built)
+    packed.unlink()
+    return built
+
+
+def run(*command: str | Path) -> None:
+    """One step of building the inputs."""
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def wrapper_words(built: Path) -> list[str]:
     """The arguments with which clang's driver calls its linker wrapper for an object."""
-    built = work / "saxpy.o"
-    subprocess.run([CLANG, *FLAGS, *flags, "-c", work / "saxpy.c", "-o", built], check=True)
-    link = [CLANG, *FLAGS, str(built), "-o", str(work / "app"), "-###"]
+    link = [*clang_link(built), "-###"]
     shown = subprocess.run(link, stderr=subprocess.PIPE, text=True, check=True).stderr
     return shlex.split(shown.splitlines()[-1])[1:]
 
 
-def commands(words: list[str]) -> list[Measured]:
-    """Both, the peer last."""
+def clang_link(built: Path) -> list[str]:
+    return [CLANG, *FLAGS, str(built), "-o", str(built.with_name("app"))]
+
+
+def commands(words: list[str], built: Path) -> list[Measured]:
+    """Both, in each other's place and as users call them; the peer last."""
+    prefix = ["omptool", "link", "--", *clang_link(built)]
     theirs = ["/usr/lib/llvm-19/bin/clang-linker-wrapper", *words]
     return [
-        Measured("omptool link", ["omptool", "link", *words], os.sync),
+        Measured("omptool link -- clang, its own runtime", prefix, os.sync),
+        Measured("clang, LLVM's runtime", clang_link(built), os.sync),
+        Measured("omptool link, as the wrapper", ["omptool", "link", *words], os.sync),
         Measured("clang-linker-wrapper", theirs, os.sync),
     ]
 

@@ -18,8 +18,6 @@ from packager.formats.device_images import bitcode, bitcode_embedded
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.device_images.known import from_payload
 from packager.hosts.load import Loaded, load_all
-from packager.linking.bitcode_files import release_of
-from packager.linking.device_runtime import is_runtime
 from packager.linking.host_command import HostCommand
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
@@ -66,7 +64,7 @@ def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
         kind = _kind(path)
         if kind == "archive":
             identity = _identity(path)
-            if identity in archives_seen or is_runtime(path):
+            if identity in archives_seen or _is_device_library(path):
                 continue
             archives_seen.add(identity)
         if kind:
@@ -76,6 +74,13 @@ def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
                 yield from parts(path, archive, folder)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
+
+
+def _is_device_library(path: Path) -> bool:
+    """Whether it is one that joins of bitcode look for themselves."""
+    from packager.linking.device_runtime import is_runtime
+
+    return is_runtime(path)
 
 
 def _named(command: HostCommand) -> Iterator[tuple[Path, bool]]:
@@ -138,6 +143,8 @@ def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[Host
 
 def _bitcode_parts(path: Path, _: Path | None, folder: Path) -> Iterator[HostPart]:
     """The same of a host's module of LLVM bitcode (-flto), whose entries are not seen."""
+    from packager.linking.bitcode_files import release_of
+
     with open_reader(path, LOOK) as data:
         found = [
             Part(

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.abi import generation, newest
-from packager.checks import verify
 from packager.errors import FindingError, UsageError
 from packager.hosts.load import load
-from packager.layouts import WRITTEN
+from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement
 from packager.linking.archives import taken
 from packager.linking.cpu import Libraries
@@ -22,7 +21,10 @@ from packager.linking.relocatable import close
 from packager.linking.tools import Tools
 from packager.look import Look
 from packager.model import Finding
-from packager.writers.bundle import ImageRequest, emit
+from packager.writers.host_object import blank_host
+from packager.writers.object_writer import write_object
+from packager.writers.requests import ImageRequest, for_openmp
+from packager.writers.wrapper import build
 
 WRAPPER = "wrapper.o"
 # Warnings of what was asked for: an older runtime's form, and a relocatable link.
@@ -72,8 +74,8 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     wrapper = tools.folder / WRAPPER
     abi = WRITTEN[_abi(parts, options)]
     if not tools.is_dry:
-        emit(images, "host", wrapper, abi=abi, kept=_kept(parts), force=True)
-    code = tools.pass_on(command.with_words([str(wrapper)], added))
+        _wrap(wrapper, images, abi, _kept(parts))
+    code = tools.pass_on(command.with_words([str(wrapper)], added), _get_ready)
     if code == 0 and not tools.is_dry:
         if command.is_relocatable:
             close(command.output, abi.entries_section, [image.path for image in images])
@@ -113,6 +115,19 @@ def _abi(parts: Sequence[HostPart], options: Options) -> str:
     return newest(abis)
 
 
+def _wrap(path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: list[str]) -> None:
+    """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
+    inputs, _ = for_openmp(images, force=True)
+    wrapper = build(inputs, [], abi, alone=True, kept=kept)
+    with path.open("wb") as file:
+        write_object(file, blank_host(), wrapper.sections, wrapper.symbols)
+
+
+def _get_ready() -> None:
+    """Load what verifies the result, while the host's linker works."""
+    import packager.checks  # noqa: F401
+
+
 def _kept(parts: Sequence[HostPart]) -> list[str]:
     """A symbol of each object's records: the names of their bounds alone keep them from no linker
     that follows -z start-stop-gc. Where objects share a symbol the first one's record is it.
@@ -131,6 +146,8 @@ def check(path: Path, options: Options) -> None:
 
     Raises FindingError, and removes the file, when verify finds an error.
     """
+    from packager.checks import verify
+
     findings: list[Finding] = verify(load(path, Look(resources=False)))
     for finding in findings:
         if finding.severity == "warning" and finding.code not in EXPECTED:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,10 @@ class LinkError(PackagerError):
         super().__init__(message)
         self.said = said
         self.exit_code = exit_code
+
+
+def idle() -> None:
+    """Nothing else is to be done."""
 
 
 def unheard(_line: str) -> None:
@@ -42,16 +47,23 @@ class Tools:
         self.show(shlex.join(command))
         if self.is_dry:
             return ""
-        done = _started(command, {"LC_ALL": "C"}, captured=True)
-        said = self.named((done.stderr or b"").decode(errors="surrogateescape")).strip()
+        with _startable(command):
+            done = subprocess.run(
+                command, env={**os.environ, "LC_ALL": "C"}, capture_output=True, check=False
+            )
+        said = self.named(done.stderr.decode(errors="surrogateescape")).strip()
         if done.returncode:
             raise LinkError(f"linking for {what} failed", said, exit_code(done.returncode))
         return said
 
-    def pass_on(self, command: Sequence[str]) -> int:
-        """Run a command that speaks for itself; its exit code."""
+    def pass_on(self, command: Sequence[str], meanwhile: Callable[[], None] = idle) -> int:
+        """Run a command that speaks for itself; its exit code. `meanwhile` is done beside it."""
         self.show(shlex.join(command))
-        return 0 if self.is_dry else exit_code(_started(command, {}, captured=False).returncode)
+        if self.is_dry:
+            return 0
+        with _startable(command), subprocess.Popen(command) as process:
+            meanwhile()
+            return exit_code(process.wait())
 
     def named(self, text: str) -> str:
         """`text` with files of the folder under the names that the user knows."""
@@ -65,12 +77,9 @@ def exit_code(returncode: int) -> int:
     return returncode if returncode >= 0 else 128 - returncode
 
 
-def _started(
-    command: Sequence[str], environment: Mapping[str, str], *, captured: bool
-) -> subprocess.CompletedProcess[bytes]:
+@contextmanager
+def _startable(command: Sequence[str]) -> Iterator[None]:
     try:
-        return subprocess.run(
-            command, env={**os.environ, **environment}, capture_output=captured, check=False
-        )
+        yield
     except OSError as error:
         raise MissingToolError(f"{command[0]} cannot be started: {error.strerror}") from error
