@@ -11,11 +11,9 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 
-from packager.elf import headers
-from packager.files.reader import open_reader
-from packager.formats.device_images import bitcode
+from packager.linking.device_symbols import symbols
 from packager.linking.host_command import HostCommand
-from packager.linking.inputs import HostPart, Part
+from packager.linking.inputs import HostPart
 from packager.linking.tools import Tools
 
 # "libk.a(k.o)", as maps have it; of thin archives binutils tell the member's file.
@@ -85,7 +83,7 @@ def _by_devices(kept: Sequence[HostPart], rest: list[HostPart]) -> Iterable[Host
 
 def _add(wanted: dict[str, set[str]], part: HostPart) -> None:
     for one in part.parts:
-        missing, found = _symbols(one)
+        missing, found = symbols(one)
         of_target = wanted.setdefault(one.image.target, set())
         of_target |= missing - found
 
@@ -95,23 +93,4 @@ def _is_needed(wanted: dict[str, set[str]], defined: dict[str, set[str]]) -> boo
 
 
 def _defined(part: HostPart) -> dict[str, set[str]]:
-    return {one.image.target: _symbols(one)[1] for one in part.parts}
-
-
-def _symbols(part: Part) -> tuple[set[str], set[str]]:
-    """What a device object does not define, and what it defines for others."""
-    with open_reader(part.bytes.path) as file:
-        data = file.slice(part.bytes.offset, part.bytes.size, "device image")
-        if part.image.kind == "bitcode":
-            return bitcode.linked_names(data)
-        if not headers.probe(data):
-            return set(), set()
-        elf = headers.read(data)
-        missing: set[str] = set()
-        found: set[str] = set()
-        for table in elf.of_type(headers.SHT_SYMTAB):
-            names = elf.strings(table.link, "symbol names")
-            for symbol in elf.symbols(table):
-                if symbol.name_at and symbol.binding != headers.STB_LOCAL:
-                    (found if symbol.is_defined else missing).add(names[symbol.name_at])
-        return missing, found
+    return {one.image.target: symbols(one)[1] for one in part.parts}

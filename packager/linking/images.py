@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
@@ -12,6 +12,7 @@ from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
 from packager.linking.cpu import Libraries, link_cpu
+from packager.linking.device_symbols import symbols
 from packager.linking.groups import Group
 from packager.linking.inputs import Part, copied, unused
 from packager.linking.tools import Tools
@@ -61,7 +62,8 @@ def link_group(
     warnings = []
     if joined:
         made = unused(tools.folder, f"{group.triple}.bc.o")
-        warnings.append(_joined(joined, group, made, "obj", libraries, options, tools))
+        kept = {name for part in group.parts if part not in joined for name in symbols(part)[0]}
+        warnings.append(_joined(joined, group, made, "obj", libraries, options, tools, kept))
         objects.append(made)
     link = _by_gpus_linker if is_gpu else link_cpu
     warnings.append(link(group, objects, out, libraries, options.of(group), tools))
@@ -114,9 +116,11 @@ def _by_gpus_linker(
 
 def _joined(
     parts: Sequence[Part], group: Group, out: Path, emit: Emit, libraries: Libraries,
-    options: DeviceOptions, tools: Tools,
+    options: DeviceOptions, tools: Tools, kept: Collection[str] = (),
 ) -> str:  # fmt: skip
-    """Bitcode to an image, or to an object of a CPU, which is then linked with others."""
+    """Bitcode to an image, or to an object of a CPU, which is then linked with those that use what
+    is `kept`.
+    """
     from packager.linking.bitcode import BitcodeInput, join
     from packager.lowering.lower import Target
 
@@ -126,5 +130,8 @@ def _joined(
     inputs = [BitcodeInput(copied(part, tools.folder), part.origin) for part in parts]
     target = Target(group.triple, group.arch, level=options.level)
     search = libraries.command.folders
-    done = join(inputs, target, options.libraries, out, emit=emit, search=search)
+    worker = tools.worker()
+    done = join(
+        inputs, target, options.libraries, out, emit=emit, kept=kept, search=search, child=worker
+    )
     return "\n".join(done.notes)

@@ -53,7 +53,13 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     found = list(objects(command, tools.folder))
     if not found:
         return tools.pass_on(command.words)
+    with tools.with_worker(
+        any(one.image.kind == "bitcode" for part in found for one in part.parts)
+    ):
+        return _linked(found, command, options, tools)
 
+
+def _linked(found: Sequence[HostPart], command: HostCommand, options: Options, tools: Tools) -> int:
     # Which members of archives are in it, by the host's own linker.
     is_without = command.names_runtime or command.is_relocatable
     runtime = None if is_without else options.runtime()

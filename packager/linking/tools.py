@@ -9,8 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from packager.errors import MissingToolError, PackagerError
+
+if TYPE_CHECKING:
+    from packager.lowering.child import Child
 
 
 class LinkError(PackagerError):
@@ -38,6 +42,24 @@ class Tools:
     show: Callable[[str], None] = unheard  # is told of each command
     is_dry: bool = False  # nothing is run
     names: dict[str, str] = field(default_factory=dict)  # what to call files of the folder
+    _workers: list[Child] = field(default_factory=list)
+
+    @contextmanager
+    def with_worker(self, is_needed: bool) -> Iterator[None]:
+        """LLVM's process is started early, where it will be needed, and gone after the block."""
+        if is_needed and not self.is_dry:
+            from packager.lowering.joining.child import started
+
+            self._workers.append(started())
+        try:
+            yield
+        finally:
+            for worker in self._workers:
+                worker.close()
+
+    def worker(self) -> Child | None:
+        """The process that was started early, once."""
+        return self._workers.pop() if self._workers else None
 
     def run(self, command: Sequence[str], what: str) -> str:
         """Run a command that links `what`; what it says on stderr is returned.
