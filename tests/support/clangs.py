@@ -50,27 +50,24 @@ def made(out: Path, *command: object) -> Path:
 
 
 def _make(out: Path, words: list[str]) -> None:
+    for step in steps(out, words):
+        call(*step)
+
+
+def steps(out: Path, words: list[str]) -> list[list[str]]:
+    """The commands that make `out` as one command of a compiler would."""
     sources = [word for word in words if Path(word).suffix in CLANG]
     if not BY_LINK or "-c" in words or not sources:
-        call(*words, "-o", out)
-        return
+        return [[*words, "-o", str(out)]]
     objects = {word: str(out.parent / f"{Path(word).name}.o") for word in sources}
     others = [word for word in words if word not in objects]
-    for source, compiled_to in objects.items():
-        call(*others, "-Wno-unused-command-line-argument", "-c", source, "-o", compiled_to)
-    linked = [objects.get(word, word) for word in words]
+    alone = [*others, "-Wno-unused-command-line-argument", "-c"]
     is_offloading = any(word.startswith("-fopenmp-targets=") for word in words)
+    runtime = ["-lomptarget"] if is_offloading else []
+    linked = [objects.get(word, word) for word in words]
     # Some tests are about entries that no image has.
-    call(
-        OMPTOOL,
-        "link",
-        "--force",
-        "--",
-        *linked,
-        *(["-lomptarget"] if is_offloading else []),
-        "-o",
-        out,
-    )
+    link = [OMPTOOL, "link", "--force", "--", *linked, *runtime, "-o", str(out)]
+    return [*([*alone, source, "-o", made] for source, made in objects.items()), link]
 
 
 def program_of(version: str, text: str, source: Path) -> Path:

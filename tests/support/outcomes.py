@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from clangs import INSTALLED, WARNINGS, compiler, run
+from clangs import INSTALLED, WARNINGS, compiler, run, steps
 from products import Products
 
 # A league has as many teams as its program says, however few cores there are.
@@ -107,12 +107,12 @@ class Programs:
 def _refusal(version: str, source: Path, program: Path) -> str | None:
     """Compiles the program; what clang says if it does not like it."""
     warnings = WARNINGS if version == INSTALLED else ()
-    command = [*compiler(version, source), *warnings, str(source), "-o", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    if done.returncode == 0:
-        return None
-    error = re.search(r"error: (.*)", done.stderr)
-    return error[1] if error else done.stderr
+    for step in steps(program, [*compiler(version, source), *warnings, str(source)]):
+        done = subprocess.run(step, capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode:
+            error = re.search(r"error: (.*)", done.stderr)
+            return error[1] if error else done.stderr
+    return None
 
 
 def attempts(version: str, source: Path) -> int:
