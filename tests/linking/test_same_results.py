@@ -1,0 +1,75 @@
+"""Programs linked by omptool end on LLVM's own runtime, and on ours, as clang's own links do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import VERSIONS, compiler, libraries
+from fixture_programs import OMPTOOL
+from outcomes import RACING, WAITS
+from places import TESTS
+from running import PATIENCE, run
+from whole_programs import FIGURES, REFUSED, SOUND
+
+APPLICATIONS = sorted((TESTS / "applications").glob("*.c"))
+PROGRAMS = [*SOUND, *(p for p in FIGURES if p.stem not in REFUSED), *APPLICATIONS]
+# One of sixteen in each run, each clang in its turn; `make test-all` has all.
+SAMPLE = 16
+DEVICES = {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMPTOOL_PLUGINS": "host"}
+# Few of the programs are about speed.
+SMALL = {"stream": ("30000", "3"), "stencil": ("20", "70", "11"), "nbody": ("60", "5")}
+LIMITED = {"KMP_TEAMS_THREAD_LIMIT": "64", "OMP_NUM_THREADS": "2"}
+
+
+def cases() -> list[object]:
+    every = [(program, version) for program in PROGRAMS for version in VERSIONS]
+    # Libomp 16 now and then ends a program that waits for dependences, however it is linked.
+    every = [(p, v) for p, v in every if v != RACING or not WAITS.search(p.read_text())]
+    chosen = {n for n in range(len(every)) if n // len(VERSIONS) % SAMPLE == n % len(VERSIONS) * 4}
+    return [
+        pytest.param(*case, id=f"{case[0].stem}-{case[1]}",
+                     marks=() if number in chosen else pytest.mark.exhaustive)
+        for number, case in enumerate(every)
+    ]  # fmt: skip
+
+
+def ended(program: Path, search: str, source: Path) -> tuple[int, str]:
+    """How it ends on LLVM's runtime, without lines that tell a speed."""
+    arguments = SMALL.get(source.stem, ())
+    environment = os.environ | DEVICES | LIMITED | {"LD_LIBRARY_PATH": search}
+    done = subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=False, env=environment,
+        timeout=PATIENCE,
+    )  # fmt: skip
+    return done.returncode, _without_speed(done.stdout)
+
+
+def _without_speed(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if "/s " not in line)
+
+
+@pytest.mark.parametrize(("source", "version"), cases())
+def test_a_program_ends_as_clangs_own(source: Path, version: str, tmp_path: Path) -> None:
+    command = compiler(version, source)
+    built, theirs, ours = tmp_path / "program.o", tmp_path / "theirs", tmp_path / "ours"
+    quiet = "-Wno-unused-command-line-argument"
+    subprocess.run(
+        [*command, quiet, source, "-c", "-o", built], check=True, stderr=subprocess.DEVNULL
+    )
+    subprocess.run([*command, built, "-lm", "-o", theirs], check=True, stderr=subprocess.DEVNULL)
+    words = [*command, str(built), "-lm", "-lomptarget", "-o", str(ours)]
+    done = subprocess.run(
+        [OMPTOOL, "link", "--", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    search = libraries(version)
+    expected, found = ended(theirs, search, source), ended(ours, search, source)
+    assert found == expected
+    arguments = SMALL.get(source.stem, ())
+    environment = DEVICES | LIMITED | {"LD_LIBRARY_PATH": search}
+    on_ours = [run(path, *arguments, **environment) for path in (theirs, ours)]
+    assert _without_speed(on_ours[0].stdout) == _without_speed(on_ours[1].stdout)
+    assert on_ours[0].returncode == on_ours[1].returncode
