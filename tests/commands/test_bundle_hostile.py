@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from places import TESTS
+from toolchain import REGION
 
 from omptool.cli import cli
 from omptool.installation import includedir
@@ -32,6 +33,10 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*compile_, folder / "host.o", "-c"], check=True)
     subprocess.run([*compile_, folder / "image.so", "-shared", "-fPIC"], check=True)
     (folder / "image.ptx").write_text(PTX)
+    (folder / "region.c").write_text(REGION)
+    flags = ["-O1", "-fopenmp", f"-fopenmp-targets={TRIPLES['image.so']}"]
+    clang = ["clang-19", *flags, str(folder / "region.c"), "-c", "-o"]
+    subprocess.run([*clang, folder / "clang.o"], check=True)
     return folder
 
 
@@ -64,11 +69,12 @@ def check(work: Path, out: Path, damaged: str, draw: st.DataObject) -> None:
             data[at] = draw.draw(
                 st.sampled_from([0, 1, 0x7F, 0x80, 0xFF, data[at] ^ 1]), label="to"
             )
-    inputs = {name: work / name for name in ("host.o", *TRIPLES)}
+    host = damaged if damaged.endswith(".o") else "host.o"
+    inputs = {name: work / name for name in (host, *TRIPLES)}
     inputs[damaged] = work / f"damaged-{damaged}"
     inputs[damaged].write_bytes(data)
     images = [word for name, t in TRIPLES.items() for word in ("--image", f"{t}={inputs[name]}")]
-    arguments = ["bundle", str(inputs["host.o"]), *images, "-o", str(out)]
+    arguments = ["bundle", str(inputs[host]), *images, "-o", str(out)]
     done = CliRunner().invoke(cli, arguments)
     assert done.exit_code in (0, 1, 2), done.exception
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
@@ -80,7 +86,7 @@ def check(work: Path, out: Path, damaged: str, draw: st.DataObject) -> None:
     out.unlink(missing_ok=True)
 
 
-INPUTS = ("host.o", "image.so", "image.ptx")
+INPUTS = ("host.o", "clang.o", "image.so", "image.ptx")
 
 
 @pytest.mark.parametrize("damaged", INPUTS)
