@@ -61,11 +61,8 @@ def _in(data: Reader) -> BuildId | None:
     return None
 
 
-def renewed(out: BinaryIO, surgery: Surgery, digest: bytes) -> list[str]:
+def renewed(out: BinaryIO, surgery: Surgery, old: BuildId, digest: bytes) -> list[str]:
     """Write the new build-id where the old one is; returns what users should know of it."""
-    old = find_build_id(surgery.file)
-    if old is None:
-        return []
     new = old.after(digest + repr(sorted(surgery.holes)).encode())
     address = next(
         s.address + old.offset - s.offset

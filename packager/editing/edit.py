@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.editing.added import Place, images, records
-from packager.editing.build_id import renewed
+from packager.editing.build_id import find_build_id, renewed
 from packager.editing.described import Described, Held, described
 from packager.editing.linked import REMOVED_SECTION, LinkedFile
 from packager.editing.output import write
@@ -102,8 +102,9 @@ def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied
     status = file.path.stat()
     with replacing(out) as temporary:
         with temporary.open("r+b") as stream:
-            digest = write(stream, surgery, copied)
-            notes = renewed(stream, surgery, digest)
+            old = find_build_id(file)
+            digest = write(stream, surgery, copied, has_id=old is not None)
+            notes = renewed(stream, surgery, old, digest) if old else []
         temporary.chmod(status.st_mode & MODE)
         findings = checked(temporary, force=force, is_wrapped=is_wrapped)
     if status.st_mode & ~MODE & 0o7000:

@@ -39,11 +39,16 @@ class Chunk(NamedTuple):
     piece: Piece
 
 
-def write(out: BinaryIO, surgery: Surgery, copied: Copied) -> bytes:
-    """Write the result of `surgery`, which is settled; returns a digest of the images put in."""
+def write(out: BinaryIO, surgery: Surgery, copied: Copied, *, has_id: bool) -> bytes:
+    """Write the result of `surgery`, which is settled.
+
+    Returns a digest of the images put in, where the file has a build-id that wants one.
+    """
     surgery.symbol_patches()
     parts = [(part, part.content()) for group in surgery.groups for part in group.parts]
     images = [piece for _, pieces in parts for piece in pieces if isinstance(piece, FilePart)]
+    if not has_id:
+        images = []
     # Copying is the kernel's work, and this one Python's: they go on at once.
     with _Digest(images) as digest:
         _Writer(out, surgery, copied).write(parts)

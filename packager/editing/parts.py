@@ -38,6 +38,7 @@ class Part:
     link: int = 0
     info: int | None = None  # None: as the section has it whose header this takes over
     is_block: bool = False  # sections that keep their headers, so it gets none of its own
+    lead: int | None = None  # how many of its bytes are in front of those that begin a page
     takes: Section | None = None  # the section whose header it takes over
     address: int = 0
     offset: int = 0
@@ -71,6 +72,8 @@ class Group:
         at = 0
         for part in self.parts:
             at = aligned(at, part.alignment)
+            if part.lead is not None:
+                at = aligned(at + part.lead, PAGE) - part.lead
             part.address, part.offset = address + at, offset + at
             at += part.size
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import edited
 import lief
 import pytest
 from edited import GPU, ON_DEVICE, ON_HOST, REST, SOME, images, on_llvms, on_ours
+from fixture_programs import build_once
+from fixture_programs import run as run_fixture
+from places import FIXTURES
 from products import Products
 
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
@@ -125,3 +129,27 @@ def _holds(load: lief.ELF.Segment, section: lief.ELF.Section) -> bool:
         0 <= inside <= load.virtual_size - section.size
         and section.offset - load.file_offset == inside
     )
+
+
+@pytest.mark.offloads
+@pytest.mark.parametrize("name", ["saxpy", "proposal", "shared_library", "two_images"])
+def test_what_bundle_has_made_is_edited(products: Products, tmp_path: Path, name: str) -> None:
+    """The documents' programs: records of 2013 have no bounds of entries."""
+    app = build_once(name, products)
+    given = app.with_name("libscale.so") if name == "shared_library" else app
+    before = images(given)
+    own = tmp_path / "own.so"
+    own.write_bytes(before[0][1] + bytes(50_000))
+    folder = tmp_path / "changed"
+    shutil.copytree(app.parent, folder)
+    changed, target = folder / given.name, "x86_64-pc-linux-gnu"
+    edited.edited(given, changed, "--replace", f"0={own}")
+    edited.edited(changed, changed, "--add", f"aarch64-linux-gnu={own}", "--remove", target)
+    edited.edited(changed, changed, "--replace", f"aarch64-linux-gnu={own}")
+    options = ["--add", f"{target}={own}", "--remove", "aarch64-linux-gnu"]
+    edited.edited(changed, changed, *options)
+    assert len(images(changed)) == len(before)
+    assert dict(images(changed))[target] == own.read_bytes()
+    done = run_fixture(folder / app.name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (FIXTURES / name / "expected.txt").read_text()
