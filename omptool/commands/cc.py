@@ -70,6 +70,8 @@ def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
               help="Entries of kernels in LLVM IR, as for `omptool bundle`.")  # fmt: skip
 @click.option("--device-lib", "libraries", type=FILE, multiple=True, metavar="FILE",
               help="Bitcode of functions that device code calls (repeatable).")  # fmt: skip
+@click.option("--ptx", "keeps_ptx", is_flag=True,
+              help="Leave PTX to the driver, even where ptxas could assemble it.")  # fmt: skip
 @click.option("--keep", "kept", type=FOLDER, metavar="DIR",
               help="Keep what is made on the way in DIR.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
@@ -113,6 +115,7 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
         _warn,
         entry_source(chosen["entries"]),
         chosen["libraries"],
+        chosen["keeps_ptx"],
         chosen["force"],
     )
     is_shown = chosen["dry_run"] or "-v" in words

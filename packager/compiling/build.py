@@ -30,6 +30,7 @@ class Options:
     warn: Callable[[str], None]
     entries: EntrySource = "host"  # of kernels in LLVM IR
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
+    keeps_ptx: bool = False  # also where ptxas could assemble it
     force: bool = False
 
 
@@ -95,7 +96,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
         objects.append(out)
     modules = [item.path for item in command.of_kind("kernels")]
     words = command.linking(objects) + ([OPENMP] if how.compiles_devices else [])
-    device = DeviceOptions(options.libraries, level=command.level)
+    device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx)
     chosen = LinkOptions("", device, options.warn, lambda: options.runtime, options.force)
     if not modules:
         return link(_with_runtime(words, options.runtime), chosen, tools)

@@ -72,37 +72,61 @@ def test_a_wrong_call_is_named(case: str, message: str, tmp_path: Path) -> None:
     assert message in ran.stderr
 
 
+def configured_module(folder: Path) -> Path:
+    shutil.copytree(SOURCES / "module", folder / "with a space")
+    call(folder, "cmake", "-S", "with a space", "-B", "build", "-G", "Ninja")
+    return folder / "build"
+
+
 def module(products: Products) -> Path:
     def build(folder: Path) -> None:
-        shutil.copytree(SOURCES / "module", folder / "with a space")
-        call(folder, "cmake", "-S", "with a space", "-B", "build", "-G", "Ninja")
-        call(folder, "cmake", "--build", "build", "--parallel", "4")
+        call(folder, "cmake", "--build", configured_module(folder), "--parallel", "4")
 
     return products.folder("cmake-module", build) / "build"
 
 
+def test_every_keyword_reaches_the_command(tmp_path: Path) -> None:
+    graph = (configured_module(tmp_path) / "build.ninja").read_text()
+    (lower,) = re.findall(r"COMMAND = .* lower .*/cpu.*", graph)
+    for option in (
+        "--cpu x86-64-v2",
+        "--features +avx",
+        "-O 1",
+        "--emit image",
+        "--entry second --entry first",
+    ):
+        assert option in lower
+    images = [f"images of tripled/{name}" for name in ("cpu", "gpu")]
+    named = {
+        "tripled": ("entries.txt --abi interface", "nvptx64-nvidia-cuda:sm_75=", *images),
+        "older": ("--entries auto --abi proposal", images[0]),
+        "bare": ("--entries auto --abi llvm-19", images[0]),
+    }
+    for target, words in named.items():
+        (emit,) = re.findall(rf"COMMAND = .* emit .*{target}\.images\.o.*", graph)
+        assert [word for word in words if word not in emit] == []
+
+
+@pytest.mark.exhaustive
 @pytest.mark.offloads
 def test_a_library_with_images_runs(products: Products) -> None:
     ran = running.run(module(products) / "module", **running.MANDATORY)
     assert (ran.stdout, ran.stderr) == ("54\n", "")
 
 
-def test_every_keyword_reaches_the_command(products: Products) -> None:
-    build = module(products)
-    (file,) = json.loads(call(build, OMPTOOL, "dump", "--json", "libtripled.so"))["files"]
+@pytest.mark.exhaustive
+def test_a_library_has_what_was_asked_for(products: Products) -> None:
+    (file,) = json.loads(call(module(products), OMPTOOL, "dump", "--json", "libtripled.so"))[
+        "files"
+    ]
     assert [(image["triple"], image["arch"]) for image in file["images"]] == [
         ("x86_64-pc-linux-gnu", None),
         ("nvptx64-nvidia-cuda", "sm_75"),
     ]
     assert [entry["name"] for entry in file["entries"]] == ["second", "first"]
-    (image,) = [line for line in (build / "build.ninja").read_text().splitlines() if "/cpu" in line
-                and "COMMAND" in line and " lower " in line]  # fmt: skip
-    for option in (
-        "--cpu x86-64-v2", "--features +avx", "-O 1", "--emit image", "--entry second --entry first"
-    ):  # fmt: skip
-        assert option in image
 
 
+@pytest.mark.exhaustive
 def test_the_runtime_is_that_of_the_abi_or_none(products: Products) -> None:
     def needed(library: str) -> list[str]:
         said = call(module(products), "readelf", "-d", library)
@@ -113,6 +137,7 @@ def test_the_runtime_is_that_of_the_abi_or_none(products: Products) -> None:
     assert needed("libbare.so") == []
 
 
+@pytest.mark.exhaustive
 def test_a_list_of_entries_is_an_input(products: Products) -> None:
     graph = call(module(products), "ninja", "-t", "query", "tripled.images.o")
     assert "entries.txt" in graph

@@ -11,10 +11,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from build_trees import environment
 from fixture_programs import NVPTX, OMPTOOL, X86_64, compile_host
 from places import FIXTURES
 from products import Products
+from toolchain import omptool
 
 pytestmark = pytest.mark.slow
 
@@ -28,51 +28,47 @@ COMMANDS = {
 }
 
 
-def start(folder: Path, out: str, **variables: str) -> subprocess.Popen[str]:
-    """The command that makes this file."""
-    words = [OMPTOOL, *COMMANDS[out], "-o", out]
-    return subprocess.Popen(
-        words, cwd=folder, env=environment() | variables, stderr=subprocess.PIPE, text=True
-    )
+def make_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for out, words in COMMANDS.items():
+        assert omptool(*words, "-o", out).exit_code == 0
 
 
-def finished(process: subprocess.Popen[str]) -> None:
-    _, said = process.communicate()
-    assert process.returncode == 0, said
-
-
-def first(products: Products) -> Path:
+@pytest.fixture
+def first(products: Products, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with all of them."""
 
     def make(folder: Path) -> None:
         shutil.copy(FIXTURES / "builds" / "scale.ll", folder)
         compile_host(FIXTURES / "builds" / "scale.c", folder / "host.o")
-        for out in COMMANDS:
-            finished(start(folder, out))
+        make_all(folder, monkeypatch)
 
     return products.folder("same-bytes", make)
 
 
-def test_elsewhere_and_at_another_time(products: Products, tmp_path: Path) -> None:
-    there = first(products)
+def test_elsewhere_and_at_another_time(
+    first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = tmp_path / "a folder with another and a longer name"
     here.mkdir()
     for name in ("scale.ll", "host.o"):
-        shutil.copy(there / name, here)
+        shutil.copy(first / name, here)
         os.utime(here / name, (978307200, 978307200))  # of 2001
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1234567890")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    make_all(here, monkeypatch)
     for out in COMMANDS:
-        finished(start(here, out, SOURCE_DATE_EPOCH="1234567890", TZ="Asia/Tokyo", LC_ALL="C"))
-        assert (here / out).read_bytes() == (there / out).read_bytes(), out
-        assert str(here).encode() not in (here / out).read_bytes()
+        assert (here / out).read_bytes() == (first / out).read_bytes(), out
+        assert str(tmp_path).encode() not in (here / out).read_bytes()
 
 
-def test_many_at_once_into_one_file(products: Products, tmp_path: Path) -> None:
-    """Two builds in one folder: the file is always a whole one."""
-    there = first(products)
+def test_many_at_once_into_one_file(first: Path, tmp_path: Path) -> None:
+    """Several builds in one folder: the file is always a whole one."""
     for name in ("host.o", "cpu.image", "gpu.image"):
-        shutil.copy(there / name, tmp_path)
-    for process in [start(tmp_path, "bundled.o") for _ in range(4)]:
-        finished(process)
-    assert (tmp_path / "bundled.o").read_bytes() == (there / "bundled.o").read_bytes()
+        shutil.copy(first / name, tmp_path)
+    words = [OMPTOOL, *COMMANDS["bundled.o"], "-o", "bundled.o"]
+    processes = [subprocess.Popen(words, cwd=tmp_path) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    assert (tmp_path / "bundled.o").read_bytes() == (first / "bundled.o").read_bytes()
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"host.o", "cpu.image", "gpu.image", "bundled.o", "bundled.d"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import running
-from build_trees import call, changed_by, done
+from build_trees import call, changed_by, done, environment
 from clangs import tool
 from documents import dumped_images
 from fixture_programs import NVPTX, OMPTOOL, X86_64
@@ -47,7 +47,7 @@ def printed(program: Path) -> str:
 
 def in_one_go(products: Products) -> Path:
     def make(folder: Path) -> Path:
-        call(folder, *CC, *TWO_TARGETS, "-O1", *sources(), "-MMD", "-o", "app")
+        call(folder, *CC, *TWO_TARGETS, "--ptx", "-O1", *sources(), "-MMD", "-o", "app")
         return folder / "app"
 
     return products.made("cc-in-one-go", make)
@@ -73,7 +73,9 @@ def test_a_program_in_one_go(products: Products) -> None:
 
 
 def test_it_has_an_image_for_each_triple(products: Products) -> None:
-    assert sorted(targets(in_one_go(products))) == [(NVPTX, "sm_90"), (X86_64, None)]
+    program = in_one_go(products)
+    assert sorted(targets(program)) == [(NVPTX, "sm_90"), (X86_64, None)]
+    assert sorted(image["kind"] for image in dumped_images(program)) == ["elf", "ptx"]
 
 
 def test_rules_for_make_are_of_the_program(products: Products) -> None:
@@ -83,6 +85,7 @@ def test_rules_for_make_are_of_the_program(products: Products) -> None:
     assert {path.name for path in folder.iterdir()} == {"app", *(f"{name}.d" for name in NAMES)}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.offloads
 def test_object_by_object_under_make(products: Products) -> None:
     program = by_make(products)
@@ -99,6 +102,16 @@ LAUNCHERS = (
 COMPILER = (f"-DCMAKE_C_COMPILER={OMPTOOL};cc;--cc;clang-19;--triple;x86_64",)
 
 
+def under_cmake(options: tuple[str, ...], products: Products) -> Path:
+    def make(folder: Path) -> Path:
+        project = ("-S", TESTS / "compiling" / "project", f"-DSOURCES={SOURCES}")
+        call(folder, "cmake", *project, "-B", ".", "-G", "Ninja", *options)
+        call(folder, "cmake", "--build", ".")
+        return folder
+
+    return products.made(f"cc-by-cmake-{len(options)}", make)
+
+
 @pytest.mark.offloads
 @pytest.mark.parametrize(
     "options",
@@ -108,21 +121,13 @@ COMPILER = (f"-DCMAKE_C_COMPILER={OMPTOOL};cc;--cc;clang-19;--triple;x86_64",)
     ],
 )
 def test_under_cmake(options: tuple[str, ...], products: Products) -> None:
-    def make(folder: Path) -> Path:
-        project = ("-S", TESTS / "compiling" / "project", f"-DSOURCES={SOURCES}")
-        call(folder, "cmake", *project, "-B", ".", "-G", "Ninja", *options)
-        call(folder, "cmake", "--build", ".")
-        return folder
-
-    folder = products.made(f"cc-by-cmake-{len(options)}", make)
-    assert printed(folder / "app") == PRINTED
-    assert targets(folder / "app") == [(X86_64, None)]
+    program = under_cmake(options, products) / "app"
+    assert printed(program) == PRINTED
+    assert targets(program) == [(X86_64, None)]
 
 
-def test_cmakes_database_has_the_compilers_own_commands(tmp_path: Path) -> None:
-    project = ("-S", TESTS / "compiling" / "project", f"-DSOURCES={SOURCES}")
-    call(tmp_path, "cmake", *project, "-B", ".", "-G", "Ninja", *LAUNCHERS)
-    entries = json.loads((tmp_path / "compile_commands.json").read_text())
+def test_cmakes_database_has_the_compilers_own_commands(products: Products) -> None:
+    entries = json.loads((under_cmake(LAUNCHERS, products) / "compile_commands.json").read_text())
     assert len(entries) == len(NAMES)
     for entry in entries:
         words = shlex.split(entry["command"])
@@ -131,7 +136,13 @@ def test_cmakes_database_has_the_compilers_own_commands(tmp_path: Path) -> None:
 
 
 @pytest.mark.offloads
-@pytest.mark.parametrize("triples", [[X86_64], [f"{NVPTX}:sm_80", X86_64]], ids=["alone", "beside"])
+@pytest.mark.parametrize(
+    "triples",
+    [
+        pytest.param([X86_64], id="alone"),
+        pytest.param([f"{NVPTX}:sm_80", X86_64], id="beside", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_another_clang_for_a_triple(triples: list[str], products: Products, tmp_path: Path) -> None:
     """Of the host's compiler is the table of entries, and what no other makes."""
     # Clang 22's library is not there; for a CPU it needs none.
@@ -188,11 +199,25 @@ def test_clangs_own_option_names_devices_too(plain: Path) -> None:
     assert f"-fopenmp-targets={NVPTX} -foffload-lto -nogpulib" in said
 
 
+@pytest.mark.exhaustive
 def test_the_same_sources_give_the_same_bytes(products: Products, tmp_path: Path) -> None:
     """The temporary folder is another; elsewhere clang's kernels would have other names."""
     first = in_one_go(products)
-    call(tmp_path, *CC, *TWO_TARGETS, "-O1", *sources(), "-o", "app")
+    call(tmp_path, *CC, *TWO_TARGETS, "--ptx", "-O1", *sources(), "-o", "app")
     assert (tmp_path / "app").read_bytes() == first.read_bytes()
+
+
+@pytest.mark.exhaustive
+def test_the_same_objects_give_the_same_bytes_elsewhere(products: Products, tmp_path: Path) -> None:
+    first = by_make(products)
+    objects = [f"{name}.o" for name in NAMES]
+    for name in objects:
+        shutil.copy(first.parent / name, tmp_path)
+    words = [*CC, "-O1", *objects, "-o", "app"]
+    env = environment() | {"SOURCE_DATE_EPOCH": "1234567890", "TMPDIR": str(tmp_path)}
+    subprocess.run(words, cwd=tmp_path, env=env, check=True)
+    assert (tmp_path / "app").read_bytes() == first.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"app", *objects}
 
 
 def test_what_does_not_call_the_runtime_does_not_need_it(plain: Path) -> None:
