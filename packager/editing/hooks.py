@@ -31,6 +31,8 @@ LEAVE_LAST = bytes.fromhex("4883c408")
 LOAD = bytes.fromhex("488d3d")  # lea rdi,[rip+…]
 CALL_SLOT, JUMP_SLOT = bytes.fromhex("ff15"), bytes.fromhex("ff25")
 CALL, JUMP, RETURN = b"\xe8", b"\xe9", b"\xc3"
+# A function that the array had, at its address or by a slot that the loader fills in.
+Function = int | Part
 
 
 class Hook(NamedTuple):
@@ -55,15 +57,15 @@ def hook(surgery: Surgery, descriptor: Part, slots: Part) -> None:
     begin = _register(0, 0, 0, first)
     code.size = _padded(begin) + len(_unregister(0, 0, 0, last))
     surgery.code.parts.append(code)
-    _lead(surgery, FIRST, code, 0)
-    _lead(surgery, LAST, code, _padded(begin))
+    _lead(surgery, FIRST, code, 0, is_named=isinstance(first, Part))
+    _lead(surgery, LAST, code, _padded(begin), is_named=isinstance(last, Part))
 
 
 def _padded(code: bytes) -> int:
     return -(-len(code) // ALIGNMENT) * ALIGNMENT
 
 
-def _slot(surgery: Surgery, which: Hook) -> int | None:
+def _slot(surgery: Surgery, which: Hook) -> Function | None:
     """The function that is first in an array; None where there is no array."""
     table = surgery.file.dynamic
     address, size = (table.value(tag) if table else None for tag in which.tags)
@@ -72,19 +74,35 @@ def _slot(surgery: Surgery, which: Hook) -> int | None:
     where = f".{which.which}_array"
     if surgery.file.elf.offset(address, WORD.size) is None:
         raise FormatError(f"{where} at {address:#x} is not in the file")
-    window = read_window(surgery.file.space, Range(address, WORD.size, where))
-    function = window.pointer(0)
-    if not function or window.symbol(0):
-        raise UsageError(f"the first function of its {where} has no address of its own")
+    row = surgery.relocations.row(address)
+    if row is not None and not surgery.relocations.is_relative(row):
+        return _by_name(surgery, row, where)
+    function = read_window(surgery.file.space, Range(address, WORD.size, where)).pointer(0)
+    if not function:
+        raise UsageError(f"the first function of its {where} has no address")
     return function
 
 
-def _lead(surgery: Surgery, which: Hook, code: Part, inside: int) -> None:
+def _by_name(surgery: Surgery, row: int, where: str) -> Part:
+    """A slot of ours, which gets the function that the loader finds by a symbol's name."""
+    part = Part(
+        f".got.omptool{where}", WORD.size, WORD.size, lambda: [bytes(WORD.size)],
+        flags=SHF_ALLOC | SHF_WRITE,
+    )  # fmt: skip
+    surgery.fixed.parts.append(part)
+    surgery.relocations.move(row, lambda: part.address)
+    return part
+
+
+def _lead(surgery: Surgery, which: Hook, code: Part, inside: int, *, is_named: bool) -> None:
     """Have the first slot of an array lead to our code; there may be none yet."""
     table = surgery.file.dynamic
     address, size = (table.value(tag) if table else None for tag in which.tags)
     if address and size:
-        surgery.point(address, lambda: code.address + inside)
+        if surgery.relocations.row(address) is None and is_named:
+            surgery.relocations.add(lambda: (address, code.address + inside))
+        else:
+            surgery.point(address, lambda: code.address + inside)
         return
     part = Part(
         f".{which.which}_array", WORD.size, WORD.size,
@@ -96,26 +114,34 @@ def _lead(surgery: Surgery, which: Hook, code: Part, inside: int) -> None:
     surgery.tags[which.tags[1]] = lambda: WORD.size
 
 
-def _code(code: Part, descriptor: Part, slots: Part, first: int | None, last: int | None) -> bytes:
+def _code(
+    code: Part, descriptor: Part, slots: Part, first: Function | None, last: Function | None
+) -> bytes:
     begin = _register(code.address, descriptor.address, slots.address, first)
     begin = begin.ljust(_padded(begin), b"\xcc")
     end = code.address + len(begin)
     return begin + _unregister(end, descriptor.address, slots.address + WORD.size, last)
 
 
-def _register(at: int, descriptor: int, slot: int, following: int | None) -> bytes:
+def _register(at: int, descriptor: int, slot: int, following: Function | None) -> bytes:
     code = ENTER
     code = _relative(code + LOAD, at, descriptor)
     code = _relative(code + CALL_SLOT, at, slot) + LEAVE
-    return code + RETURN if following is None else _relative(code + JUMP, at, following)
+    return code + RETURN if following is None else _going_to(code, at, following, JUMP, JUMP_SLOT)
 
 
-def _unregister(at: int, descriptor: int, slot: int, before: int | None) -> bytes:
+def _unregister(at: int, descriptor: int, slot: int, before: Function | None) -> bytes:
     code = ENTER_LAST
     if before is not None:
-        code = _relative(code + CALL, at, before)
+        code = _going_to(code, at, before, CALL, CALL_SLOT)
     code = _relative(code + LEAVE_LAST + LOAD, at, descriptor)
     return _relative(code + JUMP_SLOT, at, slot)
+
+
+def _going_to(code: bytes, at: int, target: Function, near: bytes, by_slot: bytes) -> bytes:
+    if isinstance(target, Part):
+        return _relative(code + by_slot, at, target.address)
+    return _relative(code + near, at, target)
 
 
 def _relative(code: bytes, at: int, target: int) -> bytes:

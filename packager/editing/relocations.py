@@ -56,6 +56,12 @@ class Relocations:
         self.take_out(lambda at: at == place)
         self.add(lambda: (place, value()))
 
+    def move(self, row: int, place: Callable[[], int]) -> None:
+        """Have a relocation of any kind fill in another word."""
+        at, info, addend = self._words[row * WORDS : (row + 1) * WORDS]
+        self.take_out(lambda one: one == at)
+        self.add_other(lambda: (place(), info, addend))
+
     def take_out(self, condition: Callable[[int], bool]) -> None:
         """Leave out the relocations of words whose places meet a condition."""
         places = self._words[::WORDS]

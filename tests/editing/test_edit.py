@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from fixture_programs import build_once
 from fixture_programs import run as run_fixture
 from places import FIXTURES
 from products import Products
+from toolchain import omptool
 
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 EACH = pytest.mark.parametrize(
@@ -153,3 +155,19 @@ def test_what_bundle_has_made_is_edited(products: Products, tmp_path: Path, name
     done = run_fixture(folder / app.name)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (FIXTURES / name / "expected.txt").read_text()
+
+
+def test_what_is_not_copied_or_void_is_said(products: Products, tmp_path: Path) -> None:
+    """Bytes behind the file stay at its end; bits that change who runs it go."""
+    app = edited.program(products, "19", "pie")
+    signed, out = tmp_path / "signed", tmp_path / "out"
+    signed.write_bytes(app.read_bytes() + b"a signature")
+    signed.chmod(0o4750)
+    done = omptool("edit", signed, "--replace", f"0={app.with_name('large.so')}", "-o", out)
+    assert done.exit_code == 0, done.output
+    assert out.read_bytes().endswith(b"a signature")
+    assert out.stat().st_mode & 0o7777 == 0o750
+    assert "11 bytes behind the ELF file were kept; a signature there is void" in done.stderr
+    assert "does not run as its owner or group" in done.stderr
+    (new,) = re.findall(r"its build-id is ([0-9a-f]{40}) now, and was [0-9a-f]{40}", done.stderr)
+    assert bytes.fromhex(new) in out.read_bytes()

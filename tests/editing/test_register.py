@@ -125,6 +125,17 @@ def test_a_library_is_registered_when_it_is_loaded(tmp_path: Path) -> None:
     assert loaded.stdout.endswith("destroyed\n")
 
 
+def test_constructors_that_are_bound_by_name_are_called(tmp_path: Path) -> None:
+    source = (SOURCES / "named.c").read_text()
+    library = compile_c(source, tmp_path / "libnamed.so", "-shared", "-fPIC", "-nostartfiles")
+    image = compile_c("void kernel(void *p) {}", tmp_path / "i.so", "-shared")
+    (tmp_path / "names").write_text("kernel\n")
+    given(library, library, image, "--entries", tmp_path / "names", "--force")
+    opener = compile_c(OPENER, tmp_path / "opener")
+    loaded = running.run(opener, library, LD_LIBRARY_PATH=str(libdir()))
+    assert (loaded.returncode, loaded.stderr, loaded.stdout) == (0, "", "named\nnamed\n")
+
+
 OPENER = """
 #include <dlfcn.h>
 int main(int count, char **words) { return count < 2 || dlopen(words[1], RTLD_NOW) == 0; }

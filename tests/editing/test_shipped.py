@@ -29,10 +29,11 @@ SYSTEM = "/usr/lib/x86_64-linux-gnu"
 PROGRAMS = ("bash", "sort", "dash", "grep", "sed", "tar", "gzip", "perl", "find", "git", "gcc-12",
             "as", "make", "xz", "curl", "gdb")  # fmt: skip
 LIBRARIES = ("libz.so.1", "libstdc++.so.6", "liblzma.so.5", "libncursesw.so.6", "libbz2.so.1.0",
-             "libssl.so.3", "libelf.so.1", "libOpenCL.so.1", "libgomp.so.1")  # fmt: skip
+             "libssl.so.3", "libelf.so.1", "libOpenCL.so.1", "libgomp.so.1",
+             "libgcc_s.so.1")  # fmt: skip
 WHEELS = ("zstandard.backend_c", "lz4._version", "lz4.block._block", "lief._lief",
           "llvmlite.binding", "mypy.main")  # fmt: skip
-FEW = {"bash", "libz.so.1", "zstandard.backend_c", "mypy.main"}
+FEW = {"bash", "libgcc_s.so.1", "zstandard.backend_c", "mypy.main"}
 
 
 def shipped() -> list[object]:
