@@ -15,6 +15,8 @@ OPENMP = "-fopenmp"
 # Bitcode of a GPU needs nothing of a vendor's until it is linked, and that is not clang's part.
 FOR_GPUS = ("-foffload-lto", "-nogpulib")
 
+# Clang 22 says that it did not use several processors, and compiles for them.
+QUIET = "-Wno-unused-command-line-argument"
 VERSION = re.compile(rb"clang version (\d+)")
 # Releases since which a kernel's first argument, or its last one, is the runtime's.
 NEW_ARGUMENTS = (18, 23)
@@ -37,8 +39,9 @@ class Target:
         """What tells clang of its processors."""
         if not archs:
             return []
-        option = f"--offload-arch={','.join(archs)}" if len(archs) > 1 else f"-march={archs[0]}"
-        return [f"-Xopenmp-target={self.triple}", option]
+        if len(archs) == 1:
+            return [f"-Xopenmp-target={self.triple}", f"-march={archs[0]}"]
+        return [f"-Xopenmp-target={self.triple}", f"--offload-arch={','.join(archs)}", QUIET]
 
 
 def targets(named: Iterable[str], compilers: Iterable[str]) -> list[Target]:
