@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from struct import pack_into
@@ -129,8 +130,12 @@ class _Writer:
                 ):
                     _pwrite(self._fd, self._buffer[:done], at + start - piece.offset + place)
                     self._copied(done)
-        for offset, content in self._patches:
-            if piece.offset <= offset and offset + len(content) <= piece.offset + piece.size:
+        end = piece.offset + piece.size
+        for number in range(bisect_left(self._patches, (piece.offset,)), len(self._patches)):
+            offset, content = self._patches[number]
+            if offset >= end:
+                break
+            if offset + len(content) <= end:
                 _pwrite(self._fd, memoryview(content), at + offset - piece.offset)
 
 

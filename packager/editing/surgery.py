@@ -40,6 +40,7 @@ PF_X, PF_W, PF_R = 1, 2, 4
 SHT_DYNAMIC = 6
 # Tags whose values are addresses of what may move.
 ADDRESSES = frozenset((4, 5, 6, 7, 17, 23, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE))
+MOST_SYMBOLS = 1 << 14  # of notes and tables, which have one each
 MARK = b"omptool edit 1\0\0"
 
 
@@ -332,11 +333,15 @@ class Surgery:
         }
         if not moved:
             return
+        count = 0
         for table in self.file.elf.symbol_tables():
             for number, symbol in enumerate(self.file.elf.symbols(table)):
                 if symbol.section in moved:
                     address = self.moves.address(symbol.value)
                     if address is not None:
+                        count += 1
+                        if count > MOST_SYMBOLS:
+                            raise FormatError(f"more than {MOST_SYMBOLS} symbols of what moves")
                         at = table.offset + number * SYMBOL.size + 8
                         self.patch(at, _word(address))
 
