@@ -15,7 +15,11 @@ from running import PATIENCE, run
 from whole_programs import FIGURES, REFUSED, SOUND
 
 APPLICATIONS = sorted((TESTS / "applications").glob("*.c"))
-PROGRAMS = [*SOUND, *(p for p in FIGURES if p.stem not in REFUSED), *APPLICATIONS]
+# LLVM's runtime copies before what it is to wait for, now and then: however it is linked, this ends
+# in one of two ways there.
+RACY = "memory"
+SOUND_THERE = [path for path in SOUND if path.stem != RACY]
+PROGRAMS = [*SOUND_THERE, *(p for p in FIGURES if p.stem not in REFUSED), *APPLICATIONS]
 # One of sixteen in each run, each clang in its turn; `make test-all` has all.
 SAMPLE = 16
 DEVICES = {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMPTOOL_PLUGINS": "host"}
