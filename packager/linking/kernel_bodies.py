@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from packager.linking.inputs import Part
 
 REACH = Struct("<i")
 MAX_FUNCTIONS = 256
+# What compilers number, as they come in a source: .omp_outlined..3, .L.str.1, switch.table.f.2.
+NUMBERED = re.compile(r"\..*|(.*?)(?:\.\d+)+", re.DOTALL)
 # A relocation, of which the place within its function and what it refers to count.
 Reference = tuple[int, int, str, int]
 
@@ -45,7 +48,7 @@ class _Functions:
         for table in elf.of_type(headers.SHT_SYMTAB):
             names = elf.strings(table.link, "symbol names")
             for symbol in elf.symbols(table):
-                self._names.append(names[symbol.name_at])
+                self._names.append(_plain(names[symbol.name_at], symbol))
                 if symbol.type == STT_FUNC and symbol.is_defined:
                     self._starts[symbol.section, symbol.value] = len(self._symbols)
                 self._symbols.append(symbol)
@@ -111,3 +114,9 @@ class _Functions:
         if at is not None:
             return self._names[at], at
         return self._names[number], None
+
+
+def _plain(name: str, symbol: Symbol) -> str:
+    """A symbol's name, of a local one without what depends on the rest of its object."""
+    numbered = NUMBERED.fullmatch(name) if symbol.binding == headers.STB_LOCAL else None
+    return (numbered[1] or "") if numbered else name

@@ -240,6 +240,18 @@ def test_two_bodies_of_one_kernel(tmp_path: Path) -> None:
     assert "differ" not in warned(tmp_path, main, summed, scaled, same)
 
 
+@pytest.mark.parametrize("version", ["14", INSTALLED])
+def test_one_body_between_others(version: str, tmp_path: Path) -> None:
+    """What a compiler numbers differs, and the code is one."""
+    clang = [*tool(version, "clang++"), "-O1", "-ffunction-sections", "-fopenmp"]
+    words = [*clang, f"-fopenmp-targets={X86_64}", "-c", SOURCES / "inlined.cpp"]
+    parts = [made(tmp_path / "one.o", *words), made(tmp_path / "two.o", *words, "-DOTHER")]
+    driver = [*tool(version, "clang++"), "-fopenmp", f"-L{libraries(version).split(':')[-1]}"]
+    said = linked(tmp_path / "app", *driver, *parts)
+    assert "differ" not in said
+    assert printed(tmp_path / "app", LD_LIBRARY_PATH=libraries(version)) == "6 40\n"
+
+
 def test_entries_without_device_code(tmp_path: Path) -> None:
     main, summed, scaled = program(tmp_path)
     subprocess.run(["objcopy", "--remove-section", ".llvm.offloading", summed], check=True)
