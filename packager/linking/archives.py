@@ -8,7 +8,6 @@ an order of its own in which it looks into archives.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Sequence
 
 from packager.linking.device_symbols import symbols
@@ -16,8 +15,7 @@ from packager.linking.host_command import HostCommand
 from packager.linking.inputs import HostPart
 from packager.linking.tools import Tools
 
-# "libk.a(k.o)", as maps have it; of thin archives binutils tell the member's file.
-_MEMBER = re.compile(r"([^\s(]+)\(([^()\n]+)\)")
+_SECTION = ":("  # lld and mold have "libk.a(k.o):(.text)"
 
 
 def taken(
@@ -25,18 +23,20 @@ def taken(
 ) -> list[HostPart]:
     """The parts without the members that neither the host nor a device needs.
 
-    `added` are words that the link without images needs. Raises LinkError where that fails.
+    `added` are words that the link without images needs; where nothing is run, all that it could
+    take is taken. Raises LinkError where that fails.
     """
     fixed = [part for part in found if part.archive is None]
     optional = [part for part in found if part.archive is not None]
     if not optional:
         return fixed
     linkable = [part for part in optional if part.is_linkable]
-    by_host = {id(part) for part in linkable and _by_host(linkable, command, added, tools)}
-    kept = [part for part in found if part.archive is None or id(part) in by_host]
-    rest = [part for part in optional if id(part) not in by_host]
-    needed = {id(part) for part in _by_devices(kept, rest)}
-    return [part for part in found if part in kept or id(part) in needed]
+    chosen = {id(part) for part in fixed}
+    chosen |= {id(part) for part in linkable and _by_host(linkable, command, added, tools)}
+    kept = [part for part in found if id(part) in chosen]
+    rest = [part for part in optional if id(part) not in chosen]
+    chosen |= {id(part) for part in _by_devices(kept, rest)}
+    return [part for part in found if id(part) in chosen]
 
 
 def _by_host(
@@ -46,19 +46,24 @@ def _by_host(
     map_file, output = tools.folder / "host.map", tools.folder / "host.out"
     options = command.passed("--no-gc-sections", f"-Map={map_file}")
     tools.run([*command.with_words((), added), *options, "-o", str(output)], "the host")
+    if tools.is_dry:
+        yield from optional
+        return
     output.unlink(missing_ok=True)
     text = map_file.read_text(errors="surrogateescape")
-    listed = {(os.path.normpath(a), m) for a, m in _MEMBER.findall(text)}
-    words = {os.path.normpath(word) for word in text.split()}
+    listed = {_last_word(word.rpartition(_SECTION)[0] or word) for word in set(text.split())}
     for part in optional:
-        archive, file = _last_word(str(part.archive)), _last_word(part.binary.file or "")
-        if (archive, part.member) in listed or (file != archive and file in words):
+        archive, file = str(part.archive), part.binary.file or ""
+        # Of thin archives binutils tell the member's file.
+        is_file = file != archive and _last_word(file) in listed
+        if is_file or _last_word(f"{archive}({part.member})") in listed:
             yield part
 
 
 def _last_word(path: str) -> str:
     """What of a path is after the last blank, as maps do not quote them."""
-    return (os.path.normpath(path).split() or [""])[-1]
+    word = (path.split() or [""])[-1]
+    return os.path.normpath(word) if "/" in word else word
 
 
 def _by_devices(kept: Sequence[HostPart], rest: list[HostPart]) -> Iterable[HostPart]:

@@ -91,7 +91,8 @@ def test_each_clangs_objects_run_on_its_runtime_and_ours(version: str, tmp_path:
 def test_each_linker_takes_from_archives_what_it_takes_without(linker: str, tmp_path: Path) -> None:
     main, *others = program(tmp_path, "-ffunction-sections")
     unused = compiled(tmp_path, "unused", "-ffunction-sections")
-    archive, thin = tmp_path / "libk.a", tmp_path / "thin.a"
+    (tmp_path / "of (one)").mkdir()
+    archive, thin = tmp_path / "libk.a", tmp_path / "of (one)" / "thin (1).a"
     subprocess.run(["ar", "rc", archive, *others, unused], check=True)
     subprocess.run(["ar", "rcT", thin, *others, unused], check=True)
     words = ["gcc", f"-fuse-ld={linker}", main, "-Wl,--gc-sections", f"-L{libraries(INSTALLED)}"]
@@ -99,8 +100,11 @@ def test_each_linker_takes_from_archives_what_it_takes_without(linker: str, tmp_
     assert linked(out, *words, f"-L{tmp_path}", "-lk", "-lomp") == ""
     assert printed(out) == PRINTED
     assert kernels(out) == {"main", "summed"}
-    linked(out, *words, thin, "-lomp")
+    linked(out, *words, str(thin.parent / ".." / thin.relative_to(tmp_path)), "-lomp")
     assert printed(out) == PRINTED
+    assert kernels(out) == {"main", "summed"}
+    archive = archive.rename(tmp_path / "of(one) (two).a")
+    linked(out, *words, archive, "-lomp")
     assert kernels(out) == {"main", "summed"}
     linked(out, *words, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lomp")
     assert kernels(out) == {"main", "summed", "unused"}
@@ -179,6 +183,11 @@ def test_what_is_shown_and_kept(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
     assert not out.exists()
     assert len(done.stderr.splitlines()) == 2
+    subprocess.run(["ar", "rc", tmp_path / "libk.a", *objects[1:]], check=True)
+    inputs = [objects[0], tmp_path / "libk.a"]
+    done = omptool("link", "--dry-run", "--", *driver(), *inputs, "-o", out)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (0, 3)
+    assert not out.exists()
     assert omptool("link", "--save-temps", kept, "--", *words).exit_code == 0
     assert (kept / "wrapper.o").is_file()
 
