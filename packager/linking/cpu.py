@@ -71,7 +71,7 @@ def _libraries(libraries: Libraries) -> list[str]:
     """The folders and libraries of the command, but for archives of objects like the program's."""
     host = libraries.command
     words = [f"-L{folder}" for folder in host.folders]
-    words += [f"-l{name}" for name, _ in host.libraries if name not in libraries.archives]
+    words += [f"-l{one.name}" for one in host.libraries if one.name not in libraries.archives]
     words += [str(i.path) for i in host.inputs if ".so" in i.path.suffixes]
     words += [str(libraries.runtime)] if libraries.runtime else []
     return words

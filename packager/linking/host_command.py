@@ -22,8 +22,15 @@ SOURCE = re.compile(r".*\.(c|cc|cpp|cxx|C|f|f90|F90|cu|hip|s|S|ll|i|ii)")
 TAKES_WORD = re.compile(
     r"-(o|e|u|z|T|h|m|y|I|R|x|B|D|U|G|F|A|b|Y|M[FTQ]|X(clang|assembler|preprocessor))|"
     r"--?(output|soname|rpath|rpath-link|dynamic-linker|Map|plugin|plugin-opt|target|arch|include|"
-    r"isystem|mllvm|version-script|dynamic-list|init|fini|sysroot|defsym)"
+    r"isystem|mllvm|version-script|dynamic-list|init|fini|sysroot|defsym|wrap|undefined|entry|"
+    r"require-defined|script|default-script|trace-symbol|format|oformat|section-start|T(text|data|"
+    r"bss)|exclude-libs|retain-symbols-file|just-symbols|export-dynamic-symbol(-list)?|param)"
 )
+# Which libraries -l means from here on.
+STATIC = ("-Bstatic", "-dn", "-non_shared", "-static", "--static")
+DYNAMIC = ("-Bdynamic", "-dy", "-call_shared")
+IN_SYSROOT = ("=", "$SYSROOT")  # begins of -L
+PASSING = "-Xlinker"  # the next word is the linker's
 # What the link of a CPU's device image takes over, by how the word begins; driver, linker.
 SHARED_BY_DRIVER = ("-fuse-ld=", "--ld-path=", "-B", "--sysroot", "-m64", "--target=", "-stdlib=",
     "--gcc-toolchain=", "--gcc-install-dir=", "-fopenmp")  # fmt: skip
@@ -44,6 +51,14 @@ class Input(NamedTuple):
     is_whole: bool  # of an archive: all members are linked
 
 
+class Library(NamedTuple):
+    """What -l names: libNAME.so or libNAME.a, or with a colon a file."""
+
+    name: str
+    is_whole: bool  # all members are linked
+    is_static: bool  # only an archive will do
+
+
 class Option(NamedTuple):
     """A word that the linker sees, and which word of the command it is from."""
 
@@ -61,14 +76,13 @@ class HostCommand:
     output: Path
     inputs: tuple[Input, ...]
     folders: tuple[Path, ...]  # -L
-    libraries: tuple[tuple[str, bool], ...]  # -l, and whether all members are linked
+    libraries: tuple[Library, ...]  # -l
     is_relocatable: bool
-    is_static: bool
 
     @property
     def names_runtime(self) -> bool:
         """Whether it names an OpenMP offloading runtime."""
-        names = [name for name, _ in self.libraries]
+        names = [library.name for library in self.libraries]
         files = [item.path.name for item in self.inputs]
         return "omptarget" in names or any(
             name.removeprefix(":").startswith("libomptarget.") for name in (*names, *files)
@@ -78,12 +92,16 @@ class HostCommand:
         """Options for the linker, as the command takes them."""
         if not self.is_driver:
             return options
-        return tuple(word for option in options for word in ("-Xlinker", option))
+        return tuple(word for option in options for word in (PASSING, option))
 
     def with_words(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
         """The command with words before its first input, and after its last one."""
-        words = [item.word for item in self.inputs]
+        # An option that is not known here may have a value that looks like an input.
+        there = [item for item in self.inputs if item.path.exists()]
+        words = [item.word for item in there or self.inputs]
         begin = min(words, default=len(self.words))
+        if self.is_driver and self.words[begin - 1] == PASSING:
+            begin -= 1
         end = max(words, default=len(self.words) - 1) + 1
         return [*self.words[:begin], *first, *self.words[begin:end], *last, *self.words[end:]]
 
@@ -108,7 +126,8 @@ def parse(words: Sequence[str]) -> HostCommand:
         raise UsageError("there is no command to link with: omptool link -- cc a.o -o app")
     program = program_at(given)
     is_driver = not LINKER.fullmatch(Path(given[program]).name)
-    state = _State()
+    # A driver says so to its linker before all else.
+    state = _State(is_driver and not {"-static", "--static", "-static-pie"}.isdisjoint(given))
     for option in _options(given, program + 1, is_driver):
         state.take(option)
     for item in state.inputs:
@@ -120,23 +139,23 @@ def parse(words: Sequence[str]) -> HostCommand:
         is_driver,
         state.output,
         tuple(state.inputs),
-        tuple(state.folders),
+        tuple(state.searched()),
         tuple(state.libraries),
         state.is_relocatable,
-        state.is_static,
     )
 
 
 class _State:
     """What the words so far have said."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_static: bool) -> None:
         self.output = Path("a.out")
         self.inputs: list[Input] = []
-        self.folders: list[Path] = []
-        self.libraries: list[tuple[str, bool]] = []
+        self.libraries: list[Library] = []
         self.is_relocatable = False
-        self.is_static = False
+        self._folders: list[str] = []
+        self._sysroot = ""
+        self._is_static = is_static
         self._is_whole = False
         self._before = ""
 
@@ -155,8 +174,10 @@ class _State:
             self._take_value(*text.split("=", 1))
         elif text in ("-r", "-i", "--relocatable", "-Ur"):
             self.is_relocatable = True
-        elif text in ("-static", "--static"):
-            self.is_static = True
+        elif text in (*STATIC, *DYNAMIC):
+            self._is_static = text in STATIC
+        elif text.startswith("--sysroot="):
+            self._take_value(*text.split("=", 1))
         elif text in ("--whole-archive", "-whole-archive"):
             self._is_whole = True
         elif text in ("--no-whole-archive", "-no-whole-archive"):
@@ -168,9 +189,17 @@ class _State:
         if option in ("-o", "--output"):
             self.output = Path(value)
         elif option in ("-L", "--library-path"):
-            self.folders.append(Path(value))
+            self._folders.append(value)
         elif option in ("-l", "--library"):
-            self.libraries.append((value, self._is_whole))
+            self.libraries.append(Library(value, self._is_whole, self._is_static))
+        elif option == "--sysroot":
+            self._sysroot = value
+
+    def searched(self) -> Iterator[Path]:
+        """The folders of -L, of which some are in the sysroot, wherever that is named."""
+        for folder in self._folders:
+            begin = next((begin for begin in IN_SYSROOT if folder.startswith(begin)), None)
+            yield Path(folder if begin is None else self._sysroot + folder.removeprefix(begin))
 
 
 def program_at(words: Sequence[str]) -> int:
@@ -190,7 +219,7 @@ def _options(words: Sequence[str], start: int, is_driver: bool) -> Iterator[Opti
     for number, word in after:
         if is_driver and word.startswith("-Wl,"):
             yield from (Option(text, number) for text in word.split(",")[1:])
-        elif is_driver and word == "-Xlinker":
+        elif is_driver and word == PASSING:
             yield from (Option(text, at) for at, text in [next(after, (number, ""))])
         else:
             yield Option(word, number)

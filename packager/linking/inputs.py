@@ -92,12 +92,12 @@ def _searched(command: HostCommand) -> Iterator[tuple[Path, bool]]:
     folders = list(command.folders)
     if command.is_driver:
         folders += [Path(name) for name in os.environ.get(DRIVERS_FOLDERS, "").split(":") if name]
-    for name, is_whole in command.libraries:
+    for name, is_whole, is_static in command.libraries:
         file = name[1:] if name.startswith(":") else ""
         wanted = [file] if file else [f"lib{name}.so", f"lib{name}.a"]
         for folder in folders:
             found = [folder / file for file in wanted if (folder / file).exists()]
-            if command.is_static and not file:
+            if is_static and not file:
                 found = [path for path in found if path.suffix == ".a"]
             if found:
                 yield found[0], is_whole

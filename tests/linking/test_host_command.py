@@ -29,7 +29,7 @@ def test_a_linkers_words() -> None:
     assert names(command) == ["crt1.o", "a.o", "b.o", "crtn.o"]
     assert command.output == Path("app")
     assert command.folders == (Path("/x"), Path("y"))
-    assert [name for name, _ in command.libraries] == ["omp", "c"]
+    assert [library.name for library in command.libraries] == ["omp", "c"]
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,31 @@ def test_words_that_a_driver_passes_on() -> None:
     ]
     assert command.is_relocatable
     assert command.passed("-Map=m") == ("-Xlinker", "-Map=m")
+
+
+def test_a_value_is_no_input(tmp_path: Path) -> None:
+    """What is added must not part an option from its value, be the option known or not."""
+    given = tmp_path / "a.o"
+    given.touch()
+    for words in ("-Xlinker --wrap -Xlinker malloc", "--wondrous malloc", "-Wl,-T -Wl,script"):
+        command = parsed(f"cc {words} -Xlinker {given} b.o")
+        expected = f"cc {words} w.o -Xlinker {given} b.o"
+        assert command.with_words(["w.o"], []) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "static"),
+    [("cc -la -Wl,-Bstatic -lb -l:c.so -Wl,-Bdynamic -ld", "b :c.so"), ("cc -la -static", "a"),
+     ("ld -la -static -lb", "b")],
+)  # fmt: skip
+def test_which_libraries_must_be_static(words: str, static: str) -> None:
+    assert [one.name for one in parsed(words).libraries if one.is_static] == static.split()
+
+
+@pytest.mark.parametrize("sysroot", ["--sysroot=/s", "--sysroot /s", "-Wl,--sysroot,/s"])
+def test_folders_in_the_sysroot(sysroot: str) -> None:
+    command = parsed(f"cc -L=/a -L /b -L$SYSROOT/c {sysroot} x.o")
+    assert command.folders == (Path("/s/a"), Path("/b"), Path("/s/c"))
 
 
 def test_what_is_added_stands_around_the_inputs() -> None:
