@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from omptool.options.stand_in import is_meant, translated
 from packager.errors import PackagerError, UsageError
 
 ABIS = ("interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22")
-DEVICE_WORD = re.compile(r"(?:([\w.]+-[\w.-]+)=)?(.+)", re.DOTALL)
 
 
 class LinkCommand(click.Command):
@@ -96,8 +94,10 @@ def _link(words: tuple[str, ...], **chosen: Any) -> int:
 
 
 def _device_word(text: str) -> tuple[str, str]:
-    triple, word = DEVICE_WORD.fullmatch(text).groups("")  # type: ignore[union-attr]
-    return triple, word
+    from packager.triples import is_known
+
+    triple, equals, word = text.partition("=")
+    return (triple, word) if equals and "-" in triple and is_known(triple) else ("", text)
 
 
 def _runtime(named: str | None) -> Path | None:

@@ -18,7 +18,7 @@ from packager.linking.inputs import Part, copied, unused
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
 from packager.lowering.request import Emit
-from packager.triples import GPUS, code_of
+from packager.triples import GPUS, code_of, normalise
 
 ELF_TYPE = Struct("<16xH")
 
@@ -34,7 +34,8 @@ class DeviceOptions:
 
     def of(self, group: Group) -> list[str]:
         """The words for the linker of a group."""
-        return [word for triple, word in self.words if triple in ("", group.triple)]
+        own = normalise(group.triple)
+        return [word for triple, word in self.words if not triple or normalise(triple) == own]
 
 
 def link_group(

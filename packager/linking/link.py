@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.abi import generation, newest
-from packager.errors import FindingError, UsageError
+from packager.errors import FindingError, FormatError, UsageError
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement
@@ -82,11 +82,18 @@ def _linked(found: Sequence[HostPart], command: HostCommand, options: Options, t
     if not tools.is_dry:
         _wrap(wrapper, images, abi, _kept(parts))
     code = tools.pass_on(command.with_words([str(wrapper)], added), _get_ready)
-    if code == 0 and not tools.is_dry:
+    if code == 0 and not tools.is_dry and _is_written(command.output, options):
         if command.is_relocatable:
             close(command.output, abi.entries_section, [image.path for image in images])
         check(command.output, options)
     return code
+
+
+def _is_written(output: Path, options: Options) -> bool:
+    """Whether there is a result to look at: not for -o /dev/null, nor for clang's -###."""
+    if not output.exists():
+        options.warn(f"{output} is not there: the command wrote none, and nothing is verified")
+    return output.is_file()
 
 
 def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -> ImageRequest:
@@ -125,8 +132,11 @@ def _wrap(path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: lis
     """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
     inputs, _ = for_openmp(images, force=True)
     wrapper = build(inputs, [], abi, alone=True, kept=kept)
-    with path.open("wb") as file:
-        write_object(file, blank_host(), wrapper.sections, wrapper.symbols)
+    try:
+        with path.open("wb") as file:
+            write_object(file, blank_host(), wrapper.sections, wrapper.symbols)
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", path) from error
 
 
 def _get_ready() -> None:
@@ -154,7 +164,10 @@ def check(path: Path, options: Options) -> None:
     """
     from packager.checks import verify
 
-    findings: list[Finding] = verify(load(path, Look(resources=False)))
+    try:
+        findings: list[Finding] = verify(load(path, Look(resources=False)))
+    except FormatError as error:
+        raise UsageError(str(error), path) from error
     for finding in findings:
         if finding.severity == "warning" and finding.code not in EXPECTED:
             options.warn(f"{finding.code}: {finding.message}")
@@ -162,4 +175,5 @@ def check(path: Path, options: Options) -> None:
     if errors and not options.force:
         path.unlink(missing_ok=True)
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise FindingError(f"{errors[0].code}: {errors[0].message}{more}; not kept without --force")
+        what = f"{path}: {errors[0].code}: {errors[0].message}{more}"
+        raise FindingError(f"{what}; not kept without --force")

@@ -182,6 +182,11 @@ def test_what_is_shown_and_kept(tmp_path: Path) -> None:
     done = omptool("link", "--dry-run", "--save-temps", kept, "--", *words)
     assert done.exit_code == 0, done.stderr
     assert not out.exists()
+    done = omptool("link", "--", *driver(), "-###", *objects, "-o", out)
+    assert f"Warning: {out} is not there: " in done.stderr
+    assert done.exit_code == 0
+    assert omptool("link", "--", *driver(), *objects, "-o", "/dev/null").exit_code == 0
+    assert Path("/dev/null").is_char_device()
     assert len(done.stderr.splitlines()) == 2
     subprocess.run(["ar", "rc", tmp_path / "libk.a", *objects[1:]], check=True)
     inputs = [objects[0], tmp_path / "libk.a"]
@@ -190,6 +195,14 @@ def test_what_is_shown_and_kept(tmp_path: Path) -> None:
     assert not out.exists()
     assert omptool("link", "--save-temps", kept, "--", *words).exit_code == 0
     assert (kept / "wrapper.o").is_file()
+
+
+@pytest.mark.parametrize("triple", ["", "x86_64-linux-gnu=", f"{NVPTX}="])
+def test_a_word_for_the_devices_linker(triple: str, tmp_path: Path) -> None:
+    objects = program(tmp_path)
+    word = f"{triple}max-page-size=4096"
+    done = omptool("link", "--dry-run", "--device-linker", word, "--", *driver(), *objects)
+    assert ("-Xlinker max-page-size=4096" in done.stderr) == (triple != f"{NVPTX}=")
 
 
 def test_a_device_symbol_that_nothing_defines_names_the_object(tmp_path: Path) -> None:
