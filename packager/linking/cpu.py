@@ -17,6 +17,7 @@ from packager.triples import code_of
 # References of an image are its own: the program that loads it may export the same names.
 OPTIONS = ("-Bsymbolic", "--as-needed", "--build-id=none", "-z", "noexecstack")
 # Where the command is a linker's: what drivers put around shared objects.
+FROM_DRIVERS = ("--eh-frame-hdr",)  # without it nothing that is thrown is caught
 STARTS, ENDS = ("crti.o", "crtbeginS.o"), ("crtendS.o", "crtn.o")
 SANITIZED = "-fsanitize="  # the program brings what calls to it need
 
@@ -43,7 +44,7 @@ def link_cpu(
         linker = lld()
         if linker is None:
             raise MissingToolError(f"linking for {group.triple} needs ld.lld, and none is on PATH")
-        command = [linker, "-shared", *OPTIONS, *files, *options, "-o", str(out)]
+        command = [linker, "-shared", *OPTIONS, *FROM_DRIVERS, *files, *options, "-o", str(out)]
     else:
         command = _by_host(files, libraries, options, out)
     return tools.run(command, group.name)
@@ -64,6 +65,7 @@ def _by_host(
     first = [around[name] for name in STARTS if name in around]
     last = [around[name] for name in ENDS if name in around]
     middle = [*files, *options, *named]
+    linked += FROM_DRIVERS
     return [*host.shared(), "-shared", *linked, *first, *middle, *last, "-o", str(out)]
 
 
