@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from packager.errors import UsageError
 from packager.linking.groups import Group
 from packager.linking.inputs import HostPart, Part
 from packager.linking.kernel_bodies import body
 from packager.model import EntryTable
+from packager.triples import normalise
 
 OTHERS = {"cuda": "CUDA", "hip": "HIP", "sycl": "SYCL"}
 DOCUMENTS = ("interface", "proposal")
@@ -16,9 +18,13 @@ MAX_NAMES = 4  # of objects, in a line
 
 
 def expect_one_form(parts: Sequence[HostPart]) -> None:
-    """Raise UsageError for what no wrapper can serve: entries of two forms, foreign images."""
+    """Raise UsageError for what no wrapper can serve: entries of two forms, foreign images, and
+    those for nothing.
+    """
     sections: dict[str, str] = {}
     for part in parts:
+        for one in part.parts:
+            _expect_triple(part, one.image.triple)
         for producer in {one.image.producer for one in part.parts} & set(OTHERS):
             what = f"{part.name} has images of {OTHERS[str(producer)]}"
             raise UsageError(f"{what}, and only OpenMP's are linked: use its own compiler")
@@ -27,6 +33,13 @@ def expect_one_form(parts: Sequence[HostPart]) -> None:
     if len(sections) > 1:
         kinds = " and ".join(f"{name} ({form})" for form, name in sections.items())
         raise UsageError(f"entries of two generations cannot be in one table: {kinds}")
+
+
+def _expect_triple(part: HostPart, triple: str) -> None:
+    try:
+        normalise(triple)
+    except UsageError as error:
+        raise UsageError(f"device code for no triple: {error}", Path(part.name)) from error
 
 
 def _form(table: EntryTable) -> str:

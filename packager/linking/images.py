@@ -34,8 +34,8 @@ class DeviceOptions:
 
     def of(self, group: Group) -> list[str]:
         """The words for the linker of a group."""
-        own = normalise(group.triple)
-        return [word for triple, word in self.words if not triple or normalise(triple) == own]
+        triples = {"", normalise(group.triple)}
+        return [word for triple, word in self.words if (triple and normalise(triple)) in triples]
 
 
 def link_group(
