@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
+from packager.errors import UsageError
 from packager.linking.device_symbols import symbols
 from packager.linking.host_command import HostCommand
 from packager.linking.inputs import HostPart
@@ -45,11 +46,16 @@ def _by_host(
     """Those in the map of a link. A section that is collected leaves no trace, so none is."""
     map_file, output = tools.folder / "host.map", tools.folder / "host.out"
     options = command.passed("--no-gc-sections", f"-Map={map_file}")
+    if not tools.is_dry:
+        map_file.unlink(missing_ok=True)
     tools.run([*command.with_words((), added), *options, "-o", str(output)], "the host")
     if tools.is_dry:
         yield from optional
         return
     output.unlink(missing_ok=True)
+    if not map_file.is_file():
+        program = command.words[command.options_at - 1]
+        raise UsageError(f"{program} wrote no map of what it links: archives need one")
     text = map_file.read_text(errors="surrogateescape")
     listed = {_last_word(word.rpartition(_SECTION)[0] or word) for word in set(text.split())}
     for part in optional:

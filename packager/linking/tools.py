@@ -75,7 +75,9 @@ class Tools:
             )
         said = self.named(done.stderr.decode(errors="surrogateescape")).strip()
         if done.returncode:
-            raise LinkError(f"linking for {what} failed", said, exit_code(done.returncode))
+            killed = f": {command[0]} was ended by signal {-done.returncode}"
+            why = killed if done.returncode < 0 else ""
+            raise LinkError(f"linking for {what} failed{why}", said, exit_code(done.returncode))
         return said
 
     def pass_on(self, command: Sequence[str], meanwhile: Callable[[], None] = idle) -> int:

@@ -147,6 +147,12 @@ def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
     assert image["container"] == "omptool"
 
 
+def test_a_linkers_images_can_throw(tmp_path: Path) -> None:
+    """A driver's do, as it asks for a table of frames."""
+    done = omptool("link", "--dry-run", "--", "ld", *program(tmp_path), "-lc", "-o", "app")
+    assert " --eh-frame-hdr " in done.stderr.splitlines()[0]
+
+
 def test_no_compiler_is_started(tmp_path: Path) -> None:
     """Bitcode for two targets, with nothing on PATH but gcc and its linker."""
     objects = program(tmp_path, *TWO_TARGETS)
@@ -182,11 +188,6 @@ def test_what_is_shown_and_kept(tmp_path: Path) -> None:
     done = omptool("link", "--dry-run", "--save-temps", kept, "--", *words)
     assert done.exit_code == 0, done.stderr
     assert not out.exists()
-    done = omptool("link", "--", *driver(), "-###", *objects, "-o", out)
-    assert f"Warning: {out} is not there: " in done.stderr
-    assert done.exit_code == 0
-    assert omptool("link", "--", *driver(), *objects, "-o", "/dev/null").exit_code == 0
-    assert Path("/dev/null").is_char_device()
     assert len(done.stderr.splitlines()) == 2
     subprocess.run(["ar", "rc", tmp_path / "libk.a", *objects[1:]], check=True)
     inputs = [objects[0], tmp_path / "libk.a"]
@@ -195,6 +196,42 @@ def test_what_is_shown_and_kept(tmp_path: Path) -> None:
     assert not out.exists()
     assert omptool("link", "--save-temps", kept, "--", *words).exit_code == 0
     assert (kept / "wrapper.o").is_file()
+
+
+def test_a_command_that_leaves_no_result(tmp_path: Path) -> None:
+    """A driver that shows what it would do, and what a configure script asks."""
+    objects, out = program(tmp_path), tmp_path / "app"
+    done = omptool("link", "--", "clang-19", "-###", *objects, "-o", out)
+    assert done.stderr.startswith(f"Warning: {out} is not there: ")
+    assert done.exit_code == 0
+    assert omptool("link", "--", *driver(), *objects, "-o", "/dev/null").exit_code == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_linker_that_is_killed(tmp_path: Path) -> None:
+    linker = tmp_path / "linker"
+    linker.write_text("#!/bin/sh\nkill -9 $$\n")
+    linker.chmod(0o755)
+    done = omptool("link", "--", linker, *program(tmp_path))
+    assert done.exit_code == 137
+    assert done.stderr == f"Error: linking for {X86_64} failed: {linker} was ended by signal 9\n"
+
+
+def test_what_lies_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
+    """A map of an earlier link says nothing, and what cannot be written is named."""
+    main, *others = program(tmp_path)
+    kept = tmp_path / "kept"
+    (kept / "wrapper.o").mkdir(parents=True)
+    words = [*driver(), main, *others, "-o", tmp_path / "app"]
+    done = omptool("link", "--save-temps", kept, "--", *words)
+    assert done.exit_code == 2
+    assert done.stderr == f"Error: {kept / 'wrapper.o'}: cannot be written: Is a directory\n"
+    (kept / "host.map").write_text(f"{tmp_path / 'libk.a'}(summed.o)")
+    subprocess.run(["ar", "rc", tmp_path / "libk.a", *others], check=True)
+    words = ["true", main, tmp_path / "libk.a", "-o", tmp_path / "app"]
+    done = omptool("link", "--save-temps", kept, "--", *words)
+    assert done.exit_code == 2
+    assert "Error: true wrote no map of what it links: " in done.stderr
 
 
 @pytest.mark.parametrize("triple", ["", "x86_64-linux-gnu=", f"{NVPTX}="])
@@ -326,6 +363,13 @@ def test_images_of_other_models(tmp_path: Path) -> None:
     subprocess.run(["objcopy", "--add-section", section, host], check=True)
     line = refused(tmp_path, main, summed, host)
     assert line.startswith(f"Error: {host} has images of CUDA, and only OpenMP's are linked")
+
+
+def test_a_triple_that_is_none(tmp_path: Path) -> None:
+    main, summed, scaled = program(tmp_path)
+    scaled.write_bytes(scaled.read_bytes().replace(b"\0triple\0", b"\0tripel\0"))
+    line = refused(tmp_path, main, summed, scaled)
+    assert line == f"Error: {scaled}: device code for no triple: '' is not a target triple"
 
 
 def test_a_damaged_object_is_named(tmp_path: Path) -> None:

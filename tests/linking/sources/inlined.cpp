@@ -28,8 +28,12 @@ struct Sum {
 };
 
 #ifdef OTHER
-int second() { return first(1) + Sum{}.run(3); }
+int second() {
+  return first(1) + Sum{}.run(3);
+}
 #else
 int second();
-int main() { printf("%d %d\n", Sum{}.run(4), second()); }
+int main() {
+  printf("%d %d\n", Sum{}.run(4), second());
+}
 #endif
