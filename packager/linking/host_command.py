@@ -78,6 +78,7 @@ class HostCommand:
     folders: tuple[Path, ...]  # -L
     libraries: tuple[Library, ...]  # -l
     is_relocatable: bool
+    is_static: bool  # as a whole
 
     @property
     def names_runtime(self) -> bool:
@@ -126,8 +127,9 @@ def parse(words: Sequence[str]) -> HostCommand:
         raise UsageError("there is no command to link with: omptool link -- cc a.o -o app")
     program = program_at(given)
     is_driver = not LINKER.fullmatch(Path(given[program]).name)
+    is_static = not {"-static", "--static", "-static-pie"}.isdisjoint(given)
     # A driver says so to its linker before all else.
-    state = _State(is_driver and not {"-static", "--static", "-static-pie"}.isdisjoint(given))
+    state = _State(is_driver and is_static)
     for option in _options(given, program + 1, is_driver):
         state.take(option)
     for item in state.inputs:
@@ -142,6 +144,7 @@ def parse(words: Sequence[str]) -> HostCommand:
         tuple(state.searched()),
         tuple(state.libraries),
         state.is_relocatable,
+        is_static,
     )
 
 
