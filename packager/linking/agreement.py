@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packager.errors import UsageError
+from packager.layouts import WrittenAbi
 from packager.linking.groups import Group
 from packager.linking.inputs import HostPart, Part
 from packager.linking.kernel_bodies import body
@@ -33,6 +34,17 @@ def expect_one_form(parts: Sequence[HostPart]) -> None:
     if len(sections) > 1:
         kinds = " and ".join(f"{name} ({form})" for form, name in sections.items())
         raise UsageError(f"entries of two generations cannot be in one table: {kinds}")
+
+
+def expect_abi(parts: Sequence[HostPart], abi: WrittenAbi) -> None:
+    """Raise UsageError for an object of whose entries a wrapper of `abi` would know nothing."""
+    for part in parts:
+        for table in part.binary.tables:
+            if table.section != abi.entries_section:
+                what = (
+                    f"its entries are of {table.abi}, and no wrapper for {abi.name} registers them"
+                )
+                raise UsageError(what, Path(part.name))
 
 
 def _expect_triple(part: HostPart, triple: str) -> None:

@@ -68,6 +68,8 @@ def _linked(found: Sequence[HostPart], command: HostCommand, options: Options, t
 
     # One image for each target.
     agreement.expect_one_form(parts)
+    if options.abi:
+        agreement.expect_abi(parts, WRITTEN[options.abi])
     groups = grouped(parts)
     for line in agreement.differences(parts, groups):
         options.warn(line)

@@ -276,6 +276,14 @@ def test_entries_of_two_generations(tmp_path: Path) -> None:
     assert line == f"Error: entries of two generations cannot be in one table: {named}"
 
 
+def test_an_abi_that_the_entries_are_not_of(tmp_path: Path) -> None:
+    main, *others = program(tmp_path)
+    for abi in ("interface", "llvm-22"):
+        done = omptool("link", "--abi", abi, "--", *driver(), main, *others)
+        what = f"its entries are of llvm-19, and no wrapper for {abi} registers them"
+        assert (done.exit_code, done.stderr) == (2, f"Error: {main}: {what}\n")
+
+
 def test_generations_with_one_form_of_entries(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     main, _, scaled = program(tmp_path)
