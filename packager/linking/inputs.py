@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from packager.formats.device_images import bitcode, bitcode_embedded
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.device_images.known import from_payload
 from packager.hosts.load import Loaded, load_all
-from packager.linking.host_command import HostCommand
+from packager.linking import scripts
+from packager.linking.host_command import HostCommand, Library
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
 from packager.writers.elf_types import FilePart
@@ -60,7 +61,7 @@ def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
     Raises FormatError, UsageError for an input that cannot be understood.
     """
     archives_seen: set[tuple[int, int]] = set()
-    for path, is_whole in (*_named(command), *_searched(command)):
+    for path, is_whole in _linked(command):
         kind = _kind(path)
         if kind == "archive":
             identity = _identity(path)
@@ -83,25 +84,40 @@ def _is_device_library(path: Path) -> bool:
     return is_runtime(path)
 
 
-def _named(command: HostCommand) -> Iterator[tuple[Path, bool]]:
-    return ((item.path, item.is_whole) for item in command.inputs)
-
-
-def _searched(command: HostCommand) -> Iterator[tuple[Path, bool]]:
-    """Static libraries that -l means, as far as the command says where to look."""
+def _linked(command: HostCommand) -> Iterator[tuple[Path, bool]]:
+    """The files of a link, and whether all their members are linked."""
     folders = list(command.folders)
     if command.is_driver:
         folders += [Path(name) for name in os.environ.get(DRIVERS_FOLDERS, "").split(":") if name]
-    for name, is_whole, is_static in command.libraries:
-        file = name[1:] if name.startswith(":") else ""
-        wanted = [file] if file else [f"lib{name}.so", f"lib{name}.a"]
-        for folder in folders:
-            found = [folder / file for file in wanted if (folder / file).exists()]
-            if is_static and not file:
-                found = [path for path in found if path.suffix == ".a"]
-            if found:
-                yield found[0], is_whole
-                break
+    named = ((item.path, item.is_whole) for item in command.inputs)
+    searched = ((_searched(one, folders), one.is_whole) for one in command.libraries)
+    for path, is_whole in (*named, *searched):
+        if path is not None:
+            yield path, is_whole
+            yield from ((other, is_whole) for other in _by_script(path, folders))
+
+
+def _by_script(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
+    """The files that `path` names if it is a linker's script; no scripts in scripts."""
+    if _kind(path) or path.suffix not in (".so", ".a"):
+        return
+    for name in scripts.named(path):
+        if name.startswith("-l"):
+            found = _searched(Library(name[2:], is_whole=False, is_static=False), folders)
+        else:
+            places = (path.parent, Path(), *folders)
+            found = next((place / name for place in places if (place / name).exists()), None)
+        if found is not None:
+            yield found
+
+
+def _searched(library: Library, folders: Sequence[Path]) -> Path | None:
+    """The file that -l means, as far as the command says where to look."""
+    name = library.name
+    endings = (".a",) if library.is_static else (".so", ".a")
+    wanted = [name[1:]] if name.startswith(":") else [f"lib{name}{ending}" for ending in endings]
+    paths = (folder / file for folder in folders for file in wanted)
+    return next((path for path in paths if path.exists()), None)
 
 
 def _kind(path: Path) -> str:

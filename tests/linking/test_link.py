@@ -120,6 +120,15 @@ def test_a_member_that_only_device_code_needs(tmp_path: Path) -> None:
     assert printed(out) == PRINTED
 
 
+def test_a_script_in_place_of_a_library(tmp_path: Path) -> None:
+    main, *others = program(tmp_path)
+    subprocess.run(["ar", "rc", tmp_path / "libdone.a", *others], check=True)
+    text = '/* INPUT(no) */ GROUP ( AS_NEEDED ( -ldone ) "libdone.a" )'
+    (tmp_path / "libk.so").write_text(text)
+    linked(tmp_path / "app", *driver(), main, f"-L{tmp_path}", "-lk")
+    assert printed(tmp_path / "app") == PRINTED
+
+
 @pytest.mark.parametrize("linker", ["ld.bfd", "gold", f"{LLD_FOLDER}/ld.lld", "mold"])
 def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
     main, summed, scaled = program(tmp_path)
