@@ -8,6 +8,7 @@ an order of its own in which it looks into archives.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from packager.errors import UsageError
@@ -57,8 +58,14 @@ def _by_host(
         program = command.words[command.options_at - 1]
         raise UsageError(f"{program} wrote no map of what it links: archives need one")
     text = map_file.read_text(errors="surrogateescape")
-    listed = {_last_word(word.rpartition(_SECTION)[0] or word) for word in set(text.split())}
+    words = set(text.split())
+    listed = {_last_word(word.rpartition(_SECTION)[0] or word) for word in words}
+    alike = Counter((part.archive, part.member) for part in optional)
     for part in optional:
+        # Of members with one name the maps tell those whose entries have symbols.
+        is_one_of_several = alike[part.archive, part.member] > 1 and part.entry_symbols
+        if is_one_of_several and words.isdisjoint(part.entry_symbols):
+            continue
         archive, file = str(part.archive), part.binary.file or ""
         # Of thin archives binutils tell the member's file.
         is_file = file != archive and _last_word(file) in listed

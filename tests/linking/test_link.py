@@ -120,6 +120,19 @@ def test_a_member_that_only_device_code_needs(tmp_path: Path) -> None:
     assert printed(out) == PRINTED
 
 
+@pytest.mark.parametrize("linker", LINKERS)
+def test_members_with_one_name(linker: str, tmp_path: Path) -> None:
+    main, summed, scaled = program(tmp_path)
+    (tmp_path / "other").mkdir()
+    unused = compiled(tmp_path, "unused").rename(tmp_path / "other" / "summed.o")
+    subprocess.run(["ar", "rc", tmp_path / "libk.a", summed, scaled], check=True)
+    subprocess.run(["ar", "q", tmp_path / "libk.a", unused], check=True, stderr=subprocess.DEVNULL)
+    words = ["gcc", f"-fuse-ld={linker}", main, tmp_path / "libk.a"]
+    linked(tmp_path / "app", *words, f"-L{libraries(INSTALLED)}", "-lomp")
+    assert kernels(tmp_path / "app") == {"main", "summed"}
+    assert printed(tmp_path / "app") == PRINTED
+
+
 def test_a_script_in_place_of_a_library(tmp_path: Path) -> None:
     main, *others = program(tmp_path)
     subprocess.run(["ar", "rc", tmp_path / "libdone.a", *others], check=True)
