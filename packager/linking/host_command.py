@@ -37,6 +37,7 @@ SHARED_BY_DRIVER = ("-fuse-ld=", "--ld-path=", "-B", "--sysroot", "-m64", "--tar
 SHARED_BY_LINKER = ("--sysroot", "--hash-style=", "-rpath-link")
 # What may stand in front of the program; `env` takes assignments.
 PREFIXES = ("env", "ccache", "sccache", "distcc", "icecc", "nice", "time")
+ENV_TAKES_WORD = ("-u", "-C", "--unset", "--chdir")
 MAX_NESTING = 16  # of response files
 # What only clang's driver knows: the stand-in makes the images itself.
 OFFLOADING = re.compile(r"-fopenmp-targets=.*|--?offload-arch=.*|-foffload-lto.*|-fno-offload-lto")
@@ -211,8 +212,8 @@ def program_at(words: Sequence[str]) -> int:
     while at + 1 < len(words) and Path(words[at]).name in PREFIXES:
         is_env = Path(words[at]).name == "env"
         at += 1
-        while is_env and at + 1 < len(words) and "=" in words[at]:
-            at += 1
+        while is_env and at + 1 < len(words) and ("=" in words[at] or words[at].startswith("-")):
+            at += 2 if words[at] in ENV_TAKES_WORD else 1
     return at
 
 

@@ -36,7 +36,7 @@ def test_a_linkers_words() -> None:
     ("program", "is_driver"),
     [
         ("cc", True), ("clang++-19", True), ("x86_64-linux-gnu-gcc", True), ("ccache g++", True),
-        ("env A=b C= ld.lld", False),
+        ("env A=b C= ld.lld", False), ("env -i -u X A=b ld", False),
         ("/usr/bin/ld", False), ("ld.lld-19", False), ("x86_64-linux-gnu-ld.gold", False),
         ("mold", False), ("ld64-driver.sh", True),
     ],
