@@ -49,6 +49,7 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     linked together, LinkError where a device's linker fails, MissingToolError without it, and
     FindingError when verify finds an error in the result.
     """
+    tools.options_at = command.options_at
     # What has offload code: without any, the command is what it was.
     found = list(objects(command, tools.folder))
     if not found:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packager.errors import MissingToolError, PackagerError
+from packager.files.temporary import store
 
 if TYPE_CHECKING:
     from packager.lowering.child import Child
@@ -24,6 +25,10 @@ class LinkError(PackagerError):
         super().__init__(message)
         self.said = said
         self.exit_code = exit_code
+
+
+# Characters of a command. Kernels take some 2 MiB, environment included.
+LONGEST = 1 << 17
 
 
 def idle() -> None:
@@ -41,6 +46,7 @@ class Tools:
     folder: Path  # for what is made on the way
     show: Callable[[str], None] = unheard  # is told of each command
     is_dry: bool = False  # nothing is run
+    options_at: int = 1  # in long commands: what follows goes into a response file
     names: dict[str, str] = field(default_factory=dict)  # what to call files of the folder
     _workers: list[Child] = field(default_factory=list)
 
@@ -71,7 +77,10 @@ class Tools:
             return ""
         with _startable(command):
             done = subprocess.run(
-                command, env={**os.environ, "LC_ALL": "C"}, capture_output=True, check=False
+                self._fitting(command),
+                env={**os.environ, "LC_ALL": "C"},
+                capture_output=True,
+                check=False,
             )
         said = self.named(done.stderr.decode(errors="surrogateescape")).strip()
         if done.returncode:
@@ -85,9 +94,18 @@ class Tools:
         self.show(shlex.join(command))
         if self.is_dry:
             return 0
-        with _startable(command), subprocess.Popen(command) as process:
+        with _startable(command), subprocess.Popen(self._fitting(command)) as process:
             meanwhile()
             return exit_code(process.wait())
+
+    def _fitting(self, command: Sequence[str]) -> Sequence[str]:
+        """The command, short enough for the kernel: the response files that it had were opened."""
+        if sum(len(word) + 1 for word in command) <= LONGEST:
+            return command
+        words = self.folder / "words"
+        begin, rest = command[: self.options_at], command[self.options_at :]
+        store(words, (os.fsencode(shlex.quote(word)) + b"\n" for word in rest))
+        return [*begin, f"@{words}"]
 
     def named(self, text: str) -> str:
         """`text` with files of the folder under the names that the user knows."""

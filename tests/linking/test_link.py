@@ -409,3 +409,11 @@ def test_a_damaged_object_is_named(tmp_path: Path) -> None:
     data[at + 8 : at + 16] = b"\xff" * 8
     scaled.write_bytes(data)
     assert refused(tmp_path, main, summed, scaled).startswith(f"Error: {scaled}: ")
+
+
+def test_a_command_that_only_a_response_file_can_hold(tmp_path: Path) -> None:
+    words = [*program(tmp_path), *(f"-L{tmp_path}/nowhere-{number:090}" for number in range(20000))]
+    (tmp_path / "words").write_text("\n".join(map(str, words)))
+    out = tmp_path / "an app"
+    linked(out, *driver(), f"@{tmp_path / 'words'}")
+    assert printed(out) == PRINTED
