@@ -7,8 +7,6 @@ import platform
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +14,7 @@ import click
 from omptool.console import echo
 from omptool.errors import fail
 from omptool.installation import LIBRARY, includedir, libdir
+from omptool.options.linking import expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.wrapper import entry_source
 from packager.errors import PackagerError, UsageError
@@ -100,9 +99,8 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
     from packager.compiling.build import Options, build
     from packager.compiling.command import parse
     from packager.compiling.targets import targets
-    from packager.files.temporary import temporary_folder
-    from packager.linking.tools import Tools
 
+    expect_files(chosen["libraries"])
     parsed = parse(words, shlex.split(chosen["cc"] or ""), _found)
     if parsed.triples and chosen["triples"]:
         raise UsageError("devices are named by --triple and by -fopenmp-targets=: choose one")
@@ -112,17 +110,15 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
         wanted,
         includedir(),
         libdir() / LIBRARY,
-        _warn,
+        warn,
         entry_source(chosen["entries"]),
         chosen["libraries"],
         chosen["keeps_ptx"],
         chosen["force"],
     )
     is_shown = chosen["dry_run"] or "-v" in words
-    with _kept(chosen["kept"]) if chosen["kept"] else temporary_folder() as folder:
-        return build(
-            parsed, options, Tools(folder, _show if is_shown else _hide, chosen["dry_run"])
-        )
+    with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:
+        return build(parsed, options, working)
 
 
 def _found(is_cxx: bool) -> list[str]:
@@ -133,23 +129,3 @@ def _found(is_cxx: bool) -> list[str]:
     clang, other = ("clang++", "c++") if is_cxx else ("clang", "cc")
     names = [clang, *(f"{clang}-{release}" for release in range(NEWEST, OLDEST - 1, -1))]
     return [next((name for name in names if shutil.which(name)), other)]
-
-
-def _kept(folder: Path) -> nullcontext[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot be made: {error.strerror}", folder) from error
-    return nullcontext(folder.absolute())
-
-
-def _warn(line: str) -> None:
-    echo(f"Warning: {line}", err=True)
-
-
-def _show(line: str) -> None:
-    echo(line, err=True)
-
-
-def _hide(_line: str) -> None:
-    """Commands are shown to those who ask."""

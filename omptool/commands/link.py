@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from omptool.console import echo
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
+from omptool.options.linking import expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.stand_in import is_meant, translated
 from packager.errors import PackagerError, UsageError
@@ -71,26 +71,26 @@ def command(words: tuple[str, ...], **chosen: Any) -> None:
 
 
 def _link(words: tuple[str, ...], **chosen: Any) -> int:
-    from packager.files.temporary import temporary_folder
     from packager.linking.host_command import parse
     from packager.linking.images import DeviceOptions
     from packager.linking.link import Options, link
-    from packager.linking.tools import Tools
 
+    runtime = chosen["runtime"]
+    expect_files([*chosen["libraries"], *([] if runtime in (None, "none") else [Path(runtime)])])
     is_shown = chosen["verbose"] or chosen["dry_run"]
     device_words = tuple(_device_word(text) for text in chosen["device_words"])
     options = Options(
         abi=chosen["abi"] or "",
-        runtime=lambda: _runtime(chosen["runtime"]),
+        runtime=lambda: _runtime(runtime),
         device=DeviceOptions(
             chosen["libraries"], device_words, chosen["level"], chosen["keeps_ptx"]
         ),
         force=chosen["force"],
-        warn=_warn,
+        warn=warn,
     )
     host = parse(words)
-    with _kept(chosen["kept"]) if chosen["kept"] else temporary_folder() as folder:
-        return link(host, options, Tools(folder, _show if is_shown else _hide, chosen["dry_run"]))
+    with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:
+        return link(host, options, working)
 
 
 def _device_word(text: str) -> tuple[str, str]:
@@ -104,23 +104,3 @@ def _runtime(named: str | None) -> Path | None:
     if named == "none":
         return None
     return Path(named) if named else libdir() / LIBRARY
-
-
-def _kept(folder: Path) -> nullcontext[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot be made: {error.strerror}", folder) from error
-    return nullcontext(folder.absolute())
-
-
-def _warn(line: str) -> None:
-    echo(f"Warning: {line}", err=True)
-
-
-def _show(line: str) -> None:
-    echo(line, err=True)
-
-
-def _hide(_line: str) -> None:
-    """Commands are shown to those who ask."""

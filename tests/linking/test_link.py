@@ -417,3 +417,11 @@ def test_a_command_that_only_a_response_file_can_hold(tmp_path: Path) -> None:
     out = tmp_path / "an app"
     linked(out, *driver(), f"@{tmp_path / 'words'}")
     assert printed(out) == PRINTED
+
+
+@pytest.mark.parametrize("option", ["--device-lib", "--runtime"])
+def test_a_file_of_an_option_that_is_not_there(option: str, tmp_path: Path) -> None:
+    """Also where nothing needs it."""
+    done = omptool("link", option, tmp_path / "nowhere", "--", "true")
+    assert done.exit_code == 2
+    assert done.stderr == f"Error: {tmp_path / 'nowhere'}: No such file or directory\n"

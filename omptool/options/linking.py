@@ -1,0 +1,58 @@
+"""What `link` and `cc` have in common: where they work, and what they say meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omptool.console import echo
+from packager.errors import UsageError
+
+if TYPE_CHECKING:
+    from packager.linking.tools import Tools
+
+
+@contextmanager
+def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]:
+    """What runs commands, in the folder `kept` or in one that is gone after the block."""
+    from packager.files.temporary import temporary_folder
+    from packager.linking.tools import Tools
+
+    show = _show if is_shown else _hide
+    if kept is not None:
+        yield Tools(_made(kept), show, is_dry)
+        return
+    with temporary_folder() as folder:
+        yield Tools(folder, show, is_dry)
+
+
+def expect_files(paths: Iterable[Path]) -> None:
+    """Raise UsageError for a file that an option names and that is not there: what has no use for
+    it would not say so.
+    """
+    for path in paths:
+        if not path.exists():
+            raise UsageError("No such file or directory", path)
+
+
+def warn(line: str) -> None:
+    """Something that a user should know, on stderr."""
+    echo(f"Warning: {line}", err=True)
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot be made: {error.strerror}", folder) from error
+    return folder.absolute()
+
+
+def _show(line: str) -> None:
+    echo(line, err=True)
+
+
+def _hide(_line: str) -> None:
+    """Commands are shown to those who ask."""
