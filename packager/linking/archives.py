@@ -85,25 +85,30 @@ def _by_devices(kept: Sequence[HostPart], rest: list[HostPart]) -> Iterable[Host
     rest = [part for part in rest if any(one.image.target in targets for one in part.parts)]
     if not rest:
         return
-    wanted: dict[str, set[str]] = {}
+    wanted: dict[str, set[str]] = {}  # of each target
+    there: dict[str, set[str]] = {}
     for part in kept:
-        _add(wanted, part)
+        _add(part, wanted, there)
     defined = {id(part): _defined(part) for part in rest}
-    while True:
-        needed = [part for part in rest if _is_needed(wanted, defined[id(part)])]
-        if not needed:
+    while rest:
+        # One at a time: what it defines is no reason to take another.
+        needed = next((part for part in rest if _is_needed(wanted, defined[id(part)])), None)
+        if needed is None:
             return
-        for part in needed:
-            rest.remove(part)
-            _add(wanted, part)
-            yield part
+        rest.remove(needed)
+        _add(needed, wanted, there)
+        yield needed
 
 
-def _add(wanted: dict[str, set[str]], part: HostPart) -> None:
+def _add(part: HostPart, wanted: dict[str, set[str]], there: dict[str, set[str]]) -> None:
+    """What linking the part makes known, and what is still to be found."""
     for one in part.parts:
         missing, found = symbols(one)
+        known = there.setdefault(one.image.target, set())
+        known |= found
         of_target = wanted.setdefault(one.image.target, set())
-        of_target |= missing - found
+        of_target |= missing
+        of_target -= known
 
 
 def _is_needed(wanted: dict[str, set[str]], defined: dict[str, set[str]]) -> bool:

@@ -142,6 +142,17 @@ def test_a_script_in_place_of_a_library(tmp_path: Path) -> None:
     assert printed(tmp_path / "app") == PRINTED
 
 
+def test_a_member_whose_code_is_there_already(tmp_path: Path) -> None:
+    """The host's link does not take it, and device code does not need it, in either order."""
+    main, summed, scaled = program(tmp_path)
+    subprocess.run(["ar", "rc", tmp_path / "libk.a", scaled], check=True)
+    subprocess.run(["ar", "rc", tmp_path / "libtwin.a", scaled], check=True)
+    out = tmp_path / "app"
+    for words in ([summed, scaled, "-lk"], ["-lk", summed, scaled], [summed, "-lk", "-ltwin"]):
+        linked(out, *driver(), main, f"-L{tmp_path}", *words)
+        assert printed(out) == PRINTED
+
+
 @pytest.mark.parametrize("linker", ["ld.bfd", "gold", f"{LLD_FOLDER}/ld.lld", "mold"])
 def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
     main, summed, scaled = program(tmp_path)
