@@ -24,7 +24,7 @@ from packager.errors import UsageError
 if TYPE_CHECKING:
     from packager.layouts import AbiName
     from packager.writers.bundle import Form
-    from packager.writers.containers import ContainerForm, Method
+    from packager.writers.packing.containers import ContainerForm, Method
 
 WRAPPERS = ("object", "asm", "llvm-ir")
 COMPRESSED = "compressed-bundle"
@@ -79,7 +79,7 @@ def command(
         source = entry_source(entries)
         with rule(dependencies, out, inputs), progress(inputs) as copied:
             if generation is not None:
-                from packager.writers.containers import write_container
+                from packager.writers.packing.containers import write_container
 
                 findings = write_container(
                     requests,
@@ -105,7 +105,7 @@ def command(
 
 def _generation(abi: str | None, entries: str | None) -> AbiName:
     """Whose readers a container is for."""
-    from packager.writers.containers import DEFAULT
+    from packager.writers.packing.containers import DEFAULT
 
     if entries is not None:
         raise UsageError("a container has no entries: leave --entries out")

@@ -15,7 +15,7 @@ from packager.model import DeviceImage, Model
 from packager.triples import normalise
 from packager.writers.wrapper import ImageInput
 
-FILE, TRIPLE, ARCH, KIND = "file", "triple", "arch", "kind"
+OURS = FILE, TRIPLE, ARCH, KIND = "file", "triple", "arch", "kind"
 FORMS = "TRIPLE[:ARCH]=FILE or file=FILE,triple=TRIPLE[,arch=ARCH][,kind=KIND][,KEY=VALUE]"
 FEWEST_DASHES = 2  # in a whole triple
 KINDS: tuple[Model, ...] = tuple(kind for kind in get_args(Model) if kind != "other")
@@ -24,7 +24,7 @@ KINDS: tuple[Model, ...] = tuple(kind for kind in get_args(Model) if kind != "ot
 @dataclass(frozen=True)
 class ImageRequest:
     """An image as the command line names it; `spelled` is its triple as it stands there, if that is
-    a whole one."""
+    a whole one, and `keys` what is said of it, in order."""
 
     triple: str
     arch: str
@@ -32,6 +32,7 @@ class ImageRequest:
     producer: Model = "openmp"  # whose program it is for
     strings: tuple[tuple[str, str], ...] = ()  # what else its container says of it
     spelled: str = ""
+    keys: tuple[str, ...] = OURS
 
 
 def parse_request(text: str) -> ImageRequest:
@@ -45,13 +46,14 @@ def parse_request(text: str) -> ImageRequest:
     triple, _, arch = target.partition(":")
     if not equals or not path or not triple:
         raise UsageError(f"image {text!r} is not {FORMS}")
-    return _request(text, {FILE: path, TRIPLE: triple, ARCH: arch})
+    said = {FILE: path, TRIPLE: triple} | ({ARCH: arch} if arch else {})
+    return _request(text, said)
 
 
 def _is_list(text: str) -> bool:
     """No triple is called "file" or "kind"."""
     keys = {part.partition("=")[0] for part in text.split(",")}
-    return text.partition("=")[0] in (FILE, TRIPLE, ARCH, KIND) or {FILE, TRIPLE} <= keys
+    return text.partition("=")[0] in OURS or {FILE, TRIPLE} <= keys
 
 
 def _of_list(text: str) -> ImageRequest:
@@ -60,9 +62,10 @@ def _of_list(text: str) -> ImageRequest:
         key, equals, value = part.partition("=")
         if not equals or not key:
             raise UsageError(f"image {text!r}: {part!r} is not KEY=VALUE")
-        if key in said:
+        if key in said and key in OURS:
             raise UsageError(f"image {text!r} says {key} twice")
-        said[key] = value
+        # Clang says each feature by itself, and its packager joins them.
+        said[key] = f"{said[key]},{value}" if key in said else value
     if not said.get(FILE) or not said.get(TRIPLE):
         raise UsageError(f"image {text!r} has no file and triple; it is not {FORMS}")
     return _request(text, said)
@@ -75,12 +78,12 @@ def _request(text: str, said: dict[str, str]) -> ImageRequest:
     kind = next((known for known in KINDS if known == said.get(KIND, "openmp")), None)
     if kind is None:
         raise UsageError(f"image {text!r}: {said[KIND]!r} is no kind: {', '.join(KINDS)}")
-    more = tuple((key, said[key]) for key in said if key not in (FILE, TRIPLE, ARCH, KIND))
+    more = tuple((key, said[key]) for key in said if key not in OURS)
     if any("\0" in word for pair in more for word in pair):
         raise UsageError(f"image {text!r} has a NUL")
     triple = normalise(said[TRIPLE])
     spelled = said[TRIPLE] if said[TRIPLE].count("-") >= FEWEST_DASHES else triple
-    return ImageRequest(triple, arch, Path(said[FILE]), kind, more, spelled)
+    return ImageRequest(triple, arch, Path(said[FILE]), kind, more, spelled, tuple(said))
 
 
 def inspect(

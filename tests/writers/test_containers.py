@@ -16,7 +16,7 @@ from packager.errors import UsageError
 from packager.formats.containers import clang_bundle, compressed_bundle
 from packager.hosts.load import load, load_all
 from packager.layouts import AbiName
-from packager.writers.containers import target
+from packager.writers.packing.containers import target
 from packager.writers.requests import parse_request
 
 AMD = "amdgcn-amd-amdhsa"
@@ -56,14 +56,17 @@ def tool(version: str, name: str, *arguments: object) -> str:
 def test_an_offload_binary_is_that_of_clangs_packager(
     work: Path, tmp_path: Path, version: str
 ) -> None:
-    """Clang 16's puts the triple first, so there it is one image without an arch."""
-    images = [f"file={work}/cpu.o,triple=x86_64-unknown-linux-gnu,kind=openmp"]
-    if version != "16":
-        images += [
-            f"file={work}/kernel.s,triple={NVPTX},arch=sm_70,kind=openmp",
-            f"file={work}/kernel.s,triple={NVPTX},arch=sm_72,kind=cuda",
-            f"file={work}/object.o,triple={CPU},arch=native,kind=hip",
-        ]
+    """Strings are in the order of its hash tables, which grow at 12 and 48 of them."""
+    long = ("nine-more", "sixteen-in-length", "a-key-of-thirty-two-bytes-indeed")
+    some = [f"{key}=1" for key in ("x", "abc", "compile-opts", *long)]
+    many = [f"key{number}={number % 7}" for number in range(60)]
+    images = [
+        f"file={work}/cpu.o,triple=x86_64-unknown-linux-gnu,kind=openmp",
+        f"file={work}/cpu.o,triple=x86_64-unknown-linux-musl,arch=,kind=openmp",
+        f"file={work}/kernel.s,triple={NVPTX},arch=sm_70,kind=openmp,feature=+a,feature=+b",
+        f"{','.join(some)},arch=sm_72,file={work}/kernel.s,triple={NVPTX},kind=cuda",
+        f"file={work}/object.o,triple={CPU},kind=hip,arch=native,{','.join(many)}",
+    ]
     theirs = tmp_path / "theirs"
     tool(version, "clang-offload-packager", *(f"--image={image}" for image in images), "-o", theirs)
     ours = emitted(tmp_path / "ours", "offload-binary", images, "--abi", GENERATIONS[version])
@@ -203,11 +206,11 @@ def test_what_is_no_image(text: str, fault: str) -> None:
 
 def test_what_is_said_of_an_image_is_all_kept() -> None:
     request = parse_request(
-        "arch=sm_90,foo=a=b,file=x:y=z.ptx,triple=nvptx64-nvidia-cuda-unknown,kind=cuda,bar="
+        "arch=sm_90,foo=a=b,file=x:y=z.ptx,triple=nvptx64-nvidia-cuda-unknown,kind=cuda,bar=,foo=c"
     )
     assert (request.triple, request.spelled) == (NVPTX, "nvptx64-nvidia-cuda-unknown")
     assert (request.arch, request.producer, str(request.path)) == ("sm_90", "cuda", "x:y=z.ptx")
-    assert request.strings == (("foo", "a=b"), ("bar", ""))
+    assert request.strings == (("foo", "a=b,c"), ("bar", ""))
 
 
 @pytest.mark.parametrize("form", ["object", "offload-binary", "offload-bundle"])
@@ -240,6 +243,8 @@ def test_a_cubin_of_another_architecture(tmp_path: Path) -> None:
         (("--format", "offload-binary", "--entries", "auto"), "a container has no entries"),
         (("--format", "offload-bundle", "--compression", "zlib"), "--compression is for --format"),
         (("--format", "offload-binary", "--abi", "proposal"), "for readers of LLVM"),
+        (("--format", "offload-binary", "--abi", "llvm-14"), "no release before LLVM 15 reads"),
+        (("--format", "compressed-bundle", "--abi", "llvm-16"), "no release before LLVM 18 reads"),
         (("--format", "offload-binary", "--image", "SYCL"), "no release before LLVM 21 has sycl"),
         (("--format", "offload-bundle", "--image", "NOTED"), "bundles have no place for note"),
         (("--image", "SYCL"), "is of sycl, which __tgt_register_lib does not register"),

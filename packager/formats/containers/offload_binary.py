@@ -234,5 +234,5 @@ def _string_table(words: Sequence[str]) -> tuple[bytes, dict[str, int]]:
         if not previous.endswith(text):
             pool += text + b"\0"
             previous = text
-        offsets[word] = len(pool) - len(text) - 1
+        offsets[word] = len(pool) - len(text) - 1 if text else 0
     return pool, offsets

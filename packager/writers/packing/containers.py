@@ -20,6 +20,7 @@ from packager.layouts import AbiName
 from packager.model import DeviceImage, FatBinary, Finding, Model
 from packager.writers.checked import accepted
 from packager.writers.elf_types import Content, FilePart, content_size
+from packager.writers.packing.string_order import packed_order
 from packager.writers.requests import ImageRequest, inspect
 from packager.writers.streams import Copied, ignore, pieces
 from packager.writers.wrapper import ImageInput
@@ -32,6 +33,11 @@ METHODS: tuple[Method, ...] = get_args(Method)
 # The newest that LLVM 16 to 22 all read.
 DEFAULT: AbiName = "llvm-19"
 NEWEST: AbiName = "llvm-22"
+# The first release that reads a form, and the generations before it.
+READ_SINCE: dict[ContainerForm, tuple[str, Sequence[AbiName]]] = {
+    "offload-binary": ("15", ("llvm-14",)),
+    "compressed-bundle": ("18", ("llvm-14", "llvm-16")),
+}
 # What later releases call the kinds that they number otherwise.
 MODEL_NUMBERS: dict[Model, int] = {"openmp": 1, "cuda": 2, "hip": 3}
 NEWEST_NUMBERS: dict[Model, int] = {"hip": 4, "sycl": 8}
@@ -65,6 +71,9 @@ def write_container(
     Returns what `verify` finds in them. Raises FindingError, and leaves nothing, when that holds an
     error and `force` is not set; UsageError or FormatError when an input is unfit.
     """
+    since, older = READ_SINCE.get(form, ("", ()))
+    if generation in older:
+        raise UsageError(f"no release before LLVM {since} reads this: not --abi {generation}")
     inputs, images = inspect(requests, force=force)
     targets = [(request.producer, request.triple, request.arch) for request in requests]
     if len(set(targets)) < len(targets):
@@ -101,12 +110,11 @@ def _offload_binary(inputs: Sequence[_Input], generation: AbiName) -> Content:
     content: list[bytes | FilePart] = []
     for each in inputs:
         request = each.request
-        # Packagers since 19 sort by a hash, which puts the arch first.
-        strings = {"arch": request.arch} if request.arch else {}
-        strings |= {"triple": request.spelled or request.triple, **dict(request.strings)}
+        said = dict(request.strings) | {"triple": request.spelled or request.triple}
+        said |= {"arch": request.arch}
         head, padding = offload_binary.header(
             offload_binary.image_kind(each.image.kind),
-            strings,
+            {key: said[key] for key in packed_order(request.keys, generation)},
             each.image.size,
             _number(request, generation),
         )
