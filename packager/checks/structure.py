@@ -92,10 +92,11 @@ def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
 
     Cure: link the device code of one target into one image; name the most specific archs first.
     """
-    if binary.type == "object" or binary.abi == "gcc":
-        return  # each source file has its own, which the linker wrapper or libgomp links
+    if binary.type == "object":
+        return  # each source file has its own, which the linker wrapper links
     for descriptor in binary.descriptors:
         images = [binary.images[index] for index in descriptor.images if index < len(binary.images)]
+        images = [image for image in images if image.container != "gcc"]  # libgomp links those
         for number, later in enumerate(images):
             first = next((one for one in images[:number] if _serves(one, later)), None)
             if first is None:

@@ -105,6 +105,9 @@ def test_two_images_for_one_target(clang_program: Path) -> None:
     assert check("OMP112", twice) == ["warning"]
     other = replace(twice, images=(image, replace(image, index=1, arch="other")))
     assert check("OMP112", other) == check("OMP112", sound) == []
+    # A program of objects by clang and gcc: libgomp links what is gcc's.
+    theirs = tuple(replace(image, container="gcc") for image in twice.images)
+    assert check("OMP112", replace(twice, images=theirs)) == []
 
 
 @pytest.mark.parametrize(
