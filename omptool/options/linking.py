@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 @contextmanager
 def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]:
-    """What runs commands, in the folder `kept` or in one that is gone after the block."""
+    """What runs commands, in the folder `kept` or in one that is gone after the block.
+
+    Where nothing is run `kept` stays as it is, and is only what the commands name.
+    """
     from packager.files.temporary import temporary_folder
     from packager.linking.tools import Tools
 
     show = _show if is_shown else _hide
-    if kept is not None:
+    if kept is not None and not is_dry:
         yield Tools(_made(kept), show, is_dry)
         return
     with temporary_folder() as folder:
-        yield Tools(folder, show, is_dry)
+        named = str(kept.absolute() if kept else folder)
+        yield Tools(folder, lambda line: show(line.replace(str(folder), named)), is_dry)
 
 
 def expect_files(paths: Iterable[Path]) -> None:

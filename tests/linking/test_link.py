@@ -221,7 +221,9 @@ def test_what_is_shown_and_kept(tmp_path: Path) -> None:
     done = omptool("link", "--dry-run", "--save-temps", kept, "--", *words)
     assert done.exit_code == 0, done.stderr
     assert not out.exists()
+    assert not kept.exists()
     assert len(done.stderr.splitlines()) == 2
+    assert f" {kept}/wrapper.o " in done.stderr
     subprocess.run(["ar", "rc", tmp_path / "libk.a", *objects[1:]], check=True)
     inputs = [objects[0], tmp_path / "libk.a"]
     done = omptool("link", "--dry-run", "--", *driver(), *inputs, "-o", out)
