@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packager.errors import UsageError
+from packager.formats.host_records.requirements import FOR_ALL
 from packager.layouts import WrittenAbi
 from packager.linking.groups import Group
 from packager.linking.inputs import HostPart, Part
@@ -61,6 +62,7 @@ def _form(table: EntryTable) -> str:
 def differences(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:
     """What a user should know of, a line each; regions that will not offload above all."""
     yield from _generations(parts)
+    yield from _requirements(parts)
     yield from _orders(parts)
     yield from _absent(parts, groups)
     for name, owners in _shared(parts).items():
@@ -76,6 +78,17 @@ def _generations(parts: Sequence[HostPart]) -> Iterator[str]:
     if len(found) > 1:
         named = ", ".join(f"{name} ({abi})" for abi, name in found.items())
         yield f"objects of several generations, of which one runtime may not serve all: {named}"
+
+
+def _requirements(parts: Sequence[HostPart]) -> Iterator[str]:
+    """LLVM's runtime, until 18, ends such a program; later ones share memory with all of it."""
+    with_regions = [part for part in parts if part.binary.entries]
+    for bit, clause in FOR_ALL.items():
+        asking = [part.name for part in with_regions if part.requires & bit]
+        others = [part.name for part in with_regions if not part.requires & bit]
+        if asking and others:
+            what = f"{_listed(asking)} has `requires {clause}`, {_listed(others)} has not"
+            yield f"{what}: in OpenMP all objects with regions must"
 
 
 def _orders(parts: Sequence[HostPart]) -> Iterator[str]:

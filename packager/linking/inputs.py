@@ -17,6 +17,7 @@ from packager.formats.containers.offload_binary import NAME
 from packager.formats.device_images import bitcode, bitcode_embedded
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.device_images.known import from_payload
+from packager.formats.host_records import requirements
 from packager.hosts.load import Loaded, load_all
 from packager.linking import scripts
 from packager.linking.host_command import HostCommand, Library
@@ -53,6 +54,7 @@ class HostPart:
     entry_symbols: tuple[str, ...] = ()  # that others may name, of its records of entries
     is_linkable: bool = False  # whether it defines anything that a host's link could look for
     releases: tuple[int, ...] = ()  # of clang, that it says it is compiled by
+    requires: int = 0  # the mask of what all objects have to ask for
 
 
 def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
@@ -180,8 +182,13 @@ def _with_elf(part: HostPart, loaded: Loaded) -> HostPart:
     """The part, and what the file's own symbols and comments say."""
     elf = headers.read(loaded.file)
     names, is_linkable = _host_symbols(elf, loaded)
-    releases = clang_releases(elf)
-    return replace(part, entry_symbols=names, is_linkable=is_linkable, releases=releases)
+    return replace(
+        part,
+        entry_symbols=names,
+        is_linkable=is_linkable,
+        releases=clang_releases(elf),
+        requires=requirements.of_object(elf, part.binary.entries),
+    )
 
 
 def _host_symbols(elf: headers.Elf, loaded: Loaded) -> tuple[tuple[str, ...], bool]:

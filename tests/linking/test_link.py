@@ -388,6 +388,16 @@ def test_a_target_that_an_object_lacks_and_another_order(tmp_path: Path) -> None
     assert f"no code for {NVPTX}:sm_90 in {cpu}" in done.stderr
 
 
+@pytest.mark.parametrize("version", ["14", "22"])
+def test_what_not_all_objects_require(version: str, tmp_path: Path) -> None:
+    """A constructor says so until clang 18, an entry since."""
+    main = compiled(tmp_path, "calls", version=version)
+    summed = compiled(tmp_path, "summed", "-DSHARED", version=version)
+    done = omptool("link", "--dry-run", "--", *driver(version), main, summed)
+    said = f"{summed} has `requires unified_shared_memory`, {main} has not: "
+    assert done.stderr.startswith(f"Warning: {said}in OpenMP all objects with regions must\n")
+
+
 @pytest.mark.parametrize("version", ["16", INSTALLED])
 def test_host_objects_of_bitcode(version: str, tmp_path: Path) -> None:
     """Link-time optimisation of the host; clang 14 has no device code in such objects."""

@@ -1,4 +1,8 @@
-// A region that calls a function of another object; with FACTOR it is another kernel.
+// A region that calls a function of another object; with FACTOR it is another kernel, with SHARED it
+// wants shared memory.
+#ifdef SHARED
+#pragma omp requires unified_shared_memory
+#endif
 #ifndef FACTOR
 #define FACTOR 1
 #endif
