@@ -42,8 +42,8 @@ def _target(path: Path) -> Path:
     """The file that is written, behind all symbolic links."""
     try:
         target = path.resolve()
-        if target.exists() and not target.is_file():
-            kind = "a directory" if target.is_dir() else "not a regular file"
+        if path.exists() and not path.is_file():  # a pipe of /dev/stdout has no place in a folder
+            kind = "a directory" if path.is_dir() else "not a regular file"
             raise UsageError(f"cannot write {path}: it is {kind}")
     except RuntimeError as error:  # before Python 3.13
         raise UsageError(f"cannot write {path}: it is a symbolic link to itself") from error
