@@ -13,6 +13,7 @@ from omptool.errors import reported
 from omptool.options.dependencies import dependency_options, rule, rule_path
 from omptool.options.paths import FILE, check_distinct
 from omptool.options.wrapper import (
+    WithResponseFiles,
     entry_list,
     entry_source,
     progress,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from packager.writers.streams import Copied
 
 
-@click.command()
+@click.command(cls=WithResponseFiles)
 @click.argument("host", type=FILE)
 @wrapping_options(
     "Entries: `auto`, what the images and HOST define under one name; or a file, one name a "

@@ -11,6 +11,7 @@ from omptool.errors import reported
 from omptool.options.dependencies import dependency_options, rule, rule_path
 from omptool.options.paths import check_distinct
 from omptool.options.wrapper import (
+    WithResponseFiles,
     entry_list,
     entry_source,
     progress,
@@ -31,7 +32,7 @@ COMPRESSED = "compressed-bundle"
 CONTAINERS = ("offload-binary", "offload-bundle", COMPRESSED)
 
 
-@click.command()
+@click.command(cls=WithResponseFiles)
 @wrapping_options(
     "Entries: `auto`, everything the images define; or a file, one name a line. Without it, the "
     "entry sections of the objects that OUT is linked with."

@@ -28,6 +28,19 @@ ABIS = ("interface", "proposal", LLVM, "llvm-14", "llvm-16", "llvm-19", "llvm-22
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class WithResponseFiles(click.Command):
+    """A command whose words may be in a file: a build can name more images than a line has room."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The arguments, with those of each @FILE in its place."""
+        if any(word.startswith("@") for word in args):
+            from packager.files.response_files import opened
+
+            with reported("arguments"):
+                args = list(opened(args))
+        return super().parse_args(ctx, args)
+
+
 def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
     """The options --image, --entries, --abi, --force and -o."""
     options = [

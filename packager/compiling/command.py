@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from packager.errors import UsageError
-from packager.linking.host_command import opened, program_at
+from packager.files.response_files import opened
+from packager.linking.host_command import program_at
 
 End = Literal["object", "program", "other"]
 Kind = Literal["source", "assembly", "kernels", "input"]

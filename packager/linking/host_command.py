@@ -6,15 +6,14 @@ spell their options.
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from packager.errors import UsageError
+from packager.files.response_files import opened
 
 LINKER = re.compile(r"(.+-)?(ld|gold|mold)([.-].*)?|lld([.-]\d+)?")
 SOURCE = re.compile(r".*\.(c|cc|cpp|cxx|C|f|f90|F90|cu|hip|s|S|ll|i|ii)")
@@ -38,7 +37,6 @@ SHARED_BY_LINKER = ("--sysroot", "--hash-style=", "-rpath-link")
 # What may stand in front of the program; `env` takes assignments.
 PREFIXES = ("env", "ccache", "sccache", "distcc", "icecc", "nice", "time")
 ENV_TAKES_WORD = ("-u", "-C", "--unset", "--chdir")
-MAX_NESTING = 16  # of response files
 # What only clang's driver knows: the stand-in makes the images itself.
 OFFLOADING = re.compile(r"-fopenmp-targets=.*|--?offload-arch=.*|-foffload-lto.*|-fno-offload-lto")
 OFFLOADING_PAIRS = re.compile(r"-Xopenmp-target(=.*)?|-Xoffload-linker.*")
@@ -227,22 +225,6 @@ def _options(words: Sequence[str], start: int, is_driver: bool) -> Iterator[Opti
             yield from (Option(text, at) for at, text in [next(after, (number, ""))])
         else:
             yield Option(word, number)
-
-
-def opened(words: Sequence[str], depth: int = 0) -> Iterator[str]:
-    """The words, and in place of each @FILE those in the file, as GNU's tools read it."""
-    for word in words:
-        path = Path(word[1:])
-        if not word.startswith("@") or not path.is_file():
-            yield word
-            continue
-        if depth == MAX_NESTING:
-            raise UsageError(f"more than {MAX_NESTING} response files name each other", path)
-        try:
-            text = os.fsdecode(path.read_bytes())
-            yield from opened(shlex.split(text), depth + 1)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"cannot be read as a response file: {error}", path) from error
 
 
 def _without_offloading(words: list[str]) -> Iterator[str]:

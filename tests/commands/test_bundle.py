@@ -350,6 +350,26 @@ def test_unwritable_output_is_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
+def test_a_pipe_is_no_output(work: Path) -> None:
+    ends = os.pipe()
+    done = omptool("emit", "--image", f"{TRIPLE}={work}/image.so", "-o", f"/dev/fd/{ends[1]}")
+    for end in ends:
+        os.close(end)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "is not a regular file" in done.stderr
+
+
+def test_a_response_file_has_words(work: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words"
+    words.write_text(f"--image '{TRIPLE}={work}/image.so'\n-o {tmp_path}/'an out.o'")
+    assert omptool("bundle", work / "host.o", f"@{words}").exit_code == 0
+    assert (tmp_path / "an out.o").exists()
+    words.write_text(f"@{words}")
+    done = omptool("emit", f"@{words}")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert f"{words}: more than 16 response files" in done.stderr
+
+
 def test_failing_rule_leaves_no_output(work: Path, tmp_path: Path) -> None:
     image = f"{TRIPLE}={work}/image.so"
     arguments = ("bundle", work / "host.o", "--image", image, "-o", tmp_path / "out.o")

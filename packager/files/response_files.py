@@ -1,0 +1,31 @@
+"""@FILE in a command: words that are in a file, as GNU's tools read it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from packager.errors import UsageError
+
+MAX_NESTING = 16
+
+
+def opened(words: Sequence[str], depth: int = 0) -> Iterator[str]:
+    """The words, and in place of each @FILE those in the file; without that file it is a word.
+
+    Raises UsageError for one that cannot be read.
+    """
+    for word in words:
+        path = Path(word[1:])
+        if not word.startswith("@") or not path.is_file():
+            yield word
+            continue
+        if depth == MAX_NESTING:
+            raise UsageError(f"more than {MAX_NESTING} response files name each other", path)
+        try:
+            text = os.fsdecode(path.read_bytes())
+            yield from opened(shlex.split(text), depth + 1)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot be read as a response file: {error}", path) from error
