@@ -29,6 +29,7 @@ TAKES_WORD = re.compile(
 STATIC = ("-Bstatic", "-dn", "-non_shared", "-static", "--static")
 DYNAMIC = ("-Bdynamic", "-dy", "-call_shared")
 IN_SYSROOT = ("=", "$SYSROOT")  # begins of -L
+LIBOMP = {"omp", "iomp5"}  # -l of LLVM's OpenMP library
 PASSING = "-Xlinker"  # the next word is the linker's
 # What the link of a CPU's device image takes over, by how the word begins; driver, linker.
 SHARED_BY_DRIVER = ("-fuse-ld=", "--ld-path=", "-B", "--sysroot", "-m64", "--target=", "-stdlib=",
@@ -54,6 +55,7 @@ class Library(NamedTuple):
     """What -l names: libNAME.so or libNAME.a, or with a colon a file."""
 
     name: str
+    word: int  # of the command
     is_whole: bool  # all members are linked
     is_static: bool  # only an archive will do
 
@@ -88,6 +90,15 @@ class HostCommand:
             name.removeprefix(":").startswith("libomptarget.") for name in (*names, *files)
         )
 
+    @property
+    def names_libomp(self) -> bool:
+        """Whether it names LLVM's OpenMP library behind its first input."""
+        names = [one.name for one in self.libraries if one.word > self._first]
+        files = [item.path.name for item in self.inputs]
+        return not LIBOMP.isdisjoint(names) or any(
+            name.startswith(f"lib{omp}.") for name in files for omp in LIBOMP
+        )
+
     def passed(self, *options: str) -> tuple[str, ...]:
         """Options for the linker, as the command takes them."""
         if not self.is_driver:
@@ -96,14 +107,21 @@ class HostCommand:
 
     def with_words(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
         """The command with words before its first input, and after its last one."""
+        begin = self._first
+        end = max(self._input_words, default=len(self.words) - 1) + 1
+        return [*self.words[:begin], *first, *self.words[begin:end], *last, *self.words[end:]]
+
+    @property
+    def _first(self) -> int:
+        """The word before which an input can be put."""
+        begin = min(self._input_words, default=len(self.words))
+        return begin - 1 if self.is_driver and self.words[begin - 1] == PASSING else begin
+
+    @property
+    def _input_words(self) -> list[int]:
         # An option that is not known here may have a value that looks like an input.
         there = [item for item in self.inputs if item.path.exists()]
-        words = [item.word for item in there or self.inputs]
-        begin = min(words, default=len(self.words))
-        if self.is_driver and self.words[begin - 1] == PASSING:
-            begin -= 1
-        end = max(words, default=len(self.words) - 1) + 1
-        return [*self.words[:begin], *first, *self.words[begin:end], *last, *self.words[end:]]
+        return [item.word for item in there or self.inputs]
 
     def shared(self) -> list[str]:
         """The words that a link of a shared object beside this one begins with."""
@@ -165,21 +183,22 @@ class _State:
         """One word more."""
         text, before, self._before = option.text, self._before, ""
         if before:
-            self._take_value(before, text)
+            self._take_value(before, text, option.word)
         elif TAKES_WORD.fullmatch(text) or text in ("-L", "-l", "--library", "--library-path"):
             self._before = text
         elif text.startswith(("-o", "--output=")) and not text.startswith("-omagic"):
             self.output = Path(text.removeprefix("--output=").removeprefix("-o"))
         elif text.startswith(("-L", "-l")):
-            self._take_value(text[:2], text[2:])
+            self._take_value(text[:2], text[2:], option.word)
         elif text.startswith(("--library=", "--library-path=")):
-            self._take_value(*text.split("=", 1))
+            name, value = text.split("=", 1)
+            self._take_value(name, value, option.word)
         elif text in ("-r", "-i", "--relocatable", "-Ur"):
             self.is_relocatable = True
         elif text in (*STATIC, *DYNAMIC):
             self._is_static = text in STATIC
         elif text.startswith("--sysroot="):
-            self._take_value(*text.split("=", 1))
+            self._sysroot = text.removeprefix("--sysroot=")
         elif text in ("--whole-archive", "-whole-archive"):
             self._is_whole = True
         elif text in ("--no-whole-archive", "-no-whole-archive"):
@@ -187,13 +206,13 @@ class _State:
         elif not text.startswith("-"):
             self.inputs.append(Input(Path(text), option.word, self._is_whole))
 
-    def _take_value(self, option: str, value: str) -> None:
+    def _take_value(self, option: str, value: str, word: int) -> None:
         if option in ("-o", "--output"):
             self.output = Path(value)
         elif option in ("-L", "--library-path"):
             self._folders.append(value)
         elif option in ("-l", "--library"):
-            self.libraries.append(Library(value, self._is_whole, self._is_static))
+            self.libraries.append(Library(value, word, self._is_whole, self._is_static))
         elif option == "--sysroot":
             self._sysroot = value
 

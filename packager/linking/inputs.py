@@ -105,7 +105,7 @@ def _by_script(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
         return
     for name in scripts.named(path):
         if name.startswith("-l"):
-            found = _searched(Library(name[2:], is_whole=False, is_static=False), folders)
+            found = _searched(Library(name[2:], 0, is_whole=False, is_static=False), folders)
         else:
             places = (path.parent, Path(), *folders)
             found = next((place / name for place in places if (place / name).exists()), None)

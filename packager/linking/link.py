@@ -21,13 +21,16 @@ from packager.linking.inputs import HostPart, objects
 from packager.linking.relocatable import close
 from packager.linking.tools import Tools
 from packager.look import Look
-from packager.model import Finding
+from packager.model import FatBinary, Finding
 from packager.writers.host_object import blank_host
 from packager.writers.object_writer import write_object
 from packager.writers.requests import ImageRequest, for_openmp
 from packager.writers.wrapper import build
 
 WRAPPER = "wrapper.o"
+LIBOMPS = "__kmpc_global_thread_num"
+LIBOMP_FILES = ("libomp.", "libiomp5.", "libomp5.", "libgomp.")
+CALLING_LIBOMP = ("llvm-14", "llvm-16")  # without linking with it
 # Warnings of what was asked for: an older runtime's form, and a relocatable link.
 EXPECTED = ("OMP113", "OMP123")
 
@@ -84,12 +87,14 @@ def _linked(found: Sequence[HostPart], command: HostCommand, options: Options, t
     wrapper = tools.folder / WRAPPER
     abi = WRITTEN[_abi(parts, options)]
     if not tools.is_dry:
-        _wrap(wrapper, images, abi, _kept(parts))
+        _wrap(wrapper, images, abi, _kept(parts), _of_libomp(command))
     code = tools.pass_on(command.with_words([str(wrapper)], added), _get_ready)
     if code == 0 and not tools.is_dry and _is_written(command.output, options):
         if command.is_relocatable:
             close(command.output, abi.entries_section, [image.path for image in images])
-        check(command.output, options)
+        result = check(command.output, options)
+        if command.names_runtime and _without_libomp(result):
+            options.warn(f"{result.abi}'s runtime calls libomp, and -lomp is not behind the objects")
     return code
 
 
@@ -132,10 +137,12 @@ def _abi(parts: Sequence[HostPart], options: Options) -> str:
     return newest(abis)
 
 
-def _wrap(path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: list[str]) -> None:
+def _wrap(
+    path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: list[str], used: list[str]
+) -> None:
     """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
     inputs, _ = for_openmp(images, force=True)
-    wrapper = build(inputs, [], abi, alone=True, kept=kept)
+    wrapper = build(inputs, [], abi, alone=True, kept=kept, used=used)
     try:
         with path.open("wb") as file:
             write_object(file, blank_host(), wrapper.sections, wrapper.symbols)
@@ -161,7 +168,20 @@ def _kept(parts: Sequence[HostPart]) -> list[str]:
     return chosen
 
 
-def check(path: Path, options: Options) -> None:
+def _of_libomp(command: HostCommand) -> list[str]:
+    """A symbol of the libomp that a command names beside LLVM's offloading runtime: that runtime
+    calls it, until 18 without linking with it, and --as-needed would leave it out.
+    """
+    return [LIBOMPS] if command.names_runtime and command.names_libomp else []
+
+
+def _without_libomp(binary: FatBinary) -> bool:
+    """Whether it is a program that LLVM's runtime, until 18, calls a libomp of."""
+    is_old = binary.type == "executable" and binary.abi in CALLING_LIBOMP
+    return is_old and not any(name.startswith(LIBOMP_FILES) for name in binary.needed)
+
+
+def check(path: Path, options: Options) -> FatBinary:
     """As `bundle` checks what it writes; the linker has renamed it already.
 
     Raises FindingError, and removes the file, when verify finds an error.
@@ -169,7 +189,8 @@ def check(path: Path, options: Options) -> None:
     from packager.checks import verify
 
     try:
-        findings: list[Finding] = verify(load(path, Look(resources=False)))
+        binary = load(path, Look(resources=False))
+        findings: list[Finding] = verify(binary)
     except FormatError as error:
         raise UsageError(str(error), path) from error
     for finding in findings:
@@ -181,3 +202,4 @@ def check(path: Path, options: Options) -> None:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         what = f"{path}: {errors[0].code}: {errors[0].message}{more}"
         raise FindingError(f"{what}; not kept without --force")
+    return binary

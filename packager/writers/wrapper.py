@@ -44,6 +44,7 @@ DATA_SECTION = ".data.rel.ro.omptool"
 
 LINK_FLAG = 0x1  # of an entry: a pointer to a `declare target link` variable
 LINK_POINTER = "_decl_tgt_ref_ptr"  # what its name ends with
+WORD = 8  # bytes of an address
 OPENMP = 1  # whose an entry of 56 bytes is
 FLAGS, SHORT = Struct("<I"), Struct("<H")
 # x86 feature property: the code above keeps indirect-branch tracking and shadow stacks intact.
@@ -103,17 +104,19 @@ def build(
     alone: bool,
     says_requires: bool = False,
     kept: Sequence[str] = (),
+    used: Sequence[str] = (),
 ) -> Wrapper:
     """The sections and symbols of a wrapper.
 
     `entries` are written here, even if there are none: an empty table still makes the linker
     define its bounds; None leaves the table to the host object. `alone` adds the notes that a
     host object would bring, `says_requires` what objects by clang say to LLVM's runtime up to 18.
-    `kept` are symbols of sections that linkers would collect, since nothing else names them.
+    `kept` are symbols of sections that linkers would collect, since nothing else names them,
+    and `used` those of libraries that --as-needed would leave out.
     """
     sections = [_image_section(image) for image in images]
     symbols = [_image_symbol(image, n, abi) for n, image in enumerate(images)]
-    parts = [_descriptor(images, abi, kept), *registration(abi, says_requires=says_requires)]
+    parts = [_descriptor(images, abi, kept, used), *registration(abi, says_requires=says_requires)]
     if entries is not None:
         parts += [_names(entries)] if abi.entry.name is not None else []
         parts.append(_table(entries, abi))
@@ -176,7 +179,7 @@ def _image_section(image: ImageInput) -> Section:
 
 
 def _descriptor(
-    images: Sequence[ImageInput], abi: WrittenAbi, kept: Sequence[str]
+    images: Sequence[ImageInput], abi: WrittenAbi, kept: Sequence[str], used: Sequence[str]
 ) -> tuple[Section, list[Symbol]]:
     """The image records and, after them, the __tgt_bin_desc."""
     begin, end = bounds(abi)
@@ -196,7 +199,10 @@ def _descriptor(
         Relocation(array_size + 24, end),
     ]
     relocations += [Relocation(array_size, name, R_X86_64_NONE) for name in kept]
-    data = bytes(array_size) + BIN_DESC.pack(len(images), 0, 0, 0, 0)
+    # Linkers that collect sections count what is really stored.
+    end_at = array_size + BIN_DESC.size
+    relocations += [Relocation(end_at + n * WORD, name) for n, name in enumerate(used)]
+    data = bytes(array_size) + BIN_DESC.pack(len(images), 0, 0, 0, 0) + bytes(WORD * len(used))
     flags = SHF_ALLOC | SHF_WRITE
     section = Section(DATA_SECTION, SHT_PROGBITS, flags, 8, (data,), tuple(relocations))
     return section, [

@@ -180,6 +180,18 @@ def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
     assert image["container"] == "omptool"
 
 
+def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
+    """Nothing else would keep it where libraries are linked as needed."""
+    objects, search = program(tmp_path, version="14"), libraries("14")
+    folder = search.split(":")[-1]
+    words = ["gcc", "-Wl,--as-needed,--gc-sections", "-fuse-ld=lld", f"-L{folder}", *objects]
+    out = tmp_path / "app"
+    assert linked(out, *words, "-lomp", "-lomptarget") == ""
+    assert printed(out, LD_LIBRARY_PATH=search) == PRINTED
+    said = linked(out, *words, "-lomptarget")
+    assert said == "Warning: llvm-14's runtime calls libomp, and -lomp is not behind the objects\n"
+
+
 def test_a_linkers_images_can_throw(tmp_path: Path) -> None:
     """A driver's do, as it asks for a table of frames."""
     done = omptool("link", "--dry-run", "--", "ld", *program(tmp_path), "-lc", "-o", "app")
