@@ -54,9 +54,12 @@ def split_id(target: str) -> tuple[str, str, str]:
     """The kind, triple and processor of a bundle's id.
 
     Bundlers of different releases leave the environment out, empty or "unknown", and processors
-    have dashes of their own: "hip-amdgcn-amd-amdhsa--gfx906:xnack-".
+    have dashes of their own: "hip-amdgcn-amd-amdhsa--gfx906:xnack-". The bundler of LLVM 19 adds
+    one to processors that it does not know.
     """
     kind, _, rest = target.partition("-")
+    if rest.endswith("-") and (":" not in rest or rest.endswith(("+-", "--"))):
+        rest = rest[:-1]
     parts = rest.split("-", _PARTS_BEFORE_PROCESSOR - 1)
     for number, part in enumerate(parts):
         if part.startswith(_PROCESSOR):

@@ -41,7 +41,8 @@ READ_SINCE: dict[ContainerForm, tuple[str, Sequence[AbiName]]] = {
 # What later releases call the kinds that they number otherwise.
 MODEL_NUMBERS: dict[Model, int] = {"openmp": 1, "cuda": 2, "hip": 3}
 NEWEST_NUMBERS: dict[Model, int] = {"hip": 4, "sycl": 8}
-BUNDLE_KINDS: dict[Model, str] = {"hip": "hipv4"}
+BUNDLE_KINDS: dict[Model, str] = {"openmp": "openmp", "hip": "hipv4"}
+PROCESSORS = ("gfx", "sm_", "generic", "amdgcnspirv")  # of GPUs, and what clang knows beside them
 HOST_TARGET = "host-x86_64-unknown-linux-gnu"
 TRIPLE_PARTS = 4
 LEVELS = {"zstd": 3, "zlib": 6}
@@ -134,11 +135,14 @@ def _number(request: ImageRequest, generation: AbiName) -> int:
 
 def _bundle(inputs: Sequence[_Input], generation: AbiName) -> Content:
     """The host's part, which is empty, and the images, without anything between them."""
-    targets = [_host_target(generation), *(target(each.request, generation) for each in inputs)]
     for each in inputs:
+        if each.request.producer not in BUNDLE_KINDS:
+            what = f"image {each.image.path} is of {each.request.producer}"
+            raise UsageError(f"{what}, and clang's bundler knows openmp and hip alone")
         if each.request.strings:
             key = each.request.strings[0][0]
             raise UsageError(f"image {each.image.path}: bundles have no place for {key}")
+    targets = [_host_target(generation), *(target(each.request, generation) for each in inputs)]
     names = [name.encode("utf-8", "surrogateescape") for name in targets]
     head = clang_bundle.MAGIC + clang_bundle.COUNT.pack(len(names))
     at = len(head) + sum(clang_bundle.TARGET.size + len(name) for name in names)
@@ -155,16 +159,27 @@ def _host_target(generation: AbiName) -> str:
 def target(request: ImageRequest, generation: AbiName) -> str:
     """What a bundle calls an image's target: `<kind>-<arch>-<vendor>-<os>-<env>-<processor>`.
 
-    LLVM 22 writes "unknown" for an environment that is not said, but of amdgcn; up to 17 an empty
-    processor leaves nothing behind.
+    LLVM 22 writes "unknown" for an environment that is not said, but of AMD's; up to 17 an empty
+    processor leaves nothing behind; and 19 does not find a processor of a CPU without a dash.
     """
-    parts = (request.spelled or request.triple).split("-", TRIPLE_PARTS - 1)
-    parts += [""] * (TRIPLE_PARTS - len(parts))
-    if generation == NEWEST and not parts[-1] and parts[0] != "amdgcn":
+    parts = _parts(request)
+    if generation == NEWEST and not parts[-1] and parts[2] != "amdhsa":
         parts[-1] = "unknown"
-    kind = BUNDLE_KINDS.get(request.producer, request.producer)
-    name = "-".join([kind, *parts, request.arch])
-    return name if generation in (DEFAULT, NEWEST) else name.rstrip("-")
+    name = "-".join([BUNDLE_KINDS[request.producer], *parts])
+    if generation not in (DEFAULT, NEWEST) and not request.arch:
+        return name.rstrip("-")
+    is_unknown = request.arch != "" and not request.arch.startswith(PROCESSORS)
+    dash = "-" if generation == DEFAULT and is_unknown else ""
+    return f"{name}-{request.arch}{dash}"
+
+
+def _parts(request: ImageRequest) -> list[str]:
+    """A triple as it is spelled, but of four parts in their places."""
+    normalised = request.triple.split("-", TRIPLE_PARTS - 1)
+    parts = (request.spelled or request.triple).split("-", TRIPLE_PARTS - 1)
+    if parts[1] == normalised[2] != normalised[1]:  # x86_64-linux-gnu
+        parts = normalised
+    return parts + [""] * (TRIPLE_PARTS - len(parts))
 
 
 def _compress(

@@ -114,6 +114,7 @@ def test_the_section_of_hip_programs(work: Path, tmp_path: Path, name: str) -> N
         ),
         ("openmp-x86_64-pc-linux-gnu", ("openmp", "x86_64-pc-linux-gnu", "")),
         ("openmp-x86_64-pc-linux-gnu-", ("openmp", "x86_64-pc-linux-gnu", "")),
+        ("openmp-nvptx64-nvidia-cuda--sm_121-", ("openmp", "nvptx64-nvidia-cuda", "sm_121")),
         ("host-x86_64-unknown-linux", ("host", "x86_64-unknown-linux", "")),
         ("openmp", ("openmp", "", "")),
     ],
