@@ -28,8 +28,8 @@ def taken(
     `added` are words that the link without images needs; where nothing is run, all that it could
     take is taken. Raises LinkError where that fails.
     """
-    fixed = [part for part in found if part.archive is None]
-    optional = [part for part in found if part.archive is not None]
+    fixed = [part for part in found if part.archive is None or part.is_whole]
+    optional = [part for part in found if part.archive is not None and not part.is_whole]
     if not optional:
         return fixed
     linkable = [part for part in optional if part.is_linkable]

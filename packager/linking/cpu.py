@@ -9,7 +9,7 @@ from pathlib import Path
 
 from packager.errors import MissingToolError
 from packager.linking.groups import Group
-from packager.linking.host_command import HostCommand
+from packager.linking.host_command import Given, HostCommand
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
 from packager.triples import code_of
@@ -27,7 +27,7 @@ class Libraries:
     """What images may be linked with, beside their own objects."""
 
     command: HostCommand
-    archives: frozenset[str]  # names of -l that are archives with device code
+    barred: frozenset[Given]  # archives with device code
     runtime: Path | None  # libomptarget, where the command names none
 
 
@@ -73,7 +73,16 @@ def _libraries(libraries: Libraries) -> list[str]:
     """The folders and libraries of the command, but for archives of objects like the program's."""
     host = libraries.command
     words = [f"-L{folder}" for folder in host.folders]
-    words += [f"-l{one.name}" for one in host.libraries if one.name not in libraries.archives]
-    words += [str(i.path) for i in host.inputs if ".so" in i.path.suffixes]
+    given = [one.given for one in host.libraries]
+    given += [one.given for one in host.inputs if _is_library(one.path)]
+    words += [one.text for one in sorted(given, key=_word) if one not in libraries.barred]
     words += [str(libraries.runtime)] if libraries.runtime else []
     return words
+
+
+def _is_library(path: Path) -> bool:
+    return path.suffix == ".a" or ".so" in path.suffixes
+
+
+def _word(given: Given) -> int:
+    return given.word

@@ -43,12 +43,24 @@ OFFLOADING = re.compile(r"-fopenmp-targets=.*|--?offload-arch=.*|-foffload-lto.*
 OFFLOADING_PAIRS = re.compile(r"-Xopenmp-target(=.*)?|-Xoffload-linker.*")
 
 
+class Given(NamedTuple):
+    """A file or library as the command has it."""
+
+    word: int  # of the command
+    text: str
+
+
 class Input(NamedTuple):
     """A file that is linked: an object, an archive, or what the linker will know better."""
 
     path: Path
     word: int  # of the command, at which it is named
     is_whole: bool  # of an archive: all members are linked
+
+    @property
+    def given(self) -> Given:
+        """As the command has it."""
+        return Given(self.word, str(self.path))
 
 
 class Library(NamedTuple):
@@ -58,6 +70,11 @@ class Library(NamedTuple):
     word: int  # of the command
     is_whole: bool  # all members are linked
     is_static: bool  # only an archive will do
+
+    @property
+    def given(self) -> Given:
+        """As the command has it."""
+        return Given(self.word, f"-l{self.name}")
 
 
 class Option(NamedTuple):
@@ -80,6 +97,7 @@ class HostCommand:
     libraries: tuple[Library, ...]  # -l
     is_relocatable: bool
     is_static: bool  # as a whole
+    sysroot: str
 
     @property
     def names_runtime(self) -> bool:
@@ -162,6 +180,7 @@ def parse(words: Sequence[str]) -> HostCommand:
         tuple(state.libraries),
         state.is_relocatable,
         is_static,
+        state.sysroot,
     )
 
 
@@ -174,7 +193,7 @@ class _State:
         self.libraries: list[Library] = []
         self.is_relocatable = False
         self._folders: list[str] = []
-        self._sysroot = ""
+        self.sysroot = ""
         self._is_static = is_static
         self._is_whole = False
         self._before = ""
@@ -198,7 +217,7 @@ class _State:
         elif text in (*STATIC, *DYNAMIC):
             self._is_static = text in STATIC
         elif text.startswith("--sysroot="):
-            self._sysroot = text.removeprefix("--sysroot=")
+            self.sysroot = text.removeprefix("--sysroot=")
         elif text in ("--whole-archive", "-whole-archive"):
             self._is_whole = True
         elif text in ("--no-whole-archive", "-no-whole-archive"):
@@ -214,13 +233,13 @@ class _State:
         elif option in ("-l", "--library"):
             self.libraries.append(Library(value, word, self._is_whole, self._is_static))
         elif option == "--sysroot":
-            self._sysroot = value
+            self.sysroot = value
 
     def searched(self) -> Iterator[Path]:
         """The folders of -L, of which some are in the sysroot, wherever that is named."""
         for folder in self._folders:
             begin = next((begin for begin in IN_SYSROOT if folder.startswith(begin)), None)
-            yield Path(folder if begin is None else self._sysroot + folder.removeprefix(begin))
+            yield Path(folder if begin is None else self.sysroot + folder.removeprefix(begin))
 
 
 def program_at(words: Sequence[str]) -> int:

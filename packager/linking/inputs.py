@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,8 +18,7 @@ from packager.formats.device_images.comment import clang_releases
 from packager.formats.device_images.known import from_payload
 from packager.formats.host_records import requirements
 from packager.hosts.load import Loaded, load_all
-from packager.linking import scripts
-from packager.linking.host_command import HostCommand, Library
+from packager.linking.libraries import LinkedFile
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
 from packager.writers.elf_types import FilePart
@@ -30,7 +28,6 @@ LOOK = Look(symbols=False, resources=False)
 BEGIN = 8
 TYPE_AT = 16  # of an ELF header: 1 is a relocatable object
 OBJECT = b"\1\0"
-DRIVERS_FOLDERS = "LIBRARY_PATH"
 
 
 @dataclass(frozen=True)
@@ -49,21 +46,23 @@ class HostPart:
     name: str
     binary: FatBinary
     parts: tuple[Part, ...]
-    archive: Path | None = None  # that the host's linker may take it from
+    archive: Path | None = None
     member: str = ""
+    is_whole: bool = False  # the archive is linked with all its members
     entry_symbols: tuple[str, ...] = ()  # that others may name, of its records of entries
     is_linkable: bool = False  # whether it defines anything that a host's link could look for
     releases: tuple[int, ...] = ()  # of clang, that it says it is compiled by
     requires: int = 0  # the mask of what all objects have to ask for
 
 
-def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
-    """Those of the command, in its order; copies of their device code go to `folder`.
+def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
+    """Those of the files, in their order; copies of their device code go to `folder`.
 
     Raises FormatError, UsageError for an input that cannot be understood.
     """
     archives_seen: set[tuple[int, int]] = set()
-    for path, is_whole in _linked(command):
+    for file in files:
+        path = file.path
         kind = _kind(path)
         if kind == "archive":
             identity = _identity(path)
@@ -71,10 +70,11 @@ def objects(command: HostCommand, folder: Path) -> Iterator[HostPart]:
                 continue
             archives_seen.add(identity)
         if kind:
-            archive = path if kind == "archive" and not is_whole else None
+            archive = path if kind == "archive" else None
             parts = _bitcode_parts if kind == "bitcode" else _host_parts
             try:
-                yield from parts(path, archive, folder)
+                for part in parts(path, archive, folder):
+                    yield replace(part, is_whole=file.is_whole)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
 
@@ -84,42 +84,6 @@ def _is_device_library(path: Path) -> bool:
     from packager.linking.device_runtime import is_runtime
 
     return is_runtime(path)
-
-
-def _linked(command: HostCommand) -> Iterator[tuple[Path, bool]]:
-    """The files of a link, and whether all their members are linked."""
-    folders = list(command.folders)
-    if command.is_driver:
-        folders += [Path(name) for name in os.environ.get(DRIVERS_FOLDERS, "").split(":") if name]
-    named = ((item.path, item.is_whole) for item in command.inputs)
-    searched = ((_searched(one, folders), one.is_whole) for one in command.libraries)
-    for path, is_whole in (*named, *searched):
-        if path is not None:
-            yield path, is_whole
-            yield from ((other, is_whole) for other in _by_script(path, folders))
-
-
-def _by_script(path: Path, folders: Sequence[Path]) -> Iterator[Path]:
-    """The files that `path` names if it is a linker's script; no scripts in scripts."""
-    if _kind(path) or path.suffix not in (".so", ".a"):
-        return
-    for name in scripts.named(path):
-        if name.startswith("-l"):
-            found = _searched(Library(name[2:], 0, is_whole=False, is_static=False), folders)
-        else:
-            places = (path.parent, Path(), *folders)
-            found = next((place / name for place in places if (place / name).exists()), None)
-        if found is not None:
-            yield found
-
-
-def _searched(library: Library, folders: Sequence[Path]) -> Path | None:
-    """The file that -l means, as far as the command says where to look."""
-    name = library.name
-    endings = (".a",) if library.is_static else (".so", ".a")
-    wanted = [name[1:]] if name.startswith(":") else [f"lib{name}{ending}" for ending in endings]
-    paths = (folder / file for folder in folders for file in wanted)
-    return next((path for path in paths if path.exists()), None)
 
 
 def _kind(path: Path) -> str:

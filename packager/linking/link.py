@@ -15,9 +15,10 @@ from packager.linking import agreement
 from packager.linking.archives import taken
 from packager.linking.cpu import Libraries
 from packager.linking.groups import Group, grouped
-from packager.linking.host_command import HostCommand
+from packager.linking.host_command import Given, HostCommand
 from packager.linking.images import DeviceOptions, link_group
 from packager.linking.inputs import HostPart, objects
+from packager.linking.libraries import LinkedFile, linked
 from packager.linking.relocatable import close
 from packager.linking.tools import Tools
 from packager.look import Look
@@ -55,16 +56,20 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     """
     tools.options_at = command.options_at
     # What has offload code: without any, the command is what it was.
-    found = list(objects(command, tools.folder))
+    files = linked(command, tools)
+    found = list(objects(files, tools.folder))
     if not found:
         return tools.pass_on(command.words)
     with tools.with_worker(
         any(one.image.kind == "bitcode" for part in found for one in part.parts)
     ):
-        return _linked(found, command, options, tools)
+        return _linked(found, files, command, options, tools)
 
 
-def _linked(found: Sequence[HostPart], command: HostCommand, options: Options, tools: Tools) -> int:
+def _linked(
+    found: Sequence[HostPart], files: Sequence[LinkedFile], command: HostCommand, options: Options,
+    tools: Tools,
+) -> int:  # fmt: skip
     # Which members of archives are in it, by the host's own linker.
     is_without = command.names_runtime or command.is_relocatable
     runtime = None if is_without else options.runtime()
@@ -78,7 +83,7 @@ def _linked(found: Sequence[HostPart], command: HostCommand, options: Options, t
     groups = grouped(parts)
     for line in agreement.differences(parts, groups):
         options.warn(line)
-    libraries = Libraries(command, _device_archives(found), runtime)
+    libraries = Libraries(command, _barred(files, found), runtime)
     images = [_image(group, libraries, options, tools) for group in groups]
 
     # The program, with what registers them.
@@ -94,7 +99,8 @@ def _linked(found: Sequence[HostPart], command: HostCommand, options: Options, t
             close(command.output, abi.entries_section, [image.path for image in images])
         result = check(command.output, options)
         if command.names_runtime and _without_libomp(result):
-            options.warn(f"{result.abi}'s runtime calls libomp, and -lomp is not behind the objects")
+            calls = f"the runtime of {result.abi} calls libomp"
+            options.warn(f"{calls}: -lomp is not behind the objects")
     return code
 
 
@@ -119,11 +125,10 @@ def _runtime_words(command: HostCommand, runtime: Path | None) -> tuple[str, ...
     return (str(runtime), *command.passed("-rpath", str(runtime.parent)))
 
 
-def _device_archives(found: Sequence[HostPart]) -> frozenset[str]:
-    """The names by which -l means archives with device code."""
-    names = {part.archive.name for part in found if part.archive}
-    plain = {name.removeprefix("lib").removesuffix(".a") for name in names}
-    return frozenset(plain | {f":{name}" for name in names})
+def _barred(files: Sequence[LinkedFile], found: Sequence[HostPart]) -> frozenset[Given]:
+    """What names archives of objects like the program's: half of each is the host's."""
+    of_devices = {part.archive.resolve() for part in found if part.archive}
+    return frozenset(file.named for file in files if file.path.resolve() in of_devices)
 
 
 def _abi(parts: Sequence[HostPart], options: Options) -> str:

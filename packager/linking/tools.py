@@ -89,6 +89,19 @@ class Tools:
             raise LinkError(f"linking for {what} failed{why}", said, exit_code(done.returncode))
         return said
 
+    def answer(self, command: Sequence[str]) -> str:
+        """What a command that changes nothing writes on stdout; "" where it fails."""
+        self.show(shlex.join(command))
+        if self.is_dry:
+            return ""
+        try:
+            done = subprocess.run(
+                command, env={**os.environ, "LC_ALL": "C"}, capture_output=True, check=False
+            )
+        except OSError:
+            return ""  # who is to link says why
+        return "" if done.returncode else done.stdout.decode(errors="surrogateescape")
+
     def pass_on(self, command: Sequence[str], meanwhile: Callable[[], None] = idle) -> int:
         """Run a command that speaks for itself; its exit code. `meanwhile` is done beside it."""
         self.show(shlex.join(command))

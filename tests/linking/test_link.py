@@ -142,6 +142,26 @@ def test_a_script_in_place_of_a_library(tmp_path: Path) -> None:
     assert printed(tmp_path / "app") == PRINTED
 
 
+def test_a_library_where_only_the_driver_looks(tmp_path: Path) -> None:
+    main, *others = program(tmp_path)
+    subprocess.run(["ar", "rc", tmp_path / "libk.a", *others], check=True)
+    words = ["gcc", f"-B{tmp_path}/", main, "-lk", f"-L{libraries(INSTALLED)}", "-lomp"]
+    linked(tmp_path / "app", *words)
+    assert printed(tmp_path / "app") == PRINTED
+
+
+def test_the_libraries_that_images_are_linked_with(tmp_path: Path) -> None:
+    """Not those with device code: half of them is the host's."""
+    main, *others = program(tmp_path)
+    host = made(tmp_path / "host.o", "gcc", "-c", SOURCES / "scaled.c")
+    subprocess.run(["ar", "rc", tmp_path / "libk.a", *others], check=True)
+    subprocess.run(["ar", "rc", tmp_path / "libh.a", host], check=True)
+    words = f"{main} -L{tmp_path} -lh {tmp_path}/libh.a -Wl,--whole-archive -lk {tmp_path}/libk.a"
+    done = omptool("link", "--dry-run", "--", "gcc", *words.split(), "-o", tmp_path / "app")
+    device, _ = done.stderr.splitlines()
+    assert f" -L{tmp_path} -lh {tmp_path}/libh.a {libdir()}/libomptarget.so -o " in device
+
+
 def test_a_member_whose_code_is_there_already(tmp_path: Path) -> None:
     """The host's link does not take it, and device code does not need it, in either order."""
     main, summed, scaled = program(tmp_path)
@@ -189,7 +209,8 @@ def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
     assert linked(out, *words, "-lomp", "-lomptarget") == ""
     assert printed(out, LD_LIBRARY_PATH=search) == PRINTED
     said = linked(out, *words, "-lomptarget")
-    assert said == "Warning: llvm-14's runtime calls libomp, and -lomp is not behind the objects\n"
+    what = "the runtime of llvm-14 calls libomp: -lomp is not behind the objects"
+    assert said == f"Warning: {what}\n"
 
 
 def test_a_linkers_images_can_throw(tmp_path: Path) -> None:
