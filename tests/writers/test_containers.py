@@ -251,7 +251,7 @@ def test_a_cubin_of_another_architecture(tmp_path: Path) -> None:
         (("--format", "offload-bundle", "--compression", "zlib"), "--compression is for --format"),
         (("--format", "offload-binary", "--abi", "proposal"), "for readers of LLVM"),
         (("--format", "offload-binary", "--abi", "llvm-14"), "no release before LLVM 15 reads"),
-        (("--format", "compressed-bundle", "--abi", "llvm-16"), "no release before LLVM 18 reads"),
+        (("--format", "compressed-bundle", "--abi", "llvm-16"), "no release before LLVM 19 reads"),
         (("--format", "offload-binary", "--image", "SYCL"), "no release before LLVM 21 has sycl"),
         (("--format", "offload-bundle", "--image", "NOTED"), "bundles have no place for note"),
         (("--format", "offload-bundle", "--image", "SYCL"), "knows openmp and hip alone"),

@@ -36,7 +36,7 @@ NEWEST: AbiName = "llvm-22"
 # The first release that reads a form, and the generations before it.
 READ_SINCE: dict[ContainerForm, tuple[str, Sequence[AbiName]]] = {
     "offload-binary": ("15", ("llvm-14",)),
-    "compressed-bundle": ("18", ("llvm-14", "llvm-16")),
+    "compressed-bundle": ("19", ("llvm-14", "llvm-16")),
 }
 # What later releases call the kinds that they number otherwise.
 MODEL_NUMBERS: dict[Model, int] = {"openmp": 1, "cuda": 2, "hip": 3}
