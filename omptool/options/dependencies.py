@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import click
 
-from omptool.options.paths import FILE
+from omptool.options.paths import FILE, as_given
 from packager.errors import UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+UNSAYABLE = {b"\n": "line break", b";": "semicolon", b"|": "vertical bar"}
 BESIDE = Path("\0")  # no name was given; no argument has a NUL
 
 
@@ -62,8 +63,9 @@ def rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]
 
 
 def _escaped(path: Path) -> bytes:
-    """As make reads it, in bytes. Raises UsageError for what it cannot read."""
-    name = os.fsencode(path)
-    if b"\n" in name:
-        raise UsageError("its name has a line break, and no make rule can say it", path)
-    return re.sub(rb"(\\*)([ \t#])", rb"\1\1\\\2", name.replace(b"$", b"$$"))
+    """As make reads it, and ninja, in bytes. Raises UsageError for what they cannot read."""
+    name = os.fsencode(as_given(path))
+    for sign, called in UNSAYABLE.items():
+        if sign in name:
+            raise UsageError(f"its name has a {called}, and no make rule can say it", path)
+    return re.sub(rb"(\\*)([ \t#])", rb"\1\1\\\2", name.replace(b"$", b"$$")).replace(b":", rb"\:")

@@ -11,6 +11,8 @@ import click
 from packager.errors import UsageError
 from packager.files.reader import STANDARD_INPUT
 
+GIVEN = "omptool.options.paths"  # a key of click's: names as they were given, by path
+
 
 class FileName(click.Path):
     """A path that can name a file: "" and "folder/" cannot, and pathlib would forgive both."""
@@ -27,8 +29,17 @@ class FileName(click.Path):
         if name == str(STANDARD_INPUT) and not self._or_stream:
             self.fail("'-' is no stream here: a file of that name is ./-", param, ctx)
         path = Path(name)
+        if ctx:
+            ctx.meta.setdefault(GIVEN, {})[path] = name
         # Pathlib would make "-" of "./-".
         return path.absolute() if path == STANDARD_INPUT and name != str(path) else path
+
+
+def as_given(path: Path) -> str:
+    """A path as it stands on the command line: make knows "out//a.o" by that name alone."""
+    context = click.get_current_context(silent=True)
+    given: dict[Path, str] = context.meta.get(GIVEN, {}) if context else {}
+    return given.get(path, str(path))
 
 
 class FolderName(click.Path):

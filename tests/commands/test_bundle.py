@@ -206,20 +206,26 @@ def test_two_dependency_files_are_refused(work: Path, tmp_path: Path) -> None:
 
 
 def test_dependency_file_is_bytes_that_make_reads(work: Path, tmp_path: Path) -> None:
-    odd = tmp_path / os.fsdecode(b"a \xff#$%\\ .o")
+    odd = tmp_path / os.fsdecode(b"a \xff:#$%\\ .o")
     shutil.copy(work / "host.o", odd)
     rule = tmp_path / "out.d"
     image = ("--image", f"{TRIPLE}={work}/image.so")
-    assert omptool("bundle", odd, *image, "-MD", rule, "-o", tmp_path / "o#.o").exit_code == 0
+    out = f"{tmp_path}//o:#.o"  # by that name make knows it
+    assert omptool("bundle", odd, *image, "-MD", rule, "-o", out).exit_code == 0
     done = subprocess.run(["make", "-ndf", rule], capture_output=True, check=False)
     seen = os.fsencode(odd)
-    made = os.fsencode(tmp_path / "o#.o")
+    made = os.fsencode(out)
     assert b"Prerequisite '%s' is older than target '%s'." % (seen, made) in done.stdout
 
 
 @pytest.mark.parametrize(
     ("host", "out", "fault"),
-    [("a\nb.o", "out.o", "its name has a line break"), ("a.o", "o%.o", "its name has a %")],
+    [
+        ("a\nb.o", "out.o", "its name has a line break"),
+        ("a;b.o", "out.o", "its name has a semicolon"),
+        ("a.o", "o|.o", "its name has a vertical bar"),
+        ("a.o", "o%.o", "its name has a %"),
+    ],
 )
 def test_what_no_rule_can_name(work: Path, tmp_path: Path, host: str, out: str, fault: str) -> None:
     shutil.copy(work / "host.o", tmp_path / host)
