@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
 import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,6 +20,7 @@ from omptool.options.wrapper import entry_source
 from packager.errors import PackagerError, UsageError
 
 NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
+SCRIPT = 1 << 16  # what is read of one
 
 
 class CompileOptions(click.Command):
@@ -98,10 +99,10 @@ def command(words: tuple[str, ...], **chosen: Any) -> None:
 def _build(words: tuple[str, ...], **chosen: Any) -> int:
     from packager.compiling.build import Options, build
     from packager.compiling.command import parse
-    from packager.compiling.targets import targets
+    from packager.compiling.targets import targets, words_of
 
     expect_files(chosen["libraries"])
-    parsed = parse(words, shlex.split(chosen["cc"] or ""), _found)
+    parsed = parse(words, words_of(chosen["cc"] or ""), _found)
     if parsed.triples and chosen["triples"]:
         raise UsageError("devices are named by --triple and by -fopenmp-targets=: choose one")
     triples = chosen["triples"] or parsed.triples or (f"{platform.machine()}-pc-linux-gnu",)
@@ -123,9 +124,25 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
 
 def _found(is_cxx: bool) -> list[str]:
     """The compiler that nobody named: CC or CXX, a clang, or else the machine's."""
-    named = os.environ.get("CXX" if is_cxx else "CC")
-    if named:
-        return shlex.split(named)
+    from packager.compiling.targets import words_of
+
+    named = words_of(os.environ.get("CXX" if is_cxx else "CC", ""))
+    if named and not _is_this(named):
+        return named
     clang, other = ("clang++", "c++") if is_cxx else ("clang", "cc")
     names = [clang, *(f"{clang}-{release}" for release in range(NEWEST, OLDEST - 1, -1))]
     return [next((name for name in names if shutil.which(name)), other)]
+
+
+def _is_this(named: Sequence[str]) -> bool:
+    """Whether `named` is this command: `make CC="omptool cc"` exports it to what it starts."""
+    from packager.linking.host_command import program_at
+
+    if any(Path(word).name == "omptool" for word in named):
+        return True
+    found = shutil.which(named[program_at(named)])
+    try:
+        with Path(found or os.devnull).open("rb") as file:  # a script around it?
+            return file.read(2) == b"#!" and b"omptool" in file.read(SCRIPT)
+    except OSError:  # it may be started, and not read
+        return False

@@ -65,8 +65,16 @@ def targets(named: Iterable[str], compilers: Iterable[str]) -> list[Target]:
             raise UsageError(f"{word!r} is not TRIPLE=COMPILER")
         if normalise(triple) not in archs:
             raise UsageError(f"no --triple is {normalise(triple)}, which has a compiler")
-        chosen[normalise(triple)] = tuple(shlex.split(text))
+        chosen[normalise(triple)] = tuple(words_of(text))
     return [Target(t, tuple(known), chosen.get(t, ())) for t, known in archs.items()]
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a compiler's command, as a shell parts them. Raises UsageError."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{command!r} is no command: {str(error).lower()}") from error
 
 
 def offloading(own: Sequence[Target]) -> list[str]:

@@ -238,6 +238,17 @@ def test_questions_go_to_the_compiler(plain: Path) -> None:
     assert call(plain, *CC, "-E", "-P", "plain.c") == "int main(void) { return 0; }\n"
 
 
+@pytest.mark.parametrize("ours", ["omptool cc --triple x86_64", "./ours"])
+def test_a_cc_that_is_this_command_is_not_started(ours: str, plain: Path) -> None:
+    """`make CC="omptool cc"` exports it to what it starts: that would start itself for ever."""
+    (plain / "ours").write_text('#!/bin/sh\nexec omptool cc --triple x86_64 "$@"\n')
+    (plain / "ours").chmod(0o755)
+    env = environment() | {"CC": ours}
+    words = [OMPTOOL, "cc", "--dry-run", "-c", "plain.c"]
+    ran = subprocess.run(words, cwd=plain, env=env, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr.count("clang")) == (0, 1), ran.stderr
+
+
 def test_a_source_may_be_standard_input(plain: Path) -> None:
     """Without regions: clang names kernels after files."""
     words = [*CC, "-xc", "-", "-c", "-o", "a.o"]
@@ -279,6 +290,7 @@ def test_no_clang_is_said(plain: Path) -> None:
             2,
             "is clang 17, and the host's is clang 19: since clang 18 kernels have other arguments",
         ),
+        (["--cc", "'clang", "plain.c"], 2, "is no command: no closing quotation"),
         ([*OTHER, "x86_64=clang-19", "-xc", "-", "-c"], 2, "standard input is read once"),
         (["a.ll", "plain.c"], 2, "Error: a.ll: No such file or directory"),
         (["--entries", "none", "a.ll", "plain.c"], 2, "none"),

@@ -134,6 +134,7 @@ def test_a_triple_may_have_its_own_compiler() -> None:
         ([""], [], "'' is not TRIPLE[:ARCH]"),
         (["nvptx64:sm_80", "nvptx64:sm_80"], [], "nvptx64:sm_80 is named twice"),
         (["x86_64"], ["clang"], "'clang' is not TRIPLE=COMPILER"),
+        (["x86_64"], ["x86_64=my 'clang"], "is no command: no closing quotation"),
         (["x86_64"], ["amdgcn=clang"], "no --triple is amdgcn-amd-amdhsa"),
     ],
 )
