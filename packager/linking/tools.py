@@ -103,13 +103,19 @@ class Tools:
         return "" if done.returncode else done.stdout.decode(errors="surrogateescape")
 
     def pass_on(self, command: Sequence[str], meanwhile: Callable[[], None] = idle) -> int:
-        """Run a command that speaks for itself; its exit code. `meanwhile` is done beside it."""
+        """Run a command that speaks for itself; its exit code. `meanwhile` is done beside it.
+
+        Raises LinkError when it was killed, and could say nothing.
+        """
         self.show(shlex.join(command))
         if self.is_dry:
             return 0
         with _startable(command), subprocess.Popen(self._fitting(command)) as process:
             meanwhile()
-            return exit_code(process.wait())
+            if process.wait() >= 0:
+                return process.returncode
+        killed = f"{command[0]} was ended by signal {-process.returncode}"
+        raise LinkError(killed, "", exit_code(process.returncode))
 
     def _fitting(self, command: Sequence[str]) -> Sequence[str]:
         """The command, short enough for the kernel: the response files that it had were opened."""
