@@ -104,8 +104,8 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
     expect_files(chosen["libraries"])
     parsed = parse(words, words_of(chosen["cc"] or ""), _found)
     if parsed.triples and chosen["triples"]:
-        raise UsageError("devices are named by --triple and by -fopenmp-targets=: choose one")
-    triples = chosen["triples"] or parsed.triples or (f"{platform.machine()}-pc-linux-gnu",)
+        raise UsageError("devices are named by --triple and by clang's own option: choose one")
+    triples = chosen["triples"] or parsed.triples or (_host(parsed.host),)
     wanted = targets(triples, chosen["compilers"])
     options = Options(
         wanted,
@@ -120,6 +120,11 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
     is_shown = chosen["dry_run"] or "-v" in words
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:
         return build(parsed, options, working)
+
+
+def _host(named: str) -> str:
+    """The triple of the host, where the devices are not named."""
+    return named or f"{platform.machine()}-pc-linux-gnu"
 
 
 def _found(is_cxx: bool) -> list[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from packager.compiling import kernels
 from packager.compiling.command import MADE, CompileCommand
-from packager.compiling.sources import Compiling, compile_source
-from packager.compiling.targets import OPENMP, Target, clangs_release, expect_agreement
+from packager.compiling.sources import Compiling, compile_elsewhere, compile_source
+from packager.compiling.targets import OPENMP, QUIET, Target, clangs_release, expect_agreement
 from packager.errors import UsageError
 from packager.linking import host_command
 from packager.linking.images import DeviceOptions
@@ -44,7 +44,10 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     has_kernels = bool(command.of_kind("kernels"))
     release = clangs_release(command.compiler)
     compiles_devices = release is not None and not has_kernels
-    how = Compiling(command, options.targets, compiles_devices, options.includes)
+    is_clang = release is not None
+    how = Compiling(command, options.targets, compiles_devices, options.includes, is_clang)
+    if command.end in ("code", "text"):
+        return compile_elsewhere(how, tools)
     if command.of_kind("source") and not (compiles_devices or has_kernels):
         options.warn(f"{command.compiler[-1]} is no clang: its objects have no code for devices")
     if release is not None and compiles_devices and command.of_kind("source"):
@@ -62,6 +65,8 @@ def _objects(how: Compiling, options: Options, tools: Tools) -> int:
     modules = [item.path for item in command.of_kind("kernels")]
     if modules and len(sources) != 1:
         raise UsageError("with -c, kernels go into the object of one source: name one")
+    for item in command.of_kind("input"):
+        options.warn(f"{item.path} has no use: with -c nothing is linked")
     for source in sources:
         out = command.output or Path(f"{source.path.stem}.o")
         made = unused(tools.folder, out.name) if modules else out
@@ -95,7 +100,8 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
             return code
         objects.append(out)
     modules = [item.path for item in command.of_kind("kernels")]
-    words = command.linking(objects) + ([OPENMP] if how.compiles_devices else [])
+    words = command.linking(objects)
+    words += [*([OPENMP] if how.compiles_devices else []), *([QUIET] if how.is_clang else [])]
     device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx)
     chosen = LinkOptions("", device, options.warn, lambda: options.runtime, options.force)
     if not modules:
@@ -133,7 +139,9 @@ def _with_rules(command: CompileCommand, source: Path) -> CompileCommand:
     words = command.words
     if not {"-MD", "-MMD"} & set(words):
         return command
-    added = [] if any(w.startswith("-MF") for w in words) else ["-MF", f"{source.stem}.d"]
+    alone = command.output if len(command.inputs) == 1 else None
+    rules = alone.with_suffix(".d") if alone else f"{source.stem}.d"
+    added = [] if any(w.startswith("-MF") for w in words) else ["-MF", str(rules)]
     if not any(word.startswith(("-MT", "-MQ")) for word in words):
         added += ["-MQ", str(command.output or "a.out")]
     return replace(command, words=(*words, *added))

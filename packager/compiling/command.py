@@ -4,46 +4,66 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from packager.compiling.targets import device_of
 from packager.errors import UsageError
 from packager.files.response_files import opened
 from packager.linking.host_command import program_at
 
-End = Literal["object", "program", "other"]
-Kind = Literal["source", "assembly", "kernels", "input"]
+# What the compiler is to end in: "code" is what an object has, in another form; "text" comes before
+# there are devices, such as preprocessed text; "other" is the answer to a question.
+End = Literal["object", "program", "code", "text", "other"]
+Kind = Literal["source", "assembly", "kernels", "header", "foreign", "input"]
 
 CXX = (".C", ".cc", ".cp", ".cpp", ".cxx", ".c++", ".ii")
 SUFFIXES: dict[str, Kind] = {
     **dict.fromkeys((".c", ".i", *CXX), "source"),
     **dict.fromkeys((".s", ".S", ".sx"), "assembly"),
     **dict.fromkeys((".ll", ".bc"), "kernels"),
+    **dict.fromkeys((".h", ".H", ".hh", ".hp", ".hpp", ".hxx", ".h++"), "header"),
+    **dict.fromkeys((".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08"), "foreign"),
+    **dict.fromkeys((".F", ".FOR", ".F77", ".F90", ".F95", ".F03", ".F08"), "foreign"),
+    **dict.fromkeys((".cu", ".hip", ".cl", ".m", ".mm"), "foreign"),
+}
+# Of -x, by how they begin; the rest are of C and its kin.
+LANGUAGES: dict[str, Kind] = {
+    "ir": "kernels",
+    "assembler": "assembly",
+    **dict.fromkeys(("f77", "f95", "fortran", "cuda", "hip", "cl", "objective"), "foreign"),
 }
 INPUTS = re.compile(r".*\.(o|obj|a|so|lo)(\.\d+)*")  # what no compiler is called like
 # Options whose value is a word of its own: it is no source.
 TAKES_WORD = re.compile(
     r"-([oxILDUFTuzelBG]|M[FTQJ]|include|imacros|isystem|iquote|idirafter|isysroot|iprefix|"
-    r"iwithprefix|iwithprefixbefore|target|arch|mllvm|aux-info|dumpbase|dumpdir|rpath|"
-    r"X(clang|linker|assembler|preprocessor|arch_host|arch_device|offload-linker.*|openmp-target.*)"
-    r"|ivfsoverlay|working-directory)|--(param|sysroot|include|output|config|serialize-diagnostics)"
+    r"iwithprefix|iwithprefixbefore|iwithsysroot|iframework|isystem-after|cxx-isystem|include-pch|"
+    r"stdlib\+\+-isystem|resource-dir|mthread-model|dependency-(dot|file)|wrapper|T(bss|data|text)|"
+    r"target|arch|mllvm|aux-info|dumpbase|dumpdir|rpath|"
+    r"X(clang|linker|assembler|preprocessor|analyzer|clang-linker|cuda-.*|arch_.*|offload-linker.*|openmp-target.*)"
+    r"|ivfsoverlay|working-directory)|--(param|sysroot|include|output|prefix|config|serialize-diagnostics)"
 )
-# What ends before there is an object, or answers a question: the compiler's own affair.
+# What answers a question: the compiler's own affair.
 OTHER = re.compile(
-    r"-(E|S|M|MM|fsyntax-only|dump.*|print-.*|###|emit-ast|emit-llvm)|"
-    r"--(version|help.*|print-.*|target-help|analyze|precompile)|--?(cc1|cc1as)"
+    r"-(dump(machine|version|fullversion|specs)|print-.*)|"
+    r"--(version|help.*|print-.*|target-help)|--?(cc1|cc1as)"
 )
+TEXT = re.compile(r"-(E|M|MM|emit-ast)|--(analyze|precompile|preprocess)")
+CODE = re.compile(r"-(S|fsyntax-only|###|emit-llvm)|--assemble")
 FOR_LINK = re.compile(
     r"-(l.*|L.*|Wl,.*|shared|static.*|pie|no-pie|rdynamic|s|nostdlib|nodefaultlibs|nostartfiles|"
     r"fuse-ld=.*|rtlib=.*|shared-libgcc|Xlinker|[Tuze]|rpath)|--ld-path=.*|--rtlib=.*"
 )
+# What a driver would say that a link has no use for, and what looks like an input there.
+FOR_OBJECTS = re.compile(r"-Wa,.*|-Xassembler|-(i(quote|dirafter|withprefix|withprefixbefore))")
 RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")
 WHERE = re.compile(r"-c|-o(?!bjc).*")
 STANDARD_INPUT = "-"  # with -x
 TARGETS = "-fopenmp-targets="  # the last one counts
+ARCHS = ("--offload-arch=", "-offload-arch=")  # without it they say for what, too
 LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
 MOST = 3  # that LLVM has
 
@@ -66,6 +86,7 @@ class CompileCommand:
     compiler: tuple[str, ...]
     words: tuple[str, ...]  # behind it, without those that name devices
     triples: tuple[str, ...]  # these devices
+    host: str  # the triple of --target, or ""
     inputs: tuple[Input, ...]
     end: End
     output: Path | None
@@ -85,7 +106,7 @@ class CompileCommand:
         sources = [item.word for item in self.inputs if item.kind in MADE]
         made = dict(zip(sources, objects, strict=True))
         named = {item.word: str(item.path) for item in self.inputs if item.kind == "input"}
-        words: dict[int, str] = dict(self._kept(RULES, LANGUAGE))
+        words: dict[int, str] = dict(self._kept(RULES, LANGUAGE, FOR_OBJECTS))
         words |= named | {at: str(path) for at, path in made.items()}
         output = ["-o", str(self.output)] if self.output else []
         return [*self.compiler, *(words[at] for at in sorted(words)), *output]
@@ -113,26 +134,72 @@ def parse(
     """What `words` say; the first of them may be the compiler, if none is given, and else it is
     `default`'s for C++ or for C.
 
-    Raises UsageError for one output of several sources.
+    Raises UsageError for one output of several sources, and for a source in another language.
     """
-    given = list(opened(words))
+    given = list(_with_rules_apart(opened(words)))
     if not compiler:
         compiler, given = _leading(given)
-    triples = [word.split("=", 1)[1] for word in given if word.startswith(TARGETS)]
-    given = [word for word in given if not word.startswith(TARGETS)]
+    devices, given = _devices(given)
     inputs = tuple(_inputs(given))
-    is_other = any(OTHER.fullmatch(given[first]) for first, _ in _options(given)) or not inputs
-    end: End = "other" if is_other else "object" if "-c" in given else "program"
     is_cxx = any(item.path.suffix in CXX for item in inputs)
     named = tuple(compiler) or tuple(default(is_cxx))
-    devices = tuple(triples[-1].split(",")) if triples else ()
-    command = CompileCommand(named, tuple(given), devices, inputs, end, _output(given))
+    end, output = _end(given, inputs), _output(given)
+    command = CompileCommand(named, tuple(given), devices, _host(given), inputs, end, output)
+    foreign = [item.path for item in inputs if item.kind == "foreign"]
+    if foreign and end in ("object", "program"):
+        what = "is no C or C++: its own compiler makes an object of it, and that can be linked"
+        raise UsageError(what, foreign[0])
     sources = [item for item in inputs if item.kind in MADE]
     if len(sources) > 1 and end == "object" and command.output:
         raise UsageError("-o names one object, and there are several sources")
     if len(sources) > 1 and any(word.startswith("-MJ") for word in given):
         raise UsageError("-MJ is a file for one source, and there are several")
     return command
+
+
+def _with_rules_apart(words: Iterable[str]) -> Iterator[str]:
+    """The words; options for make's rules that pass by the driver, as it knows them itself."""
+    for word in words:
+        if word.startswith(("-Wp,-MD,", "-Wp,-MMD,")):
+            _, option, file = word.split(",", 2)
+            yield from (option, "-MF", file)
+        else:
+            yield word
+
+
+def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """What clang's own options name, the last of them, and the other words."""
+    triples = [word.split("=", 1)[1] for word in words if word.startswith(TARGETS)]
+    if triples:
+        return tuple(triples[-1].split(",")), [w for w in words if not w.startswith(TARGETS)]
+    archs = [word.split("=", 1)[1] for word in words if word.startswith(ARCHS)]
+    devices = tuple(device_of(arch) for text in archs for arch in text.split(","))
+    return devices, [word for word in words if not word.startswith(ARCHS)]
+
+
+def _host(words: Sequence[str]) -> str:
+    """The triple that the compiler is told to compile for."""
+    named = ""
+    for first, count in _options(words):
+        word = words[first]
+        if word == "-target" and count > 1:
+            named = words[first + 1]
+        elif word.startswith("--target="):
+            named = word.removeprefix("--target=")
+    return named
+
+
+def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:
+    options = [words[first] for first, _ in _options(words)]
+    if any(OTHER.fullmatch(word) for word in options) or not inputs:
+        return "other"
+    kinds = {item.kind for item in inputs}
+    is_header = "header" in kinds and kinds.isdisjoint(MADE)  # it is made a precompiled one
+    if is_header or any(TEXT.fullmatch(word) for word in options):
+        return "text"
+    if any(CODE.fullmatch(word) for word in options):
+        return "code"
+    return "object" if "-c" in options else "program"
 
 
 def _leading(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -170,8 +237,10 @@ def _inputs(words: Sequence[str]) -> Iterator[Input]:
 
 
 def _kind(word: str, language: str) -> Kind:
+    if language.endswith("-header"):
+        return "header"
     if language:
-        return "kernels" if language == "ir" else "source"
+        return next((LANGUAGES[one] for one in LANGUAGES if language.startswith(one)), "source")
     return SUFFIXES.get(Path(word).suffix, "input")
 
 

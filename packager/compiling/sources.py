@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
-from packager.compiling.targets import FOR_GPUS, OPENMP, Target, offloading
+from packager.compiling.targets import FOR_GPUS, OPENMP, QUIET, Target, offloading
 from packager.errors import UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
@@ -33,20 +33,28 @@ class Compiling:
     targets: Sequence[Target]
     compiles_devices: bool  # or the host alone
     includes: Path  # where omptarget.h is
+    is_clang: bool = False
+
+    def words(self) -> list[str]:
+        """The words that any source is compiled with."""
+        quiet = self.is_clang and self.command.end == "program"  # the link has use for the others
+        return [*self.command.compiler, *self.command.compiling(), *([QUIET] if quiet else [])]
+
+    def including(self) -> list[str]:
+        """What finds omptarget.h behind all other headers."""
+        return ["-idirafter", str(self.includes)]
 
 
 def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> int:
     """Compile a source to `out`; returns the exit code of the first compiler that failed, or 0."""
-    command = how.command
-    words = [*command.compiler, *command.compiling(), "-idirafter", str(how.includes)]
-    if not how.compiles_devices or source.kind == "assembly":
+    words = how.words()
+    if source.kind == "assembly":
         return tools.pass_on([*words, "-c", str(source.path), "-o", str(out)])
-    own = [target for target in how.targets if not target.compiler]
+    words += how.including()
+    if not how.compiles_devices:
+        return tools.pass_on([*words, "-c", str(source.path), "-o", str(out)])
+    words += _offloading(how.targets)
     others = [target for target in how.targets if target.compiler]
-    if own:
-        words += offloading(own)
-    elif others:  # the table of entries, and no code
-        words += [OPENMP, f"-fopenmp-targets={others[0].triple}", "--offload-host-only"]
     if others and str(source.path) == STANDARD_INPUT:
         raise UsageError("standard input is read once: with several compilers name a file")
     host = unused(tools.folder, f"{source.path.stem}.o") if others else out
@@ -65,6 +73,30 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
     if not tools.is_dry:
         _add(host, made, out)
     return 0
+
+
+def compile_elsewhere(how: Compiling, tools: Tools) -> int:
+    """Do what ends in no object: of the host alone, as clang would put the devices' part of it
+    where their code belongs.
+    """
+    command = how.command
+    words = [*command.compiler, *command.words]
+    if command.of_kind("source") or command.of_kind("header"):
+        words += how.including()
+        if how.compiles_devices:
+            words += _of_the_host(how.targets) if command.end == "code" else [OPENMP]
+    return tools.pass_on(words)
+
+
+def _offloading(targets: Sequence[Target]) -> list[str]:
+    """What tells the host's compiler of devices."""
+    own = [target for target in targets if not target.compiler]
+    return offloading(own) if own else _of_the_host(targets)
+
+
+def _of_the_host(targets: Sequence[Target]) -> list[str]:
+    """What tells it of devices whose code it does not make: there is the table of entries."""
+    return [OPENMP, f"-fopenmp-targets={targets[0].triple}", "--offload-host-only"]
 
 
 def _each(targets: Sequence[Target]) -> Iterator[tuple[Target, str]]:

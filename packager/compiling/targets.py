@@ -69,6 +69,14 @@ def targets(named: Iterable[str], compilers: Iterable[str]) -> list[Target]:
     return [Target(t, tuple(known), chosen.get(t, ())) for t, known in archs.items()]
 
 
+def device_of(arch: str) -> str:
+    """The TRIPLE:ARCH that clang's --offload-arch=ARCH means. Raises UsageError for none known."""
+    for begin, triple in (("sm_", "nvptx64-nvidia-cuda"), ("gfx", "amdgcn-amd-amdhsa")):
+        if arch.startswith(begin):
+            return f"{triple}:{arch}"
+    raise UsageError(f"which triple --offload-arch={arch} is for is not known: --triple names both")
+
+
 def words_of(command: str) -> list[str]:
     """The words of a compiler's command, as a shell parts them. Raises UsageError."""
     try:

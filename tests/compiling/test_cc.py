@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ from places import FIXTURES, TESTS
 from products import Products
 from toolchain import omptool
 
+from omptool.installation import includedir
+
 pytestmark = pytest.mark.slow
 
 SOURCES = TESTS / "linking" / "sources"
@@ -27,6 +30,8 @@ CC = (OMPTOOL, "cc", "--cc", "clang-19")
 BUILDS = FIXTURES / "builds"
 OTHER = ("--cc", "clang-19", "--triple", "x86_64", "--device-compiler")
 TWO_TARGETS = ("--triple", X86_64, "--triple", f"{NVPTX}:sm_90")
+OFFLOADING = f"-fopenmp -fopenmp-targets={X86_64}"
+HOST_ONLY = f"{OFFLOADING} --offload-host-only"
 OLD = "sh -c 'echo clang version 17.0.6'"
 
 
@@ -262,6 +267,41 @@ def test_a_dry_run_makes_nothing(plain: Path) -> None:
     assert [line.split()[0] for line in said] == ["clang-19", "clang-19"]
     assert f"-fopenmp-targets={X86_64} -c plain.c" in said[0]
     assert set(plain.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("-E plain.c", "-idirafter INCLUDES -fopenmp"),
+        ("-c plain.h", "-idirafter INCLUDES -fopenmp"),
+        ("-S plain.c", f"-idirafter INCLUDES {HOST_ONLY}"),
+        ("-S plain.s", ""),
+        ("-c plain.s", "-o plain.o"),
+        ("plain.s -o app", "-Wno-unused-command-line-argument -c plain.s -o FOLDER/0-plain.o"),
+        ("-c -MD plain.c", f"-idirafter INCLUDES {OFFLOADING} -c plain.c -o plain.o"),
+        ("-MD plain.c -o app", "-MF app.d -MQ app -Wno-unused"),
+        ("--target=aarch64-linux-gnu -c plain.c", "-fopenmp-targets=aarch64-unknown-linux-gnu"),
+        ("--offload-arch=sm_90 -c plain.c", "-Xopenmp-target=nvptx64-nvidia-cuda -march=sm_90"),
+    ],
+)
+def test_what_ends_elsewhere_is_compiled_alike(words: str, shown: str) -> None:
+    """What a build system asks beforehand, such as for headers, is asked of the same compiler."""
+    ran = omptool("cc", "--cc", "clang-19", "--dry-run", *words.split())
+    assert ran.exit_code == 0
+    first = ran.output.splitlines()[0].replace(str(includedir()), "INCLUDES")
+    assert shown in re.sub(r"\S*/(\d-plain.o)", r"FOLDER/\1", first)
+    assert first.count("-idirafter") == int("INCLUDES" in shown or ".s" not in words)
+
+
+def test_a_killed_compiler_is_said(plain: Path) -> None:
+    killed = "sh -c 'test $1 = --version || kill -9 $$' killed"
+    ran = done(plain, OMPTOOL, "cc", "--cc", killed, "-c", "plain.c")
+    assert (ran.returncode, ran.stderr.splitlines()[-1]) == (137, "Error: sh was ended by signal 9")
+
+
+def test_what_has_no_use_for_an_object_is_said(plain: Path) -> None:
+    ran = done(plain, *CC, "--dry-run", "-c", "plain.c", "plain.o")
+    assert "Warning: plain.o has no use: with -c nothing is linked\n" in ran.stderr
 
 
 def test_no_clang_is_said(plain: Path) -> None:

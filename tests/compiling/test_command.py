@@ -32,10 +32,17 @@ def parsed(text: str, compiler: str = "clang") -> CompileCommand:
         ("-x c one two -x none three.o", "program", ["one", "two"]),
         ("-xc++ one", "program", ["one"]),
         ("-x c - -c -o a.o", "object", ["-"]),
-        ("-E a.c", "other", ["a.c"]),
-        ("-S a.c -o a.s", "other", ["a.c"]),
-        ("-fsyntax-only a.c", "other", ["a.c"]),
-        ("-M a.c", "other", ["a.c"]),
+        ("-E a.c", "text", ["a.c"]),
+        ("-S a.c -o a.s", "code", ["a.c"]),
+        ("-fsyntax-only a.c", "code", ["a.c"]),
+        ("-M a.c", "text", ["a.c"]),
+        ("-x c++-header -c a.h b", "text", []),
+        ("-c a.h", "text", []),
+        ("-c a.o", "object", []),
+        ("-iframework a.c -Xarch_host b.c -c d.c", "object", ["d.c"]),
+        ("-Xlinker -c a.c -o app", "program", ["a.c"]),
+        ("-dumpdir x a.c", "program", ["a.c"]),
+        ("-E a.F90", "text", []),
         ("--version", "other", []),
         ("-v", "other", []),
         ("-print-file-name=libm.a", "other", []),
@@ -61,6 +68,39 @@ def test_an_objects_own_words_stay() -> None:
     command = parsed("-c -oa.o -L. -MMD a.c -fPIC")
     assert command.compiling() == ["-L.", "-MMD", "-fPIC"]
     assert command.output == Path("a.o")
+
+
+def test_what_only_objects_need_is_not_linked() -> None:
+    words = parsed("-Wa,-n -Xassembler -n -idirafter .. -iquote lib a.c -o app").linking(
+        [Path("o")]
+    )
+    assert words == ["clang", "o", "-o", "app"]
+
+
+def test_rules_that_pass_by_the_driver_are_its_own() -> None:
+    assert parsed("-Wp,-MMD,a,b.d -c a.c").compiling() == ["-MMD", "-MF", "a,b.d"]
+    assert parsed("-Wp,-MD,a.d -c a.c").compiling(device=True) == []
+
+
+@pytest.mark.parametrize("text", ["-c a.f90", "a.c b.cu -o app", "-x f95 a -c"])
+def test_other_languages_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is no C or C\\+\\+: its own compiler makes an object"):
+        parsed(text)
+
+
+def test_processors_name_their_triples() -> None:
+    command = parsed("--offload-arch=sm_90,gfx90a:xnack+ a.c")
+    assert command.triples == ("nvptx64-nvidia-cuda:sm_90", "amdgcn-amd-amdhsa:gfx90a:xnack+")
+    assert command.words == ("a.c",)
+    both = parsed("-fopenmp-targets=nvptx64 --offload-arch=sm_90 a.c")
+    assert (both.triples, both.words) == (("nvptx64",), ("--offload-arch=sm_90", "a.c"))
+    with pytest.raises(UsageError, match="which triple --offload-arch=native is for is not known"):
+        parsed("--offload-arch=native a.c")
+
+
+@pytest.mark.parametrize("text", ["--target=aarch64-linux-gnu", "-target aarch64-linux-gnu"])
+def test_the_host_may_be_another_machine(text: str) -> None:
+    assert parsed(f"--target=x86_64 {text} a.c").host == "aarch64-linux-gnu"
 
 
 def test_languages_are_not_those_of_objects() -> None:
