@@ -162,6 +162,16 @@ class LinkedFile:
         """Whether a section is in a segment of an earlier edit that goes."""
         return section.is_allocated and any(s.holds(section.address) for s in self.own)
 
+    def is_loaded(self, section: Section) -> bool:
+        """Whether a section is in memory, and its bytes where a segment has them."""
+        if not section.is_allocated or section.type == SHT_NOBITS:
+            return section.is_allocated
+        end, distance = section.offset + section.size, section.address - section.offset
+        return any(
+            s.offset <= section.offset and end <= s.end and s.address - s.offset == distance
+            for s in self.loads
+        )
+
     def section_at(self, address: int) -> Section | None:
         """The section that holds bytes of memory at `address`."""
         for section in self.sections:

@@ -302,7 +302,10 @@ def _unloaded(
 
 
 def _is_behind(file: LinkedFile, section: Section) -> bool:
-    if section.is_allocated or section.type == SHT_NULL:
+    """Whether a section is not loaded: objcopy adds such that claim to be, and llvm-strip has empty
+    ones where there is room.
+    """
+    if section.type == SHT_NULL or file.is_loaded(section):
         return False
     if section.offset >= file.cut:
         return True
