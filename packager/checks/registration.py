@@ -14,6 +14,7 @@ BUNDLE = "put the device images into the object with `omptool bundle` and link t
 EDITED = "the linker or a tool moved or dropped entries"
 UNVERSIONED = "link with -lomptarget, without `mold -r`, which drops the versions of symbols"
 LIBTARGET_FIRST = "link with -lomptarget before -ltarget"
+ADDED = "put one in with `omptool edit --add`"
 CLANG = "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too"
 
 
@@ -37,7 +38,7 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
         return
     for table in binary.tables:
         count = sum(needs_device(entry) for entry in table.entries)
-        if count and not _is_covered(table, binary):
+        if count and not (_is_covered(table, binary) or _is_emptied(table, binary)):
             what = f"{_entries(count)} in {table.name} but no descriptor registers them"
             message = f"{what}: every region runs on the host"
             yield Finding("OMP101", "error", message, _hint(table.abi))
@@ -93,10 +94,22 @@ def _is_covered(table: EntryTable, binary: FatBinary) -> bool:
     return any(set(table.images) & set(descriptor.images) for descriptor in binary.descriptors)
 
 
+def _is_emptied(table: EntryTable, binary: FatBinary) -> bool:
+    """Whether a descriptor has these entries, but no image: that is said of the descriptor."""
+    return any(
+        not descriptor.images
+        and None not in (table.address, descriptor.entries_begin, descriptor.entries_end)
+        and (descriptor.entries_begin or 0) <= (table.address or 0) < (descriptor.entries_end or 0)
+        for descriptor in binary.descriptors
+    )
+
+
 def _registration(descriptor: Descriptor, binary: FatBinary) -> Iterator[Finding]:
     where = f"the descriptor at {_place(descriptor)}"
     if not descriptor.images:
-        yield Finding("OMP101", "error", f"{where} has no device image", _hint(binary.abi))
+        message = f"{where} lists no device image: every region runs on the host"
+        hint = _hint(binary.abi) if binary.type == "object" else ADDED
+        yield Finding("OMP101", "error", message, hint)
     elif descriptor.registered_by is None:
         if not descriptor.is_traced:
             return
