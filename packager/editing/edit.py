@@ -100,12 +100,11 @@ def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied
     file = surgery.file
     surgery.settle()
     status = file.path.stat()
-    with replacing(out) as temporary:
+    with replacing(out, status.st_mode & MODE) as temporary:
         with temporary.open("r+b") as stream:
             old = find_build_id(file)
             digest = write(stream, surgery, copied, has_id=old is not None)
             notes = renewed(stream, surgery, old, digest) if old else []
-        temporary.chmod(status.st_mode & MODE)
         findings = checked(temporary, force=force, is_wrapped=is_wrapped)
     if status.st_mode & ~MODE & 0o7000:
         notes.append("the result does not run as its owner or group: such bits are not copied")

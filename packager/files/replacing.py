@@ -6,19 +6,23 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from packager.errors import NO_ROOM, UsageError
 
+MODE = 0o777
+OWNERS = 0o600  # what the owner of a file needs to write it
+
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
     """Yield an empty file beside `path`; on success it takes the place of `path`, else it goes.
 
-    An existing file keeps its permissions, a symbolic link keeps pointing where it did. Raises
-    UsageError when `path` is something that must not be replaced, such as a directory or device,
-    and when there is no room for it.
+    It gets the permissions `mode`; else an existing file keeps its own, also where they let nobody
+    write. Where that is allowed, it keeps its owner. A symbolic link keeps pointing where it did.
+    Raises UsageError when `path` is something that must not be replaced, such as a directory or
+    device, and when there is no room for it.
     """
     target = _target(path)
     try:
@@ -28,8 +32,11 @@ def replacing(path: Path) -> Iterator[Path]:
     os.close(fd)
     temporary = Path(name)
     try:
-        temporary.chmod(_mode_for(target))
+        given = _mode_for(target) if mode is None else mode
+        temporary.chmod(given & MODE | OWNERS)
         yield temporary
+        _keep_owner(target, temporary)
+        temporary.chmod(given)
         temporary.replace(target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
@@ -52,6 +59,12 @@ def _target(path: Path) -> Path:
         what = "it is a symbolic link to itself" if loops else error.strerror
         raise UsageError(f"cannot write {path}: {what}") from error
     return target
+
+
+def _keep_owner(target: Path, temporary: Path) -> None:
+    with suppress(OSError):
+        before = target.stat()
+        os.chown(temporary, before.st_uid, before.st_gid)
 
 
 def _mode_for(target: Path) -> int:
