@@ -48,7 +48,10 @@ def parse_named(text: str) -> Named:
     """`N` or `TRIPLE[:ARCH]`. Raises UsageError when it is neither."""
     if text.isdecimal() and text.isascii():
         return Named(text, int(text))
-    request = parse_request(f"{text}=.")
+    try:
+        request = parse_request(f"{text}=.")
+    except UsageError as error:
+        raise UsageError(f"{text!r} is neither the number of an image nor TRIPLE[:ARCH]") from error
     return Named(text, None, request.triple, request.arch)
 
 

@@ -55,6 +55,8 @@ def said(path: Path, out: Path, *options: object) -> str:
         (("--add", "x86_64={own}"), "two images for x86_64-pc-linux-gnu"),
         (("--add", f"{GPU}=nowhere"), "image nowhere: No such file"),
         (("--add", f"{GPU}=/dev/null"), "image /dev/null: is not a regular file"),
+        (("--remove", ""), "'' is neither the number of an image nor TRIPLE[:ARCH]"),
+        (("--remove", "0"), "lists no device image: every region runs on the host; not written"),
         (("--replace", "0"), "'0' is neither N=FILE nor TRIPLE[:ARCH]=FILE"),
         (("--order", "1,0"), "an order names each image once; here they are 0"),
         (("--order", "0,"), "order '0,' is not N,N,…"),
