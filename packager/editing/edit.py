@@ -115,5 +115,6 @@ def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied
         )
     behind = len(file.data) - file.end
     if behind:
-        notes.append(f"{behind} bytes behind the ELF file were kept; a signature there is void")
+        what = "1 byte is" if behind == 1 else f"{behind} bytes are"
+        notes.append(f"{what} kept behind the ELF file; a signature there is void")
     return Edited(findings, notes)

@@ -94,6 +94,7 @@ class LinkedFile:
         self.sections: Sequence[Section] = self.elf.sections
         for section in self.sections:
             _expect_inside(section, len(data))
+        self.segments = _apart(self.segments, self.sections)
         if len(self.sections) >= SHN_LORESERVE or row[10] == PN_XNUM:
             raise UsageError("has more sections or segments than an edit counts")
 
@@ -204,6 +205,25 @@ def _program_headers(data: Reader, at: int, count: int) -> list[ProgramHeader]:
         if row.file_size > row.memory_size and row.type == PT_LOAD:
             raise FormatError(f"segment at {row.offset:#x} has more bytes in the file than memory")
     return found
+
+
+def _apart(rows: list[ProgramHeader], sections: Sequence[Section]) -> list[ProgramHeader]:
+    """The segments, the last of them as two where an earlier edit has made it longer."""
+    load = max((r for r in rows if r.type == PT_LOAD), key=lambda r: r.end, default=None)
+    if load is None or any(r.type == PT_LOAD and r.address > load.address for r in rows):
+        return rows
+    for mark in (s for s in sections if s.name in MARKS and load.address < s.address):
+        inside = mark.address - load.address
+        if mark.offset - load.offset != inside or inside >= load.file_size:
+            continue
+        longer = load._replace(
+            offset=mark.offset, address=mark.address, physical=mark.address,
+            file_size=load.file_size - inside, memory_size=load.memory_size - inside,
+        )  # fmt: skip
+        at = rows.index(load)
+        before = load._replace(file_size=inside, memory_size=inside)
+        return [*rows[:at], before, longer, *rows[at + 1 :]]
+    return rows
 
 
 def _expect_inside(section: Section, size: int) -> None:

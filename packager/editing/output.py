@@ -21,6 +21,7 @@ from packager.elf.headers import (
     SECTION_HEADER,
     SHT_NOBITS,
     SHT_NULL,
+    SHT_PROGBITS,
     Section,
 )
 from packager.errors import FormatError, UsageError
@@ -264,6 +265,11 @@ def _changed(surgery: Surgery, section: Section) -> Section:
     if address is not None:
         offset = surgery.moves.offset(section.address) or 0
         return section._replace(address=address, offset=offset)
+    if surgery.longer and surgery.longer.is_filled(section):
+        data = surgery.longer.data
+        return section._replace(
+            type=SHT_PROGBITS, offset=data.offset + section.address - data.address
+        )
     return NO_SECTION if surgery.file.dropped(section) else section
 
 

@@ -2,6 +2,7 @@
 
 The loader wants them in the first segment, and binutils writes them right behind the ELF header. So
 what follows them makes room: sections that only program headers and the dynamic table point to.
+Where nothing can make room, segments that are there become longer.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from packager.editing.linked import LinkedFile
-from packager.editing.parts import aligned
+from packager.editing.linked import LinkedFile, ProgramHeader
+from packager.editing.parts import PAGE, Group, aligned
 from packager.elf.headers import (
     PROGRAM_HEADER,
     PT_INTERP,
     SHT_DYNSYM,
     SHT_GNU_VERNEED,
     SHT_GNU_VERSYM,
+    SHT_NOBITS,
     SHT_NOTE,
     SHT_RELA,
     SHT_STRTAB,
@@ -31,6 +33,86 @@ MOVABLE = frozenset(
         SHT_GNU_VERNEED, SHT_GNU_VERDEF, SHT_RELA,
     )
 )  # fmt: skip
+
+
+PF_X, PF_W = 1, 2
+SHF_TLS = 0x400
+MOST_ZEROS = 16 << 20  # bytes of .bss that become part of the file
+
+
+class Longer(NamedTuple):
+    """Segments that become longer, and what is put into them."""
+
+    data: ProgramHeader
+    data_groups: Sequence[Group]
+    code: ProgramHeader | None
+    code_group: Group | None
+
+    def place(self) -> None:
+        """Give every part its address."""
+        data = self.data
+        end = data.memory_end
+        for group in self.data_groups:
+            end = aligned(end, PAGE)
+            group.place(end, data.offset + end - data.address)
+            end += group.size
+        if self.code is not None and self.code_group is not None:
+            start = _behind(self.code, self.code_group)
+            self.code_group.place(self.code.address + start - self.code.offset, start)
+
+    def row(self, row: ProgramHeader) -> ProgramHeader:
+        """A program header as it is from now on."""
+        if row == self.data:
+            size = self.data_groups[-1].address + self.data_groups[-1].size - row.address
+        elif row == self.code and self.code_group is not None:
+            size = self.code_group.address + self.code_group.size - row.address
+        else:
+            return row
+        return row._replace(file_size=size, memory_size=size)
+
+    def is_filled(self, section: Section) -> bool:
+        """Whether a section had no bytes in the file, and zeros there from now on."""
+        data = self.data
+        start, end = data.address + data.file_size, data.memory_end
+        is_zeros = section.type == SHT_NOBITS and not section.flags & SHF_TLS
+        return is_zeros and section.is_allocated and start <= section.address < end
+
+
+def longer(file: LinkedFile, data: Sequence[Group], code: Group | None) -> Longer | None:
+    """How the last segment takes what is data, and one of code what is code; None if none can."""
+    loads = [s for s in file.loads if s not in file.own]
+    last = loads[-1] if loads else None
+    if last is None or last.end != file.cut or last.flags & (PF_W | PF_X) != PF_W:
+        return None
+    if last.memory_size - last.file_size > MOST_ZEROS:
+        return None
+    if code is None:
+        return Longer(last, data, None, None)
+    for load in loads:
+        if load.flags & (PF_W | PF_X) == PF_X and _is_free(file, load, code):
+            return Longer(last, data, load, code)
+    return None
+
+
+def _behind(load: ProgramHeader, code: Group) -> int:
+    """Where in the file code begins that is put behind a segment."""
+    return aligned(load.end, max(part.alignment for part in code.parts))
+
+
+def _is_free(file: LinkedFile, load: ProgramHeader, code: Group) -> bool:
+    """Whether code has room between the end of a segment and that of its page."""
+    code.place(0, 0)
+    end = _behind(load, code) + code.size
+    if load.file_size != load.memory_size or aligned(load.end, PAGE) < end:
+        return False
+    if end > len(file.data) or file.data.bytes(load.end, end - load.end).strip(b"\0"):
+        return False
+    here = load.address - load.offset
+    return not (
+        any(s.has_bytes and s.offset < end and load.end < s.offset + s.size for s in file.sections)
+        or any(s.address < end + here and load.memory_end <= s.address for s in file.loads)
+        or any(s.offset < end and load.end <= s.offset for s in file.loads)
+    )
 
 
 class Room(NamedTuple):

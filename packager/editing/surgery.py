@@ -13,7 +13,7 @@ from packager.editing.linked import DATA_MARK, MOST, REST_MARK, LinkedFile, Prog
 from packager.editing.linked import REMOVED_SECTION as REMOVED
 from packager.editing.parts import PAGE, Group, Kept, Moves, Part, Piece, aligned
 from packager.editing.relocations import DT_RELACOUNT, Relocations
-from packager.editing.room import Room, room
+from packager.editing.room import Longer, Room, longer, room
 from packager.elf.headers import (
     DT_NEEDED,
     DT_RELA,
@@ -67,6 +67,7 @@ class Surgery:
         self.groups: list[Group] = []
         self.vacated = Room((), (), 0)
         self.headers: Part | None = None  # the program headers, where they cannot stay in front
+        self.longer: Longer | None = None  # segments that are there, where none can be added
         own = self.file.own
         self.relocations.take_out(lambda at: any(s.holds(at) for s in own))
 
@@ -113,7 +114,9 @@ class Surgery:
         self._make_room()
         address = max((s.memory_end for s in self._kept_loads()), default=0)
         offset = self.file.cut
-        for group in self.groups:
+        if self.longer:
+            self.longer.place()
+        for group in self.added:
             address, offset = aligned(address, PAGE), aligned(offset, PAGE)
             group.place(address, offset)
             address, offset = group.address + group.size, group.offset + group.size
@@ -258,7 +261,7 @@ class Surgery:
             groups.remove(self.rest)
             found = room(self.file, kept + len(groups), empty)
         if found is None:
-            found = self._elsewhere(groups, kept)
+            found = self._lengthened(groups) or self._elsewhere(groups, kept)
         taken = [p.takes for g in groups for p in g.parts if p.takes]
         block: list[Section] = []
         for section in found.moved:
@@ -274,6 +277,13 @@ class Surgery:
             start = min(s.offset for s in (*found.moved, *found.cut))
             self.holes.append((start, found.end - start))
 
+    def _lengthened(self, groups: list[Group]) -> Room | None:
+        """No program header is added: segments that are there take the new parts."""
+        code = next((g for g in groups if g is self.code), None)
+        data = [g for g in groups if g is not code]
+        self.longer = longer(self.file, data, code)
+        return Room((), (), 0) if self.longer else None
+
     def _elsewhere(self, groups: list[Group], kept: int) -> Room:
         """The program headers of a library may be anywhere in it; a kernel wants a program's in
         front.
@@ -288,18 +298,23 @@ class Surgery:
     # What comes of it.
 
     @property
+    def added(self) -> list[Group]:
+        """The groups that get segments of their own."""
+        return [] if self.longer else self.groups
+
+    @property
     def headers_at(self) -> int:
         """Where in the file the program headers are."""
         return self.headers.offset if self.headers else self.file.segments_at
 
     def program_headers(self) -> bytes:
         """The program headers after the edit."""
-        count = len(self.file.kept) + len(self.groups)
+        count = len(self.file.kept) + len(self.added)
         rows = [self._moved(row, count) for row in self.file.kept]
         last = max(n for n, row in enumerate(rows) if row.type == PT_LOAD)
         added = [
             ProgramHeader(PT_LOAD, g.flags, g.offset, g.address, g.address, g.size, g.size, PAGE)
-            for g in self.groups
+            for g in self.added
         ]
         rows[last + 1 : last + 1] = added
         return b"".join(PROGRAM_HEADER.pack(*row) for row in rows)
@@ -312,7 +327,9 @@ class Surgery:
             if part is None:
                 return row
             return row._replace(offset=part.offset, address=part.address, physical=part.address)
-        if row.type == PT_LOAD or not row.file_size:
+        if row.type == PT_LOAD:
+            return self.longer.row(row) if self.longer else row
+        if not row.file_size:
             return row
         if row.type == PT_DYNAMIC and self.dynamic_part is not None:
             part = self.dynamic_part

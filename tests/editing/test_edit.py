@@ -167,7 +167,7 @@ def test_what_is_not_copied_or_void_is_said(products: Products, tmp_path: Path) 
     assert done.exit_code == 0, done.output
     assert out.read_bytes().endswith(b"a signature")
     assert out.stat().st_mode & 0o7777 == 0o750
-    assert "11 bytes behind the ELF file were kept; a signature there is void" in done.stderr
+    assert "11 bytes are kept behind the ELF file; a signature there is void" in done.stderr
     assert "does not run as its owner or group" in done.stderr
     (new,) = re.findall(r"its build-id is ([0-9a-f]{40}) now, and was [0-9a-f]{40}", done.stderr)
     assert bytes.fromhex(new) in out.read_bytes()

@@ -1,0 +1,73 @@
+"""Files that begin with code, as newer linkers lay them out: no program header can be added."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import edited
+import pytest
+import running
+from click.testing import Result
+from places import TESTS
+from toolchain import X86_64, compile_c, omptool
+
+from packager.hosts.load import load
+
+pytestmark = pytest.mark.slow
+PLAIN = (TESTS / "editing" / "sources" / "plain.c").read_text()
+MANY = "char zeros[17 << 20];"
+
+
+def script(path: Path, *kind: str) -> Path:
+    """The linker's own, with code in front of the tables that can move."""
+    done = subprocess.run(["ld", *kind, "--verbose"], capture_output=True, text=True, check=True)
+    text = re.split("={20,}", done.stdout)[1]
+    tables, code, rest = (text.index(f"  {name} ") for name in (".hash", ".init", ".rodata"))
+    path.write_text(text[:tables] + text[code:rest] + text[tables:code] + text[rest:])
+    return path
+
+
+def linked(folder: Path, *kind: str, more: str = "") -> Path:
+    """The program or library of plain.c, laid out so."""
+    flags = [f"-Wl,-T,{script(folder / 'script', *kind)}", "-fuse-ld=bfd", *kind]
+    return compile_c(PLAIN + more, folder / "plain", "-Wl,--build-id=none", *flags)
+
+
+def given(path: Path, out: Path) -> Result:
+    """What `bundle` says when it registers an image for it."""
+    image = compile_c("int counter; void first(void *p) {}", out.with_name("image.so"), "-shared")
+    names = out.with_name("names")
+    names.write_text("first\ncounter\n")
+    options = ("--image", f"{X86_64}={image}", "--entries", names, "-o", out)
+    return omptool("bundle", path, *options)
+
+
+@pytest.mark.parametrize("kind", ["-pie", "-no-pie"])
+def test_segments_that_are_there_become_longer(tmp_path: Path, kind: str) -> None:
+    """Strip finds nothing unusual, and the next edit makes the last one as short as it was."""
+    app, out = linked(tmp_path, kind), tmp_path / "out"
+    assert given(app, out).output == ""
+    assert len(load(out).images) == 1
+    large = tmp_path / "large.so"
+    large.write_bytes((tmp_path / "image.so").read_bytes() + bytes(50_000))
+    stripped = edited.stripped(out, "strip")
+    again = edited.edited(stripped, tmp_path / "again", "--replace", f"0={large}")
+    assert [data for _, data in edited.images(again)] == [large.read_bytes()]
+    back = edited.edited(again, tmp_path / "back", "--replace", f"0={tmp_path / 'image.so'}")
+    assert back.stat().st_size < stripped.stat().st_size + 1000
+    for changed in (out, stripped, again, edited.stripped(again, "strip"), back):
+        done = running.run(changed, "argument")
+        assert (done.returncode, done.stderr) == (0, ""), changed
+        assert done.stdout == "constructed with 2, argument, destroyed\n"
+
+
+def test_a_library_that_ends_in_many_zeros_is_not_made_longer(tmp_path: Path) -> None:
+    """Its program headers go to its end; a program's cannot."""
+    said = given(linked(tmp_path, "-shared", "-fPIC", more=MANY), tmp_path / "out")
+    assert (said.exit_code, said.stderr.count("\n")) == (0, 1)
+    assert "llvm-strip strips it, and binutils' strip would break it" in said.stderr
+    refused = given(linked(tmp_path, "-pie", more=MANY), tmp_path / "none")
+    assert refused.exit_code == 2
+    assert "has no room for another program header, and none can be made" in refused.stderr
