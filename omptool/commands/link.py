@@ -23,12 +23,21 @@ class LinkCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Its own arguments, of either."""
-        if is_meant("", args):
-            try:
-                args = translated(args)
-            except UsageError as error:
-                fail(str(error), error.exit_code)
+        try:
+            words = _opened(args)
+            args = translated(words) if is_meant(words) else args
+        except UsageError as error:
+            fail(str(error), error.exit_code)
         return super().parse_args(ctx, args)
+
+
+def _opened(args: list[str]) -> list[str]:
+    """The arguments with those in response files, in which clang's driver gives many."""
+    if not any(word.startswith("@") for word in args):
+        return args
+    from packager.files.response_files import opened
+
+    return list(opened(args))
 
 
 @click.command(cls=LinkCommand, context_settings={"allow_interspersed_args": False})

@@ -192,12 +192,13 @@ def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
 def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
     (tmp_path / "clang-linker-wrapper").symlink_to(OMPTOOL)
     out = tmp_path / "app"
-    flags = [f"-B{tmp_path}", f"-fopenmp-targets={X86_64}", "--save-temps"]
+    flags = [f"-B{tmp_path}", f"-fopenmp-targets={X86_64}", "--save-temps", "-Rpass=inline"]
     objects = program(tmp_path, version=version)
     subprocess.run([*driver(version), *flags, *objects, "-o", out], check=True, cwd=tmp_path)
     assert printed(out, LD_LIBRARY_PATH=libraries(version)) == PRINTED
     (image,) = dumped_images(out)
     assert image["container"] == "omptool"
+    assert (tmp_path / "app.temps" / "wrapper.o").is_file()
 
 
 def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
