@@ -469,7 +469,7 @@ def test_a_damaged_object_is_named(tmp_path: Path) -> None:
 
 
 def test_a_command_that_only_a_response_file_can_hold(tmp_path: Path) -> None:
-    words = [*program(tmp_path), *(f"-L{tmp_path}/nowhere-{number:090}" for number in range(20000))]
+    words = [*program(tmp_path), *(f"-DNOTHING={number:0100}" for number in range(20000))]
     (tmp_path / "words").write_text("\n".join(map(str, words)))
     out = tmp_path / "an app"
     linked(out, *driver(), f"@{tmp_path / 'words'}")
