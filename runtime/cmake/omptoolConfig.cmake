@@ -10,6 +10,7 @@ if(CMAKE_VERSION VERSION_LESS 3.22)
   set(omptool_NOT_FOUND_MESSAGE "omptool needs CMake 3.22 or later")
   return()
 endif()
+cmake_policy(VERSION 3.22)  # whatever the project's are; CMake puts those back
 
 get_filename_component(omptool_root "${CMAKE_CURRENT_LIST_DIR}/../../.." REALPATH)
 # Beside Python's packages: in PREFIX/bin of PREFIX/lib/pythonX.Y/site-packages, or in what `pip --target` was given.

@@ -24,7 +24,9 @@ function(omptool_lower)
     list(APPEND options --device-lib "${library}")
     list(APPEND inputs "${library}")
   endif()
+  cmake_path(GET output PARENT_PATH folder)  # Ninja makes it, Make does not
   add_custom_command(OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
     COMMAND "${OMPTOOL_EXECUTABLE}" lower "${source}" ${options} -o "${output}"
     DEPENDS ${inputs} "${OMPTOOL_EXECUTABLE}"
     COMMENT "Lowering ${arg_SOURCE} for ${arg_TRIPLE}"
