@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +27,9 @@ def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]
 
     show = _show if is_shown else _hide
     if kept is not None and not is_dry:
-        yield Tools(_made(kept), show, is_dry)
+        folder = _made(kept)
+        with _alone_in(folder):
+            yield Tools(folder, show, is_dry)
         return
     with temporary_folder() as folder:
         named = str(kept.absolute() if kept else folder)
@@ -52,6 +56,20 @@ def _made(folder: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot be made: {error.strerror}", folder) from error
     return folder.absolute()
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Several processes of one build may keep what they make in one folder, where it has the same
+    names: one after the other.
+    """
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # not every file system has locks
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _show(line: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import shlex
 import shutil
@@ -195,6 +197,19 @@ def test_a_program_without_regions_is_built(plain: Path) -> None:
     call(plain, *CC, "--keep", "kept", "plain.c", "-o", "app")
     assert "0-plain.o" in {path.name for path in (plain / "kept").iterdir()}
     call(plain, "./app")
+
+
+def test_who_keeps_in_one_folder_waits(plain: Path) -> None:
+    """Under make -j: what is kept has the same names."""
+    (plain / "kept").mkdir()
+    opened = os.open(plain / "kept", os.O_RDONLY)
+    fcntl.flock(opened, fcntl.LOCK_EX)
+    words = [*CC, "--keep", "kept", "-c", "plain.c"]
+    with subprocess.Popen(words, cwd=plain) as waiting:
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(1)
+        os.close(opened)
+        assert waiting.wait(60) == 0
 
 
 def test_clangs_own_option_names_devices_too(plain: Path) -> None:
