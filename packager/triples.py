@@ -52,7 +52,8 @@ def normalise(triple: str) -> str:
     arch, *rest = triple.split("-")
     arch = _ARCHES.get(arch.lower(), arch.lower())
     vendor, system, environment = _slots(rest)
-    default_vendor, default_system, default_environment = _DEFAULTS.get(arch, _NO_DEFAULTS)
+    defaults = _DEFAULTS.get("amdgcn" if _AMDGPU.fullmatch(arch) else arch, _NO_DEFAULTS)
+    default_vendor, default_system, default_environment = defaults
     if environment and not environment.startswith(_HOSTED):
         default_system = "unknown"  # "x86_64-elf" has no system
     if system in (default_system, ""):
@@ -74,8 +75,12 @@ def is_known(triple: str) -> bool:
 
 
 def likely_meant(triple: str) -> str | None:
-    """The triple that is probably meant, if this one looks misspelt."""
+    """The triple that is probably meant, if this one looks misspelt; with its architecture, if
+    that is a part of it, as in the names of bundles.
+    """
     first, *rest = triple.split("-")
+    if re.fullmatch(r"(sm_|gfx)[0-9a-f]+", rest[-1]):
+        return f"{triple.removesuffix('-' + rest[-1])}:{rest[-1]}"
     parts = [first if is_known(triple) else _near(first, (*CPUS, *GPUS))]
     words = (*_VENDORS, *_SYSTEMS, *_ENVIRONMENTS)
     parts += [part if _known_slot(part) is not None else _near(part, words) for part in rest]
@@ -109,9 +114,9 @@ def _slots(parts: list[str]) -> tuple[str, str, str]:
     slots: list[str | None] = [None, None, None]
     others = []
     for part in parts:
-        known = _known_slot(part)
+        known = _known_slot(part.lower())
         if known is not None and slots[known] is None:
-            slots[known] = part
+            slots[known] = part.lower()
         else:
             others.append(part)
     for index in range(len(slots)):

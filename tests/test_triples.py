@@ -27,6 +27,7 @@ NVPTX = "nvptx64-nvidia-cuda"
                 "x86_64-unknown-linux-gnu-",
                 "amd64-linux-gnu",
                 "X86_64-linux-gnu",
+                "X86_64-PC-Linux-GNU",
             )
         ],
         *[
@@ -48,6 +49,7 @@ NVPTX = "nvptx64-nvidia-cuda"
         ("arm64-none-elf", "aarch64-unknown-none-elf"),
         ("amdgcn", "amdgcn-amd-amdhsa"),
         ("amdgcn-amd-amdhsa--", "amdgcn-amd-amdhsa"),
+        ("amdgpu9.0a", "amdgpu9.0a-amd-amdhsa"),
         ("strange-thing", "strange-thing-unknown"),
     ],
 )
@@ -97,6 +99,7 @@ def test_what_no_compiler_names_is_not(arch: str) -> None:
         ("x86_46-pc-linux-gnu", "x86_64-pc-linux-gnu"),
         ("amdgnc-amd-amdhsa", "amdgcn-amd-amdhsa"),
         ("nvptx64-nvidai-cuda", "nvptx64-nvidia-cuda"),
+        ("nvptx64-nvidia-cuda-sm_90", "nvptx64-nvidia-cuda:sm_90"),
         ("fpga-acme-none", None),
     ],
 )
