@@ -81,7 +81,7 @@ def records(surgery: Surgery, record: Struct, entries: Bounds, places: Sequence[
 
     part = Part(
         RECORDS_SECTION, len(places) * record.size, WORD.size, lambda: list(content()),
-        flags=SHF_ALLOC | SHF_WRITE,
+        flags=SHF_ALLOC | (SHF_WRITE if surgery.file.is_relocated else 0),
     )  # fmt: skip
     for number, place in enumerate(places):
         at = number * record.size

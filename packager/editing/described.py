@@ -60,6 +60,7 @@ class Described:
     """A descriptor, and the images that it lists in their order."""
 
     address: int
+    records: int  # where the records of images are
     begin: int  # of the entries
     end: int
     record: Struct
@@ -110,7 +111,7 @@ def _read(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
         raise FormatError(f"of {count} images of the descriptor {len(wanted.images)} are readable")
     images = tuple(_held(file, binary, array, record.size, wanted.images))
     wraps = images[0].image.is_wrapped if images else abi in WRAPPED_BLOB
-    return Described(address, begin, end, record, wraps, images)
+    return Described(address, at, begin, end, record, wraps, images)
 
 
 def _abi(binary: FatBinary, begin: int) -> Abi | None:

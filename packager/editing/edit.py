@@ -18,7 +18,7 @@ from packager.errors import FormatError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import known
-from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES
+from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES, IMAGE_END
 from packager.hosts.load import load
 from packager.model import FatBinary, Finding
 from packager.writers.checked import checked
@@ -66,8 +66,18 @@ def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> 
     if not places:
         surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: 0)
         return
+    pointers = [
+        (found.records + number * found.record.size + inside, target)
+        for number, place in enumerate(places)
+        for inside, target in ((0, place.start), (IMAGE_END, place.end))
+    ]
+    # Where they are, the loader protects them after relocation.
+    if count <= len(found.images) and all(surgery.can_point(at) for at, _ in pointers):
+        for at, target in pointers:
+            surgery.point(at, target)
+        return
     part = records(surgery, found.record, (lambda: found.begin, lambda: found.end), places)
-    surgery.data.parts.append(part)
+    surgery.keep(part)
     surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: part.address)
 
 

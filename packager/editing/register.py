@@ -74,7 +74,7 @@ def register(
         begin, end = bounds(surgery, binary, seen, entries, abi)
         places = place_images(surgery, inputs, wraps=abi.is_wrapped)
         listed = records(surgery, abi.image, (begin, end), places)
-        surgery.data.parts.append(listed)
+        surgery.keep(listed)
         descriptor = Part(
             DATA_SECTION, BIN_DESC.size, WORD.size,
             lambda: [BIN_DESC.pack(len(places), 0, listed.address, begin(), end())],

@@ -53,19 +53,21 @@ class Relocations:
     def set_addend(self, row: int, value: Callable[[], int]) -> None:
         """Change the addend of a relocation."""
         place = self._words[row * WORDS]
-        self.take_out(lambda at: at == place)
+        self._drop([row])
         self.add(lambda: (place, value()))
 
     def move(self, row: int, place: Callable[[], int]) -> None:
         """Have a relocation of any kind fill in another word."""
-        at, info, addend = self._words[row * WORDS : (row + 1) * WORDS]
-        self.take_out(lambda one: one == at)
+        _, info, addend = self._words[row * WORDS : (row + 1) * WORDS]
+        self._drop([row])
         self.add_other(lambda: (place(), info, addend))
 
     def take_out(self, condition: Callable[[int], bool]) -> None:
         """Leave out the relocations of words whose places meet a condition."""
         places = self._words[::WORDS]
-        gone = [n for n, place in enumerate(places) if condition(place)]
+        self._drop([n for n, place in enumerate(places) if condition(place)])
+
+    def _drop(self, gone: Sequence[int]) -> None:
         if not gone:
             return
         kept, start = array("Q"), 0

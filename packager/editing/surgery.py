@@ -77,6 +77,14 @@ class Surgery:
         """Write other bytes at an offset of the file."""
         self.patches[offset] = content
 
+    def can_point(self, place: int) -> bool:
+        """Whether the pointer at address `place` stays there, and is bound to no symbol's name."""
+        if self.file.elf.offset(place, WORD.size) is None:
+            return False
+        row = self.relocations.row(place)
+        is_bound = row is not None and not self.relocations.is_relative(row)
+        return not (is_bound or any(s.holds(place) for s in self.file.own))
+
     def point(self, place: int, target: Callable[[], int]) -> None:
         """Have the pointer at address `place` lead to another address."""
         offset = self.file.elf.offset(place, WORD.size)
@@ -98,6 +106,10 @@ class Surgery:
         """Have the loader relocate a pointer of a new part, where it relocates at all."""
         if self.file.is_relocated:
             self.relocations.add(lambda: (part.address + offset, target()))
+
+    def keep(self, part: Part) -> None:
+        """Put in a part with pointers; where nothing relocates them, nobody writes it."""
+        (self.data if self.file.is_relocated else self.rest).parts.append(part)
 
     def move(self, section: Section, part: Part) -> None:
         """`part` is where a section, which is written anew, is from now on."""
@@ -247,7 +259,10 @@ class Surgery:
 
     def _make_room(self) -> None:
         """Choose how many segments to write: with little room, what is only read goes along."""
-        groups = [group for group in self._all() if group.parts]
+        marked = (self.data, self.rest)
+        groups = [g for g in self._all() if len(g.parts) > (1 if g in marked else 0)]
+        if not groups:
+            return
         kept = len(self.file.kept)
         empty = {*self.emptied, *(s.number for s in self.file.sections if s.name == REMOVED)}
         # With some to spare: patchelf would put a table that is full elsewhere, and strip would
@@ -256,7 +271,7 @@ class Surgery:
         found = room(self.file, kept + len(groups) + spare, empty) or room(
             self.file, kept + len(groups), empty
         )
-        if found is None:
+        if found is None and self.data in groups and self.rest in groups:
             self.data.parts += self.rest.parts[1:]
             groups.remove(self.rest)
             found = room(self.file, kept + len(groups), empty)

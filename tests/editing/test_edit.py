@@ -41,6 +41,8 @@ def test_an_image_of_any_size_takes_the_place_of_another(
     out = edited.edited(app, tmp_path / "out", "--replace", f"0={large}")
     assert [data for _, data in images(out)] == [large.read_bytes()]
     assert on_llvms(out, version) == ON_DEVICE
+    # The record is where it was, so the loader protects it.
+    assert b".omptool.images" not in out.read_bytes()
     own = app.with_name("own.so")
     back = edited.edited(out, tmp_path / "back", "--replace", f"x86_64-pc-linux-gnu={own}")
     assert [data for _, data in images(back)] == [data for _, data in before]
@@ -98,6 +100,7 @@ def test_other_tools_and_another_edit_leave_it_running(
 CODE_AND_DATA = {".init", ".text", ".rodata", ".data", ".data.rel.ro", ".bss", ".eh_frame", ".got"}
 CHANGED = {".data.rel.ro", ".rodata", ".bss"}  # the descriptor is in one of them
 IN_NO_FILE = {".bss", ".tbss", ".relro_padding"}
+WRITTEN = lief.ELF.Section.FLAGS.WRITE
 RECORDS = 8  # four pointers for each of two images
 
 
@@ -120,6 +123,7 @@ def test_lief_reads_the_same_file(
     for section in after.sections:
         if section.virtual_address and section.name not in IN_NO_FILE:
             assert any(_holds(load, section) for load in loads), section.name
+    assert kept[".omptool.images"].has(WRITTEN) == ("no-pie" not in link)
     added = len(list(after.relocations)) - len(list(before.relocations))
     assert added == (0 if "no-pie" in link else RECORDS)
 
