@@ -26,6 +26,7 @@ from packager.writers.streams import Copied, ignore
 
 COUNT = 4  # bytes of the number of images
 MODE = 0o777
+FILLING = 64  # bytes that may be nothing but zeros
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied
             "would break it"
         )
     behind = len(file.data) - file.end
-    if behind:
+    # patchelf leaves a zero there.
+    if behind > FILLING or any(file.data.bytes(file.end, behind)):
         what = "1 byte is" if behind == 1 else f"{behind} bytes are"
         notes.append(f"{what} kept behind the ELF file; a signature there is void")
     return Edited(findings, notes)
