@@ -26,7 +26,7 @@ class BuildId(NamedTuple):
     content: bytes
 
     def after(self, digest: bytes) -> bytes:
-        """That of the file after an edit which put these images in."""
+        """That of the file after an edit, whose digest this is."""
         size = len(self.content)
         found = b""
         while len(found) < size:

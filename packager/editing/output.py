@@ -44,7 +44,7 @@ class Chunk(NamedTuple):
 def write(out: BinaryIO, surgery: Surgery, copied: Copied, *, has_id: bool) -> bytes:
     """Write the result of `surgery`, which is settled.
 
-    Returns a digest of the images put in, where the file has a build-id that wants one.
+    Returns a digest of all that is new, where the file has a build-id that wants one.
     """
     surgery.symbol_patches()
     parts = [(part, part.content()) for group in surgery.groups for part in group.parts]
@@ -52,9 +52,10 @@ def write(out: BinaryIO, surgery: Surgery, copied: Copied, *, has_id: bool) -> b
     if not has_id:
         images = []
     # Copying is the kernel's work, and this one Python's: they go on at once.
+    writer = _Writer(out, surgery, copied)
     with _Digest(images) as digest:
-        _Writer(out, surgery, copied).write(parts)
-    return digest.value
+        writer.write(parts)
+    return digest.value + writer.digest.digest()
 
 
 class _Writer:
@@ -65,6 +66,12 @@ class _Writer:
         self._copied = copied
         self._patches = sorted((at, make()) for at, make in surgery.patches.items())
         self._buffer = memoryview(bytearray(CHUNK))
+        self.digest = hashlib.sha1(usedforsecurity=False)  # of what is new, but for images
+        for at, content in self._patches:
+            self._count(at, content)
+
+    def _count(self, at: int, content: bytes) -> None:
+        self.digest.update(at.to_bytes(8, "little") + content)
 
     def write(self, parts: Sequence[tuple[Part, Sequence[Piece]]]) -> None:
         """The kept beginning, the new segments, what is not loaded, and the headers."""
@@ -102,6 +109,7 @@ class _Writer:
 
     def _put(self, at: int, piece: Piece) -> int:
         if isinstance(piece, bytes):
+            self._count(at, piece)
             _pwrite(self._fd, memoryview(piece), at)
             return len(piece)
         if isinstance(piece, Kept):

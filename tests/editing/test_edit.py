@@ -16,6 +16,7 @@ from places import FIXTURES
 from products import Products
 from toolchain import omptool
 
+BUILD_ID = re.compile(r"its build-id is ([0-9a-f]{40}) now, and was [0-9a-f]{40}")
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 EACH = pytest.mark.parametrize(
     ("version", "link"),
@@ -161,6 +162,24 @@ def test_what_bundle_has_made_is_edited(products: Products, tmp_path: Path, name
     assert done.stdout == (FIXTURES / name / "expected.txt").read_text()
 
 
+def test_each_result_has_a_build_id_of_its_own(products: Products, tmp_path: Path) -> None:
+    """Also where the same images have other places or names."""
+    app = edited.program(products, "19", "pie")
+    own, ptx = app.with_name("own.so"), app.with_name("gpu.ptx")
+    changes = [
+        ("--order", "0"),
+        ("--replace", f"0={own}"),
+        ("--add", f"{GPU}:sm_70={ptx}"),
+        ("--add", f"{GPU}:sm_80={ptx}"),
+        ("--add", f"{GPU}:sm_80={ptx}", "--order", "1,0"),
+    ]
+    found = []
+    for change in changes:
+        done = omptool("edit", app, *change, "--force", "-o", tmp_path / "out")
+        found += BUILD_ID.findall(done.stderr)
+    assert len(set(found)) == len(changes)
+
+
 def test_what_is_not_copied_or_void_is_said(products: Products, tmp_path: Path) -> None:
     """Bytes behind the file stay at its end; bits that change who runs it go."""
     app = edited.program(products, "19", "pie")
@@ -173,5 +192,5 @@ def test_what_is_not_copied_or_void_is_said(products: Products, tmp_path: Path) 
     assert out.stat().st_mode & 0o7777 == 0o750
     assert "11 bytes are kept behind the ELF file; a signature there is void" in done.stderr
     assert "does not run as its owner or group" in done.stderr
-    (new,) = re.findall(r"its build-id is ([0-9a-f]{40}) now, and was [0-9a-f]{40}", done.stderr)
+    (new,) = BUILD_ID.findall(done.stderr)
     assert bytes.fromhex(new) in out.read_bytes()
