@@ -9,7 +9,7 @@ from pathlib import Path
 from packager.compiling import kernels
 from packager.compiling.command import MADE, CompileCommand
 from packager.compiling.sources import Compiling, compile_elsewhere, compile_source
-from packager.compiling.targets import OPENMP, QUIET, Target, clangs_release, expect_agreement
+from packager.compiling.targets import OPENMP, QUIET, Target, clangs_release, expect_able
 from packager.errors import UsageError
 from packager.linking import host_command
 from packager.linking.images import DeviceOptions
@@ -44,16 +44,14 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     has_kernels = bool(command.of_kind("kernels"))
     release = clangs_release(command.compiler)
     compiles_devices = release is not None and not has_kernels
-    is_clang = release is not None
-    how = Compiling(command, options.targets, compiles_devices, options.includes, is_clang)
+    how = Compiling(command, options.targets, compiles_devices, options.includes, release)
     if command.end in ("code", "text"):
         return compile_elsewhere(how, tools)
     if command.of_kind("source") and not (compiles_devices or has_kernels):
         options.warn(f"{command.compiler[-1]} is no clang: its objects have no code for devices")
     if release is not None and compiles_devices and command.of_kind("source"):
         for target in options.targets:
-            if target.compiler:
-                expect_agreement(release, target)
+            expect_able(release, target)
     if command.end == "object":
         return _objects(how, options, tools)
     return _program(how, options, tools)
@@ -101,7 +99,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
         objects.append(out)
     modules = [item.path for item in command.of_kind("kernels")]
     words = command.linking(objects)
-    words += [*([OPENMP] if how.compiles_devices else []), *([QUIET] if how.is_clang else [])]
+    words += [*([OPENMP] if how.compiles_devices else []), *([QUIET] if how.release else [])]
     device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx)
     chosen = LinkOptions("", device, options.warn, lambda: options.runtime, options.force)
     if not modules:

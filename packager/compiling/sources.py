@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
-from packager.compiling.targets import FOR_GPUS, OPENMP, QUIET, Target, offloading
+from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
 from packager.errors import UsageError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
@@ -33,11 +33,13 @@ class Compiling:
     targets: Sequence[Target]
     compiles_devices: bool  # or the host alone
     includes: Path  # where omptarget.h is
-    is_clang: bool = False
+    release: int | None = None  # of a clang
 
     def words(self) -> list[str]:
         """The words that any source is compiled with."""
-        quiet = self.is_clang and self.command.end == "program"  # the link has use for the others
+        quiet = (
+            self.release is not None and self.command.end == "program"
+        )  # the link has use for the others
         return [*self.command.compiler, *self.command.compiling(), *([QUIET] if quiet else [])]
 
     def including(self) -> list[str]:
@@ -84,7 +86,8 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
     if command.of_kind("source") or command.of_kind("header"):
         words += how.including()
         if how.compiles_devices:
-            words += _of_the_host(how.targets) if command.end == "code" else [OPENMP]
+            has_table = command.end == "code" and (how.release or 0) >= APART
+            words += _of_the_host(how.targets) if has_table else [OPENMP]
     return tools.pass_on(words)
 
 

@@ -18,6 +18,8 @@ FOR_GPUS = ("-foffload-lto", "-nogpulib")
 # Clang 22 says that it did not use several processors, and compiles for them.
 QUIET = "-Wno-unused-command-line-argument"
 VERSION = re.compile(rb"clang version (\d+)")
+# The release since which clang compiles for host and devices apart from each other.
+APART = 15
 # Releases since which a kernel's first argument, or its last one, is the runtime's.
 NEW_ARGUMENTS = (18, 23)
 
@@ -105,12 +107,17 @@ def clangs_release(compiler: Sequence[str]) -> int | None:
     return int(found[1]) if found else None
 
 
-def expect_agreement(host: int, target: Target) -> None:
-    """Raise UsageError unless a target's own compiler makes kernels as the host calls them."""
-    own = clangs_release(target.compiler)
+def expect_able(host: int, target: Target) -> None:
+    """Raise UsageError unless a target's compiler can compile for it, and makes kernels as the
+    host calls them.
+    """
+    own = clangs_release(target.compiler) if target.compiler else host
     name = shlex.join(target.compiler)
     if own is None:
         raise UsageError(f"{name}, for {target.triple}, is no clang")
+    if min(own, host) < APART and (target.is_gpu or target.compiler):
+        what = "beside another" if target.compiler else "for a GPU without its vendor's libraries"
+        raise UsageError(f"clang {min(own, host)} cannot compile {what}: clang {APART} can")
     between = [release for release in NEW_ARGUMENTS if (own < release) != (host < release)]
     if between:
         raise UsageError(

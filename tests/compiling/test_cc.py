@@ -34,6 +34,7 @@ OTHER = ("--cc", "clang-19", "--triple", "x86_64", "--device-compiler")
 TWO_TARGETS = ("--triple", X86_64, "--triple", f"{NVPTX}:sm_90")
 OFFLOADING = f"-fopenmp -fopenmp-targets={X86_64}"
 HOST_ONLY = f"{OFFLOADING} --offload-host-only"
+OLDEST = "sh -c 'echo clang version 14.0.6'"
 OLD = "sh -c 'echo clang version 17.0.6'"
 
 
@@ -347,6 +348,12 @@ def test_no_clang_is_said(plain: Path) -> None:
         ),
         (["--cc", "'clang", "plain.c"], 2, "is no command: no closing quotation"),
         ([*OTHER, "x86_64=clang-19", "-xc", "-", "-c"], 2, "standard input is read once"),
+        (
+            ["--cc", OLDEST, "--triple", "nvptx64", "plain.c"],
+            2,
+            "clang 14 cannot compile for a GPU",
+        ),
+        ([*OTHER, f"x86_64={OLDEST}", "plain.c"], 2, "clang 14 cannot compile beside another"),
         (["a.ll", "plain.c"], 2, "Error: a.ll: No such file or directory"),
         (["--entries", "none", "a.ll", "plain.c"], 2, "none"),
     ],
