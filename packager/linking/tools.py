@@ -111,9 +111,14 @@ class Tools:
         if self.is_dry:
             return 0
         with _startable(command), subprocess.Popen(self._fitting(command)) as process:
-            meanwhile()
-            if process.wait() >= 0:
-                return process.returncode
+            try:
+                meanwhile()
+                process.wait()
+            except BaseException:  # who ends us alone does not want its output either
+                process.terminate()
+                raise
+        if process.returncode >= 0:
+            return process.returncode
         killed = f"{command[0]} was ended by signal {-process.returncode}"
         raise LinkError(killed, "", exit_code(process.returncode))
 

@@ -315,6 +315,17 @@ def test_a_killed_compiler_is_said(plain: Path) -> None:
     assert (ran.returncode, ran.stderr.splitlines()[-1]) == (137, "Error: sh was ended by signal 9")
 
 
+def test_a_compiler_ends_with_who_started_it(plain: Path) -> None:
+    """As make ends its commands: one compiler must not write what the next build makes anew."""
+    slow = "sh -c 'test $1 = --version || { echo $$ > pid && exec sleep 60; }' slow"
+    with subprocess.Popen([OMPTOOL, "cc", "--cc", slow, "-c", "plain.c"], cwd=plain) as ours:
+        while not (plain / "pid").exists() or not (plain / "pid").read_text():
+            assert ours.poll() is None
+        ours.terminate()
+        ours.wait(30)
+    assert not Path(f"/proc/{(plain / 'pid').read_text().strip()}").exists()
+
+
 def test_what_has_no_use_for_an_object_is_said(plain: Path) -> None:
     ran = done(plain, *CC, "--dry-run", "-c", "plain.c", "plain.o")
     assert "Warning: plain.o has no use: with -c nothing is linked\n" in ran.stderr
