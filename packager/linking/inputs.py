@@ -12,6 +12,7 @@ from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader, open_reader
 from packager.files.temporary import store
 from packager.formats.containers import archive as archives
+from packager.formats.containers import cuda_fatbin, hip_fatbin
 from packager.formats.containers.offload_binary import NAME
 from packager.formats.device_images import bitcode, bitcode_embedded
 from packager.formats.device_images.comment import clang_releases
@@ -28,6 +29,8 @@ LOOK = Look(symbols=False, resources=False)
 BEGIN = 8
 TYPE_AT = 16  # of an ELF header: 1 is a relocatable object
 OBJECT = b"\1\0"
+# Images that their object registers by itself, with CUDA's or HIP's runtime.
+REGISTERED = (cuda_fatbin.NAME, hip_fatbin.NAME)
 
 
 @dataclass(frozen=True)
@@ -108,16 +111,17 @@ def _identity(path: Path) -> tuple[int, int]:
 def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[HostPart]:
     for loaded in load_all(path, LOOK):
         binary = loaded.binary
+        found = list(zip(binary.images, loaded.data, strict=True))
+        own = [(image, data) for image, data in found if image.container not in REGISTERED]
+        if found and not (own or binary.entries):
+            continue
         for fault in (*binary.faults, *binary.limits):
             raise UsageError(fault, Path(binary.path))
         # What a relocatable link or `omptool bundle` has closed is an object like any other.
         if binary.descriptors or not (binary.images or binary.entries):
             continue
         file = Path(binary.file or path)
-        parts = tuple(
-            Part(binary.path, image, _bytes(data, file, folder))
-            for image, data in zip(binary.images, loaded.data, strict=True)
-        )
+        parts = tuple(Part(binary.path, image, _bytes(data, file, folder)) for image, data in own)
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
         part = HostPart(binary.path, binary, parts, archive, member)
         yield _with_elf(part, loaded) if headers.probe(loaded.file) else part

@@ -452,6 +452,23 @@ def test_images_of_other_models(tmp_path: Path) -> None:
     assert line.startswith(f"Error: {host} has images of CUDA, and only OpenMP's are linked")
 
 
+def test_images_that_register_themselves(tmp_path: Path) -> None:
+    """Those of an object by CUDA's or HIP's compiler, in a program with regions and in another."""
+    hip = [
+        "-x",
+        "hip",
+        "--offload-arch=gfx90a",
+        "-nogpuinc",
+        "-nogpulib",
+        "--no-offload-new-driver",
+    ]
+    other = made(tmp_path / "other.o", *tool(INSTALLED), *hip, "-c", SOURCES / "other_model.hip")
+    assert [image["container"] for image in dumped_images(other)] == ["hip-fatbin"]
+    done = omptool("link", "--dry-run", "--", *driver(), *program(tmp_path), other)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (0, 2)
+    linked(tmp_path / "lib.so", "gcc", "-shared", other)
+
+
 def test_a_triple_that_is_none(tmp_path: Path) -> None:
     main, summed, scaled = program(tmp_path)
     scaled.write_bytes(scaled.read_bytes().replace(b"\0triple\0", b"\0tripel\0"))
