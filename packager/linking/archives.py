@@ -46,18 +46,20 @@ def _by_host(
 ) -> Iterable[HostPart]:
     """Those in the map of a link. A section that is collected leaves no trace, so none is."""
     map_file, output = tools.folder / "host.map", tools.folder / "host.out"
+    printed = tools.folder / "host.stdout"
     options = command.passed("--no-gc-sections", f"-Map={map_file}")
     if not tools.is_dry:
         map_file.unlink(missing_ok=True)
-    tools.run([*command.with_words((), added), *options, "-o", str(output)], "the host")
+    tools.run([*command.with_words((), added), *options, "-o", str(output)], "the host", printed)
     if tools.is_dry:
         yield from optional
         return
     output.unlink(missing_ok=True)
-    if not map_file.is_file():
+    # Lld with -M prints the map wherever it is to be.
+    text = (map_file if map_file.is_file() else printed).read_text(errors="surrogateescape")
+    if not text.strip():
         program = command.words[command.options_at - 1]
         raise UsageError(f"{program} wrote no map of what it links: archives need one")
-    text = map_file.read_text(errors="surrogateescape")
     words = set(text.split())
     listed = {_last_word(word.rpartition(_SECTION)[0] or word) for word in words}
     alike = Counter((part.archive, part.member) for part in optional)

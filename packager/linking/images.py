@@ -58,7 +58,8 @@ def link_group(
     if joined and is_gpu:
         assembled = code_of(group.triple) == "nvptx64" and not options.keeps_ptx
         emit: Emit = "obj" if assembled and shutil.which("ptxas") else "image"
-        return out, _joined(joined, group, out, emit, libraries, options, tools)
+        said = _joined(joined, group, out, emit, libraries, options, tools)
+        return out, "\n".join(filter(None, (said, _left_out(options.of(group)))))
     objects = [_object(part, tools) for part in group.parts if _state(part) == "object"]
     warnings = []
     if joined:
@@ -69,6 +70,12 @@ def link_group(
     link = _by_gpus_linker if is_gpu else link_cpu
     warnings.append(link(group, objects, out, libraries, options.of(group), tools))
     return out, "\n".join(filter(None, warnings))
+
+
+def _left_out(words: Sequence[str]) -> str:
+    """What no linker is told where LLVM joins modules; libraries are found without."""
+    left = [word for word in words if not word.startswith(("-l", "-L"))]
+    return f"there is no linker for bitcode, and none is told {' '.join(left)}" if left else ""
 
 
 def _state(part: Part) -> str:

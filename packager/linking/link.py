@@ -73,6 +73,9 @@ def _linked(
     # Which members of archives are in it, by the host's own linker.
     is_without = command.names_runtime or command.is_relocatable
     runtime = None if is_without else options.runtime()
+    if runtime is not None and command.is_static and ".so" in runtime.suffixes:
+        what = "is a shared library, and the command links statically"
+        raise UsageError(f"{what}: it has to name a runtime, or --runtime", runtime)
     added = _runtime_words(command, runtime)
     parts = taken(found, command, added, tools)
 

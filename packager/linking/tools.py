@@ -67,8 +67,9 @@ class Tools:
         """The process that was started early, once."""
         return self._workers.pop() if self._workers else None
 
-    def run(self, command: Sequence[str], what: str) -> str:
-        """Run a command that links `what`; what it says on stderr is returned.
+    def run(self, command: Sequence[str], what: str, printed: Path | None = None) -> str:
+        """Run a command that links `what`; what it says on stderr is returned. What it prints goes
+        into a file, if at all.
 
         Raises LinkError with that when it fails, MissingToolError when it is not there.
         """
@@ -87,6 +88,8 @@ class Tools:
             killed = f": {command[0]} was ended by signal {-done.returncode}"
             why = killed if done.returncode < 0 else ""
             raise LinkError(f"linking for {what} failed{why}", said, exit_code(done.returncode))
+        if printed is not None:
+            store(printed, [done.stdout])
         return said
 
     def answer(self, command: Sequence[str]) -> str:

@@ -104,7 +104,7 @@ def test_each_linker_takes_from_archives_what_it_takes_without(linker: str, tmp_
     assert printed(out) == PRINTED
     assert kernels(out) == {"main", "summed"}
     archive = archive.rename(tmp_path / "of(one) (two).a")
-    linked(out, *words, archive, "-lomp")
+    linked(out, *words, archive, "-lomp", "-Wl,-M")
     assert kernels(out) == {"main", "summed"}
     linked(out, *words, "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-lomp")
     assert kernels(out) == {"main", "summed", "unused"}
@@ -277,6 +277,13 @@ def test_a_command_that_leaves_no_result(tmp_path: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
+def test_a_static_link_needs_a_static_runtime(tmp_path: Path) -> None:
+    runtime = libdir() / "libomptarget.so"
+    done = omptool("link", "--", "gcc", "-static", *program(tmp_path))
+    what = "is a shared library, and the command links statically: it has to name a runtime"
+    assert (done.exit_code, done.stderr) == (2, f"Error: {runtime}: {what}, or --runtime\n")
+
+
 def test_a_linker_that_is_killed(tmp_path: Path) -> None:
     linker = tmp_path / "linker"
     linker.write_text("#!/bin/sh\nkill -9 $$\n")
@@ -309,6 +316,13 @@ def test_a_word_for_the_devices_linker(triple: str, tmp_path: Path) -> None:
     word = f"{triple}max-page-size=4096"
     done = omptool("link", "--dry-run", "--device-linker", word, "--", *driver(), *objects)
     assert ("-Xlinker max-page-size=4096" in done.stderr) == (triple != f"{NVPTX}=")
+
+
+def test_a_word_for_no_linker(tmp_path: Path) -> None:
+    main = compiled(tmp_path, "calls", *TWO_TARGETS)
+    for word, is_said in ((f"{NVPTX}=-lompdevice", False), (f"{NVPTX}=--suppress", True)):
+        done = omptool("link", "--dry-run", "--device-linker", word, "--", *driver(), main)
+        assert ("bitcode, and none is told --suppress" in done.stderr) == is_said
 
 
 def test_a_device_symbol_that_nothing_defines_names_the_object(tmp_path: Path) -> None:
