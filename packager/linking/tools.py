@@ -119,6 +119,7 @@ class Tools:
                 process.wait()
             except BaseException:  # who ends us alone does not want its output either
                 process.terminate()
+                process.wait()
                 raise
         if process.returncode >= 0:
             return process.returncode

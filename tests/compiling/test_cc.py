@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -321,6 +322,7 @@ def test_a_compiler_ends_with_who_started_it(plain: Path) -> None:
     with subprocess.Popen([OMPTOOL, "cc", "--cc", slow, "-c", "plain.c"], cwd=plain) as ours:
         while not (plain / "pid").exists() or not (plain / "pid").read_text():
             assert ours.poll() is None
+        time.sleep(0.5)  # until ours knows that it has started it
         ours.terminate()
         ours.wait(30)
     assert not Path(f"/proc/{(plain / 'pid').read_text().strip()}").exists()
