@@ -194,12 +194,15 @@ def _compress(
     file.seek(start)
     digest = md5(usedforsecurity=False)
     size, inflated = start, content_size(bundle)
+    too_large = UsageError(f"is larger than version 2 can say: use --abi {NEWEST}")
+    if version == 2 and inflated >= 1 << 32:
+        raise too_large
     parts = _told(pieces(bundle, copied), digest.update)
     for piece in _compressed(parts, inflated, method):
         file.write(piece)
         size += len(piece)
-    if version == 2 and max(size, inflated) >= 1 << 32:
-        raise UsageError(f"is larger than version 2 can say: use --abi {NEWEST}")
+    if version == 2 and size >= 1 << 32:
+        raise too_large
     number = next(n for n, name in compressed_bundle.METHODS.items() if name == method)
     file.seek(0)
     file.write(compressed_bundle.HEAD.pack(compressed_bundle.MAGIC, version, number))
