@@ -98,7 +98,8 @@ def inspect(
     for index, request in enumerate(requests):
         image = _inspect_one(index, request)
         if image.contents.problem and not force:
-            raise FormatError(f"image {request.path}: {image.contents.problem}")
+            fault = _container(request.path) or image.contents.problem
+            raise FormatError(f"image {request.path}: {fault}")
         images.append(image)
         inputs.append(
             ImageInput(
@@ -111,6 +112,16 @@ def inspect(
             )
         )
     return inputs, images
+
+
+def _container(path: Path) -> str | None:
+    """What a file is, if it is no image but holds some."""
+    from packager.formats.containers import archive
+    from packager.formats.containers.known import of_file
+
+    with open_reader(path) as data:
+        found = archive if archive.probe(data) else of_file(data)
+    return f"is a container ({found.NAME}): extract its images first" if found else None
 
 
 def for_openmp(

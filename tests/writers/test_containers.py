@@ -245,6 +245,18 @@ def test_a_cubin_of_another_architecture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("form", "name"),
+    [("offload-binary", "offload-binary"), ("offload-bundle", "clang-bundle"),
+     ("compressed-bundle", "compressed-bundle")],
+)  # fmt: skip
+def test_a_container_is_no_image(work: Path, tmp_path: Path, form: str, name: str) -> None:
+    packed = emitted(tmp_path / "packed", form, [f"{CPU}={work}/cpu.o"])
+    done = omptool("emit", "--image", f"{CPU}={packed}", "-o", tmp_path / "out")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert f"image {packed}: is a container ({name}): extract its images first" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "fault"),
     [
         (("--format", "offload-binary", "--entries", "auto"), "a container has no entries"),
