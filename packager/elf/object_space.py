@@ -15,9 +15,10 @@ from packager.elf.address_space import (
     copies,
     limited,
 )
-from packager.elf.headers import RELA, SHT_RELA, SHT_SYMTAB, Elf, Section, Strings, Symbol
+from packager.elf.headers import RELA, SHT_CREL, SHT_RELA, SHT_SYMTAB, Elf, Section, Strings, Symbol
 from packager.elf.relocated import Range, Window, WindowIndex
 from packager.elf.relocation_symbols import UNKNOWN, Symbols, table_of
+from packager.errors import FormatError
 
 # Where a section begins: none is larger than this.
 SECTION_SHIFT = 40
@@ -32,6 +33,7 @@ class ObjectSpace(Space):
         self._tables: dict[int, list[Section]] = {}  # relocation sections by what they relocate
         for section in elf.of_type(SHT_RELA):
             self._tables.setdefault(section.info, []).append(section)
+        self._compact = {section.info for section in elf.of_type(SHT_CREL)}
 
     def address(self, section: Section) -> int:
         return section.number << SECTION_SHIFT
@@ -49,6 +51,9 @@ class ObjectSpace(Space):
         windows = copies(self, ranges)
         index = WindowIndex(windows)
         for target in {at.address >> SECTION_SHIFT for at in ranges}:
+            if target in self._compact:
+                name = self.elf.sections[target].name
+                raise FormatError(f"section {name} has CREL relocations, which are not supported")
             for place, info, addend in self._relocations(target):
                 if not index.low <= place < index.high or info & 0xFFFFFFFF != self._absolute:
                     continue

@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from packager.elf.headers import SHT_SYMTAB, SHT_SYMTAB_SHNDX, SYMBOL, Elf, Section, probe, read
+from packager.elf.headers import (
+    SHT_CREL,
+    SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
+    SYMBOL,
+    Elf,
+    Section,
+    probe,
+    read,
+)
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.writers.elf_types import (
     SHN_LORESERVE,
-    SHT_CREL,
     SHT_STRTAB,
     Content,
     FilePart,

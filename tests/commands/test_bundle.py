@@ -173,6 +173,16 @@ def test_a_relocation_of_no_symbol_is_named(work: Path, tmp_path: Path) -> None:
     assert "symbol 4294967295" in done.stderr
 
 
+def test_relocations_that_are_not_read_are_said(work: Path, tmp_path: Path) -> None:
+    compact = "-Wa,--crel,--allow-experimental-crel"
+    words = ["clang-19", f"-I{INCLUDE}", compact, "-c", f"{work}/host.c"]
+    subprocess.run([*words, "-o", tmp_path / "host.o"], check=True)
+    image = ("--image", f"{TRIPLE}={work}/image.so", "-o", tmp_path / "out.o")
+    done = omptool("bundle", tmp_path / "host.o", *image)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "section omptarget_entries has CREL relocations, which are not supported" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["bundle", "emit"])
 @pytest.mark.parametrize(
     ("options", "name"),
