@@ -10,7 +10,7 @@ from packager.compiling import kernels
 from packager.compiling.command import MADE, CompileCommand
 from packager.compiling.sources import Compiling, compile_elsewhere, compile_source
 from packager.compiling.targets import OPENMP, QUIET, Target, clangs_release, expect_able
-from packager.errors import UsageError
+from packager.errors import PackagerError, UsageError
 from packager.linking import host_command
 from packager.linking.images import DeviceOptions
 from packager.linking.inputs import unused
@@ -54,7 +54,15 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
             expect_able(release, target)
     if command.end == "object":
         return _objects(how, options, tools)
-    return _program(how, options, tools)
+    heard = replace(options, warn=lambda line: options.warn(tools.named(line)))
+    try:
+        return _program(how, heard, tools)
+    except PackagerError as error:
+        # Of objects that nobody knows: what they were made of.
+        error.args = (tools.named(str(error)),)
+        if isinstance(error, UsageError) and error.subject:
+            error.subject = Path(tools.named(str(error.subject)))
+        raise
 
 
 def _objects(how: Compiling, options: Options, tools: Tools) -> int:
@@ -97,6 +105,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
         if code:
             return code
         objects.append(out)
+        tools.names[str(out)] = str(source.path)
     modules = [item.path for item in command.of_kind("kernels")]
     words = command.linking(objects)
     words += [*([OPENMP] if how.compiles_devices else []), *([QUIET] if how.release else [])]

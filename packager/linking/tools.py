@@ -137,7 +137,7 @@ class Tools:
 
     def named(self, text: str) -> str:
         """`text` with files of the folder under the names that the user knows."""
-        for path, name in self.names.items():
+        for path, name in reversed(self.names.items()):  # a later one may be of an earlier one
             text = text.replace(path, name)
         return text
 

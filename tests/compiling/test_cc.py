@@ -310,6 +310,14 @@ def test_what_ends_elsewhere_is_compiled_alike(words: str, shown: str) -> None:
     assert first.count("-idirafter") == int("INCLUDES" in shown or ".s" not in words)
 
 
+def test_objects_on_the_way_are_called_like_their_sources(plain: Path) -> None:
+    region = "int f(void);\nint main(void) {\n#pragma omp target\n  f();\n}\n"
+    (plain / "calls.c").write_text(region)
+    ran = done(plain, *CC, "calls.c", "-o", "app")
+    assert ran.returncode == 1
+    assert "calls.c: in function `__omp_offloading" in ran.stderr
+
+
 def test_a_killed_compiler_is_said(plain: Path) -> None:
     killed = "sh -c 'test $1 = --version || kill -9 $$' killed"
     ran = done(plain, OMPTOOL, "cc", "--cc", killed, "-c", "plain.c")
