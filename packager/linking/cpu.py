@@ -16,10 +16,12 @@ from packager.triples import code_of
 
 # References of an image are its own: the program that loads it may export the same names.
 OPTIONS = ("-Bsymbolic", "--as-needed", "--build-id=none", "-z", "noexecstack")
+GOLDS_NAME = "image"
 # Where the command is a linker's: what drivers put around shared objects.
 FROM_DRIVERS = ("--eh-frame-hdr",)  # without it nothing that is thrown is caught
 STARTS, ENDS = ("crti.o", "crtbeginS.o"), ("crtendS.o", "crtn.o")
-SANITIZED = "-fsanitize="  # the program brings what calls to it need
+# The program brings what calls to it need; two parts that count would spoil each other's file.
+INSTRUMENTED = ("-fsanitize=", "--coverage", "-fprofile-arcs")
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,10 @@ def _by_host(
 ) -> list[str]:
     host = libraries.command
     # A relocatable link names no libraries yet.
-    is_open = host.is_relocatable or any(word.startswith(SANITIZED) for word in host.words)
+    is_open = host.is_relocatable or any(word.startswith(INSTRUMENTED) for word in host.words)
     linked = [*OPTIONS, *(() if is_open else ("-z", "defs"))]
+    if any("gold" in word for word in host.shared()):  # else it writes the name of `out` instead
+        linked += ("-soname", GOLDS_NAME)
     named = _libraries(libraries)
     if host.is_driver:
         passed = host.passed(*linked, *options)

@@ -35,6 +35,7 @@ OTHER = ("--cc", "clang-19", "--triple", "x86_64", "--device-compiler")
 TWO_TARGETS = ("--triple", X86_64, "--triple", f"{NVPTX}:sm_90")
 OFFLOADING = f"-fopenmp -fopenmp-targets={X86_64}"
 HOST_ONLY = f"{OFFLOADING} --offload-host-only"
+REGION = "int main(void) {\n#pragma omp target\n  ;\n}\n"
 OLDEST = "sh -c 'echo clang version 14.0.6'"
 OLD = "sh -c 'echo clang version 17.0.6'"
 
@@ -242,6 +243,30 @@ def test_the_same_objects_give_the_same_bytes_elsewhere(products: Products, tmp_
     assert {path.name for path in tmp_path.iterdir()} == {"app", *objects}
 
 
+@pytest.mark.exhaustive
+def test_gold_gives_the_same_bytes_elsewhere(plain: Path) -> None:
+    """It writes the name of a file into it that has no name of its own."""
+    (plain / "region.c").write_text(REGION)
+    for name in ("one", "two"):
+        (plain / name).mkdir()
+        words = [*CC, "-fuse-ld=gold", "region.c", "-o", f"{name}/app"]
+        env = environment() | {"TMPDIR": str(plain / name)}
+        subprocess.run(words, cwd=plain, env=env, check=True)
+    assert (plain / "one" / "app").read_bytes() == (plain / "two" / "app").read_bytes()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.offloads
+def test_coverage_is_that_of_the_host(plain: Path) -> None:
+    """The image's part of it would spoil the host's file, so that the region runs on the host."""
+    (plain / "region.c").write_text(REGION)
+    call(plain, *CC, "--coverage", "-c", "region.c")
+    call(plain, *CC, "--coverage", "region.o", "-o", "app")
+    ran = running.run(plain / "app", OMPTOOL_PLUGINS="host")
+    assert "undefined symbol: llvm_gcda" in ran.stderr
+    assert "executed:100.00%" in call(plain, "llvm-cov-19", "gcov", "region.c")
+
+
 def test_what_does_not_call_the_runtime_does_not_need_it(plain: Path) -> None:
     call(plain, OMPTOOL, "cc", "--cc", "gcc", "plain.c", "-o", "app")
     assert "libomptarget" not in call(plain, "readelf", "-d", "app")
@@ -311,8 +336,7 @@ def test_what_ends_elsewhere_is_compiled_alike(words: str, shown: str) -> None:
 
 
 def test_objects_on_the_way_are_called_like_their_sources(plain: Path) -> None:
-    region = "int f(void);\nint main(void) {\n#pragma omp target\n  f();\n}\n"
-    (plain / "calls.c").write_text(region)
+    (plain / "calls.c").write_text(f"int f(void);\n{REGION.replace(';', 'f();')}")
     ran = done(plain, *CC, "calls.c", "-o", "app")
     assert ran.returncode == 1
     assert "calls.c: in function `__omp_offloading" in ran.stderr
