@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from packager.layouts import (
     INTERFACE_ENTRY,
@@ -36,13 +36,14 @@ def of_table(
     wrapped: bool,
     registered_wrapped: bool = False,
     by_array: bool = False,
+    releases: Sequence[int] = (),
 ) -> Abi:
     """The ABI of a table of entries.
 
     `needed` are the file's DT_NEEDED; clang's library says its release since 15. `imports` may show
     calls that only some releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's;
     `registered_wrapped`: it is these that are registered, as by 15 to 17. `by_array`: they are
-    unregistered by a destructor, as until 18.
+    unregistered by a destructor, as until 18. `releases`: of clang, that compiled an object.
     """
     if layout in DOCUMENTS:
         return DOCUMENTS[layout]
@@ -54,6 +55,8 @@ def of_table(
             return generation(release)
     calls = {name.partition("@")[0] for name in imports}
     wrapped = wrapped or registered_wrapped
+    if tuple(releases) == (18,):  # calls as 17 does, and its kernels are called as 19's
+        return generation(18)
     if by_array or "__tgt_register_requires" in calls:  # until 18
         return "llvm-16" if wrapped or "__tgt_target_kernel" in calls else "llvm-14"
     return "llvm-16" if registered_wrapped else "llvm-19"

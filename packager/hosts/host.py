@@ -14,6 +14,7 @@ from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin, hip_fatbin, llvm_offloading, omptool_section
+from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import descriptors, entries, gcc_offload, region_names
 from packager.formats.host_records.descriptors import FoundDescriptor
 from packager.formats.host_records.entries import FoundTable, Record
@@ -233,6 +234,7 @@ def _tables(
 ) -> tuple[EntryTable, ...]:
     is_wrapped = any(item.image.container == llvm_offloading.NAME for item in found.images)
     sections = found.memory.elf.sections if found.is_object and found.descriptors else ()
+    releases = clang_releases(found.memory.elf) if found.is_object and found.tables else ()
     by_array = any(UNREGISTERING.fullmatch(section.name) for section in sections)
     result: list[EntryTable] = []
     for table in found.tables:
@@ -247,6 +249,7 @@ def _tables(
                     wrapped=is_wrapped,
                     registered_wrapped=registered_wrapped,
                     by_array=by_array,
+                    releases=releases,
                 ),
                 record_size=table.layout.record,
                 offset=found.at + table.offset,

@@ -56,7 +56,9 @@ def _expect_triple(part: HostPart, triple: str) -> None:
 
 
 def _form(table: EntryTable) -> str:
-    return f"{table.record_size} bytes each" if table.abi not in DOCUMENTS else table.abi
+    if table.abi in DOCUMENTS:
+        return table.abi
+    return f"{table.record_size} bytes each, in {table.section}"
 
 
 def differences(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from packager.linking.relocatable import close
 from packager.linking.tools import Tools
 from packager.look import Look
 from packager.model import FatBinary, Finding
+from packager.writers.generation import in_section
 from packager.writers.host_object import blank_host
 from packager.writers.object_writer import write_object
 from packager.writers.requests import ImageRequest, for_openmp
@@ -81,8 +82,9 @@ def _linked(
 
     # One image for each target.
     agreement.expect_one_form(parts)
+    tables = [table for part in parts for table in part.binary.tables]
     if options.abi:
-        agreement.expect_abi(parts, WRITTEN[options.abi])
+        agreement.expect_abi(parts, in_section(WRITTEN[options.abi], tables))
     groups = grouped(parts)
     for line in agreement.differences(parts, groups):
         options.warn(line)
@@ -93,7 +95,7 @@ def _linked(
     if not images:
         return tools.pass_on(command.with_words((), added))
     wrapper = tools.folder / WRAPPER
-    abi = WRITTEN[_abi(parts, options)]
+    abi = in_section(WRITTEN[_abi(parts, options)], tables)
     if not tools.is_dry:
         _wrap(wrapper, images, abi, _kept(parts), _of_libomp(command))
     code = tools.pass_on(command.with_words([str(wrapper)], added), _get_ready)

@@ -20,7 +20,7 @@ def of_host(path: Path) -> WrittenAbi:
     found = _one(tables)
     if found is None:
         raise UsageError("has no table of clang's entries: name its generation, as --abi llvm-19")
-    return _in_section(found, tables)
+    return in_section(found, tables)
 
 
 def of_entries(path: Path) -> WrittenAbi:
@@ -30,7 +30,7 @@ def of_entries(path: Path) -> WrittenAbi:
     tables = [
         table for table in _tables(path) if any(entry.model == "openmp" for entry in table.entries)
     ]
-    return _in_section(_one(tables) or WRITTEN["interface"], tables)
+    return in_section(_one(tables) or WRITTEN["interface"], tables)
 
 
 def _one(tables: Sequence[EntryTable]) -> WrittenAbi | None:
@@ -54,14 +54,15 @@ def matching(path: Path, abi: WrittenAbi) -> WrittenAbi:
             f"has entries of {table.record_size} bytes, as {table.abi}; those of {abi.name} have "
             f"{abi.entry.record}"
         )
-    return _in_section(abi, tables)
+    return in_section(abi, tables)
 
 
 def _tables(path: Path) -> list[EntryTable]:
     return [table for table in load(path).tables if table.abi in WRITTEN]
 
 
-def _in_section(abi: WrittenAbi, tables: Sequence[EntryTable]) -> WrittenAbi:
+def in_section(abi: WrittenAbi, tables: Sequence[EntryTable]) -> WrittenAbi:
+    """`abi`, with the section in which the tables of its records are."""
     names = {table.section for table in tables if table.record_size == abi.entry.record}
     if not names or abi.entries_section in names:
         return abi
