@@ -202,7 +202,8 @@ class Surgery:
         section = next((s for s in self.file.sections if s.address == rows.address), None)
         if rows.size and section is not None and section.type == SHT_RELA:
             part.takes = section
-        self.moves.add(rows.address, rows.address + max(rows.size, 1), part)
+        if rows.size:
+            self.moves.add(rows.address, rows.address + rows.size, part)
         self.tags[DT_RELA] = lambda: part.address
         self.tags[DT_RELASZ] = lambda: rows.new_size
         self.tags[DT_RELAENT] = lambda: RELA.size
