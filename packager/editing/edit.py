@@ -9,11 +9,12 @@ from pathlib import Path
 from packager.editing.added import Place, images, records
 from packager.editing.build_id import find_build_id, renewed
 from packager.editing.described import Described, Held, described
-from packager.editing.linked import REMOVED_SECTION, LinkedFile
+from packager.editing.linked import REMAINING_SECTION, REMOVED_SECTION, LinkedFile
 from packager.editing.output import write
 from packager.editing.plan import Plan, plan
 from packager.editing.request import Change
 from packager.editing.surgery import Surgery
+from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
@@ -101,9 +102,17 @@ def _clear(surgery: Surgery, binary: FatBinary, planned: Plan) -> None:
             continue  # somebody else's, too
         surgery.holes.append((held.offset, held.size))
         if section is not None and known.of_section(section):
-            surgery.renamed[section.number] = REMOVED_SECTION
-            if held.size == section.size:
-                surgery.emptied.add(section.number)
+            _rename(surgery, section)
+
+
+def _rename(surgery: Surgery, section: Section) -> None:
+    """No reader may take a section with a hole for a container; other images may still be in it."""
+    end = section.offset + section.size
+    gone = sum(size for at, size in surgery.holes if section.offset <= at < end)
+    surgery.renamed[section.number] = REMAINING_SECTION
+    if gone == section.size:
+        surgery.renamed[section.number] = REMOVED_SECTION
+        surgery.emptied.add(section.number)
 
 
 def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied: Copied) -> Edited:

@@ -29,8 +29,9 @@ from packager.files.reader import Reader, open_reader
 # is in them, as long as no other tool has put something behind.
 DATA_MARK, REST_MARK = ".omptool.edit.data", ".omptool.edit.rest"
 MARKS = (DATA_MARK, REST_MARK)
-# Images whose bytes are gone, in a section that no reader takes for a container.
-REMOVED_SECTION = ".omptool.removed"
+# Images whose bytes are gone, in a section that no reader takes for a container; and one that still
+# has other images.
+REMOVED_SECTION, REMAINING_SECTION = ".omptool.removed", ".omptool.remaining"
 SHN_LORESERVE = 0xFF00
 PN_XNUM = 0xFFFF
 NAMES_AT = Struct("<H")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import clangs
 import edited
 import pytest
 from products import Products
@@ -39,3 +40,26 @@ def test_sections_in_no_segment_are_taken_along(products: Products, tmp_path: Pa
     assert [data for _, data in edited.images(back)] == [own.read_bytes()]
     assert content(back, ".kept") == b"kept"
     assert edited.on_llvms(back, "19") == edited.ON_DEVICE
+
+
+def test_an_image_stays_beside_one_that_goes(products: Products, tmp_path: Path) -> None:
+    """clang has all in one section, which lld puts where program headers need room."""
+
+    def make(folder: Path) -> Path:
+        targets = "-fopenmp-targets=x86_64-pc-linux-gnu,x86_64-redhat-linux-gnu"
+        flags = ("-O1", "-fopenmp", targets, *edited.LINKS["lld"])
+        run(*clangs.tool("19"), *flags, edited.REGION, "-o", folder / "app")
+        return folder / "app"
+
+    app = products.made("edited-two-images", make)
+    first, last = edited.images(app)
+    (tmp_path / "last").write_bytes(last[1])
+    out = edited.edited(app, tmp_path / "out", "--remove", "1")
+    assert edited.images(out) == [first]
+    back = edited.edited(out, out, "--add", f"{last[0]}={tmp_path / 'last'}")
+    assert edited.images(back) == [first, last]
+    assert edited.on_llvms(back, "19") == edited.ON_DEVICE
+    none = edited.edited(app, tmp_path / "none", "--remove", "0", "--remove", "1")
+    assert edited.images(none) == []
+    refilled = edited.edited(none, none, "--add", f"{last[0]}={tmp_path / 'last'}")
+    assert edited.on_llvms(refilled, "19") == edited.ON_DEVICE
