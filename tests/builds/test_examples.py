@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,15 @@ def test_a_host_source_leaves_the_images_alone(name: str, tmp_path: Path) -> Non
     assert not [output for output in result.after_touching if output.endswith(".image")]
     assert "scale" in result.after_touching
     assert "saxpy" not in result.after_touching
+
+
+def test_make_goes_on_without_images_that_it_has_no_rule_for(
+    products: Products, tmp_path: Path
+) -> None:
+    """bundle's own rules name those of the triples that were wanted before."""
+    left = built("make", products).folder
+    shutil.copytree(left, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.image"))
+    assert "lower scale.ll --triple nvptx64" in call(tmp_path, "make", "-n", "TRIPLES=nvptx64")
 
 
 def test_make_clean_leaves_the_sources(tmp_path: Path) -> None:
