@@ -166,6 +166,8 @@ def _splits(file: LinkedFile, offset: int, moved: Sequence[Section]) -> bool:
 def _is_movable(file: LinkedFile, section: Section) -> bool:
     if not section.is_allocated:
         return False
+    if section.type == SHT_RELA and file.dynamic is None:
+        return False  # the code of a static program reads it
     if section.type in MOVABLE:
         return True
     return any(s.type == PT_INTERP and s.offset == section.offset for s in file.segments)

@@ -11,12 +11,13 @@ import pytest
 import running
 from click.testing import Result
 from places import TESTS
-from toolchain import X86_64, compile_c, omptool
+from toolchain import X86_64, compile_c, omptool, run
 
 from packager.hosts.load import load
 
 pytestmark = pytest.mark.slow
-PLAIN = (TESTS / "editing" / "sources" / "plain.c").read_text()
+SOURCES = TESTS / "editing" / "sources"
+PLAIN = (SOURCES / "plain.c").read_text()
 MANY = "char zeros[17 << 20];"
 
 
@@ -71,3 +72,17 @@ def test_a_library_that_ends_in_many_zeros_is_not_made_longer(tmp_path: Path) ->
     refused = given(linked(tmp_path, "-pie", more=MANY), tmp_path / "none")
     assert refused.exit_code == 2
     assert "has no room for another program header, and none can be made" in refused.stderr
+
+
+@pytest.mark.parametrize("kind", ["-static", "-static-pie"])
+def test_a_static_program_finds_its_relocations(tmp_path: Path, kind: str) -> None:
+    """Its own code reads some of them, where the linker has put them."""
+    image = compile_c("void kernel(void) {}", tmp_path / "image.so", "-shared", "-fPIC")
+    wrapper, app = tmp_path / "wrapper.o", tmp_path / "app"
+    done = omptool("emit", "--image", f"{X86_64}={image}", "--abi", "llvm-19", "-o", wrapper)
+    assert done.exit_code == 0, done.output
+    compile_c((SOURCES / "static.c").read_text(), tmp_path / "host.o", "-c", "-fPIE")
+    run("gcc", kind, tmp_path / "host.o", wrapper, "-o", app)
+    out = edited.edited(app, tmp_path / "out", "--add", f"{edited.GPU}={image}")
+    for changed, count in ((app, 1), (out, 2), (edited.stripped(out, "strip"), 2)):
+        assert run(changed) == f"{count} of {image.stat().st_size} bytes\n"
