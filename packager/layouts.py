@@ -6,13 +6,11 @@ clang's output as measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
-from typing import Literal
+from typing import Literal, NamedTuple
 
 
-@dataclass(frozen=True)
-class EntryLayout:
+class EntryLayout(NamedTuple):
     """Where one generation's entry record keeps its fields; offsets in bytes, None where absent."""
 
     generation: str
@@ -45,8 +43,7 @@ PROPOSAL_IMAGE = Struct("<QQ")
 BIN_DESC = Struct("<IIQQQ")
 
 
-@dataclass(frozen=True)
-class SyclBinaries:
+class SyclBinaries(NamedTuple):
     """`sycl_device_binaries_struct`: u16 version, u16 count, then pointers; offsets in bytes."""
 
     version: int
@@ -54,8 +51,7 @@ class SyclBinaries:
     records: int  # the pointer to them
 
 
-@dataclass(frozen=True)
-class SyclBinary:
+class SyclBinary(NamedTuple):
     """`sycl_device_binary_struct`: u16 version, u8 kind, u8 format, then pointers."""
 
     version: int
@@ -91,8 +87,7 @@ REQUIRES = "__tgt_register_requires"
 AbiName = Literal["interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22"]
 
 
-@dataclass(frozen=True)
-class WrittenAbi:
+class WrittenAbi(NamedTuple):
     """What a wrapper is made of, in one of the ABIs that this project writes."""
 
     name: AbiName

@@ -15,7 +15,7 @@ from packager.writers.extract import Extracted
 def kernels_text(done: Sequence[Extracted]) -> str:
     """The kernels of images, a line for each."""
     rows = [
-        {"image": one.index, "target": one.image.target, "kernel": name}
+        {"image": one.number, "target": one.image.target, "kernel": name}
         for one in done
         for name in kernel_names(one.binary, one.image)
     ]
@@ -27,7 +27,7 @@ def extract_json(source: Path, done: Sequence[Extracted]) -> str:
     images = [
         {
             **dumped_image(one.binary, one.image),
-            "index": one.index,
+            "index": one.number,
             "path": portable(one.path) if one.path else None,
         }
         for one in done

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.compiling import kernels
 from packager.compiling.command import MADE, CompileCommand
@@ -20,8 +20,7 @@ from packager.linking.tools import Tools
 from packager.writers.bundle import EntrySource, ImageRequest
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What the user may choose."""
 
     targets: Sequence[Target]
@@ -100,7 +99,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     objects = []
     for source in (item for item in command.inputs if item.kind in MADE):
         out = unused(tools.folder, f"{source.path.stem}.o")
-        named = replace(how, command=_with_rules(command, source.path))
+        named = how._replace(command=_with_rules(command, source.path))
         code = compile_source(source, out, named, tools)
         if code:
             return code
@@ -151,4 +150,4 @@ def _with_rules(command: CompileCommand, source: Path) -> CompileCommand:
     added = [] if any(w.startswith("-MF") for w in words) else ["-MF", str(rules)]
     if not any(word.startswith(("-MT", "-MQ")) for word in words):
         added += ["-MQ", str(command.output or "a.out")]
-    return replace(command, words=(*words, *added))
+    return command._replace(words=(*words, *added))

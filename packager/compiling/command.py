@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -79,8 +78,7 @@ class Input(NamedTuple):
     kind: Kind
 
 
-@dataclass(frozen=True)
-class CompileCommand:
+class CompileCommand(NamedTuple):
     """A command, as far as compiling for devices needs to know."""
 
     compiler: tuple[str, ...]

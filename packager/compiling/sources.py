@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
 from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
@@ -25,8 +25,7 @@ SHT_LLVM_OFFLOADING = 0x6FFF4C0B
 SHF_EXCLUDE = 0x80000000
 
 
-@dataclass(frozen=True)
-class Compiling:
+class Compiling(NamedTuple):
     """How sources are compiled."""
 
     command: CompileCommand

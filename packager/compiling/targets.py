@@ -6,7 +6,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from packager.errors import MissingToolError, UsageError
 from packager.triples import GPUS, code_of, normalise
@@ -24,8 +24,7 @@ APART = 15
 NEW_ARGUMENTS = (18, 23)
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A triple, its processors in the order in which they were named, and who compiles for it."""
 
     triple: str

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
+from typing import NamedTuple
 
 from packager.editing.linked import LinkedFile
 from packager.elf.address_space import read_window
@@ -33,8 +33,7 @@ OTHERS = {
 WRAPPED_BLOB: tuple[Abi, ...] = ("llvm-16",)
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """An image that the descriptor lists: where its record points, and what is around it."""
 
     image: DeviceImage
@@ -55,8 +54,7 @@ class Held:
         return f"image {self.image.index} ({self.image.target})"
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(NamedTuple):
     """A descriptor, and the images that it lists in their order."""
 
     address: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.editing.added import Place, images, records
 from packager.editing.build_id import find_build_id, renewed
@@ -30,8 +30,7 @@ MODE = 0o777
 FILLING = 64  # bytes that may be nothing but zeros
 
 
-@dataclass(frozen=True)
-class Edited:
+class Edited(NamedTuple):
     """What an edit left behind: what `verify` finds in it, and what users should know."""
 
     findings: Sequence[Finding]

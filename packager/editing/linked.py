@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from struct import Struct
@@ -66,8 +65,7 @@ class ProgramHeader(NamedTuple):
         return self.address <= address < self.memory_end
 
 
-@dataclass(frozen=True)
-class DynamicTable:
+class DynamicTable(NamedTuple):
     """The dynamic table, up to its end mark, and how many records have room."""
 
     rows: tuple[tuple[int, int], ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from packager.editing.described import Held
 from packager.editing.request import Change, Named
@@ -13,8 +13,7 @@ from packager.writers.requests import ImageRequest, for_openmp
 from packager.writers.wrapper import ImageInput
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """The images of the descriptor after the edit, and those that go."""
 
     images: tuple[Held | ImageInput, ...]

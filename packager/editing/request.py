@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.errors import UsageError
 from packager.writers.requests import ImageRequest, parse_request
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(NamedTuple):
     """An image of the file, as a user names it: by its number, or by triple and arch."""
 
     text: str
@@ -20,16 +19,14 @@ class Named:
     arch: str = ""
 
 
-@dataclass(frozen=True)
-class Replacement:
+class Replacement(NamedTuple):
     """An image of the file, and the file that takes its place."""
 
     named: Named
     path: Path
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """All that one edit does: removals and replacements, then additions, then the order."""
 
     added: Sequence[ImageRequest] = ()

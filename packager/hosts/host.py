@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from packager import abi
 from packager.elf import imports, without_headers
@@ -43,8 +44,7 @@ UNREGISTERING = re.compile(r"\.fini_array\.0*1")
 OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(NamedTuple):
     """What was found in a host file, in addresses of `memory`."""
 
     memory: Space

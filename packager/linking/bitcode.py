@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.errors import MissingToolError, UsageError
 from packager.files.temporary import temporary_folder
@@ -32,16 +33,14 @@ _MOST_NAMED = 6  # of names in a message
 _TARGET_ID = re.compile(r"(gfx\w+)((?::\w+[+-])*)")  # AMDGPUUsage, "Target ID"
 
 
-@dataclass(frozen=True)
-class BitcodeInput:
+class BitcodeInput(NamedTuple):
     """A module in a file of its own, and what messages call it: "a.o", "libx.a(m.o)"."""
 
     path: Path
     name: str
 
 
-@dataclass(frozen=True)
-class Joined:
+class Joined(NamedTuple):
     """The image that became of the modules, and what the user should know, a line each."""
 
     path: Path
@@ -102,7 +101,7 @@ def join(
         _check_resolved(answer, own, family)
         arch = "" if target.cpu in NO_ARCH else target.cpu
         found = _finished(request, answer, family, emit, out, arch)
-        return replace(found, notes=said + found.notes)
+        return found._replace(notes=said + found.notes)
 
 
 def _device(target: Target, family: Family) -> Device:

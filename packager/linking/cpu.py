@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.errors import MissingToolError
 from packager.linking.groups import Group
@@ -24,8 +24,7 @@ STARTS, ENDS = ("crti.o", "crtbeginS.o"), ("crtendS.o", "crtn.o")
 INSTRUMENTED = ("-fsanitize=", "--coverage", "-fprofile-arcs")
 
 
-@dataclass(frozen=True)
-class Libraries:
+class Libraries(NamedTuple):
     """What images may be linked with, beside their own objects."""
 
     command: HostCommand

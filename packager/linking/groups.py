@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from packager.linking.inputs import HostPart, Part
 from packager.model import NO_ARCH
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """The device code of one target."""
 
     triple: str

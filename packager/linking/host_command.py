@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,8 +83,7 @@ class Option(NamedTuple):
     word: int
 
 
-@dataclass(frozen=True)
-class HostCommand:
+class HostCommand(NamedTuple):
     """A command, as far as linking device code with it needs to know."""
 
     words: tuple[str, ...]  # response files are opened, clang's offloading options gone

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
+from typing import NamedTuple
 
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
@@ -23,8 +23,7 @@ from packager.triples import GPUS, code_of, normalise
 ELF_TYPE = Struct("<16xH")
 
 
-@dataclass(frozen=True)
-class DeviceOptions:
+class DeviceOptions(NamedTuple):
     """How device code is linked, as far as the user may choose."""
 
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.headers import MAGIC as ELF
@@ -33,8 +33,7 @@ OBJECT = b"\1\0"
 REGISTERED = (cuda_fatbin.NAME, hip_fatbin.NAME)
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A device image that is to be linked."""
 
     origin: str  # the object that it is in, "a.o" or "libk.a(k.o)"
@@ -42,8 +41,7 @@ class Part:
     bytes: FilePart
 
 
-@dataclass(frozen=True)
-class HostPart:
+class HostPart(NamedTuple):
     """An object, or a member of an archive, that has offload code."""
 
     name: str
@@ -77,7 +75,7 @@ def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
             parts = _bitcode_parts if kind == "bitcode" else _host_parts
             try:
                 for part in parts(path, archive, folder):
-                    yield replace(part, is_whole=file.is_whole)
+                    yield part._replace(is_whole=file.is_whole)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
 
@@ -150,8 +148,7 @@ def _with_elf(part: HostPart, loaded: Loaded) -> HostPart:
     """The part, and what the file's own symbols and comments say."""
     elf = headers.read(loaded.file)
     names, is_linkable = _host_symbols(elf, loaded)
-    return replace(
-        part,
+    return part._replace(
         entry_symbols=names,
         is_linkable=is_linkable,
         releases=clang_releases(elf),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.abi import generation, newest
 from packager.errors import FindingError, FormatError, UsageError
@@ -37,8 +37,7 @@ CALLING_LIBOMP = ("llvm-14", "llvm-16")  # without linking with it
 EXPECTED = ("OMP113", "OMP123")
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What the user may choose."""
 
     abi: str  # of the wrapper; "": that of the objects

@@ -7,7 +7,6 @@ so the name of this one has a hash in it, as by clang's relocatable links.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from struct import Struct
@@ -39,8 +38,8 @@ def close(path: Path, section: str, images: Sequence[Path]) -> None:
     )
     names = titles if host.shstrtab == host.strtab else Strings(host.strings)
     symbols = _with_bounds(host, section, names, suffix)
-    closed = replace(
-        host, headers=headers, symbols=symbols, strings=names.bytes, name_strings=titles.bytes
+    closed = host._replace(
+        headers=headers, symbols=symbols, strings=names.bytes, name_strings=titles.bytes
     )
     with replacing(path) as temporary, temporary.open("r+b") as file:
         write_object(file, closed, (), ())
@@ -61,12 +60,12 @@ class Strings:
 
 def _closed(header: Header, name: str, section: str, titles: Strings, suffix: str) -> Header:
     if name == section:
-        return replace(header, name=titles.add(section + suffix))
+        return header._replace(name=titles.add(section + suffix))
     is_device_code = header.type == llvm_offloading.SHT_LLVM_OFFLOADING or name.startswith(
         (*llvm_offloading.NAMES, SECTION_PREFIX)
     )
     if is_device_code:
-        return replace(header, name=titles.add(LINKED), type=SHT_PROGBITS, size=0, content=())
+        return header._replace(name=titles.add(LINKED), type=SHT_PROGBITS, size=0, content=())
     return header
 
 
@@ -77,7 +76,7 @@ def _with_bounds(host: HostObject, section: str, names: Strings, suffix: str) ->
     for bound in BOUNDS:
         symbol = table.get(bound + section)
         if symbol is not None:
-            NAME.pack_into(symbols, symbol.index * SYMBOL.size, names.add(symbol.name + suffix))
+            NAME.pack_into(symbols, symbol.number * SYMBOL.size, names.add(symbol.name + suffix))
     return bytes(symbols)
 
 

@@ -8,8 +8,8 @@ import resource
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.errors import FormatError, MissingToolError, UsageError
 from packager.lowering.request import READING, Answer, Request, SourceError
@@ -22,8 +22,7 @@ _READING = re.compile(rf"^{READING}(.*)$", re.MULTILINE)
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(llvmlite)")
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """What the child process may use: far more than any sane module needs."""
 
     memory: int = 8 * _GIB  # bytes of address space

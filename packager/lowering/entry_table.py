@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from packager.layouts import ENTRIES_SECTION
 from packager.lowering.rewriting.ir_text import c_string, symbol
@@ -11,8 +11,7 @@ from packager.lowering.rewriting.ir_text import c_string, symbol
 _TABLE = "@.omptool.entries"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A kernel or global that the host can name."""
 
     name: str

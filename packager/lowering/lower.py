@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import called, open_input
@@ -22,8 +22,7 @@ _FEATURES = re.compile(r"([+-][\w.-]+)(,[+-][\w.-]+)*", re.ASCII)
 MAX_SOURCE = 1 << 30  # bytes: more is not a kernel
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """What to lower for; "" and () leave the choice to the target."""
 
     triple: str

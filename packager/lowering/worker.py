@@ -9,8 +9,8 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from llvmlite import binding as llvm
 
@@ -158,8 +158,7 @@ def _working_together(module: llvm.ModuleRef) -> frozenset[str]:
     return frozenset(ir_text.reaching(text, own | called))
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """What is known of the module as it came."""
 
     keep_attributes: bool  # its functions' processors and features

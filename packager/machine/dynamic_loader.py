@@ -12,9 +12,9 @@ import re
 import subprocess
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
@@ -31,8 +31,7 @@ MAX_LIBRARIES = 4096
 _CACHE = Path("/etc/ld.so.cache")
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """A library that a program needs, directly or through others."""
 
     name: str  # as it is asked for
@@ -48,8 +47,7 @@ class Library:
         return "" if self.path else f"{self.name}, which {self.wanted_by} needs, is not found"
 
 
-@dataclass(frozen=True)
-class _File:
+class _File(NamedTuple):
     path: Path
     machine: str
     needed: tuple[str, ...]
@@ -67,7 +65,7 @@ def libraries(
 
     Raises FormatError when the program itself cannot be read.
     """
-    return list(_load(replace(_read(program), is_program=True), environment, preloaded))
+    return list(_load(_read(program)._replace(is_program=True), environment, preloaded))
 
 
 def lack_of(
@@ -135,7 +133,7 @@ def _load(
             if found:
                 known.add(found.soname or name)
                 passed_on = () if found.runpath else (*found.rpath, *file.inherited)
-                waiting.append(replace(found, inherited=passed_on))
+                waiting.append(found._replace(inherited=passed_on))
 
 
 def _found(name: str, wanted_by: str, file: _File) -> Library:

@@ -81,8 +81,7 @@ class Machine:
         return f"plugin {plugin} has none {self.deviceless.get(plugin, '')}".rstrip()
 
 
-@dataclass(frozen=True)
-class ImageFate:
+class ImageFate(NamedTuple):
     """Where an image goes."""
 
     image: DeviceImage
@@ -92,8 +91,7 @@ class ImageFate:
     taken: bool = False  # by a device of another runtime than OpenMP's
 
 
-@dataclass(frozen=True)
-class EntryFate:
+class EntryFate(NamedTuple):
     """Where an entry is used."""
 
     entry: OffloadEntry
@@ -101,8 +99,7 @@ class EntryFate:
     reason: str  # why on the host; "" on a device
 
 
-@dataclass(frozen=True)
-class OtherRuntime:
+class OtherRuntime(NamedTuple):
     """What a runtime beside OpenMP's will make of the images that are registered with it."""
 
     model: Model

@@ -7,8 +7,7 @@ releases between are like the next one that was tried, unless their sources say 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from packager.machine.runtimes import Runtime
 from packager.model import FatBinary
@@ -30,16 +29,14 @@ FIRST_WITHOUT_VARIABLES = 19
 WITHOUT_VARIABLES = ("llvm-19", "llvm-22")
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What becomes of the program's regions. `fails`: it ends, or regions run other kernels."""
 
     where: Where
     reason: str
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What else there is."""
 
     environment: Mapping[str, str]

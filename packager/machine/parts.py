@@ -7,7 +7,7 @@ numbers of devices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,16 +37,14 @@ class Offload(NamedTuple):
     others: frozenset[Model]  # the runtimes that it has code for
 
 
-@dataclass(frozen=True)
-class Elsewhere:
+class Elsewhere(NamedTuple):
     """A library with code for other runtimes than OpenMP's, which was not looked into."""
 
     path: Path
     models: tuple[Model, ...]
 
 
-@dataclass(frozen=True)
-class Whole:
+class Whole(NamedTuple):
     """The parts of a program as one, numbered through, and the file that each is of."""
 
     binary: FatBinary

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
@@ -15,8 +15,7 @@ LIBTARGET = "libtarget.so"
 NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """A program in ELF form."""
 
     is_static: bool

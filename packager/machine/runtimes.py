@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
@@ -24,8 +24,7 @@ CPU_PLUGIN = "libomptarget.rtl.x86_64.so"
 _RELEASE = re.compile(re.escape(NAME) + r"\.(\d{1,4})(?:\..*)?")
 
 
-@dataclass(frozen=True)
-class Runtime:
+class Runtime(NamedTuple):
     """The libomptarget that the loader picks."""
 
     path: Path

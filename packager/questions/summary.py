@@ -67,8 +67,7 @@ class Coverage(NamedTuple):
     containers: int  # with images for the vendor's GPUs
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """Everything that is counted of one file and its members."""
 
     targets: dict[Target, Sum]

@@ -5,8 +5,8 @@ Numbers are from the System V ABI, <elf.h> and the x86-64 psABI.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf.headers import STB_LOCAL
 
@@ -24,8 +24,7 @@ STV_DEFAULT, STV_HIDDEN = 0, 2
 R_X86_64_NONE, R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32 = 0, 1, 2, 4
 
 
-@dataclass(frozen=True)
-class FilePart:
+class FilePart(NamedTuple):
     """`size` bytes of the file at `path`, from `offset` on."""
 
     path: Path
@@ -41,8 +40,7 @@ def content_size(content: Content) -> int:
     return sum(len(part) if isinstance(part, bytes) else part.size for part in content)
 
 
-@dataclass(frozen=True)
-class Relocation:
+class Relocation(NamedTuple):
     """At `offset` of its section: the address of `symbol` plus `addend`."""
 
     offset: int
@@ -51,8 +49,7 @@ class Relocation:
     addend: int = 0
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A section to be added."""
 
     name: str
@@ -68,8 +65,7 @@ class Section:
         return content_size(self.content)
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A symbol to be added; `section` indexes the added sections, None is undefined."""
 
     name: str
@@ -81,8 +77,7 @@ class Symbol:
     visibility: int = STV_DEFAULT
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """A section header with its content; name is an offset into the section-name table."""
 
     name: int

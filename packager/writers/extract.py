@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,11 +22,10 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]")
 LONGEST = 200
 
 
-@dataclass(frozen=True)
-class Extracted:
+class Extracted(NamedTuple):
     """An image that was chosen, and where it was written; None: it was only looked at."""
 
-    index: int  # through all members of an archive
+    number: int  # through all members of an archive
     binary: FatBinary  # that it is in
     image: DeviceImage
     path: Path | None

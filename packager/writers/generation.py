@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from packager.errors import UsageError
@@ -67,4 +66,4 @@ def in_section(abi: WrittenAbi, tables: Sequence[EntryTable]) -> WrittenAbi:
     if not names or abi.entries_section in names:
         return abi
     section = min(name or "" for name in names)
-    return replace(abi, entries_section=section) if section else abi
+    return abi._replace(entries_section=section) if section else abi

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packager.elf.headers import (
     SHT_CREL,
@@ -31,19 +31,17 @@ MAX_ALIGNMENT = 1 << 24
 LTO_SECTIONS = (".gnu.lto_", ".llvm.lto")
 
 
-@dataclass(frozen=True)
-class HostSymbol:
+class HostSymbol(NamedTuple):
     """A symbol that the host object defines or refers to."""
 
-    index: int
+    number: int
     name: str
     type: int
     size: int
     is_defined: bool
 
 
-@dataclass(frozen=True)
-class HostObject:
+class HostObject(NamedTuple):
     """A relocatable object to which sections are added."""
 
     flags: int

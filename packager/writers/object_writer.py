@@ -10,8 +10,7 @@ import os
 import sys
 from array import array
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from packager.elf.headers import (
     ET_REL,
@@ -50,8 +49,7 @@ REL_SIZE = 16
 MAX_INDEX_BITS = 64
 
 
-@dataclass(frozen=True)
-class _Symbols:
+class _Symbols(NamedTuple):
     """The symbol table of the result."""
 
     records: bytes
@@ -80,15 +78,14 @@ def write_object(
     headers = [_moved(header, host, shift) for header in host.headers]
     for number, name in enumerate(host.names):
         if name in retain:
-            headers[number] = replace(headers[number], flags=headers[number].flags | SHF_GNU_RETAIN)
+            headers[number] = headers[number]._replace(flags=headers[number].flags | SHF_GNU_RETAIN)
     shared_names = host.shstrtab == host.strtab  # clang keeps both kinds of name in one table
     names = bytearray(merged.strings if shared_names else host.name_strings)
     headers += _added_headers(host, sections, merged.indices, names)
     if len(headers) >= SHN_LORESERVE:
         raise UsageError(f"the result would have {len(headers)} sections, more than ELF allows")
-    headers[host.symtab] = replace(
-        _with_content(headers[host.symtab], merged.records), info=merged.local_count
-    )
+    symtab = _with_content(headers[host.symtab], merged.records)
+    headers[host.symtab] = symtab._replace(info=merged.local_count)
     headers[host.strtab] = _with_content(headers[host.strtab], merged.strings)
     headers[host.shstrtab] = _with_content(headers[host.shstrtab], bytes(names))
     _write(out, host, headers, copied)
@@ -107,7 +104,7 @@ def _merge_symbols(host: HostObject, symbols: Sequence[Symbol]) -> _Symbols:
     records += host.symbols[boundary:]
     local_count = host.local_count + len(locals_)
     indices = {
-        name: symbol.index + (len(locals_) if symbol.index >= host.local_count else 0)
+        name: symbol.number + (len(locals_) if symbol.number >= host.local_count else 0)
         for name, symbol in known.items()
     }
     first_global = len(records) // SYMBOL.size
@@ -130,17 +127,16 @@ def _intern(strings: bytearray, text: str) -> int:
     return offset
 
 
-@dataclass(frozen=True)
-class _Shift:
+class _Shift(NamedTuple):
     """The numbers of symbols, after some were put before the first global."""
 
     first: int  # that has another number
     by: int
-    count: int  # of all symbols, before
+    total: int  # of all symbols, before
 
     def __call__(self, index: int) -> int:
-        if index >= self.count:
-            raise FormatError(f"refers to symbol {index} of {self.count}")
+        if index >= self.total:
+            raise FormatError(f"refers to symbol {index} of {self.total}")
         return index + self.by if index >= self.first else index
 
 
@@ -149,7 +145,7 @@ def _moved(header: Header, host: HostObject, shift: _Shift) -> Header:
     if header.type in (SHT_RELA, SHT_REL) and header.link == host.symtab:
         return _with_content(header, _moved_relocations(header, shift))
     if header.type == SHT_GROUP:
-        return replace(header, info=shift(header.info))
+        return header._replace(info=shift(header.info))
     if header.type == SHT_LLVM_ADDRSIG:
         return _with_content(header, _moved_addrsig(_load(header.content), shift))
     return header
@@ -206,7 +202,7 @@ def _read(part: FilePart) -> bytes:
 
 
 def _with_content(header: Header, data: bytes) -> Header:
-    return replace(header, content=(data,), size=len(data))
+    return header._replace(content=(data,), size=len(data))
 
 
 def _added_headers(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from packager.errors import FormatError, PackagerError, UsageError
 from packager.files.reader import open_reader
@@ -21,8 +20,7 @@ FEWEST_DASHES = 2  # in a whole triple
 KINDS: tuple[Model, ...] = tuple(kind for kind in get_args(Model) if kind != "other")
 
 
-@dataclass(frozen=True)
-class ImageRequest:
+class ImageRequest(NamedTuple):
     """An image as the command line names it; `spelled` is its triple as it stands there, if that is
     a whole one, and `keys` what is said of it, in order."""
 

@@ -7,9 +7,9 @@ offload-infrastructure-proposal.txt's, and LLVM's by generation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
+from typing import NamedTuple
 
 from packager.elf.headers import SHT_PROGBITS, STT_OBJECT
 from packager.formats.containers import offload_binary
@@ -51,8 +51,7 @@ FLAGS, SHORT = Struct("<I"), Struct("<H")
 CET_NOTE = Struct("<III4sIIII").pack(4, 16, 5, b"GNU\0", 0xC0000002, 4, 3, 0)
 
 
-@dataclass(frozen=True)
-class ImageInput:
+class ImageInput(NamedTuple):
     """A device image to be wrapped: the file is streamed, its size fixed when it was looked at."""
 
     path: Path
@@ -68,8 +67,7 @@ class ImageInput:
         return IMAGE_SECTION_PREFIX + self.triple + (f".{self.arch}" if self.arch else "")
 
 
-@dataclass(frozen=True)
-class EntryInput:
+class EntryInput(NamedTuple):
     """An entry to be written: the host symbol of that name, and its size (0 for a kernel)."""
 
     name: str
@@ -87,8 +85,7 @@ class EntryInput:
         return LINK_FLAG if self.name.endswith(LINK_POINTER) else 0
 
 
-@dataclass(frozen=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """What is added to a host object, or makes up an object of its own."""
 
     sections: tuple[Section, ...]

@@ -179,7 +179,7 @@ def test_what_keeps_it_from_running() -> None:
     rows = (Registration("hip", 0, 0, (0,), "__hip_module_ctor"),)
     program = FatBinary("lib", "x86_64", "shared", None, images, (), (), registrations=rows)
     absent = Library("libamdhip64.so.6", "lib", None)
-    present = replace(absent, path=Path("/opt/libamdhip64.so.6"))
+    present = absent._replace(path=Path("/opt/libamdhip64.so.6"))
     driver = frozenset(("libhsa-runtime64.so.1",))
     cases: list[tuple[Machine, str]] = [
         (machine(libraries=[absent], files=driver, amd=("gfx90a",)), "libamdhip64.so is not found"),

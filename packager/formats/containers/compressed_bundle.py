@@ -7,7 +7,6 @@ inflated size; 3: the same as u64; then the first 8 bytes of the MD5 of the infl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from struct import Struct
 from typing import NamedTuple
 
@@ -48,7 +47,7 @@ def parse(data: Reader) -> Iterator[Payload]:
         start += clang_bundle.zeros(data, start)
         try:
             for payload in clang_bundle.parse(_inflated(rest, packed, method)):
-                yield replace(payload, compression=method, stored=stored, unit=stored.at)
+                yield payload._replace(compression=method, stored=stored, unit=stored.at)
         except FormatError as error:
             error.resume = data.at + start
             raise

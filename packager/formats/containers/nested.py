@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from packager.elf import headers
 from packager.errors import FormatError
@@ -102,8 +101,7 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
     Of compressed bytes the outermost are those that are in the file.
     """
     unit = outer.stored.at if outer.unit is None and outer.stored else outer.unit
-    return replace(
-        inner,
+    return inner._replace(
         triple=inner.triple or outer.triple,
         arch=inner.arch or outer.arch,
         compression=outer.compression or inner.compression,

@@ -7,8 +7,8 @@ may compress all that follows its header; an entry without image is possible.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from struct import Struct
+from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.inflate import inflate, is_zstd
@@ -41,8 +41,7 @@ DECLARED: dict[int, ImageKind] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Blob:
+class Blob(NamedTuple):
     """One entry of an OffloadBinary: what it says of its image, and where the image is."""
 
     image_kind: int
@@ -161,7 +160,7 @@ def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
             fault = fault or error
             continue
         if entry.has_image:
-            yield replace(entry, stored=stored, compression=method)
+            yield entry._replace(stored=stored, compression=method)
     if fault:
         raise fault
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from packager.elf.headers import Section
 from packager.files.reader import Reader
@@ -24,4 +23,4 @@ def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
 
     Each image has a section of its own: they are no container together.
     """
-    return (replace(payload, unit=None) for payload in parse(data))
+    return (payload._replace(unit=None) for payload in parse(data))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from packager.files.reader import Reader
 from packager.model import Contents, ImageKind, Level, Model
 
 
-@dataclass(frozen=True)
-class Payload:
+class Payload(NamedTuple):
     """A device image in a container."""
 
     image: Reader  # its bytes, inflated
@@ -26,8 +25,7 @@ class Payload:
     unit: int | None = None  # where the container of this and its alternatives is in the file
 
 
-@dataclass(frozen=True)
-class Damage:
+class Damage(NamedTuple):
     """A part of a container that could not be read: its place and the fault."""
 
     message: str

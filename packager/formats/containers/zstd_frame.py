@@ -7,8 +7,8 @@ type (2) and size; then maybe a checksum of 4 bytes. Frames to skip may precede 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
+from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.inflate import SKIPPABLE_MAGIC, inflate, is_zstd
@@ -29,8 +29,7 @@ MAX_BLOCKS = 1 << 20
 MAX_SKIPPED = 1 << 10
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """How many bytes a frame has, and inflates to."""
 
     stored: int

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -51,8 +50,7 @@ class ImageRange(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class FoundDescriptor:
+class FoundDescriptor(NamedTuple):
     """A __tgt_bin_desc, in addresses of its Space."""
 
     address: int

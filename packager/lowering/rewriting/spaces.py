@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TEAM = 3  # memory of a team: the same number on every GPU
 
 
-@dataclass(frozen=True)
-class Spaces:
+class Spaces(NamedTuple):
     """Where the parts of a module with plain pointers go on a GPU. 0: LLVM does it by itself."""
 
     scope: str  # LLVM's word for what atomic operations are atomic among: the threads of a device

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import binding as llvm
 
@@ -38,8 +38,7 @@ define internal ptr @.omptool.team() alwaysinline nounwind {{
 """
 
 
-@dataclass(frozen=True)
-class TeamVariable:
+class TeamVariable(NamedTuple):
     """One of them."""
 
     symbol: str  # as LLVM prints it

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from packager.lowering.library.device_library import DeviceLibrary
 from packager.lowering.rewriting.spaces import Spaces
@@ -17,8 +16,7 @@ Linker = Literal["shared", "code object", ""]
 _NONE = re.compile(r"(?!)")
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """One target family, as data."""
 
     triple: str  # normalised
