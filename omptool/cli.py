@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -67,9 +65,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        close = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
-        if args[0] not in COMMANDS and close:
-            raise click.UsageError(f"No such command {args[0]!r}; did you mean {close[0]!r}?", ctx)
+        if args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            for close in get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5):
+                said = f"No such command {args[0]!r}; did you mean {close!r}?"
+                raise click.UsageError(said, ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -98,9 +99,6 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
-    # What a command reads lives until its end: looking for cycles takes a fifth of the time of a
-    # large `verify` and frees nothing.
-    gc.disable()
     # Under the name of clang's wrapper (`clang -B`) it is that.
     is_wrapper = Path(sys.argv[0]).name.startswith("clang-linker-wrapper")
     arguments = ["link", *sys.argv[1:]] if is_wrapper else None

@@ -425,6 +425,18 @@ def first(data: Reader) -> Elf:
     return Elf(data, header, [], [])
 
 
+def section_names(data: Reader) -> bytes:
+    """The names of its sections, one after another, and no more of it read than they need."""
+    header = _header(data)
+    if not header.sections_at:
+        return b""
+    _expect(header.section_size, SECTION_HEADER, "section headers")
+    first = data.unpack(SECTION_HEADER, header.sections_at, "ELF section header 0")
+    at = header.sections_at + _names_at(header, first[6]) * SECTION_HEADER.size
+    place, size = data.unpack(SECTION_HEADER, at, "ELF section header of names")[4:6]
+    return data.slice(place, size, "ELF section names").bytes()
+
+
 def _header(data: Reader) -> _Header:
     ident = data.bytes(0, min(16, len(data)), "ELF identification")
     if len(ident) < 16 or ident[4] != CLASS64 or ident[5] != LITTLE_ENDIAN:

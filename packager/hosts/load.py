@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -46,20 +46,27 @@ def load(path: Path, look: Look = WHOLE) -> FatBinary:
         return _load(str(path), data).binary
 
 
-def load_all(path: Path, look: Look = WHOLE) -> Iterator[Loaded]:
-    """The same of any file: of an archive, what each member with offload code says.
+def _everything(_: Reader) -> bool:
+    return True
+
+
+def load_all(
+    path: Path, look: Look = WHOLE, wanted: Callable[[Reader], bool] = _everything
+) -> Iterator[Loaded]:
+    """The same of any file: of an archive, what each `wanted` member with offload code says.
 
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
     in an archive in it "libk.a(inner.a(k.o))". What is malformed is a fault of what it is in; only
     where nothing can be read FormatError is raised.
     """
     with open_input(path, look) as data:
-        is_archive = archive.probe(data)
-        found = _archive(path, data) if is_archive else iter((_load(str(path), data),))
-        yield from found
+        if archive.probe(data):
+            yield from _archive(path, data, wanted)
+        else:
+            yield _load(str(path), data)
 
 
-def _archive(path: Path, data: Reader) -> Iterator[Loaded]:
+def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iterator[Loaded]:
     faults: list[FatBinary] = []
     found = False
     for member in members(path, data):
@@ -67,7 +74,7 @@ def _archive(path: Path, data: Reader) -> Iterator[Loaded]:
         try:
             if isinstance(member.data, Damage):
                 raise FormatError(member.data.message)
-            for loaded in _load_member(name, member, member.data):
+            for loaded in _load_member(name, member, member.data) if wanted(member.data) else ():
                 found = True
                 yield loaded
         except LimitError as error:

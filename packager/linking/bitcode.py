@@ -16,7 +16,8 @@ from typing import NamedTuple
 from packager.errors import MissingToolError, UsageError
 from packager.files.temporary import temporary_folder
 from packager.linking.bitcode_files import library_parts
-from packager.linking.device_runtime import OwnLibraries, is_runtime, own_libraries
+from packager.linking.device_runtime import OwnLibraries, own_libraries
+from packager.linking.host_command import is_device_library
 from packager.lowering.assembler import assemble
 from packager.lowering.child import Child
 from packager.lowering.joining.child import run_join, started
@@ -91,9 +92,9 @@ def join(
             kept=tuple(kept or ()),
             keeps_all=kept is None and emit == "obj" and device.is_cpu,
         )
-        named = [library for library in libraries if not is_runtime(library)]
+        named = [library for library in libraries if not is_device_library(library)]
         parts = [p for file in named for p in library_parts(file, device, directory)]
-        folders = [*(file.parent for file in libraries if is_runtime(file)), *search]
+        folders = [*(file.parent for file in libraries if is_device_library(file)), *search]
         own = own_libraries(request, family, folders)
         request = replace(request, libraries=(*parts, *own.parts))
         answer = run_join(request, worker)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from packager.errors import UsageError
 from packager.linking.bitcode_files import Release, library_parts, release_of, suits
+from packager.linking.host_command import DEVICE_LIBRARIES
 from packager.lowering import joining
 from packager.lowering.joining.request import Device, JoinRequest, Part
 from packager.lowering.libdevice import libdevice
@@ -23,7 +24,6 @@ _OF_RUNTIME = ("__kmpc_", "omp_", "__omp_", "__tgt_")
 _OF_LIBDEVICE, _OF_ROCM = "__nv_", ("__ocml_", "__ockl_", "__oclc_")
 _NO_LIBDEVICE = "NVIDIA's libdevice.10.bc, which is not on this machine; give it by --device-lib"
 _NO_ROCM = "ROCm's device libraries (ocml.bc, ockl.bc, …); give them by --device-lib"
-_ARCHIVES = ("libomptarget.devicertl.a", "libompdevice.a")
 _USUAL = ("/usr/lib/llvm-{}/lib", "/usr/lib/llvm/{}/lib64", "/usr/lib64/llvm{}/lib64")
 _SYSTEM = ("/usr/lib64", "/usr/lib", "/usr/local/lib")
 _GPUS = {"nvptx64": "nvptx", "amdgcn": "amdgpu"}
@@ -48,11 +48,6 @@ class _Wanted(NamedTuple):
 
 class _NoneError(Exception):
     """There is none: why."""
-
-
-def is_runtime(path: Path) -> bool:
-    """Whether a file is clang's device library for all processors, as its link lines name it."""
-    return path.name in _ARCHIVES
 
 
 def own_libraries(request: JoinRequest, family: Family, folders: Sequence[Path]) -> OwnLibraries:
@@ -119,7 +114,7 @@ def _library(wanted: _Wanted, folders: Sequence[Path], directory: Path) -> tuple
         for file in _files(folder, wanted):
             if release_of(file) == wanted.release:
                 return (Part(str(file.absolute()), str(file)),)
-        for archive in (folder / name for name in _ARCHIVES):
+        for archive in (folder / name for name in DEVICE_LIBRARIES):
             if archive.is_file():
                 parts = _of_archive(archive, wanted, directory)
                 if parts and release_of(Path(parts[0].path)) == wanted.release:
@@ -158,8 +153,8 @@ def _names(wanted: _Wanted) -> tuple[str, ...]:
     if release < _FIRST_OF_ONE_NAME:
         return (f"libomptarget-new-{start}-{wanted.device.cpu}.bc",)
     if release < _FIRST_FOR_ALL:
-        return (f"libomptarget-{start}-{wanted.device.cpu}.bc", _ARCHIVES[0])
-    return (f"libomptarget-{start}.bc", _ARCHIVES[1])
+        return (f"libomptarget-{start}-{wanted.device.cpu}.bc", DEVICE_LIBRARIES[0])
+    return (f"libomptarget-{start}.bc", DEVICE_LIBRARIES[1])
 
 
 def _start(wanted: _Wanted) -> str:

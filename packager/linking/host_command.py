@@ -28,6 +28,8 @@ TAKES_WORD = re.compile(
 STATIC = ("-Bstatic", "-dn", "-non_shared", "-static", "--static")
 DYNAMIC = ("-Bdynamic", "-dy", "-call_shared")
 IN_SYSROOT = ("=", "$SYSROOT")  # begins of -L
+# Of clang, for all processors: joins of bitcode look for them themselves.
+DEVICE_LIBRARIES = ("libomptarget.devicertl.a", "libompdevice.a")
 LIBOMP = {"omp", "iomp5"}  # -l of LLVM's OpenMP library
 PASSING = "-Xlinker"  # the next word is the linker's
 # What the link of a CPU's device image takes over, by how the word begins; driver, linker.
@@ -238,6 +240,11 @@ class _State:
         for folder in self._folders:
             begin = next((begin for begin in IN_SYSROOT if folder.startswith(begin)), None)
             yield Path(folder if begin is None else self.sysroot + folder.removeprefix(begin))
+
+
+def is_device_library(path: Path) -> bool:
+    """Whether a file is clang's device library for all processors, as its link lines name it."""
+    return path.name in DEVICE_LIBRARIES
 
 
 def program_at(words: Sequence[str]) -> int:

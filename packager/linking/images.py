@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
@@ -17,7 +17,9 @@ from packager.linking.groups import Group
 from packager.linking.inputs import Part, copied, unused
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
-from packager.lowering.request import Emit
+
+if TYPE_CHECKING:
+    from packager.lowering.request import Emit
 from packager.triples import GPUS, code_of, normalise
 
 ELF_TYPE = Struct("<16xH")

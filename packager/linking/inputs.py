@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from packager.formats.device_images.comment import clang_releases
 from packager.formats.device_images.known import from_payload
 from packager.formats.host_records import requirements
 from packager.hosts.load import Loaded, load_all
+from packager.linking.host_command import is_device_library
 from packager.linking.libraries import LinkedFile
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
@@ -31,6 +33,8 @@ TYPE_AT = 16  # of an ELF header: 1 is a relocatable object
 OBJECT = b"\1\0"
 # Images that their object registers by itself, with CUDA's or HIP's runtime.
 REGISTERED = (cuda_fatbin.NAME, hip_fatbin.NAME)
+# Some of it is in the names of all sections of device code and of entries.
+OFFLOADING = re.compile(b"(?i)offload|omp|target|fatbin")
 
 
 class Part(NamedTuple):
@@ -67,7 +71,7 @@ def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
         kind = _kind(path)
         if kind == "archive":
             identity = _identity(path)
-            if identity in archives_seen or _is_device_library(path):
+            if identity in archives_seen or is_device_library(path):
                 continue
             archives_seen.add(identity)
         if kind:
@@ -78,13 +82,6 @@ def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
                     yield part._replace(is_whole=file.is_whole)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
-
-
-def _is_device_library(path: Path) -> bool:
-    """Whether it is one that joins of bitcode look for themselves."""
-    from packager.linking.device_runtime import is_runtime
-
-    return is_runtime(path)
 
 
 def _kind(path: Path) -> str:
@@ -106,8 +103,13 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
+def may_offload(member: Reader) -> bool:
+    """Whether a member of an archive may hold device code or entries: thousands hold none."""
+    return not headers.probe(member) or bool(OFFLOADING.search(headers.section_names(member)))
+
+
 def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[HostPart]:
-    for loaded in load_all(path, LOOK):
+    for loaded in load_all(path, LOOK, may_offload):
         binary = loaded.binary
         found = list(zip(binary.images, loaded.data, strict=True))
         own = [(image, data) for image, data in found if image.container not in REGISTERED]

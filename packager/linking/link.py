@@ -19,7 +19,6 @@ from packager.linking.host_command import Given, HostCommand
 from packager.linking.images import DeviceOptions, link_group
 from packager.linking.inputs import HostPart, objects
 from packager.linking.libraries import LinkedFile, linked
-from packager.linking.relocatable import close
 from packager.linking.tools import Tools
 from packager.look import Look
 from packager.model import FatBinary, Finding
@@ -100,6 +99,8 @@ def _linked(
     code = tools.pass_on(command.with_words([str(wrapper)], added), _get_ready)
     if code == 0 and not tools.is_dry and _is_written(command.output, options):
         if command.is_relocatable:
+            from packager.linking.relocatable import close
+
             close(command.output, abi.entries_section, [image.path for image in images])
         result = check(command.output, options)
         if command.names_runtime and _without_libomp(result):

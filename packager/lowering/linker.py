@@ -9,9 +9,12 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from packager.errors import MissingToolError, UsageError
-from packager.lowering.request import Answer
+
+if TYPE_CHECKING:
+    from packager.lowering.request import Answer
 
 _SECONDS = 600
 _OPTIONS = ("--build-id=none", "--as-needed", "-Bsymbolic")
