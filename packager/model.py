@@ -38,8 +38,7 @@ class Resources(NamedTuple):
     scalar_spills: int | None = None
 
 
-@dataclass(frozen=True)
-class SourcePlace:
+class SourcePlace(NamedTuple):
     """Where debug information says that a function is declared."""
 
     file: str
@@ -66,13 +65,15 @@ class DeviceSymbol(NamedTuple):
 ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file of another type"]
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(NamedTuple):
     """What an image in ELF asks other libraries for."""
 
     undefined: tuple[str, ...] = ()  # symbols, without weak ones
     needed: tuple[str, ...] = ()  # DT_NEEDED
     search: tuple[str, ...] = ()  # folders of DT_RUNPATH and DT_RPATH
+
+
+NO_LINKS = Links()
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Contents:
     # name "" where nothing tells it.
     places: tuple[DeviceSymbol | None, ...] | None = None
     form: ElfForm | None = None  # of ELF code for a CPU
-    links: Links = Links()
+    links: Links = NO_LINKS
     abi_version: int = 0  # EI_ABIVERSION
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled it, of ELF code for a CPU
     is_debugged: bool = True  # whether there may be debug information in it
@@ -199,8 +200,7 @@ class OffloadEntry(NamedTuple):
         return f"{self.place} ({self.symbol})" if self.symbol else f"{self.place}"
 
 
-@dataclass(frozen=True)
-class EntryTable:
+class EntryTable(NamedTuple):
     """A table of entry records in a host."""
 
     section: str | None  # None: in no section of entries, a descriptor says where it is
@@ -223,8 +223,7 @@ class EntryTable:
         return self.section or f"the table at file offset {self.offset:#x}"
 
 
-@dataclass(frozen=True)
-class Descriptor:
+class Descriptor(NamedTuple):
     """A __tgt_bin_desc."""
 
     address: int | None
@@ -236,8 +235,7 @@ class Descriptor:
     is_traced: bool = True  # False: code of this machine is not read, so nothing is known of that
 
 
-@dataclass(frozen=True)
-class Registration:
+class Registration(NamedTuple):
     """What the runtime of another model than OpenMP is told of: a wrapper, or SYCL's descriptor."""
 
     model: Model
@@ -290,8 +288,7 @@ class FatBinary:
         return bool(self.images or self.tables or self.descriptors or self.registrations)
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """What a check has to say: code and severity never change their meaning."""
 
     code: str

@@ -65,7 +65,7 @@ def _option(word: str) -> Iterator[str]:
     if library:
         yield from ("--device-lib", library[1])
     elif level:
-        yield f"-O{level[1] or level[2]}"
+        yield from ("-O", level[1] or level[2])
     elif word.startswith("--device-linker=") or word == "--dry-run":
         yield word
     elif word == "--wrapper-verbose":

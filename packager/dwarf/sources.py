@@ -137,4 +137,4 @@ def _table_with(table: EntryTable, found: Places) -> EntryTable:
         entry._replace(source=found[name]) if (name := _host_name(entry)) in found else entry
         for entry in table.entries
     )
-    return replace(table, entries=entries)
+    return table._replace(entries=entries)

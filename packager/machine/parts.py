@@ -116,8 +116,7 @@ def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
         tables=(
             *whole.tables,
             *(
-                replace(
-                    table,
+                table._replace(
                     images=moved(table.images),
                     entries=tuple(e._replace(number=entry + e.number) for e in table.entries),
                 )
@@ -126,10 +125,10 @@ def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
         ),
         descriptors=(
             *whole.descriptors,
-            *(replace(d, images=moved(d.images)) for d in part.descriptors),
+            *(d._replace(images=moved(d.images)) for d in part.descriptors),
         ),
         registrations=(
             *whole.registrations,
-            *(replace(r, images=moved(r.images)) for r in part.registrations),
+            *(r._replace(images=moved(r.images)) for r in part.registrations),
         ),
     )

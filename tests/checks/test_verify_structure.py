@@ -100,7 +100,7 @@ def test_two_images_for_one_target(clang_program: Path) -> None:
     twice = replace(
         sound,
         images=(image, replace(image, index=1)),
-        descriptors=(replace(descriptor, images=(0, 1)),),
+        descriptors=(descriptor._replace(images=(0, 1)),),
     )
     assert check("OMP112", twice) == ["warning"]
     other = replace(twice, images=(image, replace(image, index=1, arch="other")))
@@ -137,7 +137,7 @@ def test_an_image_that_another_one_hides(
         replace(image, index=index, arch=arch, contents=replace(image.contents, arch=arch))
         for index, arch in enumerate((first, second))
     )
-    program = replace(sound, images=both, descriptors=(replace(descriptor, images=(0, 1)),))
+    program = replace(sound, images=both, descriptors=(descriptor._replace(images=(0, 1)),))
     assert check("OMP112", program) == expected
 
 
@@ -320,7 +320,7 @@ def test_host_and_image_of_two_copies_of_a_source(work: Path, clang_program: Pat
         e._replace(name=e.name.replace("__omp_offloading_", "__omp_offloading_1"))
         for e in table.entries
     ]
-    other = replace(sound, tables=(replace(table, entries=tuple(moved)),))
+    other = replace(sound, tables=(table._replace(entries=tuple(moved)),))
     assert check("OMP126", other) == ["info", "info"]
     assert check("OMP126", sound) == []
 
