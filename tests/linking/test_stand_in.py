@@ -17,9 +17,9 @@ LINKER = "--host-triple=x86_64-pc-linux-gnu --linker-path=/usr/bin/ld"
     ("given", "expected"),
     [
         (f"{LINKER} -- -o app a.o", "-- /usr/bin/ld -o app a.o"),
-        (f"--opt-level=O3 --device-debug {LINKER} a.o", "-O3 -- /usr/bin/ld a.o"),
+        (f"--opt-level=O3 --device-debug {LINKER} a.o", "-O 3 -- /usr/bin/ld a.o"),
         (f"--device-compiler=x86_64-pc-linux-gnu=-O1 --device-compiler=-g {LINKER} a.o",
-         "-O1 -- /usr/bin/ld a.o"),
+         "-O 1 -- /usr/bin/ld a.o"),
         (f"--device-linker=a=-b --wrapper-verbose {LINKER} --verbose a.o",
          "--device-linker=a=-b -v -- /usr/bin/ld --verbose a.o"),
         (f"--offload-opt=-pass-remarks=inline -mllvm -x --wrapper-jobs=jobserver {LINKER} a.o",
