@@ -53,7 +53,7 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
             expect_able(release, target)
     if command.end == "object":
         return _objects(how, options, tools)
-    heard = replace(options, warn=lambda line: options.warn(tools.named(line)))
+    heard = options._replace(warn=lambda line: options.warn(tools.named(line)))
     try:
         return _program(how, heard, tools)
     except PackagerError as error:
