@@ -124,22 +124,27 @@ class HostCommand(NamedTuple):
         return tuple(word for option in options for word in (PASSING, option))
 
     def with_words(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
-        """The command with words before its first input, and after its last one."""
+        """The command with words beside its first input, and after its last one."""
         begin = self._first
-        end = max(self._input_words, default=len(self.words) - 1) + 1
+        end = max([begin, *(item.word + 1 for item in self._there)])
         return [*self.words[:begin], *first, *self.words[begin:end], *last, *self.words[end:]]
 
     @property
     def _first(self) -> int:
-        """The word before which an input can be put."""
-        begin = min(self._input_words, default=len(self.words))
+        """The word before which an input can be put: gold cannot begin with a wrapper's sections,
+        so that it comes behind an object, but in front of archives.
+        """
+        if not self._there:
+            return len(self.words)
+        begin, path = min((item.word, item.path) for item in self._there)
+        if path.suffix == ".o":
+            return begin + 1
         return begin - 1 if self.is_driver and self.words[begin - 1] == PASSING else begin
 
     @property
-    def _input_words(self) -> list[int]:
+    def _there(self) -> Sequence[Input]:
         # An option that is not known here may have a value that looks like an input.
-        there = [item for item in self.inputs if item.path.exists()]
-        return [item.word for item in there or self.inputs]
+        return [item for item in self.inputs if item.path.exists()] or self.inputs
 
     def shared(self) -> list[str]:
         """The words that a link of a shared object beside this one begins with."""
@@ -263,9 +268,10 @@ def _options(words: Sequence[str], start: int, is_driver: bool) -> Iterator[Opti
     after = iter(enumerate(words[start:], start))
     for number, word in after:
         if is_driver and word.startswith("-Wl,"):
-            yield from (Option(text, number) for text in word.split(",")[1:])
+            yield from (Option(text, number) for text in opened(word.split(",")[1:]))
         elif is_driver and word == PASSING:
-            yield from (Option(text, at) for at, text in [next(after, (number, ""))])
+            at, passed = next(after, (number, ""))
+            yield from (Option(text, at) for text in opened([passed]))
         else:
             yield Option(word, number)
 

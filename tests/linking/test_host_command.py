@@ -63,7 +63,7 @@ def test_a_value_is_no_input(tmp_path: Path) -> None:
     given.touch()
     for words in ("-Xlinker --wrap -Xlinker malloc", "--wondrous malloc", "-Wl,-T -Wl,script"):
         command = parsed(f"cc {words} -Xlinker {given} b.o")
-        expected = f"cc {words} w.o -Xlinker {given} b.o"
+        expected = f"cc {words} -Xlinker {given} w.o b.o"
         assert command.with_words(["w.o"], []) == expected.split()
 
 
@@ -85,8 +85,11 @@ def test_folders_in_the_sysroot(sysroot: str) -> None:
 def test_what_is_added_stands_around_the_inputs() -> None:
     command = parsed(LD)
     words = command.with_words(["w.o"], ["rt.so"])
-    assert words[words.index("w.o") + 1] == "crt1.o"
+    assert words[words.index("w.o") - 1] == "crt1.o"
     assert words[words.index("rt.so") - 1] == "crtn.o"
+    assert parsed("cc -Xlinker x.a b.o").with_words(["w.o"], ["rt.so"]) == (
+        ["cc", "w.o", "-Xlinker", "x.a", "b.o", "rt.so"]
+    )
 
 
 def test_clangs_offloading_options_are_gone() -> None:
@@ -111,6 +114,16 @@ def test_response_files_are_opened(tmp_path: Path) -> None:
     assert names(command)[:3] == ["a.o", "b c.o", "d e.o"]
     assert command.output == Path("my app")
     assert command.words[-1] == f"@{tmp_path / 'nowhere'}"  # the linker will say so
+
+
+def test_a_response_file_for_the_linker(tmp_path: Path) -> None:
+    """Which a driver passes on as it is."""
+    path = tmp_path / "words"
+    path.write_text("a.o -Lx -lk")
+    for words in (f"-Wl,@{path},b.o", f"-Xlinker @{path} b.o"):
+        command = parsed(f"cc {words}")
+        assert names(command) == ["a.o", "b.o"]
+        assert [library.name for library in command.libraries] == ["k"]
 
 
 def test_a_response_file_that_names_itself(tmp_path: Path) -> None:

@@ -193,6 +193,7 @@ def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
     (tmp_path / "clang-linker-wrapper").symlink_to(OMPTOOL)
     out = tmp_path / "app"
     flags = [f"-B{tmp_path}", f"-fopenmp-targets={X86_64}", "--save-temps", "-Rpass=inline"]
+    flags += ["-fuse-ld=gold"] if version == INSTALLED else []  # it cannot begin with a wrapper
     objects = program(tmp_path, version=version)
     subprocess.run([*driver(version), *flags, *objects, "-o", out], check=True, cwd=tmp_path)
     assert printed(out, LD_LIBRARY_PATH=libraries(version)) == PRINTED
