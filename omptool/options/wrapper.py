@@ -77,7 +77,7 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
 
 def entry_list(entries: str | None) -> list[Path]:
     """The file that --entries names, if it names one."""
-    return [] if entries in (None, "auto") else [Path(str(entries))]
+    return [] if entries in (None, "auto", "-") else [Path(str(entries))]
 
 
 def entry_source(entries: str | None) -> EntrySource:
@@ -88,7 +88,7 @@ def entry_source(entries: str | None) -> EntrySource:
         return "auto"
     from packager.writers.entries import read_list
 
-    with reported(entries or "--entries ''"):
+    with reported(Path(entries) if entries else "--entries ''"):
         return read_list(Path(entries))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from packager.elf.headers import STT_FUNC, STT_OBJECT
 from packager.errors import FormatError, UsageError
-from packager.files.reader import open_reader
+from packager.files.reader import open_input
 from packager.model import DeviceImage, DeviceSymbol
 from packager.writers.host_object import HostSymbol
 from packager.writers.wrapper import EntryInput
@@ -100,11 +100,12 @@ def _near(name: str, candidates: Iterable[str]) -> str:
 
 
 def read_list(path: Path) -> EntryList:
-    """The names in the list of entries at `path`: one a line, blank lines and # comments apart.
+    """The names in the list of entries at `path`: one a line, blank lines and # comments apart;
+    "-" is standard input.
 
     Raises FormatError when it cannot be read, UsageError for what is no list.
     """
-    with open_reader(path) as data:
+    with open_input(path) as data:
         if len(data) > MAX_LIST:
             raise FormatError(f"has {len(data)} bytes, and no list of entries more than {MAX_LIST}")
         return EntryList(path, _parsed(data.bytes()))

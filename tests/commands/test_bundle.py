@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from fixture_programs import OMPTOOL
 from places import INCLUDE, TESTS
 
 from omptool.cli import cli
@@ -384,6 +385,17 @@ def test_a_response_file_has_words(work: Path, tmp_path: Path) -> None:
     done = omptool("emit", f"@{words}")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert f"{words}: more than 16 response files" in done.stderr
+
+
+def test_a_list_may_come_from_a_pipe(work: Path, tmp_path: Path) -> None:
+    image = ["--image", f"{TRIPLE}={work}/image.so", "-MF", f"{tmp_path}/d", "-o", f"{tmp_path}/o"]
+    words = [OMPTOOL, "bundle", f"{work}/plain.o", "--entries", "-", *image]
+    for text, code in (("first\n", 0), ("firsst\n", 2)):
+        done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("Error: standard input: entry firsst is not defined by the host")
+    assert table_of(tmp_path / "o") == [("first", 0)]
+    assert (tmp_path / "d").read_text() == f"{tmp_path}/o: {work}/plain.o {work}/image.so\n"
 
 
 def test_failing_rule_leaves_no_output(work: Path, tmp_path: Path) -> None:
