@@ -259,7 +259,7 @@ class Surgery:
         return [self.fixed, self.code, self.data, self.rest]
 
     def _make_room(self) -> None:
-        """Choose how many segments to write: with little room, what is only read goes along."""
+        """Choose how many segments to write, or to make longer."""
         marked = (self.data, self.rest)
         groups = [g for g in self._all() if len(g.parts) > (1 if g in marked else 0)]
         if not groups:
@@ -269,15 +269,14 @@ class Surgery:
         # With some to spare: patchelf would put a table that is full elsewhere, and strip would
         # break the file. It wants one more, and one for each section of notes.
         spare = 1 + len(self.file.elf.of_type(SHT_NOTE))
-        found = room(self.file, kept + len(groups) + spare, empty) or room(
-            self.file, kept + len(groups), empty
-        )
-        if found is None and self.data in groups and self.rest in groups:
-            self.data.parts += self.rest.parts[1:]
-            groups.remove(self.rest)
-            found = room(self.file, kept + len(groups), empty)
+        found = room(self.file, kept + len(groups) + spare, empty)
+        merged = self._merged(groups)
+        if found is None and (found := self._lengthened(merged, empty, spare)):
+            groups = merged
+        found = found or room(self.file, kept + len(groups), empty)
         if found is None:
-            found = self._lengthened(groups) or self._elsewhere(groups, kept)
+            groups = merged
+            found = room(self.file, kept + len(groups), empty) or self._elsewhere(groups, kept)
         taken = [p.takes for g in groups for p in g.parts if p.takes]
         block: list[Section] = []
         for section in found.moved:
@@ -293,12 +292,23 @@ class Surgery:
             start = min(s.offset for s in (*found.moved, *found.cut))
             self.holes.append((start, found.end - start))
 
-    def _lengthened(self, groups: list[Group]) -> Room | None:
-        """No program header is added: segments that are there take the new parts."""
+    def _merged(self, groups: list[Group]) -> list[Group]:
+        """What is only read goes along with what is written."""
+        if self.data not in groups or self.rest not in groups:
+            return groups
+        both = Group(self.data.flags, [*self.data.parts, *self.rest.parts[1:]])
+        return [*(g for g in groups if g not in (self.data, self.rest)), both]
+
+    def _lengthened(self, groups: list[Group], empty: set[int], spare: int) -> Room | None:
+        """No program header is added, but some room is left: segments that are there take all."""
         code = next((g for g in groups if g is self.code), None)
         data = [g for g in groups if g is not code]
         self.longer = longer(self.file, data, code)
-        return Room((), (), 0) if self.longer else None
+        if self.longer is None:
+            return None
+        kept = len(self.file.kept)
+        rooms = (room(self.file, kept + more, empty) for more in range(spare, 0, -1))
+        return next(filter(None, rooms), Room((), (), 0))
 
     def _elsewhere(self, groups: list[Group], kept: int) -> Room:
         """The program headers of a library may be anywhere in it; a kernel wants a program's in
