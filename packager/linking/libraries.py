@@ -75,7 +75,7 @@ class _Places:
     def by_script(self, script: LinkedFile) -> Iterator[LinkedFile]:
         """The files that it names if it is a linker's script; no scripts in scripts."""
         path = script.path
-        if path.suffix not in (".so", ".a"):
+        if path.suffix == ".o":
             return
         for name in _named(path):
             if name.startswith("-l"):
