@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+from collections.abc import Iterable
 from struct import Struct
 from typing import BinaryIO, NamedTuple
 
@@ -19,6 +19,16 @@ GNU = b"GNU\0"
 MAX_NOTES = 256
 
 
+def sha1(parts: Iterable[bytes]) -> bytes:
+    """The digest of all parts together."""
+    from hashlib import sha1 as begun  # loaded when there is something to wait for
+
+    digest = begun(usedforsecurity=False)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
 class BuildId(NamedTuple):
     """A build-id, and where it is."""
 
@@ -30,7 +40,7 @@ class BuildId(NamedTuple):
         size = len(self.content)
         found = b""
         while len(found) < size:
-            found += hashlib.sha1(self.content + digest + found, usedforsecurity=False).digest()
+            found += sha1((self.content, digest, found))
         return found[:size]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from threading import Thread
 from typing import BinaryIO, NamedTuple
 from zlib import crc32
 
+from packager.editing.build_id import sha1
 from packager.editing.linked import LinkedFile
 from packager.editing.parts import Kept, Part, Piece, aligned
 from packager.editing.surgery import Surgery
@@ -26,10 +26,8 @@ from packager.elf.headers import (
 )
 from packager.errors import FormatError, UsageError
 from packager.writers.elf_types import SHN_LORESERVE, FilePart
-from packager.writers.streams import Copied
+from packager.writers.streams import PIECE, Copied
 
-# Fits the second-level cache.
-CHUNK = 1 << 17
 SEGMENTS_AT, COUNTS_AT = 0x20, 0x38  # fields of the ELF header
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
 
@@ -55,7 +53,7 @@ def write(out: BinaryIO, surgery: Surgery, copied: Copied, *, has_id: bool) -> b
     writer = _Writer(out, surgery, copied)
     with _Digest(images) as digest:
         writer.write(parts)
-    return digest.value + writer.digest.digest()
+    return digest.value + writer.digest()
 
 
 class _Writer:
@@ -65,13 +63,17 @@ class _Writer:
         self._file = surgery.file
         self._copied = copied
         self._patches = sorted((at, make()) for at, make in surgery.patches.items())
-        self._buffer = memoryview(bytearray(CHUNK))
-        self.digest = hashlib.sha1(usedforsecurity=False)  # of what is new, but for images
+        self._buffer = memoryview(bytearray(PIECE))
+        self._new_bytes: list[bytes] = []  # with their places, but for images
         for at, content in self._patches:
             self._count(at, content)
 
     def _count(self, at: int, content: bytes) -> None:
-        self.digest.update(at.to_bytes(8, "little") + content)
+        self._new_bytes += (at.to_bytes(8, "little"), content)
+
+    def digest(self) -> bytes:
+        """The digest of what is new, but for images."""
+        return sha1(self._new_bytes)
 
     def write(self, parts: Sequence[tuple[Part, Sequence[Piece]]]) -> None:
         """The kept beginning, the new segments, what is not loaded, and the headers."""
@@ -163,7 +165,7 @@ class _Digest(Thread):
         It is one of checksums: any two images differ in them, and they take a third of the time.
         """
         sums = bytearray()
-        buffer = memoryview(bytearray(CHUNK))
+        buffer = memoryview(bytearray(PIECE))
         for image in self._images:
             with suppress(OSError, FormatError), image.path.open("rb", buffering=0) as file:
                 for size, _ in _pieces(buffer, file.fileno(), image):
@@ -171,7 +173,7 @@ class _Digest(Thread):
                     if self._stopped:
                         return
             sums += image.size.to_bytes(8, "little")
-        self.value = hashlib.sha1(sums, usedforsecurity=False).digest()
+        self.value = sha1([bytes(sums)])
 
     def __enter__(self) -> _Digest:
         self.start()
