@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -74,6 +75,8 @@ def _objects(how: Compiling, options: Options, tools: Tools) -> int:
         options.warn(f"{item.path} has no use: with -c nothing is linked")
     for source in sources:
         out = command.output or Path(f"{source.path.stem}.o")
+        if str(out) == os.devnull:  # whether there is an error, is the question
+            out = unused(tools.folder, f"{source.path.stem}.o")
         made = unused(tools.folder, out.name) if modules else out
         code = compile_source(source, made, how, tools)
         if code:
@@ -117,7 +120,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     )
     host = _with_runtime(words, options.runtime)
     code = tools.pass_on(host.words)
-    if not code and not tools.is_dry:
+    if not code and not tools.is_dry and str(host.output) != os.devnull:
         check(host.output, chosen)
     return code
 

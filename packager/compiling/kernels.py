@@ -54,6 +54,8 @@ def into(
     try:
         return bundle(host, wanted, entries, out, force=force)
     except PackagerError as error:
+        if str(out) in str(error):
+            raise
         raise type(error)(f"{out}: {error}") from error
 
 

@@ -360,6 +360,19 @@ def test_a_compiler_ends_with_who_started_it(plain: Path) -> None:
     assert not Path(f"/proc/{(plain / 'pid').read_text().strip()}").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--triple", "x86_64", "--device-compiler", "x86_64=clang-19", "-c", "plain.c"],
+        ["-c", BUILDS / "saxpy.c", BUILDS / "saxpy.ll"],
+    ],
+)
+def test_objects_may_go_nowhere(words: list[str], plain: Path) -> None:
+    """As build systems ask which options there are."""
+    assert call(plain, *CC, *words, "-o", os.devnull) == ""
+    assert {path.name for path in plain.iterdir()} == {"plain.c", "wrong.c"}
+
+
 def test_what_has_no_use_for_an_object_is_said(plain: Path) -> None:
     ran = done(plain, *CC, "--dry-run", "-c", "plain.c", "plain.o")
     assert "Warning: plain.o has no use: with -c nothing is linked\n" in ran.stderr
