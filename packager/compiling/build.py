@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from packager.compiling import kernels
+from packager.compiling import kernels, rules
 from packager.compiling.command import MADE, CompileCommand
 from packager.compiling.sources import Compiling, compile_elsewhere, compile_source
 from packager.compiling.targets import OPENMP, QUIET, Target, clangs_release, expect_able
@@ -44,6 +44,7 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     has_kernels = bool(command.of_kind("kernels"))
     release = clangs_release(command.compiler)
     compiles_devices = release is not None and not has_kernels
+    options = options._replace(targets=_each_able(options.targets, command.compiler))
     how = Compiling(command, options.targets, compiles_devices, options.includes, release)
     if command.end in ("code", "text"):
         return compile_elsewhere(how, tools)
@@ -65,6 +66,16 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
         raise
 
 
+def _each_able(targets: Sequence[Target], compiler: tuple[str, ...]) -> list[Target]:
+    """The targets; clang compiles for several processors of a CPU one after the other."""
+    return [
+        target._replace(compiler=target.compiler or compiler)
+        if len(target.archs) > 1 and not target.is_gpu
+        else target
+        for target in targets
+    ]
+
+
 def _objects(how: Compiling, options: Options, tools: Tools) -> int:
     command = how.command
     sources = [item for item in command.inputs if item.kind in MADE]
@@ -78,12 +89,22 @@ def _objects(how: Compiling, options: Options, tools: Tools) -> int:
         if str(out) == os.devnull:  # whether there is an error, is the question
             out = unused(tools.folder, f"{source.path.stem}.o")
         made = unused(tools.folder, out.name) if modules else out
-        code = compile_source(source, made, how, tools)
+        is_whole = not modules and not any(target.compiler for target in how.targets)
+        named, path = (command, None) if is_whole else rules.named(command, source.path, out)
+        code = compile_source(source, made, how._replace(command=named), tools)
         if code:
             return code
+        _say(path, command, tools)
         if modules:
             _bundle(made, modules, out, how, options, tools)
     return 0
+
+
+def _say(path: Path | None, command: CompileCommand, tools: Tools) -> None:
+    """Name the kernels in make's rules of the source that they go with."""
+    modules = [item.path for item in command.of_kind("kernels")]
+    if path and modules and not tools.is_dry:
+        rules.add(path, modules)
 
 
 def _bundle(
@@ -102,10 +123,11 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     objects = []
     for source in (item for item in command.inputs if item.kind in MADE):
         out = unused(tools.folder, f"{source.path.stem}.o")
-        named = how._replace(command=_with_rules(command, source.path))
-        code = compile_source(source, out, named, tools)
+        named, path = rules.named(command, source.path, None)
+        code = compile_source(source, out, how._replace(command=named), tools)
         if code:
             return code
+        _say(path, command, tools)
         objects.append(out)
         tools.names[str(out)] = str(source.path)
     modules = [item.path for item in command.of_kind("kernels")]
@@ -141,16 +163,3 @@ def _images(
     library = options.libraries[0] if options.libraries else None
     level = how.command.level
     return kernels.images(modules, options.targets, level, library, options.warn, tools)
-
-
-def _with_rules(command: CompileCommand, source: Path) -> CompileCommand:
-    """The command with make's rules named after the program, not after objects that will go."""
-    words = command.words
-    if not {"-MD", "-MMD"} & set(words):
-        return command
-    alone = command.output if len(command.inputs) == 1 else None
-    rules = alone.with_suffix(".d") if alone else f"{source.stem}.d"
-    added = [] if any(w.startswith("-MF") for w in words) else ["-MF", str(rules)]
-    if not any(word.startswith(("-MT", "-MQ")) for word in words):
-        added += ["-MQ", str(command.output or "a.out")]
-    return command._replace(words=(*words, *added))

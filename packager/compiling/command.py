@@ -142,7 +142,8 @@ def parse(
     is_cxx = any(item.path.suffix in CXX for item in inputs)
     named = tuple(compiler) or tuple(default(is_cxx))
     end, output = _end(given, inputs), _output(given)
-    command = CompileCommand(named, tuple(given), devices, _host(given), inputs, end, output)
+    host = value_of(given, "--target=", "-target")  # the triple that it compiles for
+    command = CompileCommand(named, tuple(given), devices, host, inputs, end, output)
     foreign = [item.path for item in inputs if item.kind == "foreign"]
     if foreign and end in ("object", "program"):
         what = "is no C or C++: its own compiler makes an object of it, and that can be linked"
@@ -175,16 +176,16 @@ def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     return devices, [word for word in words if not word.startswith(ARCHS)]
 
 
-def _host(words: Sequence[str]) -> str:
-    """The triple that the compiler is told to compile for."""
-    named = ""
+def value_of(words: Sequence[str], *options: str) -> str:
+    """The last value of an option, in a word of its own or not; "" without any."""
+    found = ""
     for first, count in _options(words):
-        word = words[first]
-        if word == "-target" and count > 1:
-            named = words[first + 1]
-        elif word.startswith("--target="):
-            named = word.removeprefix("--target=")
-    return named
+        for option in options:
+            if words[first] == option and count > 1:
+                found = words[first + 1]
+            elif words[first].startswith(option) and words[first] != option:
+                found = words[first].removeprefix(option)
+    return found
 
 
 def _end(words: Sequence[str], inputs: Sequence[Input]) -> End:

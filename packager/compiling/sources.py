@@ -124,7 +124,10 @@ def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> Non
         SECTION, SHT_LLVM_OFFLOADING, SHF_EXCLUDE, offload_binary.ALIGNMENT, tuple(content)
     )
     with open_reader(host) as data:
-        parsed = read_host(host, data)
+        try:
+            parsed = read_host(host, data)
+        except UsageError as error:
+            raise UsageError(str(error), out) from error
     with replacing(out) as temporary, temporary.open("r+b") as file:
         write_object(file, parsed, [section], [])
 

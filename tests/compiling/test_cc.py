@@ -373,6 +373,32 @@ def test_objects_may_go_nowhere(words: list[str], plain: Path) -> None:
     assert {path.name for path in plain.iterdir()} == {"plain.c", "wrong.c"}
 
 
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (
+            ["--triple", "x86_64", "--device-compiler", "x86_64=clang-19", "plain.c"],
+            "out/a.o: plain.c",
+        ),
+        (["saxpy.c", "a b.ll"], "out/a.o: saxpy.c\nout/a.o: a\\ b.ll"),
+    ],
+)
+def test_rules_are_of_the_object(words: list[str], rule: str, plain: Path) -> None:
+    """Also where it is made of several parts, of which some are no compiler's."""
+    shutil.copy(BUILDS / "saxpy.ll", plain / "a b.ll")
+    shutil.copy(BUILDS / "saxpy.c", plain)
+    (plain / "out").mkdir()
+    call(plain, *CC, *words, "-MMD", "-c", "-o", "out/a.o")
+    assert (plain / "out" / "a.d").read_text() == f"{rule}\n"
+
+
+def test_clang_compiles_for_two_processors_apart(plain: Path) -> None:
+    two = ("--triple", "x86_64:haswell", "--triple", "x86_64:znver4")
+    said = done(plain, *CC, *two, "--dry-run", "-c", "plain.c").stderr.splitlines()
+    assert ["--offload-host-only" in said[0], len(said)] == [True, 3]
+    assert ["-march=haswell" in said[1], "-march=znver4" in said[2]] == [True, True]
+
+
 def test_what_has_no_use_for_an_object_is_said(plain: Path) -> None:
     ran = done(plain, *CC, "--dry-run", "-c", "plain.c", "plain.o")
     assert "Warning: plain.o has no use: with -c nothing is linked\n" in ran.stderr

@@ -1,0 +1,47 @@
+"""Make's rules of a compiler, where what it writes is not yet what they are to be of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from packager.compiling.command import MADE, CompileCommand, value_of
+
+
+def named(
+    command: CompileCommand, source: Path, out: Path | None
+) -> tuple[CompileCommand, Path | None]:
+    """The command with its rules named after `out` or the program, and where they go, if it asks
+    for any.
+    """
+    words = command.words
+    if not {"-MD", "-MMD"} & set(words):
+        return command, None
+    added = []
+    path = value_of(words, "-MF")
+    if not path:
+        path = str(_beside(command, source, out))
+        added += ["-MF", path]
+    if not any(word.startswith(("-MT", "-MQ")) for word in words):
+        added += ["-MQ", str(out or command.output or "a.out")]
+    return command._replace(words=(*words, *added)), Path(path)
+
+
+def _beside(command: CompileCommand, source: Path, out: Path | None) -> Path:
+    is_alone = sum(item.kind in MADE for item in command.inputs) == 1
+    out = out or (command.output if is_alone else None)
+    return out.with_suffix(".d") if out else Path(f"{source.stem}.d")
+
+
+def add(path: Path, inputs: Sequence[Path]) -> None:
+    """Say in the rules of `path` that what they are of is made of `inputs`, too."""
+    said = path.read_bytes()
+    target = re.split(rb":\s", said, maxsplit=1)[0]
+    names = b" ".join(_escaped(one) for one in inputs)
+    path.write_bytes(said.rstrip(b"\n") + b"\n" + target + b": " + names + b"\n")
+
+
+def _escaped(path: Path) -> bytes:
+    return re.sub(rb"([ #])", rb"\\\1", os.fsencode(path).replace(b"$", b"$$"))
