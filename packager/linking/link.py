@@ -179,10 +179,11 @@ def _kept(parts: Sequence[HostPart]) -> list[str]:
 
 
 def _of_libomp(command: HostCommand) -> list[str]:
-    """A symbol of the libomp that a command names beside LLVM's offloading runtime: that runtime
-    calls it, until 18 without linking with it, and --as-needed would leave it out.
+    """A symbol of the libomp that a command names: LLVM's offloading runtime calls it, until 18
+    without linking with it, and --as-needed would leave it out. Ours may be replaced by it.
     """
-    return [LIBOMPS] if command.names_runtime and command.names_libomp else []
+    is_program = not command.is_relocatable
+    return [LIBOMPS] if is_program and command.names_libomp else []
 
 
 def _without_libomp(binary: FatBinary) -> bool:
