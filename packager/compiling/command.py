@@ -88,6 +88,7 @@ class CompileCommand(NamedTuple):
     inputs: tuple[Input, ...]
     end: End
     output: Path | None
+    is_cxx_found: bool = False  # the compiler is that of C++, and the command does not name it
 
     def of_kind(self, kind: Kind) -> list[Input]:
         """The inputs of one kind."""
@@ -143,7 +144,8 @@ def parse(
     named = tuple(compiler) or tuple(default(is_cxx))
     end, output = _end(given, inputs), _output(given)
     host = value_of(given, "--target=", "-target")  # the triple that it compiles for
-    command = CompileCommand(named, tuple(given), devices, host, inputs, end, output)
+    is_found = is_cxx and not compiler
+    command = CompileCommand(named, tuple(given), devices, host, inputs, end, output, is_found)
     foreign = [item.path for item in inputs if item.kind == "foreign"]
     if foreign and end in ("object", "program"):
         what = "is no C or C++: its own compiler makes an object of it, and that can be linked"

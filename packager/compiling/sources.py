@@ -53,13 +53,13 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
         return tools.pass_on([*words, "-c", str(source.path), "-o", str(out)])
     words += how.including()
     if not how.compiles_devices:
-        return tools.pass_on([*words, "-c", str(source.path), "-o", str(out)])
+        return tools.pass_on([*words, *_asked_for(source, how), "-o", str(out)])
     words += _offloading(how.targets)
     others = [target for target in how.targets if target.compiler]
     if others and str(source.path) == STANDARD_INPUT:
         raise UsageError("standard input is read once: with several compilers name a file")
     host = unused(tools.folder, f"{source.path.stem}.o") if others else out
-    code = tools.pass_on([*words, "-c", str(source.path), "-o", str(host)])
+    code = tools.pass_on([*words, *_asked_for(source, how), "-o", str(host)])
     if code or not others:
         return code
     made: list[tuple[Target, str, Path]] = []
@@ -74,6 +74,12 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
     if not tools.is_dry:
         _add(host, made, out)
     return 0
+
+
+def _asked_for(source: Input, how: Compiling) -> list[str]:
+    """The source; C is no C++ where nobody chose the compiler."""
+    is_c = how.command.is_cxx_found and source.path.suffix == ".c"
+    return ["-c", *(["-x", "c"] if is_c else []), str(source.path)]
 
 
 def compile_elsewhere(how: Compiling, tools: Tools) -> int:
@@ -112,7 +118,7 @@ def _for_device(source: Input, target: Target, arch: str, out: Path, how: Compil
     words += ["-idirafter", str(how.includes), OPENMP, f"-fopenmp-targets={target.triple}"]
     words += target.named([arch] if arch else [])
     words += FOR_GPUS if target.is_gpu else ()
-    return [*words, "--offload-device-only", "-c", str(source.path), "-o", str(out)]
+    return [*words, "--offload-device-only", *_asked_for(source, how), "-o", str(out)]
 
 
 def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> None:

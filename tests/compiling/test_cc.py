@@ -392,6 +392,13 @@ def test_rules_are_of_the_object(words: list[str], rule: str, plain: Path) -> No
     assert (plain / "out" / "a.d").read_text() == f"{rule}\n"
 
 
+def test_c_is_no_cxx_where_nobody_names_the_compiler(plain: Path) -> None:
+    (plain / "other.cpp").write_text("")
+    shown = (OMPTOOL, "cc", "--dry-run", "--triple", "x86_64", "plain.c", "other.cpp")
+    first, second, *_ = done(plain, *shown).stderr.splitlines()
+    assert [" -c -x c plain.c" in first, " -c other.cpp" in second] == [True, True]
+
+
 def test_clang_compiles_for_two_processors_apart(plain: Path) -> None:
     two = ("--triple", "x86_64:haswell", "--triple", "x86_64:znver4")
     said = done(plain, *CC, *two, "--dry-run", "-c", "plain.c").stderr.splitlines()
