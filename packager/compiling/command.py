@@ -60,7 +60,7 @@ FOR_OBJECTS = re.compile(r"-Wa,.*|-Xassembler|-(i(quote|dirafter|withprefix|with
 RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")
 WHERE = re.compile(r"-c|-o(?!bjc).*")
-STANDARD_INPUT = "-"  # with -x
+STANDARD_INPUT = "-"
 TARGETS = "-fopenmp-targets="  # the last one counts
 ARCHS = ("--offload-arch=", "-offload-arch=")  # without it they say for what, too
 LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
@@ -242,6 +242,8 @@ def _kind(word: str, language: str) -> Kind:
         return "header"
     if language:
         return next((LANGUAGES[one] for one in LANGUAGES if language.startswith(one)), "source")
+    if word == STANDARD_INPUT:  # with -E it needs no language
+        return "source"
     return SUFFIXES.get(Path(word).suffix, "input")
 
 

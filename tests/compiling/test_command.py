@@ -43,6 +43,7 @@ def parsed(text: str, compiler: str = "clang") -> CompileCommand:
         ("-Xlinker -c a.c -o app", "program", ["a.c"]),
         ("-dumpdir x a.c", "program", ["a.c"]),
         ("-E a.F90", "text", []),
+        ("-dM -E -", "text", ["-"]),
         ("--version", "other", []),
         ("-v", "other", []),
         ("-print-file-name=libm.a", "other", []),
