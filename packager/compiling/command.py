@@ -42,15 +42,15 @@ TAKES_WORD = re.compile(
     r"stdlib\+\+-isystem|resource-dir|mthread-model|dependency-(dot|file)|wrapper|T(bss|data|text)|"
     r"target|arch|mllvm|aux-info|dumpbase|dumpdir|rpath|"
     r"X(clang|linker|assembler|preprocessor|analyzer|clang-linker|cuda-.*|arch_.*|offload-linker.*|openmp-target.*)"
-    r"|ivfsoverlay|working-directory)|--(param|sysroot|include|output|prefix|config|serialize-diagnostics)"
+    r"|ivfsoverlay|working-directory)|--(param|sysroot|include|prefix|config|serialize-diagnostics)"
 )
 # What answers a question: the compiler's own affair.
 OTHER = re.compile(
     r"-(dump(machine|version|fullversion|specs)|print-.*)|"
     r"--(version|help.*|print-.*|target-help)|--?(cc1|cc1as)"
 )
-TEXT = re.compile(r"-(E|M|MM|emit-ast)|--(analyze|precompile|preprocess)")
-CODE = re.compile(r"-(S|fsyntax-only|###|emit-llvm)|--assemble")
+TEXT = re.compile(r"-(E|M|MM|emit-ast)|--(analyze|precompile)")
+CODE = re.compile(r"-(S|fsyntax-only|###|emit-llvm)")
 FOR_LINK = re.compile(
     r"-(l.*|L.*|Wl,.*|shared|static.*|pie|no-pie|rdynamic|s|nostdlib|nodefaultlibs|nostartfiles|"
     r"fuse-ld=.*|rtlib=.*|shared-libgcc|Xlinker|[Tuze]|rpath)|--ld-path=.*|--rtlib=.*"
@@ -61,6 +61,7 @@ RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")
 WHERE = re.compile(r"-c|-o(?!bjc).*")
 STANDARD_INPUT = "-"
+LONG = {"--compile": "-c", "--assemble": "-S", "--preprocess": "-E", "--output": "-o"}
 TARGETS = "-fopenmp-targets="  # the last one counts
 ARCHS = ("--offload-arch=", "-offload-arch=")  # without it they say for what, too
 LEVELS = {"": 1, "g": 1, "s": 2, "z": 2, "fast": 3}
@@ -135,7 +136,7 @@ def parse(
 
     Raises UsageError for one output of several sources, and for a source in another language.
     """
-    given = list(_with_rules_apart(opened(words)))
+    given = list(_plain(opened(words)))
     if not compiler:
         compiler, given = _leading(given)
     devices, given = _devices(given)
@@ -158,14 +159,16 @@ def parse(
     return command
 
 
-def _with_rules_apart(words: Iterable[str]) -> Iterator[str]:
-    """The words; options for make's rules that pass by the driver, as it knows them itself."""
+def _plain(words: Iterable[str]) -> Iterator[str]:
+    """The words; what has a long name too, or passes by the driver, in one form."""
     for word in words:
         if word.startswith(("-Wp,-MD,", "-Wp,-MMD,")):
             _, option, file = word.split(",", 2)
             yield from (option, "-MF", file)
-        else:
-            yield word
+        elif word.startswith("--output="):
+            yield from ("-o", word.removeprefix("--output="))
+        elif word != "--":  # only inputs are behind it
+            yield LONG.get(word, word)
 
 
 def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:

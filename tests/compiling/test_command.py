@@ -78,6 +78,14 @@ def test_what_only_objects_need_is_not_linked() -> None:
     assert words == ["clang", "o", "-o", "app"]
 
 
+def test_long_names_are_the_short_ones() -> None:
+    command = parsed("--compile --output=b.o -- a.c")
+    assert (command.end, command.output) == ("object", Path("b.o"))
+    assert command.words == ("-c", "-o", "b.o", "a.c")
+    assert parsed("--output b a.c").output == Path("b")
+    assert parsed("--assemble a.c").end == "code"
+
+
 def test_rules_that_pass_by_the_driver_are_its_own() -> None:
     assert parsed("-Wp,-MMD,a,b.d -c a.c").compiling() == ["-MMD", "-MF", "a,b.d"]
     assert parsed("-Wp,-MD,a.d -c a.c").compiling(device=True) == []
