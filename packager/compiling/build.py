@@ -40,6 +40,7 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     Raises what link(), lower() and bundle() raise, and MissingToolError without a compiler.
     """
     if command.end == "other":
+        tools.options_at = len(command.compiler)
         return tools.pass_on([*command.compiler, *command.words])
     has_kernels = bool(command.of_kind("kernels"))
     release = clangs_release(command.compiler)
@@ -141,6 +142,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
         str(kernels.wrapper(_images(modules, how, options, tools), options.entries, tools))
     )
     host = _with_runtime(words, options.runtime)
+    tools.options_at = len(command.compiler)
     code = tools.pass_on(host.words)
     if not code and not tools.is_dry and str(host.output) != os.devnull:
         check(host.output, chosen)

@@ -49,6 +49,7 @@ class Compiling(NamedTuple):
 def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> int:
     """Compile a source to `out`; returns the exit code of the first compiler that failed, or 0."""
     words = how.words()
+    tools.options_at = len(how.command.compiler)
     if source.kind == "assembly":
         return tools.pass_on([*words, "-c", str(source.path), "-o", str(out)])
     words += how.including()
@@ -65,6 +66,7 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
     made: list[tuple[Target, str, Path]] = []
     for target, arch in _each(others):
         path = unused(tools.folder, f"{source.path.stem}-{target.triple}-{arch or 'any'}")
+        tools.options_at = len(target.compiler)
         code = tools.pass_on(_for_device(source, target, arch, path, how))
         if code:
             return code
@@ -88,6 +90,7 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
     """
     command = how.command
     words = [*command.compiler, *command.words]
+    tools.options_at = len(command.compiler)
     if command.of_kind("source") or command.of_kind("header"):
         words += how.including()
         if how.compiles_devices:

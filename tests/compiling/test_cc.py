@@ -392,6 +392,16 @@ def test_rules_are_of_the_object(words: list[str], rule: str, plain: Path) -> No
     assert (plain / "out" / "a.d").read_text() == f"{rule}\n"
 
 
+@pytest.mark.parametrize("end", ["-E", "-c"])
+def test_a_long_command_keeps_what_stands_before_the_compiler(end: str, plain: Path) -> None:
+    """What does not fit goes into a response file, which only a compiler reads."""
+    (plain / "words").write_text("".join(f"-D{'LONG' * 16}{i}\n" for i in range(2500)))
+    two = ("--triple", "x86_64", "--device-compiler", "x86_64=env A=B clang-19")
+    words = (OMPTOOL, "cc", "--cc", "env A=B clang-19", *two, "@words", end, "plain.c")
+    call(plain, *words, "-o", "out")
+    assert (plain / "out").exists()
+
+
 def test_c_is_no_cxx_where_nobody_names_the_compiler(plain: Path) -> None:
     (plain / "other.cpp").write_text("")
     shown = (OMPTOOL, "cc", "--dry-run", "--triple", "x86_64", "plain.c", "other.cpp")
