@@ -22,7 +22,7 @@ from packager.formats.containers import known
 from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES, IMAGE_END
 from packager.hosts.load import load
 from packager.model import FatBinary, Finding
-from packager.writers.checked import checked, getting_ready
+from packager.writers.checked import checked
 from packager.writers.streams import Copied, ignore
 
 COUNT = 4  # bytes of the number of images
@@ -120,7 +120,7 @@ def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied
     surgery.settle()
     status = file.path.stat()
     with replacing(out, status.st_mode & MODE) as temporary:
-        with temporary.open("r+b") as stream, getting_ready():
+        with temporary.open("r+b") as stream:
             old = find_build_id(file)
             digest = write(stream, surgery, copied, has_id=old is not None)
             notes = renewed(stream, surgery, old, digest) if old else []

@@ -6,7 +6,7 @@ import errno
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from queue import SimpleQueue
 from struct import pack_into
 from threading import Thread
 from typing import BinaryIO, NamedTuple
@@ -32,6 +32,9 @@ SEGMENTS_AT, COUNTS_AT = 0x20, 0x38  # fields of the ELF header
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
 
 
+BUFFERS = 3  # one is filled or written, another one is summed up
+
+
 class Chunk(NamedTuple):
     """Bytes and their place in the result."""
 
@@ -46,22 +49,19 @@ def write(out: BinaryIO, surgery: Surgery, copied: Copied, *, has_id: bool) -> b
     """
     surgery.symbol_patches()
     parts = [(part, part.content()) for group in surgery.groups for part in group.parts]
-    images = [piece for _, pieces in parts for piece in pieces if isinstance(piece, FilePart)]
-    if not has_id:
-        images = []
-    # Copying is the kernel's work, and this one Python's: they go on at once.
-    writer = _Writer(out, surgery, copied)
-    with _Digest(images) as digest:
+    with _Digest(is_wanted=has_id) as digest:
+        writer = _Writer(out, surgery, copied, digest)
         writer.write(parts)
     return digest.value + writer.digest()
 
 
 class _Writer:
-    def __init__(self, out: BinaryIO, surgery: Surgery, copied: Copied) -> None:
+    def __init__(self, out: BinaryIO, surgery: Surgery, copied: Copied, digest: _Digest) -> None:
         self._fd = out.fileno()
         self._surgery = surgery
         self._file = surgery.file
         self._copied = copied
+        self._digest = digest
         self._patches = sorted((at, make()) for at, make in surgery.patches.items())
         self._buffer = memoryview(bytearray(PIECE))
         self._new_bytes: list[bytes] = []  # with their places, but for images
@@ -126,9 +126,9 @@ class _Writer:
         except OSError as error:
             raise FormatError(f"image {part.path}: {error.strerror}") from error
         try:
-            for size, place in _pieces(self._buffer, fd, part):
-                _pwrite(self._fd, self._buffer[:size], at + place)
-                self._copied(size)
+            for piece, place in self._digest.pieces(fd, part):
+                _pwrite(self._fd, piece, at + place)
+                self._copied(len(piece))
         finally:
             os.close(fd)
 
@@ -151,48 +151,65 @@ class _Writer:
 
 
 class _Digest(Thread):
-    """Tells apart the images that are put in: the build-id is made of it."""
+    """Tells apart the images that are put in, where somebody wants to know: the build-id is made
+    of it. It is one of checksums: any two images differ in them, and they take a third of the time.
+    They are taken beside the copying, which is the kernel's work, of the same buffers.
+    """
 
-    def __init__(self, images: Sequence[FilePart]) -> None:
+    def __init__(self, *, is_wanted: bool) -> None:
         super().__init__(daemon=True)
-        self._images = images
-        self._stopped = False
-        self.value = b""
+        self._sums = bytearray()
+        self._free: SimpleQueue[memoryview] = SimpleQueue()
+        self._read: SimpleQueue[tuple[memoryview, int] | None] = SimpleQueue()
+        self._is_wanted = is_wanted
+        for _ in range(BUFFERS):
+            self._free.put(memoryview(bytearray(PIECE)))
+
+    def pieces(self, fd: int, part: FilePart) -> Iterator[tuple[memoryview, int]]:
+        """The pieces of an image, each with how far it is from the beginning."""
+        place = 0
+        while place < part.size:
+            buffer = self._free.get()
+            size = _fill(buffer, fd, part, place)
+            self._read.put((buffer, size))
+            yield buffer[:size], place
+            place += size
 
     def run(self) -> None:
-        """The digest of all bytes; the copying says what cannot be read.
-
-        It is one of checksums: any two images differ in them, and they take a third of the time.
-        """
-        sums = bytearray()
-        buffer = memoryview(bytearray(PIECE))
-        for image in self._images:
-            with suppress(OSError, FormatError), image.path.open("rb", buffering=0) as file:
-                for size, _ in _pieces(buffer, file.fileno(), image):
-                    sums += crc32(buffer[:size]).to_bytes(4, "little")
-                    if self._stopped:
-                        return
-            sums += image.size.to_bytes(8, "little")
-        self.value = sha1([bytes(sums)])
+        """Take the checksums until there are no more pieces."""
+        for buffer, size in iter(self._read.get, None):
+            if self._is_wanted:
+                self._sums += crc32(buffer[:size]).to_bytes(4, "little")
+            self._free.put(buffer)
 
     def __enter__(self) -> _Digest:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._stopped = kind is not None
+    def __exit__(self, *_: object) -> None:
+        self._read.put(None)
         self.join()
+
+    @property
+    def value(self) -> bytes:
+        """The digest of all images."""
+        return sha1([bytes(self._sums)])
 
 
 def _pieces(buffer: memoryview, fd: int, part: FilePart) -> Iterator[tuple[int, int]]:
     """Fills the buffer with each piece: how much there is, and how far from the beginning."""
     place = 0
     while place < part.size:
-        done = os.preadv(fd, [buffer[: part.size - place]], part.offset + place)
-        if not done:
-            raise FormatError(f"{part.path} ends while it is copied")
-        yield done, place
-        place += done
+        size = _fill(buffer, fd, part, place)
+        yield size, place
+        place += size
+
+
+def _fill(buffer: memoryview, fd: int, part: FilePart, place: int) -> int:
+    size = os.preadv(fd, [buffer[: part.size - place]], part.offset + place)
+    if not size:
+        raise FormatError(f"{part.path} ends while it is copied")
+    return size
 
 
 def _pwrite(fd: int, content: memoryview, at: int) -> None:

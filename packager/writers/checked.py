@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 
+from packager.checks import verify
 from packager.errors import FindingError
 from packager.hosts.load import load
 from packager.model import Finding
@@ -16,24 +13,11 @@ from packager.model import Finding
 WRAPPED = "OMP113"
 
 
-@contextmanager
-def getting_ready() -> Iterator[None]:
-    """Load what `checked` needs beside the block: copying is the kernel's work."""
-    loader = Thread(target=import_module, args=("packager.checks",), daemon=True)
-    loader.start()
-    try:
-        yield
-    finally:
-        loader.join()
-
-
 def checked(path: Path, *, force: bool, is_wrapped: bool) -> list[Finding]:
     """What `verify` finds in a result; `is_wrapped`: its images are meant to be in containers.
 
     Raises FindingError for an error, unless `force` is set.
     """
-    from packager.checks import verify
-
     findings = [f for f in verify(load(path)) if not (f.code == WRAPPED and is_wrapped)]
     return accepted(findings, force=force)
 
