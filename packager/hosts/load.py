@@ -53,7 +53,7 @@ def _everything(_: Reader) -> bool:
 def load_all(
     path: Path, look: Look = WHOLE, wanted: Callable[[Reader], bool] = _everything
 ) -> Iterator[Loaded]:
-    """The same of any file: of an archive, what each `wanted` member with offload code says.
+    """The same of any `wanted` file: of an archive, what each such member with offload code says.
 
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
     in an archive in it "libk.a(inner.a(k.o))". What is malformed is a fault of what it is in; only
@@ -62,7 +62,7 @@ def load_all(
     with open_input(path, look) as data:
         if archive.probe(data):
             yield from _archive(path, data, wanted)
-        else:
+        elif wanted(data):
             yield _load(str(path), data)
 
 

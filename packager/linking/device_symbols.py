@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from packager.elf import headers
 from packager.files.reader import open_reader
-from packager.formats.device_images import bitcode
 from packager.linking.inputs import Part
 
 
@@ -13,7 +12,9 @@ def symbols(part: Part) -> tuple[set[str], set[str]]:
     with open_reader(part.bytes.path) as file:
         data = file.slice(part.bytes.offset, part.bytes.size, "device image")
         if part.image.kind == "bitcode":
-            return bitcode.linked_names(data)
+            from packager.formats.device_images.bitcode import linked_names
+
+            return linked_names(data)
         if not headers.probe(data):
             return set(), set()
         elf = headers.read(data)

@@ -15,7 +15,6 @@ from packager.files.temporary import store
 from packager.formats.containers import archive as archives
 from packager.formats.containers import cuda_fatbin, hip_fatbin
 from packager.formats.containers.offload_binary import NAME
-from packager.formats.device_images import bitcode, bitcode_embedded
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.device_images.known import from_payload
 from packager.formats.host_records import requirements
@@ -95,7 +94,9 @@ def _kind(path: Path) -> str:
         return "object" if begin[TYPE_AT:] == OBJECT else ""
     if begin[:BEGIN] in (archives.MAGIC, archives.THIN_MAGIC):
         return "archive"
-    return "bitcode" if begin.startswith((bitcode.MAGIC, bitcode.WRAPPER_MAGIC)) else ""
+    from packager.formats.device_images.bitcode import MAGIC, WRAPPER_MAGIC
+
+    return "bitcode" if begin.startswith((MAGIC, WRAPPER_MAGIC)) else ""
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -103,9 +104,11 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def may_offload(member: Reader) -> bool:
-    """Whether a member of an archive may hold device code or entries: thousands hold none."""
-    return not headers.probe(member) or bool(OFFLOADING.search(headers.section_names(member)))
+def may_offload(data: Reader) -> bool:
+    """Whether an object, or a member of an archive, may hold device code or entries: most do not,
+    and an archive may have thousands.
+    """
+    return not headers.probe(data) or bool(OFFLOADING.search(headers.section_names(data)))
 
 
 def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[HostPart]:
@@ -129,6 +132,7 @@ def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[Host
 
 def _bitcode_parts(path: Path, _: Path | None, folder: Path) -> Iterator[HostPart]:
     """The same of a host's module of LLVM bitcode (-flto), whose entries are not seen."""
+    from packager.formats.device_images import bitcode_embedded
     from packager.linking.bitcode_files import release_of
 
     with open_reader(path, LOOK) as data:

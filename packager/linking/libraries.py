@@ -23,6 +23,7 @@ COMPILERS = {"c", "m", "pthread", "dl", "rt", "util", "gcc", "gcc_s", "gcc_eh", 
 DRIVER = (
     r"(.+[-_])?(\w*cc|\w*c\+\+|g\+\+|clang(\+\+)?|gfortran|flang(-new)?|icp?x|ifx)([-.][\d.]+)?"
 )
+NOBODYS = {"c", "gcc", "gcc_s", "gcc_eh", "stdc++"}  # nor looked into: no user has one
 ASKED = "-print-search-dirs"
 ANSWER = "libraries: ="
 MAX_SCRIPT = 1 << 16  # bytes of a script that stands for a library
@@ -67,6 +68,8 @@ class _Places:
 
     def of(self, library: Library) -> Path | None:
         """The file that -l means, as far as it can be known."""
+        if library.name in NOBODYS:
+            return None
         found = _searched(library, self._folders)
         if found or library.name in COMPILERS:
             return found
