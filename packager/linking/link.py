@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from packager.abi import generation, newest
 from packager.errors import FindingError, FormatError, UsageError
@@ -23,12 +22,13 @@ from packager.linking.tools import Tools
 from packager.look import Look
 from packager.model import FatBinary, Finding
 from packager.writers.generation import in_section
-from packager.writers.host_object import blank_host
-from packager.writers.object_writer import write_object
-from packager.writers.requests import ImageRequest, for_openmp
-from packager.writers.wrapper import build
+
+if TYPE_CHECKING:
+    from packager.writers.requests import ImageRequest
 
 WRAPPER = "wrapper.o"
+# What it is written by is not loaded before images are linked.
+WRITERS = ("packager.writers.requests", "packager.writers.object_writer")
 LIBOMPS = "__kmpc_global_thread_num"
 LIBOMP_FILES = ("libomp.", "libiomp5.", "libomp5.", "libgomp.")
 CALLING_LIBOMP = ("llvm-14", "llvm-16")  # without linking with it
@@ -87,6 +87,7 @@ def _linked(
     for line in agreement.differences(parts, groups):
         options.warn(line)
     libraries = Libraries(command, _barred(files, found), runtime)
+    tools.load_beside(*WRITERS)
     images = [_image(group, libraries, options, tools) for group in groups]
 
     # The program, with what registers them.
@@ -96,7 +97,8 @@ def _linked(
     abi = in_section(WRITTEN[_abi(parts, options)], tables)
     if not tools.is_dry:
         _wrap(wrapper, images, abi, _kept(parts), _of_libomp(command))
-    code = tools.pass_on(command.with_words([str(wrapper)], added), _get_ready)
+    tools.load_beside("packager.checks")
+    code = tools.pass_on(command.with_words([str(wrapper)], added))
     if code == 0 and not tools.is_dry and _is_written(command.output, options):
         if command.is_relocatable:
             from packager.linking.relocatable import close
@@ -120,6 +122,8 @@ def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -
     path, warning = link_group(group, libraries, options.device, tools)
     for line in warning.splitlines():
         options.warn(f"{group.name}: {line}")
+    from packager.writers.requests import ImageRequest
+
     return ImageRequest(group.triple, group.arch, path)
 
 
@@ -151,6 +155,11 @@ def _wrap(
     path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: list[str], used: list[str]
 ) -> None:
     """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
+    from packager.writers.host_object import blank_host
+    from packager.writers.object_writer import write_object
+    from packager.writers.requests import for_openmp
+    from packager.writers.wrapper import build
+
     inputs, _ = for_openmp(images, force=True)
     wrapper = build(inputs, [], abi, alone=True, kept=kept, used=used)
     try:
@@ -158,11 +167,6 @@ def _wrap(
             write_object(file, blank_host(), wrapper.sections, wrapper.symbols)
     except OSError as error:
         raise UsageError(f"cannot be written: {error.strerror}", path) from error
-
-
-def _get_ready() -> None:
-    """Load what verifies the result, while the host's linker works."""
-    import_module("packager.checks")
 
 
 def _kept(parts: Sequence[HostPart]) -> list[str]:

@@ -8,8 +8,9 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from packager.errors import MissingToolError, PackagerError
 from packager.files.temporary import store
@@ -31,10 +32,6 @@ class LinkError(PackagerError):
 LONGEST = 1 << 17
 
 
-def idle() -> None:
-    """Nothing else is to be done."""
-
-
 def unheard(_line: str) -> None:
     """Nobody listens."""
 
@@ -49,6 +46,7 @@ class Tools:
     options_at: int = 1  # in long commands: what follows goes into a response file
     names: dict[str, str] = field(default_factory=dict)  # what to call files of the folder
     _workers: list[Child] = field(default_factory=list)
+    _awaited: list[str] = field(default_factory=list)  # modules
 
     @contextmanager
     def with_worker(self, is_needed: bool) -> Iterator[None]:
@@ -76,20 +74,17 @@ class Tools:
         self.show(shlex.join(command))
         if self.is_dry:
             return ""
-        with _startable(command):
-            done = subprocess.run(
-                self._fitting(command),
-                env={**os.environ, "LC_ALL": "C"},
-                capture_output=True,
-                check=False,
-            )
-        said = self.named(done.stderr.decode(errors="surrogateescape")).strip()
-        if done.returncode:
-            killed = f": {command[0]} was ended by signal {-done.returncode}"
-            why = killed if done.returncode < 0 else ""
-            raise LinkError(f"linking for {what} failed{why}", said, exit_code(done.returncode))
+        pipe = subprocess.PIPE
+        environment = {**os.environ, "LC_ALL": "C"}
+        with self._running(command, env=environment, stdout=pipe, stderr=pipe) as process:
+            out, err = process.communicate()
+        said = self.named(err.decode(errors="surrogateescape")).strip()
+        if process.returncode:
+            killed = f": {command[0]} was ended by signal {-process.returncode}"
+            why = killed if process.returncode < 0 else ""
+            raise LinkError(f"linking for {what} failed{why}", said, exit_code(process.returncode))
         if printed is not None:
-            store(printed, [done.stdout])
+            store(printed, [out])
         return said
 
     def answer(self, command: Sequence[str]) -> str:
@@ -105,26 +100,37 @@ class Tools:
             return ""  # who is to link says why
         return "" if done.returncode else done.stdout.decode(errors="surrogateescape")
 
-    def pass_on(self, command: Sequence[str], meanwhile: Callable[[], None] = idle) -> int:
-        """Run a command that speaks for itself; its exit code. `meanwhile` is done beside it.
+    def pass_on(self, command: Sequence[str]) -> int:
+        """Run a command that speaks for itself; its exit code.
 
         Raises LinkError when it was killed, and could say nothing.
         """
         self.show(shlex.join(command))
         if self.is_dry:
             return 0
-        with _startable(command), subprocess.Popen(self._fitting(command)) as process:
-            try:
-                meanwhile()
-                process.wait()
-            except BaseException:  # who ends us alone does not want its output either
-                process.terminate()
-                process.wait()
-                raise
+        with self._running(command) as process:
+            process.wait()
         if process.returncode >= 0:
             return process.returncode
         killed = f"{command[0]} was ended by signal {-process.returncode}"
         raise LinkError(killed, "", exit_code(process.returncode))
+
+    def load_beside(self, *modules: str) -> None:
+        """What is needed later is loaded while the next command runs."""
+        self._awaited += modules
+
+    @contextmanager
+    def _running(self, command: Sequence[str], **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+        """The process of a command; it has ended after the block."""
+        with _startable(command), subprocess.Popen(self._fitting(command), **how) as process:
+            try:
+                while self._awaited:
+                    import_module(self._awaited.pop())
+                yield process
+            except BaseException:  # who ends us alone does not want its output either
+                process.terminate()
+                process.wait()
+                raise
 
     def _fitting(self, command: Sequence[str]) -> Sequence[str]:
         """The command, short enough for the kernel: the response files that it had were opened."""
