@@ -19,6 +19,7 @@ from pathlib import Path
 from measure import Measured, compare
 
 CLANG = "/usr/lib/llvm-19/bin/clang"
+LLVMS = ("-L/usr/lib/llvm-19/lib", "-lomptarget")  # the runtime that clang links with
 FLAGS = ("-O2", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu")
 SOURCE = """
 void saxpy(int n, float a, float *x, float *y) {
@@ -111,6 +112,7 @@ def commands(words: list[str], built: Path) -> list[Measured]:
     theirs = ["/usr/lib/llvm-19/bin/clang-linker-wrapper", *words]
     return [
         Measured("omptool link -- clang, its own runtime", prefix, os.sync),
+        Measured("omptool link -- clang, LLVM's runtime", [*prefix, *LLVMS], os.sync),
         Measured("clang, LLVM's runtime", clang_link(built), os.sync),
         Measured("omptool link, as the wrapper", ["omptool", "link", *words], os.sync),
         Measured("clang-linker-wrapper", theirs, os.sync),
