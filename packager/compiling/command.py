@@ -41,7 +41,8 @@ TAKES_WORD = re.compile(
     r"iwithprefix|iwithprefixbefore|iwithsysroot|iframework|isystem-after|cxx-isystem|include-pch|"
     r"stdlib\+\+-isystem|resource-dir|mthread-model|dependency-(dot|file)|wrapper|T(bss|data|text)|"
     r"target|arch|mllvm|aux-info|dumpbase|dumpdir|rpath|"
-    r"X(clang|linker|assembler|preprocessor|analyzer|clang-linker|cuda-.*|arch_.*|offload-linker.*|openmp-target.*)"
+    r"X(clang|linker|assembler|preprocessor|analyzer|clang-linker|cuda-.*|arch_.*|offload-linker.*|"
+    r"openmp-target.*)"
     r"|ivfsoverlay|working-directory)|--(param|sysroot|include|prefix|config|serialize-diagnostics)"
 )
 # What answers a question: the compiler's own affair.

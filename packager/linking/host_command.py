@@ -20,7 +20,8 @@ SOURCE = re.compile(r".*\.(c|cc|cpp|cxx|C|f|f90|F90|cu|hip|s|S|ll|i|ii)")
 TAKES_WORD = re.compile(
     r"-(o|e|u|z|T|h|m|y|I|R|x|B|D|U|G|F|A|b|Y|M[FTQ]|X(clang|assembler|preprocessor))|"
     r"--?(output|soname|rpath|rpath-link|dynamic-linker|Map|plugin|plugin-opt|target|arch|include|"
-    r"isystem|idirafter|iquote|imacros|mllvm|version-script|dynamic-list|init|fini|sysroot|defsym|wrap|undefined|entry|"
+    r"isystem|idirafter|iquote|imacros|mllvm|version-script|dynamic-list|init|fini|sysroot|defsym|"
+    r"wrap|undefined|entry|"
     r"require-defined|script|default-script|trace-symbol|format|oformat|section-start|T(text|data|"
     r"bss)|exclude-libs|retain-symbols-file|just-symbols|export-dynamic-symbol(-list)?|param)"
 )

@@ -17,10 +17,10 @@ from packager.linking.groups import Group
 from packager.linking.inputs import Part, copied, unused
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
+from packager.triples import GPUS, code_of, normalise
 
 if TYPE_CHECKING:
     from packager.lowering.request import Emit
-from packager.triples import GPUS, code_of, normalise
 
 ELF_TYPE = Struct("<16xH")
 
