@@ -1,0 +1,26 @@
+"""What the commands of a link are started with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from packager.linking.tools import HEAP, Tools
+
+SAYS = ("sh", "-c", 'echo "$GLIBC_TUNABLES" > "$0"')
+
+
+@pytest.mark.parametrize("users", ["", "glibc.malloc.tcache_count=0"])
+def test_heap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: str) -> None:
+    """Linkers have their heap in huge pages, but where the user said what it is to be."""
+    if users:
+        monkeypatch.setenv("GLIBC_TUNABLES", users)
+    else:
+        monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    tools, said = Tools(tmp_path), tmp_path / "said"
+    assert tools.pass_on([*SAYS, str(said)]) == 0
+    assert said.read_text().strip() == (users or HEAP)
+    said.unlink()
+    tools.run([*SAYS, str(said)], "the host")
+    assert said.read_text().strip() == (users or HEAP)
