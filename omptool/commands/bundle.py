@@ -101,7 +101,10 @@ def _into_linked(
     force: bool,
     copied: Copied,
 ) -> tuple[Sequence[Finding], Sequence[str]]:
-    from packager.editing.register import register
+    from packager.files.checksums import Checksums
 
-    done = register(host, requests, source, out, abi=abi, force=force, copied=copied)
+    with Checksums(request.path for request in requests) as sums:
+        from packager.editing.register import register
+
+        done = register(host, requests, source, out, sums, abi=abi, force=force, copied=copied)
     return done.findings, done.notes

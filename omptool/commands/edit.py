@@ -70,8 +70,8 @@ def command(
     or an unfit input.
     """
     with reported(file):
-        from packager.editing.edit import edit
         from packager.editing.request import Change, parse_named, parse_order, parse_replacement
+        from packager.files.checksums import Checksums
         from packager.writers.requests import parse_request
 
         change = Change(
@@ -87,8 +87,10 @@ def command(
         images = [request.path for request in change.added]
         images += [replacement.path for replacement in change.replaced]
         check_distinct([out], images)
-        with progress([file, *images]) as copied:
-            edited = edit(file, change, out, force=force, copied=copied)
+        with Checksums(images) as sums, progress([file, *images]) as copied:
+            from packager.editing.edit import edit
+
+            edited = edit(file, change, out, sums, force=force, copied=copied)
     report(out, edited.findings)
     for note in edited.notes:
         echo(f"Note: {shown(out)}: {note}", err=True)

@@ -7,17 +7,18 @@ from struct import Struct
 from typing import NamedTuple
 
 from packager.editing.described import Held
-from packager.editing.parts import PAGE, Kept, Part
+from packager.editing.parts import Kept, Part
 from packager.editing.surgery import Surgery
 from packager.elf.headers import WORD
+from packager.files.copying import BLOCK
 from packager.formats.containers import offload_binary
 from packager.formats.host_records.descriptors import IMAGE_END, IMAGE_ENTRIES
 from packager.layouts import PROPOSAL_IMAGE
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, FilePart
 from packager.writers.wrapper import ImageInput, offload_header
 
-# A file of more bytes is copied a quarter faster if it begins a page.
-WORTH_A_PAGE = 1 << 20
+# Images of more bytes begin where the kernel copies them fastest.
+LARGE = 1 << 20
 RECORDS_SECTION = ".omptool.images"
 Bounds = tuple[Callable[[], int], Callable[[], int]]  # of the entries
 
@@ -49,8 +50,8 @@ def _held(surgery: Surgery, held: Held) -> Place:
     surgery.rest.parts.append(part)
     inside = held.start - section.address - (held.offset - section.offset)
     size = held.end - held.start
-    if size > WORTH_A_PAGE:
-        part.lead = -held.offset % PAGE
+    if size > LARGE:
+        part.lead = -held.offset % BLOCK
     return _placed(part, inside, size)
 
 
@@ -61,7 +62,7 @@ def _new(surgery: Surgery, image: ImageInput, *, wraps: bool) -> Place:
         image.section, size, offload_binary.ALIGNMENT,
         lambda: [head, FilePart(image.path, 0, image.size), bytes(padding)], flags=SHF_ALLOC,
     )  # fmt: skip
-    if size > WORTH_A_PAGE:
+    if size > LARGE:
         part.lead = len(head)
     surgery.rest.parts.append(part)
     return _placed(part, 0, size) if wraps else _placed(part, len(head), image.size)

@@ -16,6 +16,7 @@ from packager.editing.request import Change
 from packager.editing.surgery import Surgery
 from packager.elf.headers import Section
 from packager.errors import FormatError
+from packager.files.checksums import Checksums
 from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import known
@@ -38,12 +39,19 @@ class Edited(NamedTuple):
 
 
 def edit(
-    path: Path, change: Change, out: Path, *, force: bool = False, copied: Copied = ignore
+    path: Path,
+    change: Change,
+    out: Path,
+    sums: Checksums,
+    *,
+    force: bool = False,
+    copied: Copied = ignore,
 ) -> Edited:
     """Write to `out`, which may be `path`, the file with the images of its descriptor changed.
 
-    Raises FindingError, and leaves nothing, when verify finds an error in the result and `force` is
-    not set; UsageError or FormatError when the file or an image is unfit.
+    `sums` are of the new images. Raises FindingError, and leaves nothing, when verify finds an
+    error in the result and `force` is not set; UsageError or FormatError when the file or an image
+    is unfit.
     """
     binary = load(path)
     with open_reader(path) as data:
@@ -54,7 +62,7 @@ def edit(
         places = images(surgery, planned.images, wraps=found.wraps)
         list_images(surgery, found, places)
         _clear(surgery, binary, planned)
-        return finish(surgery, out, is_wrapped=found.wraps, force=force, copied=copied)
+        return finish(surgery, out, sums, is_wrapped=found.wraps, force=force, copied=copied)
 
 
 def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> None:
@@ -114,16 +122,24 @@ def _rename(surgery: Surgery, section: Section) -> None:
         surgery.emptied.add(section.number)
 
 
-def finish(surgery: Surgery, out: Path, *, is_wrapped: bool, force: bool, copied: Copied) -> Edited:
+def finish(
+    surgery: Surgery,
+    out: Path,
+    sums: Checksums,
+    *,
+    is_wrapped: bool,
+    force: bool,
+    copied: Copied,
+) -> Edited:
     """Write beside `out`, check, and rename only what is sound."""
     file = surgery.file
     surgery.settle()
     status = file.path.stat()
     with replacing(out, status.st_mode & MODE) as temporary:
         with temporary.open("r+b") as stream:
+            new = write(stream, surgery, copied)
             old = find_build_id(file)
-            digest = write(stream, surgery, copied, has_id=old is not None)
-            notes = renewed(stream, surgery, old, digest) if old else []
+            notes = renewed(stream, surgery, old, new.digest + sums.of(new.images)) if old else []
         findings = checked(temporary, force=force, is_wrapped=is_wrapped)
     if status.st_mode & ~MODE & 0o7000:
         notes.append("the result does not run as its owner or group: such bits are not copied")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from queue import SimpleQueue
+from pathlib import Path
 from struct import pack_into
-from threading import Thread
 from typing import BinaryIO, NamedTuple
-from zlib import crc32
 
 from packager.editing.build_id import sha1
 from packager.editing.linked import LinkedFile
@@ -25,8 +22,9 @@ from packager.elf.headers import (
     Section,
 )
 from packager.errors import FormatError, UsageError
+from packager.files.copying import copy, put
 from packager.writers.elf_types import SHN_LORESERVE, FilePart
-from packager.writers.streams import PIECE, Copied
+from packager.writers.streams import Copied
 
 SEGMENTS_AT, COUNTS_AT = 0x20, 0x38  # fields of the ELF header
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
@@ -42,28 +40,30 @@ class Chunk(NamedTuple):
     piece: Piece
 
 
-def write(out: BinaryIO, surgery: Surgery, copied: Copied, *, has_id: bool) -> bytes:
-    """Write the result of `surgery`, which is settled.
+class Written(NamedTuple):
+    """What is new in a result: a digest of it, and the images, which are not in that."""
 
-    Returns a digest of all that is new, where the file has a build-id that wants one.
-    """
+    digest: bytes
+    images: Sequence[Path]
+
+
+def write(out: BinaryIO, surgery: Surgery, copied: Copied) -> Written:
+    """Write the result of `surgery`, which is settled."""
     surgery.symbol_patches()
     parts = [(part, part.content()) for group in surgery.groups for part in group.parts]
-    with _Digest(is_wanted=has_id) as digest:
-        writer = _Writer(out, surgery, copied, digest)
-        writer.write(parts)
-    return digest.value + writer.digest()
+    writer = _Writer(out, surgery, copied)
+    writer.write(parts)
+    images = [p.path for _, pieces in parts for p in pieces if isinstance(p, FilePart)]
+    return Written(writer.digest(), images)
 
 
 class _Writer:
-    def __init__(self, out: BinaryIO, surgery: Surgery, copied: Copied, digest: _Digest) -> None:
+    def __init__(self, out: BinaryIO, surgery: Surgery, copied: Copied) -> None:
         self._fd = out.fileno()
         self._surgery = surgery
         self._file = surgery.file
         self._copied = copied
-        self._digest = digest
         self._patches = sorted((at, make()) for at, make in surgery.patches.items())
-        self._buffer = memoryview(bytearray(PIECE))
         self._new_bytes: list[bytes] = []  # with their places, but for images
         for at, content in self._patches:
             self._count(at, content)
@@ -112,126 +112,35 @@ class _Writer:
     def _put(self, at: int, piece: Piece) -> int:
         if isinstance(piece, bytes):
             self._count(at, piece)
-            _pwrite(self._fd, memoryview(piece), at)
-            return len(piece)
+            return put(self._fd, memoryview(piece), at)
         if isinstance(piece, Kept):
             self._keep(at, piece)
         else:
-            self._new(at, piece)
+            self._copy(f"image {piece.path}", piece.path, piece, at)
         return piece.size
-
-    def _new(self, at: int, part: FilePart) -> None:
-        try:
-            fd = os.open(part.path, os.O_RDONLY)
-        except OSError as error:
-            raise FormatError(f"image {part.path}: {error.strerror}") from error
-        try:
-            for piece, place in self._digest.pieces(fd, part):
-                _pwrite(self._fd, piece, at + place)
-                self._copied(len(piece))
-        finally:
-            os.close(fd)
 
     def _keep(self, at: int, piece: Kept) -> None:
         """Bytes of the file, as they are changed; where it has holes, so has the result."""
-        with self._file.path.open("rb") as source:
-            for start, size in _data(source.fileno(), piece):
-                for done, place in _pieces(
-                    self._buffer, source.fileno(), FilePart(self._file.path, start, size)
-                ):
-                    _pwrite(self._fd, self._buffer[:done], at + start - piece.offset + place)
-                    self._copied(done)
+        self._copy(str(self._file.path), self._file.path, piece, at)
         end = piece.offset + piece.size
         for number in range(bisect_left(self._patches, (piece.offset,)), len(self._patches)):
             offset, content = self._patches[number]
             if offset >= end:
                 break
             if offset + len(content) <= end:
-                _pwrite(self._fd, memoryview(content), at + offset - piece.offset)
+                put(self._fd, memoryview(content), at + offset - piece.offset)
 
-
-class _Digest(Thread):
-    """Tells apart the images that are put in, where somebody wants to know: the build-id is made
-    of it. It is one of checksums: any two images differ in them, and they take a third of the time.
-    They are taken beside the copying, which is the kernel's work, of the same buffers.
-    """
-
-    def __init__(self, *, is_wanted: bool) -> None:
-        super().__init__(daemon=True)
-        self._sums = bytearray()
-        self._free: SimpleQueue[memoryview] = SimpleQueue()
-        self._read: SimpleQueue[tuple[memoryview, int] | None] = SimpleQueue()
-        self._is_wanted = is_wanted
-        for _ in range(BUFFERS):
-            self._free.put(memoryview(bytearray(PIECE)))
-
-    def pieces(self, fd: int, part: FilePart) -> Iterator[tuple[memoryview, int]]:
-        """The pieces of an image, each with how far it is from the beginning."""
-        place = 0
-        while place < part.size:
-            buffer = self._free.get()
-            size = _fill(buffer, fd, part, place)
-            self._read.put((buffer, size))
-            yield buffer[:size], place
-            place += size
-
-    def run(self) -> None:
-        """Take the checksums until there are no more pieces."""
-        for buffer, size in iter(self._read.get, None):
-            if self._is_wanted:
-                self._sums += crc32(buffer[:size]).to_bytes(4, "little")
-            self._free.put(buffer)
-
-    def __enter__(self) -> _Digest:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._read.put(None)
-        self.join()
-
-    @property
-    def value(self) -> bytes:
-        """The digest of all images."""
-        return sha1([bytes(self._sums)])
-
-
-def _pieces(buffer: memoryview, fd: int, part: FilePart) -> Iterator[tuple[int, int]]:
-    """Fills the buffer with each piece: how much there is, and how far from the beginning."""
-    place = 0
-    while place < part.size:
-        size = _fill(buffer, fd, part, place)
-        yield size, place
-        place += size
-
-
-def _fill(buffer: memoryview, fd: int, part: FilePart, place: int) -> int:
-    size = os.preadv(fd, [buffer[: part.size - place]], part.offset + place)
-    if not size:
-        raise FormatError(f"{part.path} ends while it is copied")
-    return size
-
-
-def _pwrite(fd: int, content: memoryview, at: int) -> None:
-    while content:
-        done = os.pwrite(fd, content, at)
-        content, at = content[done:], at + done
-
-
-def _data(fd: int, piece: Kept) -> Iterator[tuple[int, int]]:
-    """The parts of a range that the file system holds bytes of."""
-    at, end = piece.offset, piece.offset + piece.size
-    while at < end:
+    def _copy(self, what: str, path: Path, piece: Kept | FilePart, at: int) -> None:
         try:
-            start = min(max(os.lseek(fd, at, os.SEEK_DATA), at), end)
-            stop = min(os.lseek(fd, start, os.SEEK_HOLE), end) if start < end else end
+            source = os.open(path, os.O_RDONLY)
         except OSError as error:
-            if error.errno == errno.ENXIO:  # nothing but holes to the end
-                return
-            start, stop = at, end
-        if start < stop:
-            yield start, stop - start
-        at = stop
+            raise FormatError(f"{what}: {error.strerror}") from error
+        try:
+            done = copy(source, piece.offset, piece.size, self._fd, at, self._copied)
+        finally:
+            os.close(source)
+        if done < piece.size:
+            raise FormatError(f"{what} ends while it is copied")
 
 
 def _between(end: int, holes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

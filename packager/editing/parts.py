@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from packager.elf.headers import SHT_PROGBITS, Section
+from packager.files.copying import BLOCK
 from packager.writers.elf_types import FilePart
 
 
@@ -38,7 +39,7 @@ class Part:
     link: int = 0
     info: int | None = None  # None: as the section has it whose header this takes over
     is_block: bool = False  # sections that keep their headers, so it gets none of its own
-    lead: int | None = None  # how many of its bytes are in front of those that begin a page
+    lead: int | None = None  # how many of its bytes are in front of those that begin a block
     takes: Section | None = None  # the section whose header it takes over
     address: int = 0
     offset: int = 0
@@ -73,7 +74,7 @@ class Group:
         for part in self.parts:
             at = aligned(at, part.alignment)
             if part.lead is not None:
-                at = aligned(at + part.lead, PAGE) - part.lead
+                at = aligned(offset + at + part.lead, BLOCK) - part.lead - offset
             part.address, part.offset = address + at, offset + at
             at += part.size
 

@@ -19,6 +19,7 @@ from packager.editing.relocations import R_X86_64_GLOB_DAT
 from packager.editing.surgery import Surgery
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
 from packager.errors import UsageError
+from packager.files.checksums import Checksums
 from packager.files.reader import open_reader
 from packager.formats.host_records.descriptors import (
     DESCRIPTOR_BEGIN,
@@ -53,6 +54,7 @@ def register(
     requests: Sequence[ImageRequest],
     entries: EntrySource,
     out: Path,
+    sums: Checksums,
     *,
     abi: WrittenAbi,
     force: bool = False,
@@ -60,7 +62,7 @@ def register(
 ) -> Edited:
     """Write to `out`, which may be `path`, the file with images that it registers when it starts.
 
-    Errors are those of `edit`.
+    `sums` are of the images of `requests`. Errors are those of `edit`.
     """
     binary = load(path)
     _expect_unregistered(binary)
@@ -85,7 +87,7 @@ def register(
         surgery.pointer(descriptor, DESCRIPTOR_BEGIN, begin)
         surgery.pointer(descriptor, DESCRIPTOR_END, end)
         hook(surgery, descriptor, slots)
-        return finish(surgery, out, is_wrapped=abi.is_wrapped, force=force, copied=copied)
+        return finish(surgery, out, sums, is_wrapped=abi.is_wrapped, force=force, copied=copied)
 
 
 def _expect_unregistered(binary: FatBinary) -> None:

@@ -24,6 +24,7 @@ from toolchain import compile_c, omptool, run
 from packager.editing.edit import edit
 from packager.editing.request import Change, Named, Replacement
 from packager.errors import PackagerError
+from packager.files.checksums import Checksums
 from packager.writers.bundle import ImageRequest
 
 SIZE = 150 << 20
@@ -188,12 +189,11 @@ def test_a_damaged_file_is_an_error_or_edited(
     content[at : at + len(new)] = new
     damaged, out = tmp_path / "damaged", tmp_path / "damaged.out"
     damaged.write_bytes(content)
-    change = Change(
-        [ImageRequest(GPU, "sm_70", app.with_name("gpu.ptx"))],
-        [Replacement(Named("0", 0), app.with_name("own.so"))],
-    )
+    ptx, own = app.with_name("gpu.ptx"), app.with_name("own.so")
+    change = Change([ImageRequest(GPU, "sm_70", ptx)], [Replacement(Named("0", 0), own)])
     try:
-        edit(damaged, change, out, force=True)
+        with Checksums([ptx, own]) as sums:
+            edit(damaged, change, out, sums, force=True)
     except PackagerError:
         assert not out.exists()
     out.unlink(missing_ok=True)
