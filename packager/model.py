@@ -6,7 +6,6 @@ object None. Strings are as the file spells them, except triples, which are norm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -76,10 +75,9 @@ class Links(NamedTuple):
 NO_LINKS = Links()
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What the bytes of a device image say about themselves."""
-
+# Fields of a class that has more than those: NamedTuple allows no cached property. All records are
+# such tuples because data classes take ten times as long to be made, which every command waits for.
+class _Contents(NamedTuple):
     kind: ImageKind
     machine: str | None = None  # what they are code for, e.g. "x86_64", "nvptx64", "amdgcn"
     arch: str | None = None  # e.g. PTX .target "sm_70"
@@ -95,6 +93,10 @@ class Contents:
     abi_version: int = 0  # EI_ABIVERSION
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled it, of ELF code for a CPU
     is_debugged: bool = True  # whether there may be debug information in it
+
+
+class Contents(_Contents):
+    """What the bytes of a device image say about themselves."""
 
     @cached_property
     def listed(self) -> dict[str, DeviceSymbol]:
@@ -113,11 +115,10 @@ class Level(NamedTuple):
     size: int
 
 
-@dataclass(frozen=True)
-class DeviceImage:
+class DeviceImage(NamedTuple):
     """One device image in a host file: what its container says, and what its bytes say."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # instead of the method of tuples
     container: str  # a module of formats/, "raw" (an address tells of it) or "bare"
     triple: str  # as declared by the container, normalised; "" when nothing declares one
     arch: str  # as declared by the container
@@ -246,10 +247,7 @@ class Registration(NamedTuple):
     is_traced: bool = True
 
 
-@dataclass(frozen=True)
-class FatBinary:
-    """Everything about offloading that one host file (or bare image) says."""
-
+class _FatBinary(NamedTuple):
     path: str
     machine: str | None  # of the host, e.g. "x86_64"; None for a bare image
     type: str | None  # "object", "executable", "shared", None
@@ -268,6 +266,10 @@ class FatBinary:
     unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
     registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
+
+
+class FatBinary(_FatBinary):
+    """Everything about offloading that one host file (or bare image) says."""
 
     @cached_property
     def entries(self) -> tuple[OffloadEntry, ...]:

@@ -6,7 +6,6 @@ It is read only for who asks: it may be larger than all the rest of a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from packager.dwarf import declared, ptx_lines
@@ -64,11 +63,11 @@ def with_sources(
     if binary.machine is not None:
         known |= _places(host, entries - known.keys(), "the host", faults)
     if not known:
-        return replace(binary, unsourced=tuple(faults)) if faults else binary
+        return binary._replace(unsourced=tuple(faults)) if faults else binary
     tables = tuple(_table_with(table, known) for table in binary.tables)
     hosts = {e.name: e.source for table in tables for e in table.entries if e.source}
     images = [_image_with(image, hosts) for image in images]
-    return replace(binary, images=tuple(images), tables=tables, unsourced=tuple(faults))
+    return binary._replace(images=tuple(images), tables=tables, unsourced=tuple(faults))
 
 
 def _kernels(image: DeviceImage) -> set[str]:
@@ -112,10 +111,8 @@ def _image_with(image: DeviceImage, found: Places) -> DeviceImage:
         return image
     contents = image.contents
     table = contents.table
-    return replace(
-        image,
-        contents=replace(
-            contents,
+    return image._replace(
+        contents=contents._replace(
             symbols=_symbols_with(contents.symbols, found),
             table=None if table is None else _symbols_with(table, found),
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from packager.elf.address_space import Space
@@ -75,7 +74,7 @@ def _part(space: Space, registration: Registration, first: int, variables: int) 
         payload = Payload(data[-1], declared_kind=device.kind)
         index = first + len(images)
         image = inspected.from_payload(payload, index, gcc_offload.NAME, module.start)
-        images.append(replace(image, triple=device.triple))
+        images.append(image._replace(triple=device.triple))
     names = registered.variables
     if names is None:
         names = gcc_devices.listed_variables(data[0], variables)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from packager import abi
@@ -111,7 +110,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     # What refers to what, in the terms of the model; then what GCC has put beside it.
     faults = [*sectioned.faults, *placed.faults, *wrong]
     binary = _assembled(path, _Found(memory, tables, images, described, calls, faults, limits))
-    binary = replace(binary, registrations=tuple(registered), limits=limits.met)
+    binary = binary._replace(registrations=tuple(registered), limits=limits.met)
     return _with_gcc(memory, binary, [item.data for item in images])
 
 
@@ -147,11 +146,10 @@ def _with_gcc(
     try:
         parts = gcc.read(memory, first, entry)
     except LimitError as error:
-        return replace(binary, limits=(*binary.limits, str(error))), data
+        return binary._replace(limits=(*binary.limits, str(error))), data
     except FormatError as error:
-        return replace(binary, faults=(*binary.faults, str(error))), data
-    whole = replace(
-        binary,
+        return binary._replace(faults=(*binary.faults, str(error))), data
+    whole = binary._replace(
         abi=binary.abi or "gcc",
         images=binary.images + parts.images,
         tables=binary.tables + parts.tables,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -213,7 +212,7 @@ def numbered(
     return [
         found[old]
         if found[old].image.index == new
-        else found[old]._replace(image=replace(found[old].image, index=new))
+        else found[old]._replace(image=found[old].image._replace(index=new))
         for new, old in enumerate(order)
     ]
 
@@ -221,7 +220,7 @@ def numbered(
 def looked_into(found: Sequence[PlacedImage]) -> list[PlacedImage]:
     """The same, further: it has turned out that their symbols are asked for."""
     return [
-        item._replace(image=replace(item.image, contents=images.contents_of(item.payload)))
+        item._replace(image=item.image._replace(contents=images.contents_of(item.payload)))
         for item in found
     ]
 
@@ -239,7 +238,7 @@ def marked(
         if at.start not in starts
     }
     images = (item.image for item in found)
-    return tuple(replace(i, is_wrapped=True) if i.index in wrapped else i for i in images)
+    return tuple(i._replace(is_wrapped=True) if i.index in wrapped else i for i in images)
 
 
 class Places:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,12 +79,12 @@ def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iter
         except LimitError as error:
             if not found:
                 raise
-            stopped = replace(_bare(str(path), (), data).binary, limits=(str(error),))
+            stopped = _bare(str(path), (), data).binary._replace(limits=(str(error),))
             faults.append(stopped)
             break
         except FormatError as error:
-            fault = replace(_bare(name, (), data).binary, faults=(str(error),))
-            faults.append(replace(fault, file=str(member.file)))
+            fault = _bare(name, (), data).binary._replace(faults=(str(error),))
+            faults.append(fault._replace(file=str(member.file)))
     if faults and not found:
         raise FormatError(faults[0].faults[0])
     yield from (Loaded(fault, (), data) for fault in faults)
@@ -100,8 +99,8 @@ def _load_member(name: str, member: Member, data: Reader) -> Iterator[Loaded]:
         return
     loaded = _load(name, data)
     if not loaded.binary.is_empty:
-        named = (replace(image, member=member.name) for image in loaded.binary.images)
-        binary = replace(loaded.binary, images=tuple(named), file=str(member.file))
+        named = (image._replace(member=member.name) for image in loaded.binary.images)
+        binary = loaded.binary._replace(images=tuple(named), file=str(member.file))
         yield loaded._replace(binary=binary)
 
 
@@ -157,5 +156,5 @@ def _container(path: str, data: Reader) -> Loaded:
                 image = images.from_payload(item, len(pairs), container.NAME, None)
                 pairs.append((image, item.image))
     loaded = _bare(path, pairs, data)
-    binary = replace(loaded.binary, faults=tuple(faults), limits=limits.met)
+    binary = loaded.binary._replace(faults=tuple(faults), limits=limits.met)
     return _expect_parts(loaded._replace(binary=binary))

@@ -7,7 +7,6 @@ numbers of devices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,8 +89,7 @@ def _of_sections(file: headers.Elf) -> Offload:
 def joined(program: FatBinary, libraries: Sequence[FatBinary]) -> Whole:
     """The program and its libraries, which are in the order in which they register."""
     parts = [*libraries, program]
-    whole = replace(
-        program,
+    whole = program._replace(
         abi=program.abi or next((part.abi for part in parts if part.abi), None),
         images=(),
         tables=(),
@@ -110,9 +108,8 @@ def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
     def moved(indices: Sequence[int]) -> tuple[int, ...]:
         return tuple(first + index for index in indices)
 
-    return replace(
-        whole,
-        images=(*whole.images, *(replace(i, index=first + i.index) for i in part.images)),
+    return whole._replace(
+        images=(*whole.images, *(i._replace(index=first + i.index) for i in part.images)),
         tables=(
             *whole.tables,
             *(

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,17 +96,16 @@ def test_two_images_for_one_target(clang_program: Path) -> None:
     sound = load(clang_program)
     (image,) = sound.images
     (descriptor,) = sound.descriptors
-    twice = replace(
-        sound,
-        images=(image, replace(image, index=1)),
+    twice = sound._replace(
+        images=(image, image._replace(index=1)),
         descriptors=(descriptor._replace(images=(0, 1)),),
     )
     assert check("OMP112", twice) == ["warning"]
-    other = replace(twice, images=(image, replace(image, index=1, arch="other")))
+    other = twice._replace(images=(image, image._replace(index=1, arch="other")))
     assert check("OMP112", other) == check("OMP112", sound) == []
     # A program of objects by clang and gcc: libgomp links what is gcc's.
-    theirs = tuple(replace(image, container="gcc") for image in twice.images)
-    assert check("OMP112", replace(twice, images=theirs)) == []
+    theirs = tuple(image._replace(container="gcc") for image in twice.images)
+    assert check("OMP112", twice._replace(images=theirs)) == []
 
 
 @pytest.mark.parametrize(
@@ -134,10 +132,10 @@ def test_an_image_that_another_one_hides(
     (image,) = sound.images
     (descriptor,) = sound.descriptors
     both = tuple(
-        replace(image, index=index, arch=arch, contents=replace(image.contents, arch=arch))
+        image._replace(index=index, arch=arch, contents=image.contents._replace(arch=arch))
         for index, arch in enumerate((first, second))
     )
-    program = replace(sound, images=both, descriptors=(descriptor._replace(images=(0, 1)),))
+    program = sound._replace(images=both, descriptors=(descriptor._replace(images=(0, 1)),))
     assert check("OMP112", program) == expected
 
 
@@ -152,10 +150,10 @@ def test_clang_16_registers_containers(work: Path, clang_program: Path) -> None:
 def test_an_image_that_brings_another_runtime(work: Path, clang_program: Path) -> None:
     sound = load(clang_program)
     assert check("OMP115", sound) == []
-    assert check("OMP115", replace(sound, needed=("libomptarget.so.22.1",))) == ["warning"]
+    assert check("OMP115", sound._replace(needed=("libomptarget.so.22.1",))) == ["warning"]
     (image,) = sound.images
-    fixed = replace(image.contents, links=Links(search=("/opt/lib", "$ORIGIN")))
-    assert check("OMP115", replace(sound, images=(replace(image, contents=fixed),))) == ["warning"]
+    fixed = image.contents._replace(links=Links(search=("/opt/lib", "$ORIGIN")))
+    assert check("OMP115", sound._replace(images=(image._replace(contents=fixed),))) == ["warning"]
 
 
 # ---- OMP114 ----
@@ -198,13 +196,13 @@ def test_ptx_is_compiled_when_it_is_loaded(work: Path) -> None:
     program = load(ptx_program(work))
     assert check("OMP116", program) == ["info"]
     (image,) = program.images
-    cubin = replace(image, index=1, contents=replace(image.contents, kind="cubin"))
-    assert check("OMP116", replace(program, images=(image, cubin))) == []  # the cubin is ready
+    cubin = image._replace(index=1, contents=image.contents._replace(kind="cubin"))
+    assert check("OMP116", program._replace(images=(image, cubin))) == []  # the cubin is ready
 
 
 def as_cubin(image: DeviceImage, abi_version: int) -> DeviceImage:
-    contents = replace(image.contents, kind="cubin", abi_version=abi_version)
-    return replace(image, triple=NVPTX, contents=contents)
+    contents = image.contents._replace(kind="cubin", abi_version=abi_version)
+    return image._replace(triple=NVPTX, contents=contents)
 
 
 @pytest.mark.parametrize(
@@ -221,15 +219,15 @@ def test_cubins_of_cuda_13(
 ) -> None:
     sound = load(clang_program)
     images = (as_cubin(sound.images[0], abi_version),)
-    assert check("OMP117", replace(sound, needed=(library,), images=images)) == expected
+    assert check("OMP117", sound._replace(needed=(library,), images=images)) == expected
 
 
 def test_destructors_and_cuda(clang_program: Path) -> None:
     sound = load(clang_program)
     images = (as_cubin(sound.images[0], 7),)
-    assert check("OMP119", replace(sound, abi="llvm-14", images=images)) == ["warning"]
-    assert check("OMP119", replace(sound, abi="llvm-19", images=images)) == []
-    assert check("OMP119", replace(sound, abi="llvm-14")) == []
+    assert check("OMP119", sound._replace(abi="llvm-14", images=images)) == ["warning"]
+    assert check("OMP119", sound._replace(abi="llvm-19", images=images)) == []
+    assert check("OMP119", sound._replace(abi="llvm-14")) == []
 
 
 @pytest.mark.slow
@@ -246,7 +244,7 @@ def test_two_tables_that_are_registered_apart(work: Path, clang_program: Path) -
     assert codes(work / "two") == [("OMP118", "warning")]
     assert check("OMP118", load(clang_program)) == []
     sound = load(clang_program)
-    assert check("OMP118", replace(sound, descriptors=sound.descriptors * 2)) == ["warning"]
+    assert check("OMP118", sound._replace(descriptors=sound.descriptors * 2)) == ["warning"]
 
 
 # ---- OMP120 to 122 ----
@@ -261,9 +259,9 @@ def test_offload_flags_and_no_region(work: Path) -> None:
 def test_images_in_front_of_the_data(clang_program: Path) -> None:
     sound = load(clang_program)
     (image,) = sound.images
-    far = replace(sound, images=(replace(image, size=3 << 30),), data_address=4 << 30)
+    far = sound._replace(images=(image._replace(size=3 << 30),), data_address=4 << 30)
     assert check("OMP121", far) == ["warning"]
-    assert check("OMP121", replace(far, data_address=1)) == []  # they come last
+    assert check("OMP121", far._replace(data_address=1)) == []  # they come last
     assert check("OMP121", sound) == []
 
 
@@ -308,9 +306,9 @@ def test_shared_memory_without_xnack(work: Path) -> None:
     assert check("OMP125", program) == []  # a CPU needs no XNACK
     (image,) = program.images
     for arch, expected in (("gfx90a", ["warning"]), ("gfx90a:xnack+", [])):
-        contents = replace(image.contents, kind="amdgcn", arch=arch)
-        images = (replace(image, contents=contents, arch=arch),)
-        assert check("OMP125", replace(program, images=images)) == expected
+        contents = image.contents._replace(kind="amdgcn", arch=arch)
+        images = (image._replace(contents=contents, arch=arch),)
+        assert check("OMP125", program._replace(images=images)) == expected
 
 
 def test_host_and_image_of_two_copies_of_a_source(work: Path, clang_program: Path) -> None:
@@ -320,7 +318,7 @@ def test_host_and_image_of_two_copies_of_a_source(work: Path, clang_program: Pat
         e._replace(name=e.name.replace("__omp_offloading_", "__omp_offloading_1"))
         for e in table.entries
     ]
-    other = replace(sound, tables=(table._replace(entries=tuple(moved)),))
+    other = sound._replace(tables=(table._replace(entries=tuple(moved)),))
     assert check("OMP126", other) == ["info", "info"]
     assert check("OMP126", sound) == []
 
@@ -378,8 +376,8 @@ def test_one_source_compiled_twice(work: Path) -> None:
 
 
 ABSENT: dict[str, Callable[[FatBinary], FatBinary]] = {
-    "no descriptors": lambda b: replace(b, descriptors=()),
-    "no images": lambda b: replace(b, images=(), tables=(), descriptors=()),
+    "no descriptors": lambda b: b._replace(descriptors=()),
+    "no images": lambda b: b._replace(images=(), tables=(), descriptors=()),
 }
 
 

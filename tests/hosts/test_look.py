@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ FILES = sorted((*DATA.glob("*"), *CORPUS.glob("seed-*")))
 def listed(path: Path, look: Look) -> list[DeviceImage]:
     """The images but for what is in them."""
     return [
-        replace(image, contents=Contents(image.kind, image.contents.machine, image.contents.arch))
+        image._replace(contents=Contents(image.kind, image.contents.machine, image.contents.arch))
         for loaded in load_all(path, look)
         for image in loaded.binary.images
     ]
@@ -47,8 +46,8 @@ def test_where_there_are_entries_symbols_are_read(path: Path) -> None:
             assert one.binary == other.binary
         else:
             known = {image.index: image.contents for image in one.binary.images}
-            images = (replace(i, contents=known[i.index]) for i in other.binary.images)
-            assert one.binary == replace(other.binary, images=tuple(images))
+            images = (i._replace(contents=known[i.index]) for i in other.binary.images)
+            assert one.binary == other.binary._replace(images=tuple(images))
 
 
 def test_where_there_are_none_they_are_not(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from packager.model import Contents, DeviceImage, FatBinary
 from packager.questions.summary import summary
 
@@ -11,7 +9,7 @@ from packager.questions.summary import summary
 def image(index: int, arch: str, size: int, stored: int | None, unit: int) -> DeviceImage:
     known = Contents("amdgcn", "amdgcn", arch)
     bare = DeviceImage(index, "hip-fatbin", "amdgcn-amd-amdhsa", arch, 64, size, None, known)
-    return replace(bare, stored_size=stored, unit=unit)
+    return bare._replace(stored_size=stored, unit=unit)
 
 
 def file(*images: DeviceImage) -> FatBinary:
@@ -26,9 +24,9 @@ def test_what_is_compressed_together_is_counted_once() -> None:
 
 
 def test_code_for_intel_and_whatever_compiles_spirv() -> None:
-    native = replace(image(0, "bmg", 8, None, 0), contents=Contents("zebin", None, "bmg"))
-    portable = replace(image(1, "", 8, None, 1), contents=Contents("spirv", "spir64"))
-    found = file(native, replace(portable, triple="spir64"))
+    native = image(0, "bmg", 8, None, 0)._replace(contents=Contents("zebin", None, "bmg"))
+    portable = image(1, "", 8, None, 1)._replace(contents=Contents("spirv", "spir64"))
+    found = file(native, portable._replace(triple="spir64"))
     rows = summary([(found, found.images)]).coverage
     said = [(row.vendor, row.gpus, row.reach, row.covered) for row in rows if row.vendor != "AMD"]
     assert said == [("Intel", ("bmg",), "natively", 1), ("any", (), "by JIT", 1)]

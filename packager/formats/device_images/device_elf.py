@@ -6,7 +6,6 @@ Only headers, symbols, the table of entries and its relocations are read, never 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal
 
 from packager.elf import headers
@@ -79,19 +78,19 @@ def _inspect(data: Reader, look: Look) -> Contents:
         is_debugged=headers.has_debug_information(elf),
     )
     if not look.symbols:
-        return replace(known, is_opaque=True)
+        return known._replace(is_opaque=True)
     try:
         if elf.machine not in GPUS:
-            known = replace(known, form=_form(elf), clangs=comment.clang_releases(elf))
+            known = known._replace(form=_form(elf), clangs=comment.clang_releases(elf))
         if elf.end() > len(data):
             raise FormatError(f"is truncated: its headers span {elf.end()} bytes, not {len(data)}")
         if not elf.symbol_tables():
-            return replace(known, is_opaque=True)
+            return known._replace(is_opaque=True)
         symbols, table, places = _symbols(elf)
         symbols = _with_resources(elf, symbols) if look.resources else symbols
-        return replace(known, symbols=symbols, table=table, places=places, links=_links(elf))
+        return known._replace(symbols=symbols, table=table, places=places, links=_links(elf))
     except FormatError as error:
-        return replace(known, is_opaque=True, problem=str(error))
+        return known._replace(is_opaque=True, problem=str(error))
 
 
 def _compiled(data: Reader) -> Contents | None:

@@ -8,7 +8,6 @@ compress: a generation says for which one a file is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, get_args
 
@@ -102,7 +101,7 @@ def _findings(
     offset = 0
     for image, request in zip(images, requests, strict=True):
         producer = request.producer
-        held.append(replace(image, container=container, producer=producer, offset=offset))
+        held.append(image._replace(container=container, producer=producer, offset=offset))
         offset += image.size
     return verify(FatBinary(str(out), None, None, None, tuple(held), (), ()))
 
