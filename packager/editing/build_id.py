@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from struct import Struct
 from typing import BinaryIO, NamedTuple
+
+from xxhash import xxh3_128
 
 from packager.editing.linked import LinkedFile
 from packager.editing.surgery import Surgery
@@ -19,28 +21,21 @@ GNU = b"GNU\0"
 MAX_NOTES = 256
 
 
-def sha1(parts: Iterable[bytes]) -> bytes:
-    """The digest of all parts together."""
-    from hashlib import sha1 as begun  # loaded when there is something to wait for
-
-    digest = begun(usedforsecurity=False)
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
-
-
 class BuildId(NamedTuple):
     """A build-id, and where it is."""
 
     offset: int
     content: bytes
 
-    def after(self, digest: bytes) -> bytes:
-        """That of the file after an edit, whose digest this is."""
+    def after(self, new: Sequence[bytes]) -> bytes:
+        """That of the file after an edit that put `new` bytes into it."""
         size = len(self.content)
         found = b""
         while len(found) < size:
-            found += sha1((self.content, digest, found))
+            digest = xxh3_128(self.content, seed=len(found))
+            for part in new:
+                digest.update(part)
+            found += digest.digest()
         return found[:size]
 
 
@@ -71,14 +66,15 @@ def _in(data: Reader) -> BuildId | None:
     return None
 
 
-def renewed(out: BinaryIO, surgery: Surgery, old: BuildId, digest: bytes) -> list[str]:
+def renewed(out: BinaryIO, surgery: Surgery, old: BuildId, new: Sequence[bytes]) -> list[str]:
     """Write the new build-id where the old one is; returns what users should know of it."""
-    new = old.after(digest + repr(sorted(surgery.holes)).encode())
+    gone = repr(sorted(surgery.holes)).encode()
+    content = old.after([*new, gone])
     address = next(
         s.address + old.offset - s.offset
         for s in surgery.file.sections
         if s.type == SHT_NOTE and s.offset <= old.offset < s.offset + s.size
     )
     moved = surgery.moves.offset(address)
-    os.pwrite(out.fileno(), new, old.offset if moved is None else moved)
-    return [f"its build-id is {new.hex()} now, and was {old.content.hex()}"]
+    os.pwrite(out.fileno(), content, old.offset if moved is None else moved)
+    return [f"its build-id is {content.hex()} now, and was {old.content.hex()}"]

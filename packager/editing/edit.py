@@ -139,7 +139,10 @@ def finish(
         with temporary.open("r+b") as stream:
             new = write(stream, surgery, copied)
             old = find_build_id(file)
-            notes = renewed(stream, surgery, old, new.digest + sums.of(new.images)) if old else []
+            notes: list[str] = []
+            if old:
+                images = [sums.of(image) for image in new.images]
+                notes = renewed(stream, surgery, old, [*images, *new.content])
         findings = checked(temporary, force=force, is_wrapped=is_wrapped)
     if status.st_mode & ~MODE & 0o7000:
         notes.append("the result does not run as its owner or group: such bits are not copied")

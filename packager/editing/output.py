@@ -9,7 +9,6 @@ from pathlib import Path
 from struct import pack_into
 from typing import BinaryIO, NamedTuple
 
-from packager.editing.build_id import sha1
 from packager.editing.linked import LinkedFile
 from packager.editing.parts import Kept, Part, Piece, aligned
 from packager.editing.surgery import Surgery
@@ -41,9 +40,9 @@ class Chunk(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What is new in a result: a digest of it, and the images, which are not in that."""
+    """What is new in a result."""
 
-    digest: bytes
+    content: Sequence[bytes]  # with its places, but for images
     images: Sequence[Path]
 
 
@@ -54,7 +53,7 @@ def write(out: BinaryIO, surgery: Surgery, copied: Copied) -> Written:
     writer = _Writer(out, surgery, copied)
     writer.write(parts)
     images = [p.path for _, pieces in parts for p in pieces if isinstance(p, FilePart)]
-    return Written(writer.digest(), images)
+    return Written(writer.new_bytes, images)
 
 
 class _Writer:
@@ -64,16 +63,12 @@ class _Writer:
         self._file = surgery.file
         self._copied = copied
         self._patches = sorted((at, make()) for at, make in surgery.patches.items())
-        self._new_bytes: list[bytes] = []  # with their places, but for images
+        self.new_bytes: list[bytes] = []  # with their places, but for images
         for at, content in self._patches:
             self._count(at, content)
 
     def _count(self, at: int, content: bytes) -> None:
-        self._new_bytes += (at.to_bytes(8, "little"), content)
-
-    def digest(self) -> bytes:
-        """The digest of what is new, but for images."""
-        return sha1(self._new_bytes)
+        self.new_bytes += (at.to_bytes(8, "little"), content)
 
     def write(self, parts: Sequence[tuple[Part, Sequence[Piece]]]) -> None:
         """The kept beginning, the new segments, what is not loaded, and the headers."""

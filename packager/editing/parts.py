@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from packager.elf.headers import SHT_PROGBITS, Section
@@ -22,35 +21,41 @@ Piece = bytes | FilePart | Kept
 PAGE = 0x1000
 
 
-@dataclass(eq=False)
 class Part:
     """Bytes that get a place in a new segment: a new section, or some that were elsewhere.
 
     `content` is called when every part has its address.
     """
 
-    name: str
-    size: int
-    alignment: int
-    content: Callable[[], list[Piece]]
-    type: int = SHT_PROGBITS
-    flags: int = 0
-    entry_size: int = 0
-    link: int = 0
-    info: int | None = None  # None: as the section has it whose header this takes over
-    is_block: bool = False  # sections that keep their headers, so it gets none of its own
-    lead: int | None = None  # how many of its bytes are in front of those that begin a block
-    takes: Section | None = None  # the section whose header it takes over
-    address: int = 0
-    offset: int = 0
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        alignment: int,
+        content: Callable[[], list[Piece]],
+        type: int = SHT_PROGBITS,
+        flags: int = 0,
+        entry_size: int = 0,
+        link: int = 0,
+        info: int | None = None,  # None: as the section has it whose header this takes over
+        is_block: bool = False,  # sections that keep their headers, so it gets none of its own
+    ) -> None:
+        self.name, self.type, self.flags = name, type, flags
+        self.size, self.alignment, self.content = size, alignment, content
+        self.entry_size, self.link, self.info = entry_size, link, info
+        self.is_block = is_block
+        self.lead: int | None = None  # how many of its bytes are in front of those at a block
+        self.takes: Section | None = None  # the section whose header it takes over
+        self.address = 0
+        self.offset = 0
 
 
-@dataclass(eq=False)
 class Group:
     """A segment to be: its parts in their order."""
 
-    flags: int  # PF_R and so on
-    parts: list[Part]
+    def __init__(self, flags: int, parts: list[Part]) -> None:
+        self.flags = flags  # PF_R and so on
+        self.parts = parts
 
     @property
     def address(self) -> int:

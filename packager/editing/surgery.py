@@ -7,7 +7,6 @@ names: fields that are patched, images that go, and sections that give way to pr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from packager.editing.linked import DATA_MARK, MOST, REST_MARK, LinkedFile, ProgramHeader
 from packager.editing.linked import REMOVED_SECTION as REMOVED
@@ -44,19 +43,17 @@ MOST_SYMBOLS = 1 << 14  # of notes and tables, which have one each
 MARK = b"omptool edit 1\0\0"
 
 
-@dataclass(eq=False)
 class Surgery:
     """Collects what changes, gives it places, and hands out what is to be written."""
 
-    file: LinkedFile
-    patches: dict[int, Callable[[], bytes]] = field(default_factory=dict)  # by offset
-    holes: list[tuple[int, int]] = field(default_factory=list)  # offset, size: nothing is there
-    renamed: dict[int, str] = field(default_factory=dict)  # sections by number
-    emptied: set[int] = field(default_factory=set)  # numbers of sections that are all hole
-
-    def __post_init__(self) -> None:
+    def __init__(self, file: LinkedFile) -> None:
+        self.file = file
+        self.patches: dict[int, Callable[[], bytes]] = {}  # by offset
+        self.holes: list[tuple[int, int]] = []  # offset, size: nothing is there
+        self.renamed: dict[int, str] = {}  # sections by number
+        self.emptied: set[int] = set()  # numbers of sections that are all hole
         self.moves = Moves()
-        self.relocations = Relocations(self.file)
+        self.relocations = Relocations(file)
         self.fixed = Group(PF_R | PF_W, [])  # stays when the next edit takes away what is ours
         self.code = Group(PF_R | PF_X, [])
         self.data = Group(PF_R | PF_W, [_mark(DATA_MARK, SHF_ALLOC | SHF_WRITE)])
@@ -68,7 +65,7 @@ class Surgery:
         self.vacated = Room((), (), 0)
         self.headers: Part | None = None  # the program headers, where they cannot stay in front
         self.longer: Longer | None = None  # segments that are there, where none can be added
-        own = self.file.own
+        own = file.own
         self.relocations.take_out(lambda at: any(s.holds(at) for s in own))
 
     # What an edit asks for.
