@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -189,10 +188,14 @@ def _written(fd: int, piece: bytes, at: int) -> int:
 @contextmanager
 def nameless() -> Iterator[IO[bytes]]:
     """A file without a name, in the folder for temporary files."""
-    with tempfile.TemporaryFile() as file:
+    from tempfile import TemporaryFile  # slow to load, and most files need none
+
+    with TemporaryFile() as file:
         yield file
 
 
 def not_kept(what: str, error: OSError) -> str:
     """The sentence for a folder for temporary files that is full."""
-    return f"{what} in {tempfile.gettempdir()} (see TMPDIR): {error.strerror}"
+    from tempfile import gettempdir
+
+    return f"{what} in {gettempdir()} (see TMPDIR): {error.strerror}"
