@@ -11,13 +11,11 @@ from typing import Any
 
 import click
 
-from omptool.console import echo
-from omptool.errors import fail
 from omptool.installation import LIBRARY, includedir, libdir
-from omptool.options.linking import expect_files, tools, warn
+from omptool.options.linking import end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.wrapper import entry_source
-from packager.errors import PackagerError, UsageError
+from packager.errors import UsageError
 
 NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
 SCRIPT = 1 << 16  # what is read of one
@@ -86,14 +84,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> None:
     Exits as the compiler or linker does that failed; 1 when the result was found wanting, 2 for
     wrong usage or inputs that do not fit, 3 when a compiler or linker is missing.
     """
-    try:
-        code = _build(words, **chosen)
-    except PackagerError as error:
-        for line in getattr(error, "said", "").splitlines():
-            echo(line, err=True)
-        subject = getattr(error, "subject", None)
-        fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
-    raise click.exceptions.Exit(code)
+    end_as(lambda: _build(words, **chosen))
 
 
 def _build(words: tuple[str, ...], **chosen: Any) -> int:

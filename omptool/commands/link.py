@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from omptool.console import echo
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
-from omptool.options.linking import expect_files, tools, warn
+from omptool.options.linking import end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.stand_in import is_meant, translated
-from packager.errors import PackagerError, UsageError
+from packager.errors import UsageError
 
 ABIS = ("interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22")
 
@@ -69,14 +68,7 @@ def command(words: tuple[str, ...], **chosen: Any) -> None:
     Exits as COMMAND does; 1 when the result was found wanting, 2 for objects that cannot be linked
     together, 3 when a linker is missing.
     """
-    try:
-        code = _link(words, **chosen)
-    except PackagerError as error:
-        for line in getattr(error, "said", "").splitlines():
-            echo(line, err=True)
-        subject = getattr(error, "subject", None)
-        fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
-    raise click.exceptions.Exit(code)
+    end_as(lambda: _link(words, **chosen))
 
 
 def _link(words: tuple[str, ...], **chosen: Any) -> int:

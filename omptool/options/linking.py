@@ -1,19 +1,34 @@
-"""What `link` and `cc` have in common: where they work, and what they say meanwhile."""
+"""What `link` and `cc` have in common: where they work, what they say meanwhile, how they end."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+
+from click.exceptions import Exit
 
 from omptool.console import echo
-from packager.errors import UsageError
+from omptool.errors import fail
+from packager.errors import PackagerError, UsageError
 
 if TYPE_CHECKING:
     from packager.linking.tools import Tools
+
+
+def end_as(run: Callable[[], int]) -> NoReturn:
+    """End with the exit code of what `run` starts, and with what it said where it failed."""
+    try:
+        code = run()
+    except PackagerError as error:
+        for line in getattr(error, "said", "").splitlines():
+            echo(line, err=True)
+        subject = getattr(error, "subject", None)
+        fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
+    raise Exit(code)
 
 
 @contextmanager
