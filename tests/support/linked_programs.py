@@ -1,0 +1,69 @@
+"""Programs of several objects, compiled by any clang and linked by omptool."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import running
+from clangs import INSTALLED, libraries, made, tool
+from documents import dumped_images
+from fixture_programs import NVPTX, OMPTOOL, X86_64
+from linking import LLD_FOLDER
+from places import TESTS
+
+SOURCES = TESTS / "linking" / "sources"
+PROGRAM = ("calls", "summed", "scaled")
+PRINTED = "10 150\n"
+# Bitcode, which needs no CUDA; the options that come last count.
+GPU = ("-Xopenmp-target=" + NVPTX, "-march=sm_90", "-foffload-lto", "-nogpulib")
+TWO_TARGETS = (f"-fopenmp-targets={NVPTX},{X86_64}", *GPU, "--cuda-path=/nowhere")
+# Which way the runtime takes to the device is no matter here.
+DEVICES = {**running.MANDATORY, "OMPTOOL_PLUGINS": "host"}
+
+
+def compiled(folder: Path, name: str, *flags: str, version: str = INSTALLED) -> Path:
+    """An object of a source of this folder, by a clang, with code for the CPU as a device."""
+    clang = [*tool(version), "-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", *flags, "-c"]
+    return made(folder / f"{name}.o", *clang, SOURCES / f"{name}.c")
+
+
+def program(folder: Path, *flags: str, version: str = INSTALLED) -> list[Path]:
+    return [compiled(folder, name, *flags, version=version) for name in PROGRAM]
+
+
+def driver(version: str = INSTALLED) -> list[str]:
+    return [*tool(version), "-fopenmp", f"-L{libraries(version).split(':')[-1]}"]
+
+
+def linked(out: Path, *words: object, options: Sequence[object] = ()) -> str:
+    """Link `out` by a command; what omptool says of it."""
+    done = subprocess.run(
+        [OMPTOOL, "link", *map(str, options), "--", *map(str, words), "-o", str(out)],
+        capture_output=True, text=True, check=False, env=os.environ | {"PATH": searched()},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def searched() -> str:
+    """Debian keeps an unversioned ld.lld only there."""
+    return f"{LLD_FOLDER}:{os.environ['PATH']}"
+
+
+def printed(path: Path, **environment: str) -> str:
+    """What a program prints, all of whose regions must offload, on the runtime that it finds."""
+    done = subprocess.run(
+        [path], capture_output=True, text=True, check=False, timeout=running.PATIENCE,
+        env=os.environ | DEVICES | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def kernels(path: Path) -> set[str]:
+    """The functions of which the images of a file have regions."""
+    found = dumped_images(path)
+    return {name.rsplit("_", 1)[0].rsplit("_", 1)[1] for i in found for name in i["kernels"]}
