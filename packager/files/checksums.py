@@ -25,7 +25,7 @@ class Checksums(Thread):
 
     def __init__(self, paths: Iterable[Path]) -> None:
         super().__init__(daemon=True)
-        self._paths = list(paths)
+        self._paths = list(dict.fromkeys(paths))
         self._sums: dict[Path, bytes] = {}
         self._faults: dict[Path, str] = {}
         self._is_wanted = True
