@@ -50,6 +50,8 @@ def _opened(args: list[str]) -> list[str]:
               help="Optimisation of device code in LLVM bitcode.")  # fmt: skip
 @click.option("--ptx", "keeps_ptx", is_flag=True,
               help="Leave PTX to the driver, even where ptxas could assemble it.")  # fmt: skip
+@click.option("--ptxas-arg", "ptxas", multiple=True, metavar="WORD",
+              help="A word for ptxas, where it assembles PTX (repeatable).")  # fmt: skip
 @click.option("--runtime", metavar="FILE|none",
               help="The libomptarget of a COMMAND that names none (default: omptool's).",
               )  # fmt: skip
@@ -84,7 +86,7 @@ def _link(words: tuple[str, ...], **chosen: Any) -> int:
         abi=chosen["abi"] or "",
         runtime=lambda: _runtime(runtime),
         device=DeviceOptions(
-            chosen["libraries"], device_words, chosen["level"], chosen["keeps_ptx"]
+            chosen["libraries"], device_words, chosen["level"], chosen["keeps_ptx"], chosen["ptxas"]
         ),
         force=chosen["force"],
         warn=warn,

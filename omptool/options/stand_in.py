@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from omptool.options.linking import warn
 from packager.errors import UsageError
 
 NAME = "clang-linker-wrapper"
@@ -24,7 +23,6 @@ _INNER = (
 )
 # What asks for something that is not done here: said, since the result is another one.
 _REFUSED = r"--(override-image|embed-bitcode|print-wrapped-module|emit-fatbin-only)(=.*)?"
-_LEFT_OUT = r"--ptxas-arg=.*"
 
 
 def is_meant(words: Sequence[str]) -> bool:
@@ -46,8 +44,6 @@ def translated(words: Sequence[str]) -> list[str]:
             next(after, "")
         elif re.fullmatch(_REFUSED, word):
             raise UsageError(f"{word}: omptool's stand-in for {NAME} does not do that")
-        elif re.fullmatch(_LEFT_OUT, word):
-            warn(f"{word}: omptool's stand-in for {NAME} leaves that out")
         elif word == "--save-temps":
             is_kept = True
         elif known := list(_option(word)):
@@ -66,7 +62,7 @@ def _option(word: str) -> Iterator[str]:
         yield from ("--device-lib", library[1])
     elif level:
         yield from ("-O", level[1] or level[2])
-    elif word.startswith("--device-linker=") or word == "--dry-run":
+    elif word.startswith(("--device-linker=", "--ptxas-arg=")) or word == "--dry-run":
         yield word
     elif word == "--wrapper-verbose":
         yield "-v"

@@ -134,7 +134,7 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     modules = [item.path for item in command.of_kind("kernels")]
     words = command.linking(objects)
     words += [*([OPENMP] if how.compiles_devices else []), *([QUIET] if how.release else [])]
-    device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx)
+    device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx, command.ptxas)
     chosen = LinkOptions("", device, options.warn, lambda: options.runtime, options.force)
     if not modules:
         return link(_with_runtime(words, options.runtime), chosen, tools)

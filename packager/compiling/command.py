@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -119,6 +120,11 @@ class CompileCommand(NamedTuple):
         if not said:
             return 2
         return LEVELS[said[-1]] if said[-1] in LEVELS else min(int(said[-1]), MOST)
+
+    @property
+    def ptxas(self) -> tuple[str, ...]:
+        """The words for ptxas: who links device code in bitcode calls it."""
+        return tuple(word for option, word in pairwise(self.words) if option == "-Xcuda-ptxas")
 
     def _kept(self, *dropped: re.Pattern[str]) -> Iterator[tuple[int, str]]:
         """The options but for these and what says where things go, each with its place."""

@@ -101,7 +101,7 @@ def join(
         said = tuple(note for name, note in own.notes if name in answer.libraries)
         _check_resolved(answer, own, family)
         arch = "" if target.cpu in NO_ARCH else target.cpu
-        found = _finished(request, answer, family, emit, out, arch)
+        found = _finished(request, answer, family, emit, out, target._replace(cpu=arch))
         return found._replace(notes=said + found.notes)
 
 
@@ -147,7 +147,7 @@ def _uses(missing: Sequence[Undefined]) -> str:
 
 
 def _finished(
-    request: JoinRequest, answer: JoinAnswer, family: Family, emit: Emit, out: Path, arch: str
+    request: JoinRequest, answer: JoinAnswer, family: Family, emit: Emit, out: Path, target: Target
 ) -> Joined:
     made, notes = Path(request.output), answer.notes
     image = made.with_name("image")
@@ -162,10 +162,10 @@ def _finished(
         link_code_object(made, image)
         made = image
     elif emit == "obj" and family.is_text:
-        assemble(made, image, request.device.cpu)
+        notes += assemble(made, image, request.device.cpu, target.ptxas)
         made = image
     shutil.copyfile(made, out)
-    return Joined(out, kind, arch, answer.exports, answer.libraries, tuple(notes))
+    return Joined(out, kind, target.cpu, answer.exports, answer.libraries, tuple(notes))
 
 
 def _kind(emit: Emit, family: Family) -> ImageKind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +32,7 @@ class DeviceOptions(NamedTuple):
     words: tuple[tuple[str, str], ...] = ()  # for a target's linker: triple ("": any), word
     level: int = 2  # of optimisation of bitcode
     keeps_ptx: bool = False  # also where ptxas could assemble it
+    ptxas: tuple[str, ...] = ()  # words for ptxas
 
     def of(self, group: Group) -> list[str]:
         """The words for the linker of a group."""
@@ -57,10 +58,9 @@ def link_group(
     if joined and is_gpu and len(joined) < len(group.parts):
         raise UsageError(f"device code for {group.name} cannot be linked together: {_forms(group)}")
     if joined and is_gpu:
-        assembled = code_of(group.triple) == "nvptx64" and not options.keeps_ptx
-        emit: Emit = "obj" if assembled and shutil.which("ptxas") else "image"
+        emit: Emit = "obj" if _is_assembled(group, options) else "image"
         said = _joined(joined, group, out, emit, libraries, options, tools)
-        return out, "\n".join(filter(None, (said, _left_out(options.of(group)))))
+        return out, "\n".join(filter(None, (said, *_left_out(group, options, emit))))
     objects = [_object(part, tools) for part in group.parts if _state(part) == "object"]
     warnings = []
     if joined:
@@ -73,10 +73,18 @@ def link_group(
     return out, "\n".join(filter(None, warnings))
 
 
-def _left_out(words: Sequence[str]) -> str:
-    """What no linker is told where LLVM joins modules; libraries are found without."""
-    left = [word for word in words if not word.startswith(("-l", "-L"))]
-    return f"there is no linker for bitcode, and none is told {' '.join(left)}" if left else ""
+def _is_assembled(group: Group, options: DeviceOptions) -> bool:
+    is_ptx = code_of(group.triple) == "nvptx64" and not options.keeps_ptx
+    return is_ptx and shutil.which("ptxas") is not None
+
+
+def _left_out(group: Group, options: DeviceOptions, emit: Emit) -> Iterator[str]:
+    """What nobody is told where LLVM joins modules; libraries are found without."""
+    left = [word for word in options.of(group) if not word.startswith(("-l", "-L"))]
+    if left:
+        yield f"there is no linker for bitcode, and none is told {' '.join(left)}"
+    if options.ptxas and emit == "image" and code_of(group.triple) == "nvptx64":
+        yield f"the image is PTX, and no ptxas is told {' '.join(options.ptxas)}"
 
 
 def _state(part: Part) -> str:
@@ -137,7 +145,7 @@ def _joined(
     if tools.is_dry:
         return ""
     inputs = [BitcodeInput(copied(part, tools.folder), part.origin) for part in parts]
-    target = Target(group.triple, group.arch, level=options.level)
+    target = Target(group.triple, group.arch, level=options.level, ptxas=options.ptxas)
     search = libraries.command.folders
     worker = tools.worker()
     done = join(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from packager.errors import MissingToolError, UsageError
@@ -11,12 +12,15 @@ from packager.errors import MissingToolError, UsageError
 _SECONDS = 600
 
 
-def assemble(ptx: Path, output: Path, cpu: str) -> None:
-    """Make the cubin `output` of `ptx`. Raises MissingToolError without ptxas."""
+def assemble(ptx: Path, output: Path, cpu: str, words: Sequence[str] = ()) -> tuple[str, ...]:
+    """Make the cubin `output` of `ptx`, with these `words` for ptxas; returns what that says.
+
+    Raises MissingToolError without ptxas, UsageError when it does not take the PTX or the words.
+    """
     tool = shutil.which("ptxas")
     if not tool:
         raise MissingToolError("a cubin needs NVIDIA's assembler: ptxas is not on PATH")
-    command = [tool, f"-arch={cpu}", str(ptx), "-o", str(output)]
+    command = [tool, f"-arch={cpu}", *words, str(ptx), "-o", str(output)]
     try:
         done = subprocess.run(
             command,
@@ -31,3 +35,4 @@ def assemble(ptx: Path, output: Path, cpu: str) -> None:
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines() or ["no reason given"]
         raise UsageError(f"ptxas cannot assemble the image: {lines[0]}")
+    return tuple(line for line in (done.stdout + done.stderr).splitlines() if line.strip())

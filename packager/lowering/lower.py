@@ -30,6 +30,7 @@ class Target(NamedTuple):
     features: str = ""
     level: int = 2
     device_lib: Path | None = None  # bitcode of functions that kernels call; none: what is found
+    ptxas: tuple[str, ...] = ()  # words for it, where it makes a cubin
 
 
 def lower(
@@ -70,7 +71,7 @@ def lower(
             link_code_object(result, made)
             result = made
         elif emit == "obj" and family.is_text:
-            assemble(result, made, target.cpu or family.default_cpu)
+            notes += assemble(result, made, target.cpu or family.default_cpu, target.ptxas)
             result = made
         shutil.copyfile(result, output)
         return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from documents import dumped, dumped_images
 from fixture_programs import NVPTX, OMPTOOL, X86_64
 from linked_programs import (
     DEVICES,
+    GPU,
     PRINTED,
     SOURCES,
     TWO_TARGETS,
@@ -187,6 +189,15 @@ def test_a_word_for_the_devices_linker(triple: str, tmp_path: Path) -> None:
     word = f"{triple}max-page-size=4096"
     done = omptool("link", "--dry-run", "--device-linker", word, "--", *driver(), *objects)
     assert ("-Xlinker max-page-size=4096" in done.stderr) == (triple != f"{NVPTX}=")
+
+
+def test_words_for_ptxas(tmp_path: Path) -> None:
+    objects = program(tmp_path, f"-fopenmp-targets={NVPTX}", *GPU, "--cuda-path=/nowhere")
+    words = (*driver(), *objects)
+    said = linked(tmp_path / "app", *words, options=["--ptx", "--ptxas-arg=-v"])
+    assert f"{NVPTX}:sm_90: the image is PTX, and no ptxas is told -v\n" in said
+    if shutil.which("ptxas"):
+        assert " registers" in linked(tmp_path / "app", *words, options=["--ptxas-arg=-v"])
 
 
 def test_a_word_for_no_linker(tmp_path: Path) -> None:
