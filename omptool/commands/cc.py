@@ -108,7 +108,7 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
         chosen["keeps_ptx"],
         chosen["force"],
     )
-    is_shown = chosen["dry_run"] or "-v" in words
+    is_shown = chosen["dry_run"] or parsed.is_shown
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:
         return build(parsed, options, working)
 

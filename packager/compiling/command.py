@@ -122,6 +122,11 @@ class CompileCommand(NamedTuple):
         return LEVELS[said[-1]] if said[-1] in LEVELS else min(int(said[-1]), MOST)
 
     @property
+    def is_shown(self) -> bool:
+        """Whether the compiler, and so who calls it, shows what it starts."""
+        return any(self.words[at] == "-v" for at, _ in _options(self.words))
+
+    @property
     def ptxas(self) -> tuple[str, ...]:
         """The words for ptxas: who links device code in bitcode calls it."""
         return tuple(word for option, word in pairwise(self.words) if option == "-Xcuda-ptxas")

@@ -158,6 +158,12 @@ def test_one_entry_cannot_be_of_two_sources() -> None:
         parsed("-c a.c b.c -MJ a.json")
 
 
+def test_words_for_ptxas() -> None:
+    found = parsed("-Xcuda-ptxas -v -O2 -Xcuda-ptxas -maxrregcount=32 a.c -Xclang -O3")
+    assert found.ptxas == ("-v", "-maxrregcount=32")
+    assert not found.is_shown
+
+
 def test_targets_are_told_to_clang() -> None:
     found = targets(["x86_64", "nvptx64:sm_80", "nvptx64:sm_90"], [])
     assert [target.triple for target in found] == ["x86_64-pc-linux-gnu", "nvptx64-nvidia-cuda"]
