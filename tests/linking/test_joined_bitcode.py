@@ -114,7 +114,7 @@ def test_files_become_a_code_object(tmp_path: Path) -> None:
     (image,) = load(out).images
     assert image.contents.arch == "gfx90a:xnack+"
     kernels = [s.name.split("_")[-2] for s in image.contents.symbols if s.kind == "kernel"]
-    assert kernels == ["saxpy", "sum"]
+    assert sorted(kernels) == ["saxpy", "sum"]  # by names, which have the inodes of the sources
     with pytest.raises(SourceError, match="is for amdgcn-amd-amdhsa, not for nvptx64-nvidia-cuda"):
         joined([module], out)
 
