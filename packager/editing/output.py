@@ -29,9 +29,6 @@ SEGMENTS_AT, COUNTS_AT = 0x20, 0x38  # fields of the ELF header
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
 
 
-BUFFERS = 3  # one is filled or written, another one is summed up
-
-
 class Chunk(NamedTuple):
     """Bytes and their place in the result."""
 
