@@ -41,8 +41,10 @@ test-gpu: gpu-kit
 packages:
 	scripts/packages.sh
 
-compilers: packages
-	scripts/compilers.sh
+# What a stage does not use is not fetched for it.
+check bench gpu-kit: COMPILERS := 14 16 22 23 gcn
+compilers: packages $(VENV)/bin/python
+	scripts/compilers.sh $(COMPILERS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

