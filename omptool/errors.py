@@ -20,6 +20,12 @@ def fail(message: str, exit_code: int) -> NoReturn:
     raise click.exceptions.Exit(exit_code)
 
 
+def fail_with(error: PackagerError) -> NoReturn:
+    """End the command with the error, behind the file that it is about, if it knows one."""
+    subject = getattr(error, "subject", None)
+    fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
+
+
 @contextmanager
 def reported(subject: object) -> Iterator[None]:
     """Report errors of the block as "Error: SUBJECT: what"; OSError too, as exit code 2.

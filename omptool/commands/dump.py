@@ -14,6 +14,7 @@ from omptool.errors import reported
 from omptool.options.paths import INPUT
 from omptool.options.wanted import wanted_options
 from omptool.reading import Files
+from packager.files.presence import is_file
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
 from packager.questions.sorting import COLUMNS
@@ -208,7 +209,7 @@ def _summarised(found: Files, wanted: Wanted, as_json: bool) -> None:
 
 def _size(path: Path) -> int | None:
     """The bytes of a file; None of a pipe."""
-    return path.stat().st_size if path.is_file() else None
+    return path.stat().st_size if is_file(path) else None
 
 
 def _expect_one_question(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from omptool.errors import fail
+from omptool.errors import fail_with
 from omptool.installation import LIBRARY, libdir
 from omptool.options.linking import end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
@@ -26,7 +26,7 @@ class LinkCommand(click.Command):
             words = _opened(args)
             args = translated(words) if is_meant(words) else args
         except UsageError as error:
-            fail(str(error), error.exit_code)
+            fail_with(error)
         return super().parse_args(ctx, args)
 
 

@@ -17,6 +17,7 @@ import click
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
 from packager.errors import PackagerError
+from packager.files.presence import exists, is_file
 from packager.machine.program import Program, inspect_program
 
 # As in a shell, and 125 for what omptool itself could not do (DECISIONS 18).
@@ -89,11 +90,11 @@ def _find(program: str) -> Path:
     found = shutil.which(program)
     if found:
         return Path(found)
-    unfit = next(filter(_exists, _places(program)), None)
+    unfit = next(filter(exists, _places(program)), None)
     if unfit:
         why = "is a directory" if unfit.is_dir() else "is not executable"
         fail(f"{program}: {why}", NOT_EXECUTABLE)
-    is_here = program and "/" not in program and Path(program).is_file()
+    is_here = program and "/" not in program and is_file(Path(program))
     hint = f" on PATH; the file in this folder is ./{program}" if is_here else ""
     fail(f"{program or repr(program)}: not found{hint}", NOT_FOUND)
 
@@ -103,13 +104,6 @@ def _places(program: str) -> list[Path]:
     if "/" in program or not program:
         return [Path(program)] if program else []
     return [Path(folder, program) for folder in os.get_exec_path()]
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a folder that must not be looked into, a name too long for any file
-        return False
 
 
 def _replacements(path: Path, program: Program | None) -> list[Path]:
@@ -172,7 +166,7 @@ def _execute(
         if error.errno == errno.ENOEXEC and _is_text(path):  # no "#!": shells run it themselves
             with suppress(OSError):
                 os.execve("/bin/sh", ["sh", str(path), *args], environment)
-        missing = error.errno == errno.ENOENT and path.exists()
+        missing = error.errno == errno.ENOENT and exists(path)
         what = "its interpreter is not there" if missing else error.strerror
         fail(f"{program}: {what}", NOT_EXECUTABLE)
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NoReturn
 from click.exceptions import Exit
 
 from omptool.console import echo
-from omptool.errors import fail
+from omptool.errors import fail_with
 from packager.errors import PackagerError, UsageError
+from packager.files.presence import exists
 
 if TYPE_CHECKING:
     from packager.linking.tools import Tools
@@ -26,8 +27,7 @@ def end_as(run: Callable[[], int]) -> NoReturn:
     except PackagerError as error:
         for line in getattr(error, "said", "").splitlines():
             echo(line, err=True)
-        subject = getattr(error, "subject", None)
-        fail(f"{subject}: {error}" if subject else str(error), error.exit_code)
+        fail_with(error)
     raise Exit(code)
 
 
@@ -56,7 +56,7 @@ def expect_files(paths: Iterable[Path]) -> None:
     it would not say so.
     """
     for path in paths:
-        if not path.exists():
+        if not exists(path):
             raise UsageError("No such file or directory", path)
 
 

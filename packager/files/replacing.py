@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -46,19 +47,20 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
 
 
 def _target(path: Path) -> Path:
-    """The file that is written, behind all symbolic links."""
+    """Return the file that is written, behind all symbolic links."""
     try:
-        target = path.resolve()
-        if path.exists() and not path.is_file():  # a pipe of /dev/stdout has no place in a folder
-            kind = "a directory" if path.is_dir() else "not a regular file"
-            raise UsageError(f"cannot write {path}: it is {kind}")
-    except RuntimeError as error:  # before Python 3.13
-        raise UsageError(f"cannot write {path}: it is a symbolic link to itself") from error
+        # Not by Path.exists or Path.resolve: each release of Python keeps other errors to itself.
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return path.resolve()
     except OSError as error:
         loops = error.errno == errno.ELOOP
         what = "it is a symbolic link to itself" if loops else error.strerror
         raise UsageError(f"cannot write {path}: {what}") from error
-    return target
+    if not stat.S_ISREG(mode):  # a pipe of /dev/stdout has no place in a folder
+        kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        raise UsageError(f"cannot write {path}: it is {kind}")
+    return path.resolve()
 
 
 def _keep_owner(target: Path, temporary: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from packager.errors import UsageError
+from packager.files.presence import is_file
 
 MAX_NESTING = 16
 
@@ -19,13 +20,15 @@ def opened(words: Sequence[str], depth: int = 0) -> Iterator[str]:
     """
     for word in words:
         path = Path(word[1:])
-        if not word.startswith("@") or not path.is_file():
+        if not word.startswith("@") or not is_file(path):
             yield word
             continue
         if depth == MAX_NESTING:
             raise UsageError(f"more than {MAX_NESTING} response files name each other", path)
         try:
             text = os.fsdecode(path.read_bytes())
+            if "\0" in text:
+                raise ValueError("it has a null byte")
             yield from opened(shlex.split(text), depth + 1)
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot be read as a response file: {error}", path) from error

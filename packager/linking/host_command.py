@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packager.errors import UsageError
+from packager.files.presence import exists
 from packager.files.response_files import opened
 
 LINKER = re.compile(r"(.+-)?(ld|gold|mold)([.-].*)?|lld([.-]\d+)?")
@@ -145,7 +146,7 @@ class HostCommand(NamedTuple):
     @property
     def _there(self) -> Sequence[Input]:
         # An option that is not known here may have a value that looks like an input.
-        return [item for item in self.inputs if item.path.exists()] or self.inputs
+        return [item for item in self.inputs if exists(item.path)] or self.inputs
 
     def shared(self) -> list[str]:
         """The words that a link of a shared object beside this one begins with."""
@@ -174,7 +175,7 @@ def parse(words: Sequence[str]) -> HostCommand:
     for option in _options(given, program + 1, is_driver):
         state.take(option)
     for item in state.inputs:
-        if is_driver and SOURCE.fullmatch(str(item.path)) and item.path.exists():
+        if is_driver and SOURCE.fullmatch(str(item.path)) and exists(item.path):
             raise UsageError("is a source: compile it first (-c), then link the object", item.path)
     return HostCommand(
         given,

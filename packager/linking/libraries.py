@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from packager.files.presence import exists
 from packager.linking.host_command import Given, HostCommand, Library
 from packager.linking.tools import Tools
 
@@ -85,7 +86,7 @@ class _Places:
                 found = self.of(Library(name[2:], 0, is_whole=False, is_static=False))
             else:
                 places = (path.parent, Path(), *self._folders)
-                found = next((place / name for place in places if (place / name).exists()), None)
+                found = next((place / name for place in places if exists(place / name)), None)
             if found is not None:
                 yield script._replace(path=found)
 
@@ -105,7 +106,7 @@ def _searched(library: Library, folders: Iterable[Path]) -> Path | None:
     endings = (".a",) if library.is_static else (".so", ".a")
     wanted = [name[1:]] if name.startswith(":") else [f"lib{name}{ending}" for ending in endings]
     paths = (folder / file for folder in folders for file in wanted)
-    return next((path for path in paths if path.exists()), None)
+    return next((path for path in paths if exists(path)), None)
 
 
 def _named(path: Path) -> Iterator[str]:

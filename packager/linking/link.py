@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from packager.abi import generation, newest
 from packager.errors import FindingError, FormatError, UsageError
+from packager.files.presence import exists, is_file
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement
@@ -113,9 +114,9 @@ def _linked(
 
 def _is_written(output: Path, options: Options) -> bool:
     """Whether there is a result to look at: not for -o /dev/null, nor for clang's -###."""
-    if not output.exists():
+    if not exists(output):
         options.warn(f"{output} is not there: the command wrote none, and nothing is verified")
-    return output.is_file()
+    return is_file(output)
 
 
 def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -> ImageRequest:

@@ -155,3 +155,31 @@ def test_a_program_of_this_folder_is_pointed_out(tmp_path: Path) -> None:
     assert said == ["Error: app: not found on PATH; the file in this folder is ./app"]
     _, said = omptool(tmp_path, "run", "other", code=127)
     assert said == ["Error: other: not found"]
+
+
+NO_FILE = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", NO_FILE),
+        ("link", "--", "false", f"@{NO_FILE}"),
+        ("link", "--", "false", f"-L{NO_FILE}", f"-l{NO_FILE}", "host.o"),
+        ("cc", "--", "false", f"@{NO_FILE}"),
+    ],
+    ids=["run", "link @", "link -l", "cc @"],
+)
+def test_a_word_that_is_too_long_for_a_file_names_none(work: Path, words: tuple[str, ...]) -> None:
+    """Before 3.14, Python's Path.exists raises for it."""
+    done = subprocess.run([OMPTOOL, *words], cwd=work, capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 127)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["link", "cc"])
+def test_a_response_file_has_no_null_bytes(work: Path, tmp_path: Path, command: str) -> None:
+    words = tmp_path / "words"
+    words.write_bytes(b"-o a\0b")
+    _, said = omptool(work, command, "--", "cc", f"@{words}")
+    assert said == [f"Error: {words}: cannot be read as a response file: it has a null byte"]
