@@ -174,9 +174,12 @@ CUresult read_arguments(const Function& function, void** each, void** words, std
            std::to_string(bytes.size()));
     return CUDA_ERROR_INVALID_VALUE;
   }
-  values.resize((bytes.size() + 7) / 8);
-  if (!bytes.empty())
-    std::memcpy(values.data(), bytes.data(), bytes.size());
+  constexpr std::size_t kWord = sizeof(void*);
+  for (std::size_t at = 0; at < total; at += kWord) {
+    void* value = nullptr;
+    std::memcpy(&value, bytes.data() + at, std::min(kWord, total - at));
+    values.push_back(value);
+  }
   return CUDA_SUCCESS;
 }
 
