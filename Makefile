@@ -4,9 +4,12 @@ VENV := .venv
 RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
   find fixtures/builds fixtures/saxpy fixtures/sample_plugin -type f)
 
-.PHONY: demo check test test-all test-field bench dist gpu-kit test-gpu packages compilers clean
+# Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
+export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell $(CXX) -dumpversion 2>&1)),ON,OFF)
 
-demo: $(VENV)/.runs
+.PHONY: demo check test test-all test-field bench dist gpu-kit test-gpu tools packages compilers clean
+
+demo: tools $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
 
 # What to run before each commit, in less than a minute once everything is set up.
@@ -28,7 +31,7 @@ bench: packages compilers $(VENV)/.installed
 
 # The sdist and the wheel that are published, in dist/.
 dist:
-	PYTHON=$(PYTHON) scripts/dist.sh
+	OMPTOOL_WERROR=OFF PYTHON=$(PYTHON) scripts/dist.sh
 
 # A tarball for a machine with a GPU, and nothing else: docs/gpus.md.
 gpu-kit: packages compilers $(VENV)/.installed
@@ -38,26 +41,30 @@ gpu-kit: packages compilers $(VENV)/.installed
 test-gpu: gpu-kit
 	build/gpu-kit/omptool-gpu-kit-*/test-gpu
 
+tools:
+	@PYTHON=$(PYTHON) scripts/packages.sh demo
+
 packages:
-	scripts/packages.sh
+	@PYTHON=$(PYTHON) scripts/packages.sh test
 
 # What a stage does not use is not fetched for it.
 check bench gpu-kit: COMPILERS := 14 16 22 23 gcn
 compilers: packages $(VENV)/bin/python
 	scripts/compilers.sh $(COMPILERS)
 
-$(VENV)/bin/python:
+# Without ensurepip there is a folder with python and no pip.
+$(VENV)/bin/pip: | tools
 	$(PYTHON) -m venv $(VENV)
 
 # An editable install: Python is used from the tree, the runtime is built when its sources change.
 PIP := $(VENV)/bin/pip install --quiet --disable-pip-version-check --editable
-$(VENV)/.runs: $(VENV)/bin/python pyproject.toml $(RUNTIME)
+$(VENV)/.runs: $(VENV)/bin/pip pyproject.toml $(RUNTIME)
 	@echo 'Building the runtime and installing omptool into $(VENV): one or two minutes.'
 	$(PIP) .
 	@touch $@
 
 # That, with what the tests need; omptool runs then, too.
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml $(RUNTIME)
+$(VENV)/.installed: $(VENV)/bin/pip pyproject.toml $(RUNTIME)
 	@echo 'Building the runtime and installing omptool with what its tests need into $(VENV): two minutes.'
 	$(PIP) '.[test]'
 	@touch $(VENV)/.runs $@
