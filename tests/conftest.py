@@ -15,7 +15,8 @@ from products import Products, of_this_run
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tests that offload run over the queue as well."""
     if metafunc.definition.get_closest_marker("offloads"):
-        metafunc.parametrize("way", queues.ways(metafunc.definition.originalname), indirect=True)
+        ways = queues.ways(metafunc.definition.originalname, metafunc.definition.path)
+        metafunc.parametrize("way", ways, indirect=True)
 
 
 @pytest.fixture(autouse=True)

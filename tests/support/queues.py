@@ -1,11 +1,13 @@
 """The two ways to the CPU device: at once, on the caller's thread, and over its queue.
 
-A test that starts programs on the runtime is marked `offloads` and runs both ways. Any other test
-has no device: one that needs it fails, and gets the mark.
+A test that starts programs on the runtime is marked `offloads` and runs both ways; in `make test`
+those of the rooms ROOMS alone, as the others start programs to see what became of a file. Any other
+test has no device: one that needs it fails, and gets the mark.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +18,8 @@ AT_ONCE = {VARIABLE: "0"}
 QUEUED = {VARIABLE: "1"}
 NO_DEVICE = {"OMPTOOL_PLUGINS": "only-of-tests-that-offload"}
 
-WAYS = [
-    pytest.param(AT_ONCE, id="at-once"),
-    pytest.param(QUEUED, id="queued", marks=pytest.mark.queued),
-]
+# What is in them is about the runtime, and the way to the device may change how it ends.
+ROOMS = ("applications", "book", "faults", "messages", "openmp", "runtime")
 LIST = TESTS / "not_over_queues.txt"
 
 
@@ -29,6 +29,12 @@ def left_out() -> dict[str, str]:
     return dict(line.split(": ", 1) for line in lines)
 
 
-def ways(test: str) -> list[Any]:
-    """How the test function of this name runs."""
-    return WAYS[:1] if test in left_out() else WAYS
+def ways(test: str, path: Path) -> list[Any]:
+    """Return how the test function of this name, in this file, runs."""
+    at_once = pytest.param(AT_ONCE, id="at-once")
+    if test in left_out():
+        return [at_once]
+    marks = [pytest.mark.queued]
+    if path.relative_to(TESTS).parts[0] not in ROOMS:
+        marks.append(pytest.mark.exhaustive)
+    return [at_once, pytest.param(QUEUED, id="queued", marks=marks)]
