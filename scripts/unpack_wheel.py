@@ -1,6 +1,6 @@
 """Unpack what a wheel would install of files and symbolic links, if their names match.
 
-Usage: python scripts/unpack_wheel.py WHEEL FOLDER PATTERN...   (as `lib/*.so`: names that are installed)
+Usage: python scripts/unpack_wheel.py WHEEL FOLDER PATTERN...   (lib/*.so: of names when installed)
 """
 
 from __future__ import annotations

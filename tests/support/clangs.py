@@ -118,6 +118,14 @@ def unpacked(version: str) -> Path:
     return root
 
 
+def runtime(version: str) -> Path:
+    """The folder of a libomptarget of 20, 22 or 23 that came alone (scripts/compilers.sh)."""
+    folder = UNPACKED / "runtimes" / version / "lib"
+    if not folder.exists():
+        lacks(f"the runtime of LLVM {version} is not here: scripts/compilers.sh unpacks it")
+    return folder
+
+
 def stem(path: Path) -> str:
     """The name of a test of `path`."""
     return path.stem
