@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from packager.generations import NAMES, of_release
 from packager.layouts import (
     INTERFACE_ENTRY,
     PROPOSAL_ENTRY,
@@ -14,13 +15,6 @@ from packager.layouts import (
 )
 from packager.model import Abi
 
-# The LLVM releases whose programs a generation stands for, by their first: see DESIGN, "ABI names".
-_GENERATIONS: tuple[tuple[int, Abi], ...] = (
-    (20, "llvm-22"),
-    (18, "llvm-19"),
-    (15, "llvm-16"),
-    (0, "llvm-14"),
-)
 _LIBRARY = "libomptarget.so."
 MAX_DIGITS = 5
 # The ABIs of the documents, by their records and by what their registration is called.
@@ -48,18 +42,18 @@ def of_table(
     if layout in DOCUMENTS:
         return DOCUMENTS[layout]
     if layout is VERSIONED_ENTRY:
-        return "llvm-22"
+        return of_release(22).name
     for library in needed:
         release = release_of(library)
         if release:
-            return generation(release)
+            return of_release(release).name
     calls = {name.partition("@")[0] for name in imports}
     wrapped = wrapped or registered_wrapped
     if tuple(releases) == (18,):  # calls as 17 does, and its kernels are called as 19's
-        return generation(18)
+        return of_release(18).name
     if by_array or "__tgt_register_requires" in calls:  # until 18
-        return "llvm-16" if wrapped or "__tgt_target_kernel" in calls else "llvm-14"
-    return "llvm-16" if registered_wrapped else "llvm-19"
+        return of_release(16 if wrapped or "__tgt_target_kernel" in calls else 14).name
+    return of_release(16 if registered_wrapped else 19).name
 
 
 def release_of(library: str) -> int:
@@ -69,20 +63,14 @@ def release_of(library: str) -> int:
     return int(release) if named else 0
 
 
-def generation(release: int) -> Abi:
-    """What programs of a release of LLVM are called here."""
-    return next(abi for first, abi in _GENERATIONS if release >= first)
-
-
 def newest(abis: Iterable[Abi]) -> Abi:
     """The ABI that serves objects of all of `abis`, of which there is one: LLVM's latest."""
-    known = [abi for _, abi in _GENERATIONS]
-    return min(abis, key=lambda abi: known.index(abi) if abi in known else -1)
+    return max(abis, key=lambda abi: NAMES.index(abi) if abi in NAMES else len(NAMES))
 
 
 def of_imports(imports: Iterable[str]) -> Abi | None:
     """The ABI of a file without entries, by the version of the registration that it imports."""
     for name in imports:
         if name.startswith("__tgt_register_lib"):
-            return _REGISTRATIONS.get(name, "llvm-19")
+            return _REGISTRATIONS.get(name, of_release(19).name)
     return None

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import Literal, NamedTuple
 
+from packager.generations import GENERATIONS, Generation, GenerationName
+
 
 class EntryLayout(NamedTuple):
     """Where one generation's entry record keeps its fields; offsets in bytes, None where absent."""
@@ -34,6 +36,9 @@ CLASSIC_ENTRY = EntryLayout("classic", 32, 0, 8, 16, "Q", 24, None, 28)
 # {u64 reserved; u16 version, kind; u32 flags; ptr address, name; u64 size, data; ptr aux}:
 # LLVM 20 on.
 VERSIONED_ENTRY = EntryLayout("versioned", 56, 16, 24, 32, "Q", 12, 10, 40, 8)
+
+# By the size of their records, as a generation says it.
+LLVM_ENTRIES = {layout.record: layout for layout in (CLASSIC_ENTRY, VERSIONED_ENTRY)}
 
 # {void *ImageStart, *ImageEnd; entry *EntriesBegin, *EntriesEnd}
 DEVICE_IMAGE = Struct("<QQQQ")
@@ -80,11 +85,9 @@ PROPOSAL_UNREGISTER = "__tgt_unregister_lib@LIBTARGET_2013"
 REGISTRATION_FUNCTION = "_GLOBAL__A_000000_OPENMPTGT"
 UNREGISTRATION_FUNCTION = "_GLOBAL__D_000000_OPENMPTGT"
 # LLVM's; a reference without a version is bound to VERS1.0, on its runtime and on ours.
-CLASSIC_ENTRIES_SECTION = "omp_offloading_entries"
-VERSIONED_ENTRIES_SECTION = "llvm_offload_entries"
 REQUIRES = "__tgt_register_requires"
 
-AbiName = Literal["interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22"]
+AbiName = Literal["interface", "proposal", GenerationName]
 
 
 class WrittenAbi(NamedTuple):
@@ -103,11 +106,12 @@ class WrittenAbi(NamedTuple):
     is_wrapped: bool = False  # the runtime is given the OffloadBinary around an image
     at_exit: bool = False  # unregistered through atexit, not .fini_array
     requires: str | None = None  # who is told of `requires` clauses, if not an entry
+    generation: Generation | None = None  # of LLVM's ABI
 
     @property
     def is_llvm(self) -> bool:
         """Whether hosts are compiled by clang."""
-        return self.name.startswith("llvm")
+        return self.generation is not None
 
 
 def _documents(
@@ -126,28 +130,23 @@ def _documents(
     )
 
 
-def _llvm(
-    name: AbiName,
-    releases: str,
-    *,
-    is_versioned: bool = False,
-    is_wrapped: bool = False,
-    at_exit: bool = False,
-) -> WrittenAbi:
+def _llvm(row: Generation) -> WrittenAbi:
+    at_exit = row.registration == "at_exit"
     return WrittenAbi(
-        name,
-        f"compiled by clang {releases}",
+        row.name,
+        f"compiled by clang {row.releases}",
         "compile it with -fopenmp-targets=",
-        VERSIONED_ENTRIES_SECTION if is_versioned else CLASSIC_ENTRIES_SECTION,
-        VERSIONED_ENTRY if is_versioned else CLASSIC_ENTRY,
+        row.entries_section,
+        LLVM_ENTRIES[row.record_size],
         DEVICE_IMAGE,
         "__tgt_register_lib",
         "__tgt_unregister_lib",
         (".omp_offloading.descriptor_reg", ".omp_offloading.descriptor_unreg"),
         101 if at_exit else 1,
-        is_wrapped,
+        row.is_wrapped,
         at_exit,
         None if at_exit else REQUIRES,
+        row,
     )
 
 
@@ -170,9 +169,6 @@ WRITTEN: dict[str, WrittenAbi] = {
             PROPOSAL_IMAGE,
             "LIBTARGET_2013",
         ),
-        _llvm("llvm-14", "14 or older"),
-        _llvm("llvm-16", "15 to 17", is_wrapped=True),
-        _llvm("llvm-19", "18 or 19", at_exit=True),
-        _llvm("llvm-22", "20 or newer", is_versioned=True, at_exit=True),
+        *map(_llvm, GENERATIONS),
     )
 }

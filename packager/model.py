@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from packager.generations import GenerationName
+
 ImageKind = Literal[
     "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "unknown"
 ]
@@ -20,7 +22,7 @@ Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
 # in this image, or another table's image it is.
 EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown", "unrelated"]
 Severity = Literal["error", "warning", "info"]
-Abi = Literal["interface", "llvm-14", "llvm-16", "llvm-19", "llvm-22", "proposal", "gcc"]
+Abi = Literal["interface", GenerationName, "proposal", "gcc"]
 # What is declared where no architecture is meant.
 NO_ARCH = ("", "generic", "native")
 

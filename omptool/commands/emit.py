@@ -21,9 +21,9 @@ from omptool.options.wrapper import (
     written_abi,
 )
 from packager.errors import UsageError
+from packager.generations import Generation, named
 
 if TYPE_CHECKING:
-    from packager.layouts import AbiName
     from packager.writers.bundle import Form
     from packager.writers.packing.containers import ContainerForm, Method
 
@@ -104,7 +104,7 @@ def command(
     report(out, findings)
 
 
-def _generation(abi: str | None, entries: str | None) -> AbiName:
+def _generation(abi: str | None, entries: str | None) -> Generation:
     """Whose readers a container is for."""
     from packager.writers.packing.containers import DEFAULT
 
@@ -112,6 +112,8 @@ def _generation(abi: str | None, entries: str | None) -> AbiName:
         raise UsageError("a container has no entries: leave --entries out")
     if abi is None:
         return DEFAULT
-    if not abi.startswith("llvm-"):
-        raise UsageError(f"a container is for readers of LLVM: --abi llvm-19, say, not {abi}")
-    return cast("AbiName", abi)
+    generation = named(abi)
+    if generation is None:
+        known = f"--abi {DEFAULT.name}, say, not {abi}"
+        raise UsageError(f"a container is for readers of LLVM: {known}")
+    return generation

@@ -13,8 +13,9 @@ from omptool.options.linking import end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.stand_in import is_meant, translated
 from packager.errors import UsageError
+from packager.generations import NAMES
 
-ABIS = ("interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22")
+ABIS = ("interface", "proposal", *NAMES)
 
 
 class LinkCommand(click.Command):

@@ -13,6 +13,7 @@ import click
 from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.paths import FILE
+from packager.generations import NAMES, listed
 from packager.model import Finding
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 WORTH_A_BAR = 1 << 28
 
 LLVM = "llvm"  # of the generation that the host is of
-ABIS = ("interface", "proposal", LLVM, "llvm-14", "llvm-16", "llvm-19", "llvm-22")
+ABIS = ("interface", "proposal", LLVM, *NAMES)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -57,7 +58,7 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
             "--abi",
             type=click.Choice(ABIS),
             help="Records and calls to write: interface, omptarget.h's; proposal, libtarget.h's of "
-            "2013; llvm-14, llvm-16, llvm-19 or llvm-22, those of clang; llvm, of HOST's. By "
+            f"2013; {listed()}, those of clang; llvm, of HOST's. By "
             "default those of HOST's entries, or of omptarget.h.",
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),

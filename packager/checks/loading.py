@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from packager.abi import release_of
 from packager.formats.device_images.device_elf import CUDA_V2_ABI
+from packager.generations import GENERATIONS
 from packager.model import DeviceImage, FatBinary, Finding, Severity
 from packager.wording import runs
 
@@ -20,7 +21,7 @@ CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaL
 # Bitcode of these each has a plugin that compiles it: docs/plugins.md, "Images left as bitcode".
 COMPILED = ("x86_64", "nvptx64", "spirv64")
 LAST_BLIND_TO_CUDA_13 = 20
-UNSAFE_AT_EXIT = ("llvm-14", "llvm-16")
+UNSAFE_AT_EXIT = [row.name for row in GENERATIONS if row.registration == "init_array"]
 REQUIRES_SHARED_MEMORY = 0x8
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from packager.generations import GENERATIONS, named
 from packager.model import (
     DeviceImage,
     DeviceSymbol,
@@ -29,7 +30,9 @@ from packager.pairing import (
 )
 
 # Of these the runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
-PAIRED_BY_ORDER = ("interface", "proposal", "llvm-14", "gcc")
+PAIRED_BY_ORDER = (
+    "interface", "proposal", "gcc", *(row.name for row in GENERATIONS if row.pairing == "position")
+)  # fmt: skip
 # What clang names kernels; other functions that its images export are not for the host.
 CLANG_KERNEL = "__omp_offloading_"
 # Names looked through for those that are nearly the missing ones, in all: it takes time.
@@ -259,7 +262,8 @@ def _duplicates_severity(table: EntryTable, binary: FatBinary) -> Severity:
     """Of records that are alike: clang's pair, if those of the images are in the same places."""
     images = [binary.images[index] for index in table.images]
     names = listed(table)
-    if table.abi == "llvm-14" and all([s.name for s in i.table or ()] == names for i in images):
+    is_clangs = named(table.abi) is not None
+    if is_clangs and all([s.name for s in i.table or ()] == names for i in images):
         return "info"
     return _order_severity(table)
 

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from packager.abi import generation, release_of
+from packager.abi import release_of
 from packager.checks.registration import CLANG
 from packager.formats.containers import omptool_section
+from packager.generations import named, of_release
 from packager.kernel_names import decode
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
 
-LLVM = ("llvm-14", "llvm-16", "llvm-19", "llvm-22")
 RUNTIMES = ("libomptarget.so", "libtarget.so")
 # Code that reaches further than this from its data does not link in the small code model.
 REACH = 3 << 29
@@ -50,7 +50,7 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
 
     Cure: compile all objects, libraries too, with one release of the compiler.
     """
-    mine = [t for t in binary.tables if t.abi in LLVM and t.entries]
+    mine = [t for t in binary.tables if named(t.abi) and t.entries]
     sizes = sorted({table.record_size for table in mine})
     if len(sizes) > 1 and binary.type != "object":
         what = " and ".join(f"{size}-byte" for size in sizes)
@@ -69,7 +69,7 @@ def _compiled_later(binary: FatBinary) -> Iterator[Finding]:
     release = next((release for release in named if release), 0)
     for image in binary.images if release and binary.type != "object" else ():
         newest = max(image.contents.clangs, default=0)
-        if newest > release and generation(newest) != generation(release):
+        if newest > release and of_release(newest) != of_release(release):
             message = (
                 f"image {image.index} holds code of clang {newest}, but the program needs the "
             )
@@ -136,7 +136,7 @@ def several_registrations(binary: FatBinary) -> Iterator[Finding]:
 
     Cure: if that is not wanted, link all objects in one step.
     """
-    tables = {(table.abi, table.address) for table in binary.tables if table.abi in LLVM}
+    tables = {(table.abi, table.address) for table in binary.tables if named(table.abi)}
     starts = {address for _, address in tables}
     spans = Counter(
         (d.entries_begin, d.entries_end) for d in binary.descriptors if d.entries_begin in starts
@@ -211,7 +211,7 @@ def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
     """
     if binary.type != "object":
         return
-    mine = [table for table in binary.tables if table.abi in LLVM and table.section]
+    mine = [table for table in binary.tables if named(table.abi) and table.section]
     closed = [t.section for t in mine if _HASHED.fullmatch(t.section or "")]
     # What `bundle` and `emit` write takes the entries of all objects of a link.
     is_ours = any(image.container == omptool_section.NAME for image in binary.images)
@@ -234,7 +234,7 @@ def member_without_device_code(binary: FatBinary) -> Iterator[Finding]:
     if not binary.path.endswith(")") or binary.images:
         return
     count = sum(needs_device(entry) for entry in binary.entries)
-    if count and any(table.abi in LLVM for table in binary.tables):
+    if count and any(named(table.abi) for table in binary.tables):
         message = f"{count} {'entry' if count == 1 else 'entries'}, but no device code"
         yield Finding("OMP124", "error", message, "build it with the offload flags of the rest")
 

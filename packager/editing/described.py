@@ -19,6 +19,7 @@ from packager.formats.host_records.descriptors import (
     IMAGE_END,
     MAX_IMAGES,
 )
+from packager.generations import named
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_IMAGE, PROPOSAL_REGISTER
 from packager.model import Abi, Descriptor, DeviceImage, FatBinary
 from packager.triples import normalise
@@ -30,7 +31,6 @@ OTHERS = {
     "hip": "HIP's: its runtime is told of one fat binary",
     "sycl": "SYCL's: its records name properties and symbols of each image",
 }
-WRAPPED_BLOB: tuple[Abi, ...] = ("llvm-16",)
 
 
 class Held(NamedTuple):
@@ -108,8 +108,13 @@ def _read(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
     if count != len(wanted.images):
         raise FormatError(f"of {count} images of the descriptor {len(wanted.images)} are readable")
     images = tuple(_held(file, binary, array, record.size, wanted.images))
-    wraps = images[0].image.is_wrapped if images else abi in WRAPPED_BLOB
+    wraps = images[0].image.is_wrapped if images else _wraps(abi)
     return Described(address, at, begin, end, record, wraps, images)
+
+
+def _wraps(abi: Abi | None) -> bool:
+    generation = named(abi)
+    return generation is not None and generation.is_wrapped
 
 
 def _abi(binary: FatBinary, begin: int) -> Abi | None:

@@ -26,8 +26,9 @@ from packager.formats.host_records.descriptors import (
     DESCRIPTOR_END,
     DESCRIPTOR_IMAGES,
 )
+from packager.generations import GENERATIONS
 from packager.hosts.load import load
-from packager.layouts import BIN_DESC, WrittenAbi
+from packager.layouts import BIN_DESC, AbiName, WrittenAbi
 from packager.model import FatBinary
 from packager.writers.bundle import EntrySource
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
@@ -39,13 +40,10 @@ from packager.writers.wrapper import DATA_SECTION
 DF_1_PIE = 0x08000000
 LLVMS = "@VERS1.0"
 # The library that a program of an ABI needs, where it needs none yet.
-LIBRARIES = {
+LIBRARIES: dict[AbiName, str] = {
     "interface": "libomptarget.so",
     "proposal": "libtarget.so",
-    "llvm-14": "libomptarget.so",
-    "llvm-16": "libomptarget.so.16",
-    "llvm-19": "libomptarget.so.19.1",
-    "llvm-22": "libomptarget.so.22.1",
+    **{row.name: row.soname for row in GENERATIONS},
 }
 
 

@@ -18,6 +18,7 @@ from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import descriptors, entries, gcc_offload, region_names
 from packager.formats.host_records.descriptors import FoundDescriptor
 from packager.formats.host_records.entries import FoundTable, Record
+from packager.generations import named
 from packager.hosts import images as host_images
 from packager.hosts import registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
@@ -35,6 +36,8 @@ FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
     (0x8, "indirect"),
     (0x20, "indirect"),
 )
+# The last clang that leaves the second of two regions of one name out of the table.
+LAST_UNLISTED = 14
 VIRTUAL_TABLE = 0x20  # clang 22: the size is the table's, and images have a pointer to theirs
 REGISTER = "__tgt_register_lib"
 # Of the wrapper's destructor, in objects of clang 14 to 18.
@@ -205,7 +208,8 @@ def _assembled(path: str, found: _Found) -> FatBinary:
 
 
 def _unlisted(file: Elf, tables: Sequence[EntryTable]) -> tuple[str, ...]:
-    is_old = any(table.abi == "llvm-14" for table in tables)
+    found = filter(None, (named(table.abi) for table in tables))
+    is_old = any(row.last_release <= LAST_UNLISTED for row in found)
     return region_names.unlisted(file) if is_old else ()
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from packager.abi import generation, newest
+from packager.abi import newest
 from packager.errors import FindingError, FormatError, UsageError
 from packager.files.presence import exists, is_file
+from packager.generations import named, of_release
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.linking import agreement
@@ -32,7 +33,7 @@ WRAPPER = "wrapper.o"
 WRITERS = ("packager.writers.requests", "packager.writers.object_writer")
 LIBOMPS = "__kmpc_global_thread_num"
 LIBOMP_FILES = ("libomp.", "libiomp5.", "libomp5.", "libgomp.")
-CALLING_LIBOMP = ("llvm-14", "llvm-16")  # without linking with it
+LAST_CALLING_LIBOMP = 17  # without linking with it
 # Warnings of what was asked for: an older runtime's form, and a relocatable link.
 EXPECTED = ("OMP113", "OMP123")
 
@@ -146,7 +147,7 @@ def _abi(parts: Sequence[HostPart], options: Options) -> str:
     if options.abi:
         return options.abi
     abis = {table.abi for part in parts for table in part.binary.tables}
-    abis = abis or {generation(release) for part in parts for release in part.releases}
+    abis = abis or {of_release(number).name for part in parts for number in part.releases}
     if not abis:
         raise UsageError("no object has an entry table: --abi says which runtime it is for")
     return newest(abis)
@@ -193,8 +194,13 @@ def _of_libomp(command: HostCommand) -> list[str]:
 
 def _without_libomp(binary: FatBinary) -> bool:
     """Whether it is a program that LLVM's runtime, until 18, calls a libomp of."""
-    is_old = binary.type == "executable" and binary.abi in CALLING_LIBOMP
-    return is_old and not any(name.startswith(LIBOMP_FILES) for name in binary.needed)
+    row = named(binary.abi)
+    is_old = row is not None and row.last_release <= LAST_CALLING_LIBOMP
+    return (
+        binary.type == "executable"
+        and is_old
+        and not any(name.startswith(LIBOMP_FILES) for name in binary.needed)
+    )
 
 
 def check(path: Path, options: Options) -> FatBinary:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from packager.generations import Generation, named
 from packager.machine.runtimes import Runtime
 from packager.model import FatBinary
 from packager.pairing import entry_states, needs_device
@@ -23,10 +24,10 @@ FIRST_BLIND_TO_WRAPPED = 21
 # From here on libraries are read when they register, not when a device is used first.
 FIRST_EAGER = 17
 FIRST_WITH_LAUNCH_ENVIRONMENT = 18
-# From here on a variable that is missing on the device is no more than a line on stderr, ...
+# From here on a variable that is missing on the device is no more than a line on stderr, for
+# programs whose kernels have a launch environment.
 FIRST_WITHOUT_VARIABLES = 19
-# ... for programs of these.
-WITHOUT_VARIABLES = ("llvm-19", "llvm-22")
+LONG_ENTRY = 56
 
 
 class Outcome(NamedTuple):
@@ -102,22 +103,31 @@ def _at_start(program: FatBinary, release: int) -> str:
     """Why the program ends before any region, whatever the environment says."""
     if program.abi == "interface":
         return "it has not the calls of the interface documents"
-    if release < FIRST_WITH_KERNEL_CALL and program.abi != "llvm-14":
+    row = named(program.abi)
+    if release < FIRST_WITH_KERNEL_CALL and (
+        row is None or row.first_release >= FIRST_WITH_KERNEL_CALL
+    ):
         return "it lacks __tgt_target_kernel"
-    if program.abi == "llvm-22" and FIRST_EAGER <= release < FIRST_WITH_LONG_ENTRIES:
+    if _has_long_entries(row) and FIRST_EAGER <= release < FIRST_WITH_LONG_ENTRIES:
         return "it reads 56-byte entries as records of 32"
     return ""
 
 
 def _when_used(program: FatBinary, release: int) -> str:
     """Why it ends when a device is used."""
-    if program.abi == "llvm-22" and release < FIRST_WITH_LONG_ENTRIES:
+    row = named(program.abi)
+    if _has_long_entries(row) and release < FIRST_WITH_LONG_ENTRIES:
         return "it reads 56-byte entries as records of 32"
     newest = max((n for image in program.images for n in image.contents.clangs), default=0)
-    is_new = program.abi == "llvm-19" or newest >= FIRST_WITH_LAUNCH_ENVIRONMENT
+    of_row = row is not None and row.launch_environment > 0
+    is_new = of_row or newest >= FIRST_WITH_LAUNCH_ENVIRONMENT
     if is_new and release < FIRST_WITH_LAUNCH_ENVIRONMENT:
         return "it does not pass the first argument that kernels since clang 18 have"
     return ""
+
+
+def _has_long_entries(row: Generation | None) -> bool:
+    return row is not None and row.record_size == LONG_ENTRY
 
 
 def is_blind(program: FatBinary, release: int) -> bool:
@@ -150,6 +160,8 @@ def _entries(program: FatBinary, release: int) -> Outcome:
     """By the host's entries and what the images have for them."""
     if program.unlisted:
         return Outcome("fails", f"a second region {program.unlisted[0]} has no entry")
+    row = named(program.abi)
+    is_new = row is not None and row.launch_environment > 0
     for entry, states in zip(program.entries, entry_states(program), strict=True):
         if not needs_device(entry) or not states or "present" in states:
             continue
@@ -158,7 +170,7 @@ def _entries(program: FatBinary, release: int) -> Outcome:
                 return Outcome("fails", f"it pairs by place: {entry.label} is another kernel there")
             continue
         is_variable = entry.kind in ("global", "link")
-        if is_variable and release >= FIRST_WITHOUT_VARIABLES and program.abi in WITHOUT_VARIABLES:
+        if is_variable and release >= FIRST_WITHOUT_VARIABLES and is_new:
             continue  # it says so, and goes on
         if "missing" in states:
             return Outcome("fails", f"{entry.label} is missing in its images")

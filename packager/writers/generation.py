@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packager.errors import UsageError
+from packager.generations import listed
 from packager.hosts.load import load
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.model import EntryTable
@@ -18,7 +19,9 @@ def of_host(path: Path) -> WrittenAbi:
     tables = [table for table in _tables(path) if WRITTEN[table.abi].is_llvm]
     found = _one(tables)
     if found is None:
-        raise UsageError("has no table of clang's entries: name its generation, as --abi llvm-19")
+        raise UsageError(
+            f"has no table of clang's entries: name its generation by --abi {listed()}"
+        )
     return in_section(found, tables)
 
 

@@ -1,6 +1,6 @@
 """A wrapper as LLVM IR, as clang-offload-wrapper writes it: a module for any part of LLVM to take.
 
-Releases before 15 read no opaque pointers: `--abi llvm-14` is written with typed ones, which those
+Releases before 15 read no opaque pointers: what is for them is written with typed ones, which those
 up to 22 still read. The bytes of an image are in the text, three characters each.
 """
 
@@ -83,7 +83,7 @@ def write_ir(
     copied: Copied,
 ) -> None:
     """Write the module to `out`."""
-    dialect = Dialect(abi.name == "llvm-14")
+    dialect = Dialect(abi.generation is not None and abi.generation.has_typed_pointers)
     wanted = functions(abi, says_requires=says_requires)
     out.write(_lines(_head(abi, wanted)))
     for number, image in enumerate(images):

@@ -14,8 +14,8 @@ from toolchain import NVPTX, PTX, compile_c, omptool, run
 from packager.checks import verify
 from packager.errors import UsageError
 from packager.formats.containers import clang_bundle, compressed_bundle
+from packager.generations import of_release
 from packager.hosts.load import load, load_all
-from packager.layouts import AbiName
 from packager.writers.packing.containers import target
 from packager.writers.requests import parse_request
 
@@ -23,12 +23,7 @@ AMD = "amdgcn-amd-amdhsa"
 CPU = "x86_64-pc-linux-gnu"
 PACKAGERS = ("16", "19", "22")
 BUNDLERS = ("14", "16", "19", "22")
-GENERATIONS: dict[str, AbiName] = {
-    "14": "llvm-14",
-    "16": "llvm-16",
-    "19": "llvm-19",
-    "22": "llvm-22",
-}
+GENERATIONS = {version: of_release(int(version)).name for version in BUNDLERS}
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +181,7 @@ def test_versions_of_compressed_bundles(work: Path, tmp_path: Path) -> None:
 )
 def test_names_of_targets_are_read_back(text: str, name: str) -> None:
     request = parse_request(text)
-    assert target(request, "llvm-19") == name
+    assert target(request, of_release(19)) == name
     kind, triple, processor = clang_bundle.split_id(name)
     assert (kind[:3], processor) == (request.producer[:3], request.arch)
     assert triple in (request.spelled, request.triple)

@@ -15,7 +15,7 @@ from packager.checks import verify
 from packager.errors import UsageError
 from packager.files.replacing import replacing
 from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
-from packager.layouts import AbiName
+from packager.generations import GENERATIONS, Generation, of_release
 from packager.model import DeviceImage, FatBinary, Finding, Model
 from packager.writers.checked import accepted
 from packager.writers.elf_types import Content, FilePart, content_size
@@ -29,17 +29,11 @@ CONTAINER_FORMS: tuple[ContainerForm, ...] = get_args(ContainerForm)
 Method = Literal["zstd", "zlib"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
-# The newest that LLVM 16 to 22 all read.
-DEFAULT: AbiName = "llvm-19"
-NEWEST: AbiName = "llvm-22"
-# The first release that reads a form, and the generations before it.
-READ_SINCE: dict[ContainerForm, tuple[str, Sequence[AbiName]]] = {
-    "offload-binary": ("15", ("llvm-14",)),
-    "compressed-bundle": ("19", ("llvm-14", "llvm-16")),
-}
-# What later releases call the kinds that they number otherwise.
+# The newest that LLVM 16 and all later releases read.
+DEFAULT = of_release(19)
+# The numbers of models, and those of releases that number by bits.
 MODEL_NUMBERS: dict[Model, int] = {"openmp": 1, "cuda": 2, "hip": 3}
-NEWEST_NUMBERS: dict[Model, int] = {"hip": 4, "sycl": 8}
+MODEL_BITS: dict[Model, int] = {"hip": 4, "sycl": 8}
 BUNDLE_KINDS: dict[Model, str] = {"openmp": "openmp", "hip": "hipv4"}
 PROCESSORS = ("gfx", "sm_", "generic", "amdgcnspirv")  # of GPUs, and what clang knows beside them
 HOST_TARGET = "host-x86_64-unknown-linux-gnu"
@@ -61,7 +55,7 @@ def write_container(
     out: Path,
     form: ContainerForm,
     *,
-    generation: AbiName = DEFAULT,
+    generation: Generation = DEFAULT,
     method: Method = "zstd",
     force: bool = False,
     copied: Copied = ignore,
@@ -71,9 +65,7 @@ def write_container(
     Returns what `verify` finds in them. Raises FindingError, and leaves nothing, when that holds an
     error and `force` is not set; UsageError or FormatError when an input is unfit.
     """
-    since, older = READ_SINCE.get(form, ("", ()))
-    if generation in older:
-        raise UsageError(f"no release before LLVM {since} reads this: not --abi {generation}")
+    _expect_reader(form, generation)
     inputs, images = inspect(requests, force=force)
     targets = [(request.producer, request.triple, request.arch) for request in requests]
     if len(set(targets)) < len(targets):
@@ -92,6 +84,17 @@ def write_container(
     return findings
 
 
+def _expect_reader(form: ContainerForm, generation: Generation) -> None:
+    """Raise UsageError for a form that the releases of a generation do not read."""
+    readers = {
+        "offload-binary": [row for row in GENERATIONS if row.container_version],
+        "compressed-bundle": [row for row in GENERATIONS if row.compression_version],
+    }.get(form, GENERATIONS)
+    if generation not in readers:
+        since = readers[0].first_release
+        raise UsageError(f"no release before LLVM {since} reads this: not --abi {generation.name}")
+
+
 def _findings(
     out: Path, requests: Sequence[ImageRequest], images: Iterable[DeviceImage], form: ContainerForm
 ) -> list[Finding]:
@@ -106,7 +109,7 @@ def _findings(
     return verify(FatBinary(str(out), None, None, None, tuple(held), (), ()))
 
 
-def _offload_binary(inputs: Sequence[_Input], generation: AbiName) -> Content:
+def _offload_binary(inputs: Sequence[_Input], generation: Generation) -> Content:
     content: list[bytes | FilePart] = []
     for each in inputs:
         request = each.request
@@ -114,7 +117,10 @@ def _offload_binary(inputs: Sequence[_Input], generation: AbiName) -> Content:
         said |= {"arch": request.arch}
         head, padding = offload_binary.header(
             offload_binary.image_kind(each.image.kind),
-            {key: said[key] for key in packed_order(request.keys, generation)},
+            {
+                key: said[key]
+                for key in packed_order(request.keys, with_string_map=generation.has_string_map)
+            },
             each.image.size,
             _number(request, generation),
         )
@@ -122,17 +128,18 @@ def _offload_binary(inputs: Sequence[_Input], generation: AbiName) -> Content:
     return tuple(content)
 
 
-def _number(request: ImageRequest, generation: AbiName) -> int:
-    numbers = MODEL_NUMBERS | (NEWEST_NUMBERS if generation == NEWEST else {})
+def _number(request: ImageRequest, generation: Generation) -> int:
+    numbers = MODEL_NUMBERS | (MODEL_BITS if generation.are_models_bits else {})
     if request.producer not in numbers:
+        first = next(row for row in GENERATIONS if row.are_models_bits)
         raise UsageError(
-            f"image {request.path}: no release before LLVM 21 has {request.producer} images: use "
-            f"--abi {NEWEST}"
+            f"image {request.path}: no release before LLVM {first.first_release} has "
+            f"{request.producer} images: use --abi {first.name}"
         )
     return numbers[request.producer]
 
 
-def _bundle(inputs: Sequence[_Input], generation: AbiName) -> Content:
+def _bundle(inputs: Sequence[_Input], generation: Generation) -> Content:
     """The host's part, which is empty, and the images, without anything between them."""
     for each in inputs:
         if each.request.producer not in BUNDLE_KINDS:
@@ -151,24 +158,24 @@ def _bundle(inputs: Sequence[_Input], generation: AbiName) -> Content:
     return (head, *(each.content for each in inputs))
 
 
-def _host_target(generation: AbiName) -> str:
-    return HOST_TARGET + ("-" if generation in (DEFAULT, NEWEST) else "")
+def _host_target(generation: Generation) -> str:
+    return HOST_TARGET + ("" if generation.bundle_names == "bare" else "-")
 
 
-def target(request: ImageRequest, generation: AbiName) -> str:
+def target(request: ImageRequest, generation: Generation) -> str:
     """What a bundle calls an image's target: `<kind>-<arch>-<vendor>-<os>-<env>-<processor>`.
 
-    LLVM 22 writes "unknown" for an environment that is not said, but of AMD's; up to 17 an empty
+    LLVM 21 on writes "unknown" for an environment that is not said, but of AMD's; up to 16 an empty
     processor leaves nothing behind; and 19 does not find a processor of a CPU without a dash.
     """
     parts = _parts(request)
-    if generation == NEWEST and not parts[-1] and parts[2] != "amdhsa":
+    if generation.bundle_names == "unknown" and not parts[-1] and parts[2] != "amdhsa":
         parts[-1] = "unknown"
     name = "-".join([BUNDLE_KINDS[request.producer], *parts])
-    if generation not in (DEFAULT, NEWEST) and not request.arch:
+    if generation.bundle_names == "bare" and not request.arch:
         return name.rstrip("-")
     is_unknown = request.arch != "" and not request.arch.startswith(PROCESSORS)
-    dash = "-" if generation == DEFAULT and is_unknown else ""
+    dash = "-" if generation.bundle_names == "dashed" and is_unknown else ""
     return f"{name}-{request.arch}{dash}"
 
 
@@ -182,18 +189,19 @@ def _parts(request: ImageRequest) -> list[str]:
 
 
 def _compress(
-    file: BinaryIO, bundle: Content, generation: AbiName, method: Method, copied: Copied
+    file: BinaryIO, bundle: Content, generation: Generation, method: Method, copied: Copied
 ) -> None:
     """The header has sizes and the checksum, so it is written last."""
     from hashlib import md5
 
-    version = 3 if generation == NEWEST else 2
+    version = generation.compression_version
     form = compressed_bundle.SIZES[version]
     start = compressed_bundle.HEAD.size + form.size
     file.seek(start)
     digest = md5(usedforsecurity=False)
     size, inflated = start, content_size(bundle)
-    too_large = UsageError(f"is larger than version 2 can say: use --abi {NEWEST}")
+    roomy = next(row.name for row in GENERATIONS if row.compression_version > 2)
+    too_large = UsageError(f"is larger than version 2 can say: use --abi {roomy}")
     if version == 2 and inflated >= 1 << 32:
         raise too_large
     parts = _told(pieces(bundle, copied), digest.update)

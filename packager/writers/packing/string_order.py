@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from packager.layouts import AbiName
-
 Hash = Callable[[bytes], int]
 
 OWN = (b"file", b"kind")  # keys that are in the table, too, and go no further
-WITH_STRING_MAP: tuple[AbiName, ...] = ("llvm-14", "llvm-16")
 DENSE_SIZE, STRING_MAP_SIZE = 64, 16
 MAX_KEY = 32  # bytes: longer ones are hashed otherwise, and nobody has them
 MASK = (1 << 64) - 1
@@ -23,7 +20,7 @@ K2, K3 = 0x9AE16A3B2F90404F, 0xC949D7C7509E6557
 MULTIPLIER = 0x9DDFEA08EB382D69
 
 
-def packed_order(given: Iterable[str], generation: AbiName) -> list[str]:
+def packed_order(given: Iterable[str], *, with_string_map: bool) -> list[str]:
     """The keys of an image, which are `given` in this order, as a packager writes them; as they
     stand if one is too long.
     """
@@ -31,7 +28,7 @@ def packed_order(given: Iterable[str], generation: AbiName) -> list[str]:
     if all(len(key) <= MAX_KEY for key in keys):
         keys = _dense_map(keys)
     keys = [key for key in keys if key not in OWN]
-    if generation in WITH_STRING_MAP:
+    if with_string_map:
         keys = _string_map(keys)
     return [key.decode("utf-8", "surrogateescape") for key in keys]
 

@@ -1,0 +1,94 @@
+"""The generations of LLVM's offloading ABI, as data: the one table of their names and properties.
+
+A name stands for the releases whose properties are equal; a new generation is a new row, and
+`runtime/common/generations.h` has the same rows. Three things are no properties of a generation: a
+call says the version of its record and the place of the launch environment, and the compiler of an
+image decides how kernels for a CPU are called.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+GenerationName = Literal[
+    "llvm-14", "llvm-16", "llvm-18", "llvm-19", "llvm-20", "llvm-22", "llvm-23"
+]
+
+
+class Generation(NamedTuple):
+    """What programs of some releases of clang and their runtimes have in common.
+
+    `launch_environment` and what precedes it are the columns of the runtime's table, too.
+    """
+
+    name: GenerationName
+    first_release: int
+    last_release: int
+    soname: str  # of the library that the last of the releases links with
+    record_size: int  # bytes of an entry
+    entries_section: str
+    is_wrapped: bool  # registered are the OffloadBinaries around images, not images
+    registration: Literal["init_array", "at_exit"]  # how the program unregisters, by .fini_array or
+    pairing: Literal["position", "name"]  # of the host's entries and the image's
+    container_version: int  # of the OffloadBinaries that are written; 0: none
+    kernel_environment: int  # bytes of a GPU kernel's own record; 0: none
+    launch_environment: int  # bytes of what a GPU kernel is given per launch; 0: none
+    # From here on this package alone asks.
+    has_typed_pointers: bool  # in LLVM IR that its first release reads
+    has_string_map: bool  # it orders the keys of OffloadBinaries as LLVM's StringMap does
+    are_models_bits: bool  # programming models are numbered 1, 2, 4, 8 instead of 1, 2, 3
+    bundle_names: Literal["bare", "dashed", "unknown"]  # targets without processor, environment
+    compression_version: int  # of the compressed bundles for its last release; 0: it reads none
+
+    @property
+    def releases(self) -> str:
+        """The releases in words."""
+        if not self.first_release:
+            return f"{self.last_release} or older"
+        if self.first_release == self.last_release:
+            return str(self.last_release)
+        joint = "and" if self.last_release - self.first_release == 1 else "to"
+        return f"{self.first_release} {joint} {self.last_release}"
+
+
+# fmt: off
+GENERATIONS: tuple[Generation, ...] = (
+    Generation("llvm-14",  0, 14, "libomptarget.so",      32, "omp_offloading_entries",
+               False, "init_array", "position", 0,  0,  0, True,  True,  False, "bare",    0),
+    Generation("llvm-16", 15, 17, "libomptarget.so.16",   32, "omp_offloading_entries",
+               True,  "init_array", "name",     1,  0,  0, False, True,  False, "bare",    0),
+    Generation("llvm-18", 18, 18, "libomptarget.so.18.1", 32, "omp_offloading_entries",
+               False, "init_array", "name",     1, 48, 16, False, False, False, "dashed",  0),
+    Generation("llvm-19", 19, 19, "libomptarget.so.19.1", 32, "omp_offloading_entries",
+               False, "at_exit",    "name",     1, 48, 16, False, False, False, "dashed",  2),
+    Generation("llvm-20", 20, 20, "libomptarget.so.20.1", 56, "omp_offloading_entries",
+               False, "at_exit",    "name",     1, 48, 16, False, False, False, "dashed",  2),
+    Generation("llvm-22", 21, 22, "libomptarget.so.22.1", 56, "llvm_offload_entries",
+               False, "at_exit",    "name",     1, 48, 16, False, False, True,  "unknown", 3),
+    Generation("llvm-23", 23, 23, "libomptarget.so.23.1", 56, "llvm_offload_entries",
+               False, "at_exit",    "name",     2, 40, 32, False, False, True,  "unknown", 3),
+)
+# fmt: on
+NAMES: tuple[GenerationName, ...] = tuple(row.name for row in GENERATIONS)
+NEWEST = GENERATIONS[-1]
+_BY_NAME: dict[str, Generation] = {row.name: row for row in GENERATIONS}
+
+
+def named(abi: str | None) -> Generation | None:
+    """Return the generation that an ABI's name means; None for the name of another ABI."""
+    return _BY_NAME.get(abi or "")
+
+
+def of_release(release: int) -> Generation:
+    """Return the generation that a release is of; the newest for releases that came later."""
+    return next((row for row in GENERATIONS if release <= row.last_release), NEWEST)
+
+
+def is_newer(release: int) -> bool:
+    """Return whether a release of LLVM came after those that this table knows."""
+    return release > NEWEST.last_release
+
+
+def listed(names: tuple[str, ...] = NAMES) -> str:
+    """Return names in words: "a, b or c"."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
