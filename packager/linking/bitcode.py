@@ -95,7 +95,7 @@ def join(
         named = [library for library in libraries if not is_device_library(library)]
         parts = [p for file in named for p in library_parts(file, device, directory)]
         folders = [*(file.parent for file in libraries if is_device_library(file)), *search]
-        own = own_libraries(request, family, folders)
+        own = own_libraries(request, family, parts, folders)
         request = replace(request, libraries=(*parts, *own.parts))
         answer = run_join(request, worker)
         said = tuple(note for name, note in own.notes if name in answer.libraries)

@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from packager.errors import UsageError
+from packager.errors import FormatError, UsageError
+from packager.files.reader import open_reader
+from packager.formats.device_images import bitcode
+from packager.generations import is_newer, of_release
 from packager.linking.bitcode_files import Release, library_parts, release_of, suits
 from packager.linking.host_command import DEVICE_LIBRARIES
 from packager.lowering import joining
@@ -16,10 +19,11 @@ from packager.lowering.joining.request import Device, JoinRequest, Part
 from packager.lowering.libdevice import libdevice
 from packager.lowering.targets.family import Family
 
-# Releases whose kernels and libraries agree but for what `parallel_60.ll` has (abi-facts 9.1, 9.5).
-_FIRST_ALIKE = 18
-_PARALLEL_60 = Path(joining.__file__).parent / "parallel_60.ll"
+# Between releases that are alike, kernels and libraries differ only in what this file has.
+_FILE = Path(joining.__file__).parent / "parallel_60.ll"
+_PARALLEL_60 = Part(str(_FILE), _FILE.name)
 _FIRST_OF_ONE_NAME, _FIRST_FOR_ALL = 15, 21
+_ENTRY_POINT = "__kmpc_target_init"  # of kernels: what defines it is clang's library
 _OF_RUNTIME = ("__kmpc_", "omp_", "__omp_", "__tgt_")
 _OF_LIBDEVICE, _OF_ROCM = "__nv_", ("__ocml_", "__ockl_", "__oclc_")
 _NO_LIBDEVICE = "NVIDIA's libdevice.10.bc, which is not on this machine; give it by --device-lib"
@@ -50,14 +54,16 @@ class _NoneError(Exception):
     """There is none: why."""
 
 
-def own_libraries(request: JoinRequest, family: Family, folders: Sequence[Path]) -> OwnLibraries:
+def own_libraries(
+    request: JoinRequest, family: Family, named: Sequence[Part], folders: Sequence[Path]
+) -> OwnLibraries:
     """What modules for a GPU may need of the compilers that are here; clang's is looked for in
-    `folders` first.
+    `folders` first, unless it is among the libraries that the user names.
     """
     if family.spaces is None:
         return OwnLibraries(())
     directory = Path(request.output).parent
-    own = _runtime(request, folders, directory)
+    own = _of_user(named, request.modules) or _runtime(request, folders, directory)
     libdevices: tuple[Part, ...] = ()
     absent = tuple((start, _NO_ROCM) for start in _OF_ROCM)
     if family.uses_libdevice:
@@ -77,17 +83,64 @@ def _runtime(request: JoinRequest, folders: Sequence[Path], directory: Path) -> 
         if parts:
             return OwnLibraries(parts)
         why = _missing(wanted, folders)
-        for older in range(int(wanted.release) - 1, _FIRST_ALIKE - 1, -1):
+        for older in _alike(int(wanted.release)):
             if parts := _library(wanted._replace(release=str(older)), folders, directory):
                 note = (
                     f"no device library of clang {wanted.release} is here: {parts[0].name}, of "
                     f"clang {older}, takes its place"
                 )
-                more = (Part(str(_PARALLEL_60), _PARALLEL_60.name),)
-                return OwnLibraries(parts + more, _of_runtime(why), ((parts[0].name, note),))
+                parts += (_PARALLEL_60,)
+                return OwnLibraries(parts, _of_runtime(why), ((parts[0].name, note),))
     except _NoneError as error:
         why = str(error)
     return OwnLibraries((), _of_runtime(why))
+
+
+def _of_user(named: Sequence[Part], modules: Sequence[Part]) -> OwnLibraries | None:
+    """What goes with the device library of clang's that the user names; None if there is none.
+
+    Raises UsageError where it has other records than the kernels of a module.
+    """
+    libraries = [part for part in named if _is_clangs(part)]
+    for library in libraries:
+        own = release_of(Path(library.path))
+        for module in modules:
+            release = release_of(Path(module.path))
+            if own and release and not _fits(int(own), int(release)):
+                raise UsageError(
+                    f"{library.name} is clang {own}'s device library, and does not fit "
+                    f"{module.name}, compiled by clang {release}: give clang {release}'s by "
+                    "--device-lib"
+                )
+    if not libraries:
+        return None
+    names = ", ".join(library.name for library in libraries)
+    return OwnLibraries((_PARALLEL_60,), _of_runtime(f"the given device library {names} lacks it"))
+
+
+def _is_clangs(library: Part) -> bool:
+    with open_reader(Path(library.path)) as data:
+        try:
+            return bitcode.probe(data) and _ENTRY_POINT in bitcode.linked_names(data)[1]
+        except FormatError:
+            return False  # LLVM says what is wrong with it
+
+
+def _alike(release: int) -> list[int]:
+    """The older releases whose device libraries fit the kernels of a release, the latest first."""
+    if not of_release(release).kernel_environment:
+        return []
+    return [older for older in range(release - 1, 0, -1) if _fits(older, release)]
+
+
+def _fits(library: int, kernels: int) -> bool:
+    """Whether a release's library and another's kernels have the same records between them."""
+    if library == kernels:
+        return True
+    row, other = of_release(library), of_release(kernels)
+    is_alike = row.kernel_environment == other.kernel_environment
+    is_alike = is_alike and row.launch_environment == other.launch_environment
+    return is_alike and not (is_newer(library) or is_newer(kernels))
 
 
 def _of_runtime(why: str) -> tuple[tuple[str, str], ...]:
@@ -131,10 +184,13 @@ def _of_archive(file: Path, wanted: _Wanted, directory: Path) -> tuple[Part, ...
 
 def _missing(wanted: _Wanted, folders: Sequence[Path]) -> str:
     where = ", ".join(map(str, _folders(wanted, folders)))
+    release = int(wanted.release)
+    first = min((release, *_alike(release)))
+    others = f"those of clang {first - 1} and older do not fit; " if first == release else ""
     return (
         f"the device library of clang {wanted.release} for {wanted.device.triple} "
         f"{wanted.device.cpu} is not here: {' or '.join(_names(wanted))} is in none of {where}; "
-        "give it by --device-lib"
+        f"{others}give it by --device-lib"
     )
 
 

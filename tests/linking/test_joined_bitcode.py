@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, libraries, made, tool
+from clangs import INSTALLED, libraries, made, runtime, tool
 from fixture_programs import NVPTX, X86_64, call
 from machine import lacks
 from nvptx import registered
@@ -21,6 +21,7 @@ from toolchain import omptool
 from packager.elf import headers
 from packager.errors import FormatError, MissingToolError, PackagerError, UsageError
 from packager.files.reader import open_reader
+from packager.generations import of_release
 from packager.hosts.load import load
 from packager.linking.bitcode import BitcodeInput, Joined, join
 from packager.lowering.joining.child import started
@@ -29,9 +30,12 @@ from packager.lowering.lower import Target
 from packager.lowering.request import SourceError
 
 SOURCES = TESTS / "support" / "sources"
+STAND_IN = TESTS / "linking" / "sources" / "device_library_stand_in.c"
 REGIONS, OTHER = "device_link_regions", "device_link_other"
 GPU = "sm_90"
 VERSIONS = ("16", INSTALLED)
+# Those of which there are device libraries, beside the distribution's.
+OTHERS = ("20", "22")
 # As `-foffload-lto` has it, on a machine without a CUDA toolkit.
 AMDGCN, AMD = "amdgcn-amd-amdhsa", ("-nogpulib", "-Xopenmp-target", "-march=gfx90a:xnack+")
 DEVICE = ("-foffload-lto", "--offload-device-only", "-emit-llvm", "-c")
@@ -43,7 +47,7 @@ def compiled(
 ) -> BitcodeInput:
     """The device's bitcode of a source."""
     own = {NVPTX: [*NO_CUDA], AMDGCN: [*AMD]}.get(triple, [])
-    if version == "22":  # it would take a PTX that has no sm_90
+    if triple == NVPTX and version in ("22", "23"):  # they would take a PTX that has no sm_90
         own.append("--cuda-feature=+ptx78")
     clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={triple}", *DEVICE, *own, *flags]
     out = made(folder / f"{source}-{version}-{triple}.bc", *clang, SOURCES / f"{source}.c")
@@ -60,7 +64,8 @@ def joined(
     modules: Sequence[BitcodeInput], out: Path, *device_libs: Path, version: str = INSTALLED
 ) -> Joined:
     """Their PTX."""
-    folder = Path(libraries(version).split(":")[-1])
+    others = version in OTHERS
+    folder = runtime(version) if others else Path(libraries(version).split(":")[-1])
     return join(modules, Target(NVPTX, GPU), device_libs, out, search=(folder,))
 
 
@@ -76,7 +81,7 @@ PLAIN = KERNEL.format("store i32 1, ptr %p\nret void")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [*VERSIONS, *OTHERS])
 def test_two_files_become_ptx(
     tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,7 +90,8 @@ def test_two_files_become_ptx(
         without_tools.setenv("PATH", "/nowhere")
         found = joined(modules, tmp_path / "out.ptx", version=version)
     assert (found.kind, found.arch, found.notes) == ("ptx", GPU, ())
-    assert [Path(name).name for name in found.libraries] == [f"libomptarget-nvptx-{GPU}.bc"]
+    processor = "" if version in OTHERS else f"-{GPU}"
+    assert [Path(name).name for name in found.libraries] == [f"libomptarget-nvptx{processor}.bc"]
     text = found.path.read_text()
     assert [name.split("_")[-2] for name in re.findall(r"\.entry (\w+)", text)] == ["saxpy", "sum"]
     assert re.search(r"^\.visible \.global .* offset = ", text, re.MULTILINE)
@@ -93,10 +99,15 @@ def test_two_files_become_ptx(
     assert set(externs) <= {"malloc", "free", "vprintf", "__assertfail"}
     assert "__kmpc" not in " ".join(found.exports)
     assert assembles(found.path, GPU)
-    host, bundled = tmp_path / "host.o", tmp_path / "bundled.o"
+    expect_whole(found, version)
+
+
+def expect_whole(found: Joined, version: str) -> None:
+    """The image goes into the host's object, and nothing is missing."""
+    host, bundled = (found.path.with_name(name) for name in ("host.o", "bundled.o"))
     alone = ("-fopenmp", f"-fopenmp-targets={NVPTX}", "--offload-host-only", "-c")
     call(*tool(version), *alone, SOURCES / f"{REGIONS}.c", "-o", host)
-    wrapped = ("--image", f"nvptx64:{GPU}={found.path}", "--abi", f"llvm-{version}")
+    wrapped = ("--image", f"nvptx64:{GPU}={found.path}", "--abi", of_release(int(version)).name)
     assert omptool("bundle", host, *wrapped, "-o", bundled).exit_code == 0
     verified = omptool("verify", bundled)
     assert (verified.exit_code, verified.stdout.count("error")) == (0, 0)
@@ -212,7 +223,8 @@ def test_what_nothing_defines_is_named_with_who_uses_it(tmp_path: Path) -> None:
 def test_a_library_of_another_release_is_refused(tmp_path: Path) -> None:
     module = compiled(tmp_path, REGIONS, version="16")
     library = Path(libraries(INSTALLED)) / f"libomptarget-nvptx-{GPU}.bc"
-    with pytest.raises(SourceError, match=r"^device_link_regions\.o calls __kmpc_target_init as"):
+    unfit = r"nvptx-sm_90\.bc is clang 19's device library, and does not fit device_link_regions\.o"
+    with pytest.raises(UsageError, match=unfit):
         joined([module], tmp_path / "out", library)
     with pytest.raises(MissingToolError, match=r"the device library of clang 16 .* is not here"):
         join([module], Target(NVPTX, GPU), (), tmp_path / "out", search=[library.parent])
@@ -229,6 +241,55 @@ def test_clang_22_makes_do_with_the_library_of_19(tmp_path: Path) -> None:
     (note,) = found.notes
     assert note.startswith("no device library of clang 22 is here: /usr/lib/llvm-19/lib/")
     assert assembles(found.path, GPU)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["21", "22"])
+def test_the_library_of_20_takes_a_later_ones_place(version: str, tmp_path: Path) -> None:
+    """Also where the user names it."""
+    library = runtime("20") / "libomptarget-nvptx.bc"
+    modules, out = both(tmp_path, version), tmp_path / "out.ptx"
+    found = join(modules, Target(NVPTX, GPU), (), out, search=[library.parent])
+    what = f"no device library of clang {version} is here: {library}, of clang 20, takes its place"
+    assert found.notes == (what,)
+    named = join(modules, Target(NVPTX, GPU), [library], out)
+    assert (named.libraries, named.notes) == (found.libraries, ())
+    assert assembles(out, GPU)
+
+
+@pytest.mark.slow
+def test_no_library_takes_the_place_of_an_older_ones(tmp_path: Path) -> None:
+    library = runtime("22") / "libomptarget-nvptx.bc"
+    said = r"parallel_51: the given device library .* lacks it$"
+    with pytest.raises(MissingToolError, match=said):
+        joined(both(tmp_path), tmp_path / "out", library)
+
+
+@pytest.mark.slow
+def test_clang_23_needs_a_library_of_its_own(tmp_path: Path) -> None:
+    """The records between kernels and library are others than 22's."""
+    modules, out = both(tmp_path, "23"), tmp_path / "out.ptx"
+    older = runtime("22") / "libomptarget-nvptx.bc"
+    said = (
+        r"the device library of clang 23 for nvptx64-nvidia-cuda sm_90 is not here: "
+        r"libomptarget-nvptx\.bc or libompdevice\.a is in none of .*runtimes/22/lib, .*; those of "
+        r"clang 22 and older do not fit; give it by --device-lib$"
+    )
+    with pytest.raises(MissingToolError, match=said):
+        join(modules, Target(NVPTX, GPU), (), out, search=[older.parent])
+    unfit = rf"^{re.escape(str(older))} is clang 22's device library, and does not fit .* clang 23"
+    with pytest.raises(UsageError, match=unfit):
+        join(modules, Target(NVPTX, GPU), [older], out)
+    own = made(
+        tmp_path / "libomptarget-nvptx.bc", *tool("23"), "-O1", f"--target={NVPTX}",
+        f"-march={GPU}", "-nogpulib", "-emit-llvm", "-c", STAND_IN,
+    )  # fmt: skip
+    for named, search in (((), [tmp_path]), ([own], ())):
+        found = join(modules, Target(NVPTX, GPU), named, out, search=search)
+        assert (found.libraries, found.notes) == ((str(own),), ())
+    assert re.search(r"saxpy_l\d+_kernel_environment\[5\]", out.read_text())  # of 8 bytes
+    assert assembles(out, GPU)
+    expect_whole(found, "23")
 
 
 @pytest.mark.slow
