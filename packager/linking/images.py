@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
+from packager.linking import indirect_calls
 from packager.linking.cpu import Libraries, link_cpu
 from packager.linking.device_symbols import symbols
 from packager.linking.groups import Group
@@ -68,6 +69,8 @@ def link_group(
         kept = {name for part in group.parts if part not in joined for name in symbols(part)[0]}
         warnings.append(_joined(joined, group, made, "obj", libraries, options, tools, kept))
         objects.append(made)
+    if not is_gpu and indirect_calls.is_called(group.parts):
+        objects += indirect_calls.written(group.triple, tools.folder)
     link = _by_gpus_linker if is_gpu else link_cpu
     warnings.append(link(group, objects, out, libraries, options.of(group), tools))
     return out, "\n".join(filter(None, warnings))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from packager.abi import newest
+from packager.abi import newest, release_of
 from packager.errors import FindingError, FormatError, UsageError
 from packager.files.presence import exists, is_file
 from packager.generations import named, of_release
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 WRAPPER = "wrapper.o"
 # What it is written by is not loaded before images are linked.
 WRITERS = ("packager.writers.requests", "packager.writers.object_writer")
+RUNTIME = "libomptarget.so"
 LIBOMPS = "__kmpc_global_thread_num"
 LIBOMP_FILES = ("libomp.", "libiomp5.", "libomp5.", "libgomp.")
 LAST_CALLING_LIBOMP = 17  # without linking with it
@@ -203,10 +204,17 @@ def _without_libomp(binary: FatBinary) -> bool:
     )
 
 
+def _without_release(binary: FatBinary) -> FatBinary:
+    """The file as if it named no release of LLVM's runtime."""
+    named = (RUNTIME if release_of(library) else library for library in binary.needed)
+    return binary._replace(needed=tuple(named))
+
+
 def check(path: Path, options: Options) -> FatBinary:
     """As `bundle` checks what it writes; the linker has renamed it already.
 
-    Raises FindingError, and removes the file, when verify finds an error.
+    What is wrong on the runtime alone that the file names is no more than a warning: `omptool run`
+    takes its place. Raises FindingError, and removes the file, when verify finds another error.
     """
     from packager.checks import verify
 
@@ -219,6 +227,12 @@ def check(path: Path, options: Options) -> FatBinary:
         if finding.severity == "warning" and finding.code not in EXPECTED:
             options.warn(f"{finding.code}: {finding.message}")
     errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        elsewhere = verify(_without_release(binary))
+        for finding in errors:
+            if finding not in elsewhere:
+                options.warn(f"{finding.code}: {finding.message}; {finding.hint}")
+        errors = [finding for finding in errors if finding in elsewhere]
     if errors and not options.force:
         path.unlink(missing_ok=True)
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

@@ -18,6 +18,7 @@ from packager.elf.headers import (
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.writers.elf_types import (
+    EM_X86_64,
     SHN_LORESERVE,
     SHT_STRTAB,
     Content,
@@ -55,6 +56,7 @@ class HostObject(NamedTuple):
     local_count: int
     strings: bytes
     name_strings: bytes
+    machine: int = EM_X86_64
 
     def section(self, name: str) -> int | None:
         """The index of the first section called `name`."""
@@ -74,7 +76,7 @@ class HostObject(NamedTuple):
         return table
 
 
-def blank_host() -> HostObject:
+def blank_host(machine: int = EM_X86_64) -> HostObject:
     """An object with nothing in it."""
     names = b"\0.symtab\0.strtab\0.shstrtab\0"
     headers = (
@@ -84,7 +86,9 @@ def blank_host() -> HostObject:
         Header(17, SHT_STRTAB, 0, len(names), 0, 0, 1, 0, ()),
     )
     titles = ("", ".symtab", ".strtab", ".shstrtab")
-    return HostObject(0, 0, headers, titles, 1, 2, 3, bytes(SYMBOL.size), 1, b"\0", names)
+    return HostObject(
+        0, 0, headers, titles, 1, 2, 3, bytes(SYMBOL.size), 1, b"\0", names, machine
+    )  # fmt: skip
 
 
 def read_host(path: Path, data: Reader) -> HostObject:

@@ -26,7 +26,6 @@ from packager.elf.headers import (
 from packager.errors import FormatError, UsageError
 from packager.writers.elf_types import (
     ELFOSABI_GNU,
-    EM_X86_64,
     SHF_GNU_RETAIN,
     SHF_INFO_LINK,
     SHN_LORESERVE,
@@ -253,7 +252,7 @@ def _write(out: BinaryIO, host: HostObject, headers: Sequence[Header], copied: C
     ident = b"\x7fELF\x02\x01\x01" + bytes([host.os_abi or ELFOSABI_GNU])  # GNU: SHF_GNU_RETAIN
     out.seek(0)
     out.write(
-        HEADER.pack(ident.ljust(16, b"\0"), ET_REL, EM_X86_64, 1, 0, 0, position,
+        HEADER.pack(ident.ljust(16, b"\0"), ET_REL, host.machine, 1, 0, 0, position,
                         host.flags, HEADER.size, 0, 0, SECTION_HEADER.size, len(headers),
                         host.shstrtab)
     )  # fmt: skip

@@ -1,0 +1,79 @@
+"""Device code of clang 23 looks addresses up before virtual calls: `link` gives it the function."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import INSTALLED, compiler, libraries, made, tool
+from fixture_programs import X86_64
+from linked_programs import driver, linked, program
+from places import TESTS
+
+from packager.hosts.load import load
+from packager.linking import indirect_calls
+
+OPENMP = TESTS / "openmp"
+VIRTUAL, CLASSES = OPENMP / "linked" / "virtual.cpp", OPENMP / "classes.cpp"
+NEW = "23"
+
+
+def built(folder: Path, source: Path, *flags: str) -> Path:
+    quiet = ("-Wno-openmp-mapping", "-Wno-unused-command-line-argument")
+    return made(folder / f"{source.stem}.o", *compiler(NEW, source), *quiet, *flags, "-c", source)
+
+
+def function(kept: Path) -> tuple[int, str]:
+    """The size of the function in the image that a link kept, and the letter of its symbol."""
+    (image,) = kept.glob("*.image")
+    shown = subprocess.run(["nm", "-S", image], capture_output=True, text=True, check=True).stdout
+    (line,) = (line for line in shown.splitlines() if line.endswith(indirect_calls.LOOKUP))
+    _, size, kind, _ = line.split()
+    return int(size, 16), kind
+
+
+@pytest.mark.slow
+@pytest.mark.offloads
+@pytest.mark.parametrize("release", [INSTALLED, "22"])
+def test_any_runtime_will_do(release: str, tmp_path: Path) -> None:
+    """None of LLVM's up to 23 has the function."""
+    out, folder = tmp_path / "app", f"-L{libraries(release).split(':')[-1]}"
+    words = (*tool(NEW, "clang++"), built(tmp_path, VIRTUAL), folder, "-lomp", "-lomptarget")
+    said = linked(out, *words, options=["--save-temps", tmp_path / "kept"])
+    assert said.startswith("Warning: OMP104: image 0 holds code of clang 23, but the program needs")
+    _, kind = function(tmp_path / "kept")
+    assert kind == "t"  # nobody else finds it
+
+
+def test_a_definition_of_the_users_is_taken(tmp_path: Path) -> None:
+    own = tmp_path / "own.c"
+    own.write_text(f"void *{indirect_calls.LOOKUP}(void *p) {{ static int n; n++; return p; }}\n")
+    made(tmp_path / "own.o", "gcc", "-fPIC", "-c", own)
+    options = ["--save-temps", tmp_path / "kept", "--device-linker", tmp_path / "own.o"]
+    linked(tmp_path / "app", *driver(NEW), built(tmp_path, VIRTUAL), "-lstdc++", options=options)
+    size, _ = function(tmp_path / "kept")
+    assert size > len(indirect_calls.CODE["x86_64"][1])
+
+
+def test_others_get_none(tmp_path: Path) -> None:
+    options = ["--save-temps", tmp_path / "kept"]
+    linked(tmp_path / "app", *driver(), *program(tmp_path), options=options)
+    assert not list((tmp_path / "kept").glob("*indirect_calls*"))
+
+
+@pytest.mark.parametrize("triple", [X86_64, "aarch64-unknown-linux-gnu"])
+def test_the_function_gives_back_what_it_is_given(triple: str, tmp_path: Path) -> None:
+    (path,) = indirect_calls.written(triple, tmp_path)
+    assert load(path).machine == triple.split("-")[0]
+    shown = subprocess.run(
+        [*tool(INSTALLED, "llvm-objdump"), "-d", "--no-show-raw-insn", path],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    code = [" ".join(line.split()[1:]) for line in shown.splitlines() if re.match(r" +\w+: ", line)]
+    assert code in (["endbr64", "movq %rdi, %rax", "retq"], ["bti c", "ret"])
+
+
+def test_of_machines_that_are_not_known_the_linker_speaks(tmp_path: Path) -> None:
+    assert indirect_calls.written("riscv64-unknown-linux-gnu", tmp_path) == []
