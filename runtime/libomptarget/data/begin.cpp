@@ -424,6 +424,13 @@ void DataEnvironment::note_written(Mapping* mapping) {
   mapping->written = true;
 }
 
+// As the device's address of the base would be, if its object began at address 0.
+static void* null_for(const Row& row) {
+  const std::uintptr_t offset =
+      reinterpret_cast<std::uintptr_t>(row.begin) - reinterpret_cast<std::uintptr_t>(row.base);
+  return reinterpret_cast<void*>(std::uintptr_t{0} - offset);
+}
+
 // Whoever gets a device address may write there without another call.
 void DataEnvironment::return_pointers(Rows rows, Held& held) {
   Bindings& bound = held.bound;
@@ -431,6 +438,8 @@ void DataEnvironment::return_pointers(Rows rows, Held& held) {
     if (!rows[i].has(kReturn) || !rows[i].maps())
       continue;
     const Mapping* const place = rows[i].has(kPointer) ? bound[i].cell.get() : bound[i].object.get();
+    if (!place && rows[i].has(kNullIfAbsent) && !shares_host_memory())
+      *rows[i].base_slot = null_for(rows[i]);
     if (!place || !is_usable(*place))
       continue;
     *rows[i].base_slot = argument(rows[i], bound[i]);

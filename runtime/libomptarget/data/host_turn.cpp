@@ -180,9 +180,9 @@ std::string DataEnvironment::give_all_to_device(const Mappings& stale) {
 // what is an address: a number is no reason to end it (decision 28). Returns what is to be said of it, or "".
 std::string DataEnvironment::keep_on_device(Rows rows) {
   std::string doubts;
-  int argument = -1; // as the program counts them; rows of members follow it
+  int argument = -1; // rows of members follow it
   for (const Row& row : rows) {
-    argument += row.has(kArgument) && !row.has(kEnvironment) ? 1 : 0;
+    argument += row.has(kArgument) ? 1 : 0;
     const std::uintptr_t address = possible_device_address(row);
     if (!address)
       continue;

@@ -22,16 +22,15 @@ enum RowFlag : std::uint32_t {
   kValue = 1U << 8,    // base itself is the argument; nothing is mapped
   kArgument = 1U << 9, // the row is an argument of the kernel
   // Of LLVM's ABI alone.
-  kPresent = 1U << 10,       // that it is not there is the program's mistake
-  kHold = 1U << 11,          // counts a holding reference, which kDelete does not touch
-  kImplicit = 1U << 12,      // nobody wrote it: what is there of a larger object serves
-  kSection = 1U << 13,       // begin is meant even if size is 0: a place in or after an object
-  kHostIfAbsent = 1U << 14,  // the argument for an absent object is the host address
-  kAttach = 1U << 15,        // base is a pointer that begin is its pointee of; nothing is mapped or counted
-  kIfEnvironment = 1U << 16, // an argument that kernels of an image without environment do not take
-  kEnvironment = 1U << 17,   // an argument that the program knows nothing of
-  kClose = 1U << 18,         // a copy on the device, also where it could use the host's memory
-  kRoom = 1U << 19,          // a member that the struct of the row before should have room for; nothing is mapped
+  kPresent = 1U << 10,      // that it is not there is the program's mistake
+  kHold = 1U << 11,         // counts a holding reference, which kDelete does not touch
+  kImplicit = 1U << 12,     // nobody wrote it: what is there of a larger object serves
+  kSection = 1U << 13,      // begin is meant even if size is 0: a place in or after an object
+  kHostIfAbsent = 1U << 14, // the argument for an absent object is the host address
+  kAttach = 1U << 15,       // base is a pointer that begin is its pointee of; nothing is mapped or counted
+  kClose = 1U << 16,        // a copy on the device, also where it could use the host's memory
+  kRoom = 1U << 17,         // a member that the struct of the row before should have room for; nothing is mapped
+  kNullIfAbsent = 1U << 18, // of kReturn: NULL in place of an absent object's host address
 };
 
 struct Row {

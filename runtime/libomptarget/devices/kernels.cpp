@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 namespace omptool {
 
@@ -90,10 +91,11 @@ void KernelUse::find_nested(const void* host_address) {
 
 // Finds it and remembers it.
 Resolved Registry::find_on(const Kernel* sought, Device& device) {
-  if (!sought)
-    return {nullptr, nullptr, "no registered library lists it"};
-  const Kernel& kernel = *sought;
   const std::lock_guard lock(mutex_);
+  if (!sought)
+    return {nullptr, nullptr,
+            "no registered library lists it" + (ignored_.empty() ? "" : "; one was ignored: " + ignored_)};
+  const Kernel& kernel = *sought;
   Resolved found;
   Kernel::Loaded loaded = search(kernel, device, found.reason);
   if (!loaded.function)
@@ -107,6 +109,15 @@ Resolved Registry::find_on(const Kernel* sought, Device& device) {
   kernel.kept.push_back(std::make_unique<const Kernel::Loaded>(std::move(loaded)));
   kernel.loaded.store(kernel.kept.back().get(), std::memory_order_release);
   return found;
+}
+
+Resolved Registry::disagreement(const LoadedImage& image, EnvironmentPlace environment) {
+  constexpr const char* kCalls[] = {"without a launch environment", "with a launch environment first",
+                                    "with a launch environment first", "with a launch environment last"};
+  return {nullptr, nullptr,
+          std::string("the program calls it ") + kCalls[static_cast<std::size_t>(environment)] +
+              ", which the image for " + image.device.describe() + (image.compiler.empty() ? "" : ", compiled by ") +
+              image.compiler + ", does not expect; compile both with one compiler"};
 }
 
 // Caller holds the lock.
@@ -134,6 +145,24 @@ Kernel::Loaded Registry::search(const Kernel& kernel, Device& device, std::strin
     reason =
         any_image ? "the image for " + device.describe() + " lacks it" : "there is no image for " + device.describe();
   return {};
+}
+
+ImageOrigin Registry::images_at(const void* address) {
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
+  settle();
+  const std::shared_lock lock(mutex_);
+  std::optional<ImageOrigin> joint;
+  for (const std::shared_ptr<Library>& library : libraries_) {
+    const HostRange object = library->object;
+    if (object.size() > 0 && (at < object.begin || at >= object.end)) // one that nobody knows may be meant
+      continue;
+    for (const Library::Image& image : library->images)
+      if (!joint)
+        joint = image.origin;
+      else if (joint->form != image.origin.form)
+        joint->form = KernelForm::kAsCalled;
+  }
+  return joint.value_or(ImageOrigin{});
 }
 
 std::vector<Device*> Registry::used_devices(const void* host_address) {

@@ -7,6 +7,7 @@
 
 #include "bytes.h"
 #include "omptarget_rtl.h"
+#include "plugins/passing.h"
 
 #include <cstdint>
 #include <deque>
@@ -58,10 +59,17 @@ struct EntryTable {
   }
 };
 
+// What is known of the compilers of an image.
+struct ImageOrigin {
+  KernelForm form = KernelForm::kAsCalled;
+  bool is_old = false;  // see passings_of()
+  std::string compiler; // the newest one, with its version; "": not known
+};
+
 struct ImageBytes {
   void* begin;
   void* end;
-  bool without_environment; // its kernels do not take a launch environment, whatever their caller says
+  ImageOrigin origin = {};
 };
 
 struct LibraryContents {
@@ -72,8 +80,8 @@ struct LibraryContents {
   const char* remark = nullptr;  // what its user should know
 };
 
-// Reads a registered descriptor. Returns why it cannot be used, or null.
-using LibraryReader = const char* (*)(const void* descriptor, LibraryContents& contents);
+// Reads a registered descriptor. Returns why it cannot be used, or "".
+using LibraryReader = std::string (*)(const void* descriptor, LibraryContents& contents);
 
 // More is a damaged descriptor, not a program.
 constexpr std::uint32_t kMostImages = 1U << 16;

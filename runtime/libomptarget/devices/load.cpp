@@ -6,6 +6,7 @@
 #include "devices/registry.h"
 
 #include "observe/sink.h"
+#include "plugins/launch_shape.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -73,7 +74,9 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
     std::vector<char> bytes;
     if (!copy_bytes(library, loaded->image, bytes))
       return images;
-    loaded->without_environment = image.without_environment;
+    loaded->passings = passings_of(image.origin.form, image.origin.is_old,
+                                   !takes_compilers_shapes(device.plugin.call(), device.rtl_id));
+    loaded->compiler = image.origin.compiler;
     loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
     if (loaded->table)
       observe::announce(observe::ImageLoaded{device.number, image.raw.ImageStart,

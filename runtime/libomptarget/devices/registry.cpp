@@ -166,7 +166,7 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
 void Registry::forget_deferred_of(const Registration& waiting) {
   forget_deferred_within(waiting.object);
   LibraryContents contents;
-  if (waiting.read(waiting.descriptor, contents))
+  if (!waiting.read(waiting.descriptor, contents).empty())
     return;
   for (const HostEntry& entry : contents.table.entries) {
     forget_deferred(entry.address);
@@ -264,6 +264,11 @@ std::string Registry::reason_for_none() {
         return "there is no device: plugin " + image.plugin->name() + " has none" + image.plugin->why_none();
   if (is_over())
     return "there is no device: every library has unregistered its images";
+  {
+    const std::shared_lock lock(mutex_);
+    if (!ignored_.empty())
+      return "there is no device: a library was ignored: " + ignored_;
+  }
   std::string names, refusals;
   for (const std::unique_ptr<Plugin>& plugin : plugins_)
     names += (names.empty() ? "" : ", ") + plugin->name();

@@ -77,9 +77,11 @@ struct LoadedImage {
   __tgt_device_image image; // the plugin knows the image by this address; its bytes may be gone
   std::shared_ptr<const EntryTable> entries;
   tgt_target_table* table = nullptr;
-  std::vector<void*> addresses;     // of each entry on the device, null where the image lacks it
-  bool constructed = false;         // its constructors have run, so its destructors will
-  bool without_environment = false; // see ImageBytes
+  std::vector<void*> addresses; // of each entry on the device, null where the image lacks it
+  bool constructed = false;     // its constructors have run, so its destructors will
+  Passings passings = passings_of(KernelForm::kAsCalled, false, true);
+  Passing passing(EnvironmentPlace of_call) const { return passings[static_cast<std::size_t>(of_call)]; }
+  std::string compiler; // see ImageOrigin
 };
 
 // What a library has on one device.
@@ -95,9 +97,9 @@ struct LibraryOnDevice {
 struct Library {
   struct Image {
     __tgt_device_image raw;
-    Plugin* plugin; // null: none accepts it
-    bool without_environment;
+    Plugin* plugin;       // null: none accepts it
     std::string refusals; // of the plugins, where none owns it
+    ImageOrigin origin;
   };
   const void* descriptor = nullptr;
   bool permanent = false; // part of the executable: its memory outlives every use
@@ -215,6 +217,13 @@ public:
       return {known->function, known->image.get(), {}};
     return find_on(kernel, device);
   }
+  // For a call with this environment: also not there where the image's kernels cannot be called so.
+  Resolved resolve(const Kernel* kernel, Device& device, EnvironmentPlace environment) {
+    Resolved found = resolve(kernel, device);
+    if (found.function && found.image->passing(environment) == Passing::kNever) [[unlikely]]
+      return disagreement(*found.image, environment);
+    return found;
+  }
   // An address that stands for the kernel of the caller's own executable or library, where several have a
   // kernel of one name; to be asked for if there is any such kernel.
   const void* meant_by(const void* host_address, const void* caller);
@@ -224,6 +233,8 @@ public:
   bool launches_plainly() const { return launches_plainly_.load(std::memory_order_acquire); }
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
+  // What is known of the images of the executable or library around the address, as far as it is the same of all.
+  ImageOrigin images_at(const void* address);
   // The devices that the owners of the address have used; all that anybody used for null.
   std::vector<Device*> used_devices(const void* host_address);
 
@@ -280,6 +291,7 @@ private:
   std::vector<std::shared_ptr<Library>> libraries();
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
   Resolved find_on(const Kernel* kernel, Device& device);
+  static Resolved disagreement(const LoadedImage& image, EnvironmentPlace environment);
   bool prepare_now(Device& device);
   void publish_kernels();
   void list_apart(const Kernel& kernel);
@@ -300,6 +312,7 @@ private:
   std::shared_mutex mutex_; // the members below; held briefly
   bool any_removed_ = false;
   std::vector<Registration> pending_;
+  std::string ignored_;            // why the first descriptor was that could not be used
   const void* examined_ = nullptr; // neither pending nor enlisted
   std::vector<std::shared_ptr<Library>> libraries_;
   Kernels kernels_;

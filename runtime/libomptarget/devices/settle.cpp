@@ -107,8 +107,11 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
       return nullptr;
   }
   LibraryContents contents;
-  if (const char* fault = registration.read(registration.descriptor, contents)) {
-    say("the descriptor at %p is ignored: %s", registration.descriptor, fault);
+  if (const std::string fault = registration.read(registration.descriptor, contents); !fault.empty()) {
+    say("the descriptor at %p is ignored: %s", registration.descriptor, fault.c_str());
+    const std::lock_guard lock(mutex_);
+    if (ignored_.empty())
+      ignored_ = fault;
     return nullptr;
   }
   auto library = std::make_shared<Library>();
@@ -131,7 +134,7 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
     __tgt_device_image image{bytes.begin, bytes.end, first, last};
     std::string refusals;
     Plugin* const owner = owner_of(image, refusals);
-    library->images.push_back({image, owner, bytes.without_environment, std::move(refusals)});
+    library->images.push_back({image, owner, std::move(refusals), bytes.origin});
   }
   return library;
 }

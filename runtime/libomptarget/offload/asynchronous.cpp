@@ -94,7 +94,7 @@ void do_now(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
 // Returns why the region will not run on the device, or "".
 std::string try_later(Device& device, Placement placement, const std::shared_ptr<Kernel>& kernel, Rows rows,
                       const LaunchShape& shape, const Events& events, const Later& call) {
-  const Resolved there = Registry::current()->resolve(kernel.get(), device);
+  const Resolved there = Registry::current()->resolve(kernel.get(), device, shape.environment);
   if (!there.function)
     return there.reason;
   const auto region = std::make_shared<PendingRegion>(device, std::move(placement), kernel, there, rows, shape,
@@ -185,7 +185,7 @@ Left leave_region(std::int64_t asked, const void* host_address, Rows rows, const
   if (!device)
     return {run_region(asked, host_address, rows, shape), nullptr};
   const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
-  const Resolved there = Registry::current()->resolve(kernel.get(), *device);
+  const Resolved there = Registry::current()->resolve(kernel.get(), *device, shape.environment);
   if (!there.function)
     return {give_up(*device, host_address, kernel.get(), rows, there.reason), nullptr};
   const auto region = std::make_shared<PendingRegion>(*device, std::move(placement), kernel, there, rows, shape,

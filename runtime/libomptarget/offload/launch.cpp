@@ -3,6 +3,7 @@
 #include "offload/launch.h"
 
 #include "observe/sink.h"
+#include "offload/arguments.h"
 #include "offload/region.h"
 #include "process/message.h"
 #include "process/per_row.h"
@@ -12,11 +13,11 @@
 namespace omptool {
 namespace {
 
-std::int32_t run(Device& device, void* function, void** arguments, std::int32_t count, const LaunchShape& shape) {
+std::int32_t run(Device& device, void* function, const Arguments& arguments, const LaunchShape& shape) {
   const PluginFunctions& plugin = device.plugin.call();
   if (shape.origin != LaunchShape::Origin::kRegion) [[unlikely]]
-    return run_in_shape(plugin, device.rtl_id, function, arguments, count, shape);
-  return plugin.run_target_region(device.rtl_id, function, arguments, count);
+    return run_in_shape(plugin, device.rtl_id, function, arguments.data(), arguments.count(), shape);
+  return plugin.run_target_region(device.rtl_id, function, arguments.data(), arguments.count());
 }
 
 // A kernel that has not begun is the host's turn; one that may have begun must not run again on the host.
@@ -28,10 +29,11 @@ std::int32_t run(Device& device, void* function, void** arguments, std::int32_t 
 }
 
 // False: the plugin has not started it, and not_started() says why.
-[[nodiscard]] inline bool run_kernel(Device& device, const std::string& region, void* function, void** arguments,
-                                     std::int32_t count, const LaunchShape& shape) {
+[[nodiscard]] inline bool run_kernel(Device& device, const std::string& region, void* function, Arguments& arguments,
+                                     const LaunchShape& shape) {
+  arguments.complete();
   const std::uint64_t noted = device.data.note_activity();
-  const std::int32_t result = run(device, function, arguments, count, shape);
+  const std::int32_t result = run(device, function, arguments, shape);
   if (result != 0) [[unlikely]]
     take_back(device, region, result, noted);
   return result == 0;
@@ -81,13 +83,10 @@ bool needs_data(const Row& row) {
 // Nothing but values: there is nothing to map.
 std::string launch_values(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
                           const LaunchShape& shape) {
-  PerRow<void*> arguments(rows.size());
-  std::int32_t count = 0;
+  Arguments arguments(there.image->passing(shape.environment), rows.size());
   for (const Row& row : rows)
-    if (!(row.has(kIfEnvironment) && there.image->without_environment))
-      arguments[static_cast<std::size_t>(count++)] = row.base;
-  return run_kernel(device, kernel.name, there.function, arguments.data(), count, shape) ? std::string()
-                                                                                         : not_started(device);
+    arguments.add() = row.base;
+  return run_kernel(device, kernel.name, there.function, arguments, shape) ? std::string() : not_started(device);
 }
 
 } // namespace
@@ -103,12 +102,11 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
   KnownObjects known(rows.size());
   if (!device.data.begin_known(rows, known))
     return launch_any(device, kernel, there, rows, shape, known);
-  PerRow<void*> arguments(rows.size());
-  std::int32_t count = 0;
+  Arguments arguments(there.image->passing(shape.environment), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].has(kArgument) && !(rows[i].has(kIfEnvironment) && there.image->without_environment))
-      arguments[static_cast<std::size_t>(count++)] = device.data.known_argument(rows[i], known[i]);
-  if (!run_kernel(device, kernel.name, there.function, arguments.data(), count, shape)) [[unlikely]] {
+    if (rows[i].has(kArgument))
+      arguments.add() = device.data.known_argument(rows[i], known[i]);
+  if (!run_kernel(device, kernel.name, there.function, arguments, shape)) [[unlikely]] {
     std::string failure = not_started(device);
     device.data.end_known(rows, known, Release::kAbandoned, kernel.name);
     return failure;

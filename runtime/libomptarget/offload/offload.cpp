@@ -28,7 +28,7 @@ Device* ready_device(std::int64_t device_id) {
 
 // Why the region did not run on the device, or "".
 std::string try_on(Device& device, const Kernel* kernel, Rows rows, const LaunchShape& shape) {
-  Resolved there = Registry::current()->resolve(kernel, device);
+  Resolved there = Registry::current()->resolve(kernel, device, shape.environment);
   return there.function ? launch(device, *kernel, there, rows, shape) : std::move(there.reason);
 }
 
@@ -188,7 +188,8 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
   return fall_back(host_address, registry->find_kernel(host_address).get(), selected.reason);
 }
 
-bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result) {
+bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, EnvironmentPlace environment,
+               std::int32_t& result) {
   Registry* const registry = Registry::current();
   if (!registry || !registry->launches_plainly())
     return false;
@@ -199,12 +200,34 @@ bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std:
   const KernelUse use(*registry, host_address);
   const Kernel* const kernel = use.get();
   const Kernel::Loaded* const there = kernel ? kernel->on(device->number) : nullptr;
-  if (!there || !there->function)
+  if (!there || !there->function || there->image->passing(environment) == Passing::kNever)
     return false;
-  const std::string reason = launch(*device, *kernel, {there->function, there->image.get(), {}}, rows, kOneTeam);
+  const std::string reason =
+      launch(*device, *kernel, {there->function, there->image.get(), {}}, rows, one_team(environment));
   result = reason.empty() ? 0 : give_up(*device, host_address, kernel, rows, reason);
   return true;
 }
+
+namespace {
+
+// The devices that a call means, of the two that no number selects: those that are in use.
+std::vector<Device*> devices_meant(std::int64_t device_id, const void* host_address) {
+  Registry* const registry = Registry::current();
+  if (device_id == kUsedDevices)
+    return registry ? registry->used_devices(host_address) : std::vector<Device*>{};
+  Device* const device = select(device_id).device;
+  return device ? std::vector<Device*>{device} : std::vector<Device*>{};
+}
+
+// A row for each object that a device has.
+std::vector<Row> all_on(Device& device) {
+  std::vector<Row> rows;
+  for (const MappedObject& object : device.data.objects())
+    rows.push_back({object.host.address(), object.host.address(), object.host.size(), kSection, nullptr});
+  return rows;
+}
+
+} // namespace
 
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason) {
   Registry* registry = Registry::current();
@@ -217,21 +240,39 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
   if (disabled())
     return device_id == kUsedDevices ? 0 : kOnHost;
   const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
-  std::vector<Device*> devices;
-  if (device_id != kUsedDevices)
-    devices = {select(device_id).device};
-  else if (registry)
-    devices = registry->used_devices(host_address);
+  const std::vector<Device*> devices = devices_meant(device_id, host_address);
   if (device_id == kUsedDevices && devices.empty())
     return 0;
   for (Device* device : devices)
-    if (device)
-      bring_to_host(*device, host_address, kernel.get(), rows);
+    bring_to_host(*device, host_address, kernel.get(), rows);
   if (mandatory())
     return fall_back(host_address, kernel.get(), reason);
   // Each call has a fault of its own.
   say("region %s runs on the host: %s", name_of(host_address, kernel.get()).c_str(), reason.c_str());
   return kOnHost;
+}
+
+std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
+                             const std::string& reason) {
+  if (disabled())
+    return kOnHost;
+  Registry* const registry = Registry::current();
+  const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
+  for (Device* device : devices_meant(device_id, host_address))
+    bring_to_host(*device, host_address, kernel.get(), rows ? *rows : all_on(*device));
+  return fall_back(host_address, kernel.get(), reason);
+}
+
+void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
+  static std::atomic<bool> said{false};
+  if (disabled())
+    return;
+  if (mandatory())
+    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", reason.c_str());
+  for (Device* device : devices_meant(device_id, nullptr))
+    device->data.make_host_current(rows, {}, "of the construct");
+  if (!said.exchange(true))
+    say("a construct that maps or updates data is ignored: %s", reason.c_str());
 }
 
 void data_begin(std::int64_t device_id, Rows rows) {

@@ -10,6 +10,7 @@
 #include "plugins/launch_shape.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace omptool {
@@ -18,13 +19,20 @@ namespace omptool {
 std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
 // The same of a compiler's kernel where nothing is left to find out: the device is in use, the kernel has run on it
 // before, and no device is told shapes. False: something is, and nothing has been done.
-[[gnu::hot]] bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, std::int32_t& result);
+[[gnu::hot]] bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, EnvironmentPlace environment,
+                            std::int32_t& result);
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
+// The same where the compiler wrote what is not understood, which is said once for each region; without rows, nobody
+// knows what its data is.
+std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
+                             const std::string& reason);
 void data_begin(std::int64_t device_id, Rows rows);
 void data_end(std::int64_t device_id, Rows rows);
 void data_update(std::int64_t device_id, Rows rows);
+// A construct that is not done for `reason`, which is said once; the host gets what `rows` name.
+void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason);
 // The same of a few bytes of an object that is there, on a device in use, where nobody watches. False: it is not,
 // and nothing has been done.
 [[gnu::hot]] bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept;

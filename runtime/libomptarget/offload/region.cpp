@@ -21,7 +21,8 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
                Queue::Use use)
     : device_(device), kernel_(kernel), there_(there), rows_(rows), shape_(shape), held_(rows.size()),
-      copies_(device, kernel.name, rows.size()), arguments_(rows.size()), queue_(device.memory, use) {}
+      copies_(device, kernel.name, rows.size()), arguments_(there.image->passing(shape.environment), rows.size()),
+      queue_(device.memory, use) {}
 
 void Region::take_place(DataEnvironment::Passage passage) {
   released_ = passage == DataEnvironment::Passage::kThrough;
@@ -57,14 +58,15 @@ std::string Region::start() {
 std::string Region::collect() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
-    if (!row.has(kArgument) || (row.has(kIfEnvironment) && there_.image->without_environment))
+    if (!row.has(kArgument))
       continue;
-    void*& argument = arguments_[static_cast<std::size_t>(count_++)];
+    void*& argument = arguments_.add();
     if (!is_private(row))
       argument = device_.data.argument(row, held_.bound[i]);
     else if (!copies_.allocate(i, row, argument))
       return no_private_copy(row, device_.memory.last_error());
   }
+  arguments_.complete();
   return {};
 }
 
@@ -89,7 +91,7 @@ std::string Region::fill_private() {
 // A kernel that has not begun is the host's turn; one that may have begun must not run again on the host.
 std::string Region::run() {
   const std::uint64_t noted = device_.data.note_activity();
-  const std::int32_t result = queue_.run(there_.function, arguments_.data(), count_, shape_, kernel_.name);
+  const std::int32_t result = queue_.run(there_.function, arguments_.data(), arguments_.count(), shape_, kernel_.name);
   if (result == 0)
     return {};
   if (result != OMPTARGET_RTL_NOT_STARTED)

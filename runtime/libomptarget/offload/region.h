@@ -6,6 +6,7 @@
 #pragma once
 
 #include "devices/registry.h"
+#include "offload/arguments.h"
 #include "offload/private_copies.h"
 #include "plugins/launch_shape.h"
 #include "plugins/queue.h"
@@ -51,8 +52,7 @@ private:
   const LaunchShape shape_;
   Held held_;
   PrivateCopies copies_;
-  PerRow<void*> arguments_;
-  std::int32_t count_ = 0;
+  Arguments arguments_;
   bool released_ = false;
   bool settled_ = false;
   Queue queue_; // last: what it uses outlives it

@@ -4,6 +4,7 @@
 // In what shape a kernel is launched: what the program's call asks for, as plain values.
 #pragma once
 
+#include "plugins/passing.h"
 #include "plugins/plugin.h"
 
 #include <algorithm>
@@ -19,9 +20,13 @@ struct LaunchShape {
     kCompiler, // an OpenMP compiler's call: as its code for the device expects it
   };
   Origin origin = Origin::kRegion;
+  EnvironmentPlace environment = EnvironmentPlace::kNone;
   tgt_launch_shape asked{sizeof(tgt_launch_shape), 0, 0, 0, {1, 1, 1}, {1, 1, 1}};
 };
-constexpr LaunchShape kOneTeam{};
+// One team of one thread.
+constexpr LaunchShape one_team(EnvironmentPlace environment) {
+  return {.environment = environment};
+}
 
 // Negative numbers, which no clause can say, leave the choice to the device, as 0 does.
 constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread_limit) {

@@ -43,13 +43,14 @@ int visit_object(dl_phdr_info* info, std::size_t, void* context) {
   home.object = object;
   home.permanent = !info->dlpi_name || !*info->dlpi_name;
   home.constants = constants_of(*info);
+  home.path = home.permanent ? "/proc/self/exe" : info->dlpi_name;
   return 1;
 }
 
 } // namespace
 
 LoadedObject loaded_object_of(const void* descriptor) {
-  LoadedObject home{descriptor, {}, false, {}};
+  LoadedObject home{descriptor, {}, false, {}, {}};
   ::dl_iterate_phdr(visit_object, &home);
   return home;
 }

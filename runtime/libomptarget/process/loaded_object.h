@@ -4,6 +4,7 @@
 
 #include "process/host_range.h"
 
+#include <string>
 #include <vector>
 
 namespace omptool {
@@ -14,9 +15,10 @@ struct LoadedObject {
   HostRange object;                   // empty: none of them
   bool permanent;                     // the executable, which is never unloaded
   std::vector<HostRange> constants{}; // what of it nothing can write to
+  std::string path{};                 // of its file
 };
 
-// Asks the dynamic linker.
+// Asks the dynamic linker. `descriptor` may be any address of the object.
 LoadedObject loaded_object_of(const void* descriptor);
 
 } // namespace omptool

@@ -10,7 +10,7 @@
 namespace llvm_abi {
 namespace {
 
-struct Arguments { // version 3
+struct Arguments { // from version 2 on
   std::uint32_t version, count;
   void **base, **begin;
   std::int64_t *size, *type;
@@ -22,13 +22,15 @@ static_assert(sizeof(Arguments) == 104);
 
 struct Arrays {
   explicit Arrays(const std::vector<Element>& elements) {
-    for (const Element& element : elements) {
-      base.push_back(element.base);
-      begin.push_back(element.begin);
-      size.push_back(element.size);
-      type.push_back(element.type);
-      mapper.push_back(element.mapper);
-    }
+    for (const Element& element : elements)
+      add(element);
+  }
+  void add(const Element& element) {
+    base.push_back(element.base);
+    begin.push_back(element.begin);
+    size.push_back(element.size);
+    type.push_back(element.type);
+    mapper.push_back(element.mapper);
   }
   std::uint32_t count() const { return static_cast<std::uint32_t>(base.size()); }
   std::vector<void*> base, begin;
@@ -68,7 +70,14 @@ Arguments arguments_of(Arrays& all, std::uint32_t version) {
 
 std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version, const char* name) {
   Arrays all(elements);
+  if (version == kLastEnvironment)
+    all.add({nullptr, nullptr, 0, kLiteral | kParameter});
   return launch(region, arguments_of(all, version), name);
+}
+
+std::int32_t launch_as_it_is(void* region, const std::vector<Element>& elements, std::uint32_t version) {
+  Arrays all(elements);
+  return launch(region, arguments_of(all, version), "__tgt_target_kernel");
 }
 
 std::int32_t launch_nowait(void* region, const std::vector<Element>& elements) {

@@ -25,6 +25,7 @@ enum Type : std::int64_t {
   kLiteral = 0x100,
   kHold = 0x2000,
   kAttach = 0x4000,
+  kNullify = 0x8000,
   kNonContiguous = 0x100000000000,
   kMemberOfFirst = std::int64_t{1} << 48,
 };
@@ -41,8 +42,12 @@ Element literal(std::uintptr_t value);
 
 // Aborts where there is no such function of that version.
 void* versioned(const char* name);
+// The version of the kernel arguments whose last element stands for the launch environment; launch() adds it.
+constexpr std::uint32_t kLastEnvironment = 5;
 std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version = 1,
                     const char* name = "__tgt_target_kernel");
+// The same, whatever the version.
+std::int32_t launch_as_it_is(void* region, const std::vector<Element>& elements, std::uint32_t version);
 // A region with `nowait`, as clang 16 and 17 have it.
 std::int32_t launch_nowait(void* region, const std::vector<Element>& elements);
 // What a call of __tgt_target_kernel says of teams and threads: in its record from version 2 on, and beside it.

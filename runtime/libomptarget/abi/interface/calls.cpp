@@ -33,15 +33,15 @@ const char* fault_of(const __tgt_bin_desc& descriptor) {
   return nullptr;
 }
 
-const char* read_library(const void* address, LibraryContents& contents) {
+std::string read_library(const void* address, LibraryContents& contents) {
   const __tgt_bin_desc& descriptor = *static_cast<const __tgt_bin_desc*>(address);
   if (const char* fault = fault_of(descriptor))
     return fault;
   for (const __tgt_offload_entry& entry : std::span(descriptor.EntriesBegin, descriptor.EntriesEnd))
     contents.table.add(entry);
   for (std::uint32_t i = 0; i < descriptor.NumDevices; ++i)
-    contents.images.push_back({descriptor.DeviceImages[i].ImageStart, descriptor.DeviceImages[i].ImageEnd, false});
-  return nullptr;
+    contents.images.push_back({descriptor.DeviceImages[i].ImageStart, descriptor.DeviceImages[i].ImageEnd});
+  return {};
 }
 
 } // namespace

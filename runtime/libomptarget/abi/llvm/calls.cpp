@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of programs compiled by clang 14 to 22, version VERS1.0: registration, regions, data. Each
+// The calls of programs compiled by clang 14 to 23, version VERS1.0: registration, regions, data. Each
 // is a translation into offload.h. Work that clang marks nowait goes on when the call has
 // returned, where libomp has a place to remember it (nowait.h); libomp has waited for what it depends on.
 #define OMPTARGET_NO_SYMVER
@@ -11,6 +11,7 @@
 #include "abi/llvm/kernel_arguments.h"
 #include "abi/llvm/messages.h"
 #include "abi/llvm/narrator.h"
+#include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/nowait.h"
 #include "abi/llvm/rows.h"
 #include "observe/sink.h"
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace omptool::llvm {
 namespace {
@@ -66,6 +68,20 @@ void act(const Call& call, void (*action)(std::int64_t, Rows), Rows rows) {
     leave(handle, std::move(left.event));
 }
 
+// What of a construct that is not understood the host has to have: what it copies back. What an update copies to the
+// device is newer on the host.
+std::vector<Row> to_host(Construct construct, Rows rows) {
+  std::vector<Row> wanted;
+  for (Row row : rows) {
+    if (construct == Construct::kUpdate)
+      row.flags |= kAlways;
+    row.flags &= ~static_cast<std::uint32_t>(kDelete);
+    if (construct == Construct::kUpdate || (construct == Construct::kEnd && row.has(kFrom)))
+      wanted.push_back(row);
+  }
+  return wanted;
+}
+
 [[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
   translated(call, [&] {
     check_device(call.device);
@@ -74,10 +90,13 @@ void act(const Call& call, void (*action)(std::int64_t, Rows), Rows rows) {
       act(call, action, rows);
       return;
     }
-    if (const std::string fault = add_rows(call.arrays, call.construct, rows); !fault.empty())
-      say("%s: %s; the call is ignored", call.name, fault.c_str());
-    else
+    const RowFault fault = add_rows(call.arrays, call.construct, rows, call.caller);
+    if (!fault)
       act(call, action, rows);
+    else if (fault.is_of_compiler)
+      refuse_data(call.device, to_host(call.construct, rows), fault.text);
+    else
+      say("%s: %s; the call is ignored", call.name, fault.text.c_str());
   });
 }
 
@@ -91,13 +110,15 @@ inline bool update_again(std::int64_t device, void** base, void** begin, const s
   return is_plain && *begin && update_ready(device, *begin, *size, *type & kTypeTo, *type & kTypeFrom);
 }
 
-// `rows` holds what precedes the arguments that the arrays describe.
-std::int32_t on_region(const Call& call, const void* region, RowList& rows, const LaunchShape& shape) {
+std::int32_t on_region(const Call& call, const void* region, const LaunchShape& shape) {
+  RowList rows;
   check_device(call.device);
   if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
     region = registry->meant_by(region, call.caller);
-  if (const std::string fault = add_rows(call.arrays, Construct::kRegion, rows); !fault.empty())
-    return refuse_region(call.device, region, rows, (std::string(call.name) + ": " + fault).c_str());
+  if (const RowFault fault = add_rows(call.arrays, Construct::kRegion, rows, call.caller); fault.is_of_compiler)
+    return refuse_compiler(call.device, region, rows, fault.text);
+  else if (fault)
+    return refuse_region(call.device, region, rows, std::string(call.name) + ": " + fault.text);
   void** const handle = handle_for(call);
   if (!handle) [[likely]]
     return run_region(call.device, region, rows, shape);
@@ -114,52 +135,57 @@ std::uint32_t teams_said(std::int32_t number) {
   return number == kNone ? 1 : static_cast<std::uint32_t>(std::max(number, 0));
 }
 
-// Clang 14 and before: no environment.
+// Clang 14 and before: no record, and no environment.
 std::int32_t on_old_region(const Call& call, const void* region, std::int32_t num_teams, std::int32_t thread_limit) {
-  return translated(call, [&] {
-    RowList rows;
-    return on_region(call, region, rows, shape_of(num_teams, thread_limit, take_trip_count(call.device)));
-  });
+  return translated(
+      call, [&] { return on_region(call, region, shape_of(num_teams, thread_limit, take_trip_count(call.device))); });
 }
 
-// The launch environment is the first argument of kernels since clang 18. Clang 18 says version 2, as
-// 16 and 17 do, but only they wrap their images. The kernels of a CPU never look at it.
-void add_environment(std::uint32_t version, RowList& rows) {
-  void* const nobody = reinterpret_cast<void*>(~std::uintptr_t{0});
-  if (version >= 2)
-    rows.add({nobody, nullptr, 0, kValue | kArgument | kEnvironment | (version == 2 ? kIfEnvironment : 0U), nullptr});
+// The last element of the arrays stands for the launch environment.
+bool ends_with_environment(const KernelArguments& all) {
+  const std::uint32_t last = all.count - 1;
+  return all.count > 0 && all.size && all.type && all.size[last] == 0 &&
+         all.type[last] == (kTypeLiteral | kTypeParameter);
 }
 
-Arrays arrays_of(const KernelArguments& all) {
-  return {all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
+bool lacks_environment(const KernelArguments& all, const RecordVersion& version) {
+  return version.environment == EnvironmentPlace::kLast && !ends_with_environment(all);
+}
+
+// What the program has mapped.
+Arrays arrays_of(const KernelArguments& all, const RecordVersion& version) {
+  const bool has_more = version.environment == EnvironmentPlace::kLast && all.count > 0;
+  return {has_more ? all.count - 1 : all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
 }
 
 Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
              const KernelArguments* arguments, const void* caller) {
-  const bool complete = is_known(arguments) && has_shape(*arguments);
+  const RecordVersion version = record_version(arguments ? arguments->version : 0);
   return {name,
           Construct::kRegion,
-          complete && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
+          version.has_shape && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
           where,
           device,
-          is_known(arguments) ? arrays_of(*arguments) : Arrays{},
+          version.is_known ? arrays_of(*arguments, version) : Arrays{},
           caller,
-          complete && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1,
+          version.has_shape && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1,
           region};
 }
 
-// The region of a program of clang 19 and later that nobody watches, and that has run before; nothing
-// is told of the call unless it fails. False: it is another one, and nothing has been done.
+// A region that nobody watches, and that has run before; nothing is told of the call unless it fails. False: it is
+// another one, and nothing has been done.
 bool run_again(const char* name, const Location* where, std::int64_t device, const void* region,
                const KernelArguments* arguments, const void* caller, std::int32_t& result) {
-  if (!arguments || arguments->version != kNewestVersion || (arguments->flags & kNowaitFlag) || observe::may_be_heard())
-      [[unlikely]]
+  if (!arguments || observe::may_be_heard()) [[unlikely]]
+    return false;
+  const RecordVersion version = record_version(arguments->version);
+  if (!version.has_shape || (arguments->flags & kNowaitFlag) || lacks_environment(*arguments, version)) [[unlikely]]
     return false;
   return guarded(name, [&] {
     try {
       RowList rows;
-      add_environment(kNewestVersion, rows);
-      return add_plain_rows(arrays_of(*arguments), Construct::kRegion, rows) && run_ready(device, region, rows, result);
+      return add_plain_rows(arrays_of(*arguments, version), Construct::kRegion, rows) &&
+             run_ready(device, region, rows, version.environment, result);
     } catch (const MappingFault& fault) {
       die_of(fault, call_of(name, where, device, region, arguments, caller));
     }
@@ -175,13 +201,14 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
   return translated(call, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");
-    if (!is_known(arguments)) {
-      const std::string reason = "kernel arguments of version " + std::to_string(arguments->version) + " are unknown";
-      return refuse_region(device, region, {}, reason.c_str());
+    const RecordVersion version = record_version(arguments->version);
+    if (!version.is_known) {
+      const std::string fault = "kernel arguments of version " + std::to_string(arguments->version) + " are unknown";
+      return refuse_compiler(device, region, std::nullopt, of_newer_compiler(fault, caller));
     }
-    RowList rows;
-    add_environment(arguments->version, rows);
-    return on_region(call, region, rows, shape_of(*arguments, num_teams, thread_limit));
+    if (lacks_environment(*arguments, version))
+      return refuse_region(device, region, {}, "the last of its arguments is no launch environment");
+    return on_region(call, region, shape_of(*arguments, num_teams, thread_limit));
   });
 }
 
@@ -369,4 +396,12 @@ OMPTOOL_EXPORT void __tgt_target_nowait_query(void** handle) {
   omptool::guarded(__func__, [&] { omptool::llvm::query(handle); });
 }
 OMPTOOL_EXPORT void __tgt_target_sync(void*, std::int32_t, void*, void*) {}
+
+// ---- what images for a CPU call ----
+
+// Since clang 23, each virtual call passes the address of its object's table through this. An object that the host made
+// has the host's, whose functions a CPU can call.
+OMPTOOL_EXPORT void* __llvm_omp_indirect_call_lookup(void* address) {
+  return address;
+}
 }

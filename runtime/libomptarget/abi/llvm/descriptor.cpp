@@ -3,6 +3,8 @@
 #include "abi/llvm/descriptor.h"
 
 #include "abi/llvm/image_compilers.h"
+#include "abi/llvm/newer_compiler.h"
+#include "abi/llvm/offload_binary.h"
 #include "process/message.h"
 #include "process/own_memory.h"
 
@@ -52,11 +54,24 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == sizeof(__tgt_bin_desc));
 
+constexpr std::uint16_t kEntryVersion = 1;
+
+// How the records of LLVM 20 and later begin, whatever their version.
+bool has_version(const Record56& record) {
+  constexpr std::array<std::uint16_t, 5> kKinds{1, 2, 3, 4, 8};
+  return record.reserved == 0 && record.version > 0 &&
+         std::find(kKinds.begin(), kKinds.end(), record.kind) != kKinds.end() && record.flags < 0x100;
+}
+
 bool looks_like_56(Bytes table, std::uint64_t at) {
   const Record56 record = *read<Record56>(table, at);
-  constexpr std::array<std::uint16_t, 5> kKinds{1, 2, 3, 4, 8};
-  return record.reserved == 0 && record.version == 1 &&
-         std::find(kKinds.begin(), kKinds.end(), record.kind) != kKinds.end() && record.flags < 0x100;
+  return has_version(record) && record.version == kEntryVersion;
+}
+
+// The version of entries that this library does not know; 0: it does. How long such records are is not known either.
+std::uint16_t newer_version(Bytes table) {
+  const std::optional<Record56> first = read<Record56>(table, 0);
+  return first && has_version(*first) && first->version > kEntryVersion ? first->version : 0;
 }
 
 // The 32 bytes that both kinds of record come down to; nothing for another language's entry.
@@ -115,7 +130,14 @@ const char* fault_of(const Descriptor& descriptor) {
   return nullptr;
 }
 
-const char* read_images(const Descriptor& descriptor, LibraryContents& contents) {
+// Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into their arguments, do.
+// The former wrap images; linked by a later clang, they still say who they are.
+ImageOrigin origin_of(Bytes image, bool wrapped) {
+  const Clangs clangs = clangs_in(compilers_of(image));
+  return {form_of(clangs), wrapped || is_before_18(clangs), name_of(clangs)};
+}
+
+std::string read_images(const Descriptor& descriptor, LibraryContents& contents) {
   for (std::int32_t i = 0; i < descriptor.image_count; ++i) {
     const __tgt_device_image& raw = descriptor.images[i];
     const auto* const begin = static_cast<const std::byte*>(raw.ImageStart);
@@ -123,16 +145,15 @@ const char* read_images(const Descriptor& descriptor, LibraryContents& contents)
     if (reinterpret_cast<std::uintptr_t>(end) < reinterpret_cast<std::uintptr_t>(begin) || (!begin && end))
       return "an image ends before it begins";
     const Bytes bytes(begin, end);
-    const std::optional<Bytes> image = unwrap(bytes);
-    if (!image)
-      return "an image's OffloadBinary is damaged";
-    // Kernels of LLVM 15 to 17 have no environment, although 18's, which write the same version into
-    // their arguments, do. The former wrap images; linked by a later clang, they still say who they are.
-    auto* const at = const_cast<std::byte*>(image->data());
-    const bool is_old = is_wrapped(bytes) || is_before_18(compilers_of(*image));
-    contents.images.push_back({at, at + image->size(), is_old});
+    std::vector<Bytes> images;
+    if (std::string fault = unwrap(bytes, images); !fault.empty())
+      return fault;
+    for (const Bytes image : images) {
+      auto* const at = const_cast<std::byte*>(image.data());
+      contents.images.push_back({at, at + image.size(), origin_of(image, is_wrapped(bytes))});
+    }
   }
-  return nullptr;
+  return {};
 }
 
 } // namespace
@@ -144,33 +165,6 @@ std::size_t record_size(Bytes table) {
   if (is_56)
     return sizeof(Record56);
   return table.size() % sizeof(Record32) == 0 ? sizeof(Record32) : 0;
-}
-
-bool is_wrapped(Bytes bytes) {
-  constexpr std::array<unsigned char, 4> kMagic{0x10, 0xff, 0x10, 0xad};
-  return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
-}
-
-std::optional<Bytes> unwrap(Bytes bytes) {
-  struct Header {
-    std::uint32_t magic, version;
-    std::uint64_t size, entry_offset, entry_size;
-  };
-  struct ImageEntry {
-    std::uint16_t image_kind, offload_kind;
-    std::uint32_t flags;
-    std::uint64_t string_offset, string_count, image_offset, image_size;
-  };
-  if (!is_wrapped(bytes))
-    return bytes;
-  const std::optional<Header> header = read<Header>(bytes, 0);
-  if (!header || header->version != 1 || header->size > bytes.size() || header->entry_size < sizeof(ImageEntry))
-    return std::nullopt;
-  const Bytes blob = bytes.first(header->size);
-  const std::optional<ImageEntry> entry = read<ImageEntry>(blob, header->entry_offset);
-  if (!entry || entry->image_offset > blob.size() || entry->image_size > blob.size() - entry->image_offset)
-    return std::nullopt;
-  return blob.subspan(entry->image_offset, entry->image_size);
 }
 
 void require(std::int64_t mask) {
@@ -215,7 +209,7 @@ bool is_unmistakable(Bytes table, std::size_t record) {
   return record != 0;
 }
 
-const char* read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
+std::string read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
   for (std::uint64_t at = 0; at < table.size(); at += record)
     if (const std::optional<Entry> entry = entry_at(table, record, at); entry && (entry->flags & kRequiresFlag))
       require(entry->data);
@@ -232,27 +226,31 @@ const char* read_entries(Bytes table, std::size_t record, LibraryContents& conte
     const std::int64_t size = kind == EntryKind::kIndirect ? static_cast<std::int64_t>(sizeof(void*)) : extent;
     contents.table.add({entry->address, entry->name, size, kind, extent});
   }
-  return nullptr;
+  return {};
 }
 
 // A host written from the documents alone names no version, and gets LLVM's function.
-const char* read_documents_entries(Bytes table, LibraryContents& contents) {
+std::string read_documents_entries(Bytes table, LibraryContents& contents) {
   for (std::uint64_t at = 0; at < table.size(); at += sizeof(__tgt_offload_entry))
     contents.table.add(*read<__tgt_offload_entry>(table, at));
+  for (ImageBytes& image : contents.images)
+    image.origin = {};
   contents.remark = "has entries of 24 bytes, as omptarget.h declares them, and was registered without a version: "
                     "include omptarget.h, which names it";
-  return nullptr;
+  return {};
 }
 
 } // namespace
 
-const char* read_library(const void* address, LibraryContents& contents) {
+std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
   if (const char* fault = fault_of(descriptor))
     return fault;
-  if (const char* fault = read_images(descriptor, contents))
+  if (const std::string fault = read_images(descriptor, contents); !fault.empty())
     return fault;
   const Bytes table(descriptor.entries_begin, descriptor.entries_end);
+  if (const std::uint16_t version = newer_version(table); version)
+    return of_newer_compiler("entries of version " + std::to_string(version) + " are unknown", address);
   const std::size_t record = record_size(table);
   const bool may_be_documents = table.size() % sizeof(__tgt_offload_entry) == 0;
   if (record == 0 && !may_be_documents)

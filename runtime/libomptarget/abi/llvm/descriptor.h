@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What clang's linker wrapper registers: entry records of 32 bytes (until LLVM 19) or 56 (since 20), and
-// images as they are or each in an OffloadBinary (LLVM 15 to 17).
+// images as they are or in OffloadBinaries (LLVM 15 to 17).
 #pragma once
 
 #include "bytes.h"
 #include "devices/library.h"
 
 #include <cstdint>
-#include <optional>
+#include <string>
 
 namespace omptool::llvm {
 
@@ -24,13 +24,9 @@ enum Requires : std::int64_t {
 // Bytes of each record in a table of entries: 32 or 56; 0 when the table fits neither.
 std::size_t record_size(Bytes table);
 
-// The image inside an OffloadBinary; `bytes` itself when it is none. Nothing: it is damaged.
-std::optional<Bytes> unwrap(Bytes bytes);
-bool is_wrapped(Bytes bytes);
-
 // A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's. Also joins what its
 // entries require.
-const char* read_library(const void* descriptor, LibraryContents& contents);
+std::string read_library(const void* descriptor, LibraryContents& contents);
 
 // One more translation unit says what it requires (14 to 18 by a call before registration, 19 and later
 // by an entry). Ends the program when another one has said otherwise.

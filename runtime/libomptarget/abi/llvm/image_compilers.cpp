@@ -40,10 +40,49 @@ std::string_view compilers_of(Bytes image) {
   return {};
 }
 
-bool is_before_18(std::string_view compilers) {
-  const auto names = [compilers](std::string_view what) { return compilers.find(what) != std::string_view::npos; };
-  const bool is_old = names("clang version 15.") || names("clang version 16.") || names("clang version 17.");
-  return is_old && !names("clang version 18.");
+Clangs clangs_in(std::string_view compilers) {
+  constexpr std::string_view kClang = "clang version ";
+  constexpr int kMost = 1000;
+  const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+  Clangs found;
+  for (std::size_t at = compilers.find(kClang); at != std::string_view::npos; at = compilers.find(kClang, at)) {
+    at += kClang.size();
+    int release = 0;
+    for (std::size_t i = at; i < compilers.size() && is_digit(compilers[i]) && release < kMost; ++i)
+      release = 10 * release + (compilers[i] - '0');
+    if (release == 0)
+      continue;
+    if (release > found.newest) {
+      const std::size_t end =
+          std::find_if(compilers.begin() + at, compilers.end(), [](char c) { return c <= ' ' || c > '~'; }) -
+          compilers.begin();
+      found.version = compilers.substr(at, std::min<std::size_t>(end - at, 32));
+    }
+    found.newest = std::max(found.newest, release);
+    found.oldest = found.oldest ? std::min(found.oldest, release) : release;
+    found.any_18 = found.any_18 || release == 18;
+  }
+  return found;
+}
+
+std::string name_of(const Clangs& clangs) {
+  return clangs.newest ? "clang " + clangs.version : std::string();
+}
+
+KernelForm form_of(const Clangs& clangs) {
+  constexpr int kFirstWithEnvironment = 18, kFirstWithArray = 23;
+  if (clangs.newest == 0)
+    return KernelForm::kAsCalled;
+  if (clangs.newest < kFirstWithEnvironment)
+    return KernelForm::kWithoutEnvironment;
+  if (clangs.oldest >= kFirstWithArray)
+    return KernelForm::kArray;
+  return clangs.oldest >= kFirstWithEnvironment && clangs.newest < kFirstWithArray ? KernelForm::kRegisters
+                                                                                   : KernelForm::kAsCalled;
+}
+
+bool is_before_18(const Clangs& clangs) {
+  return 0 < clangs.oldest && clangs.oldest < 18 && !clangs.any_18;
 }
 
 } // namespace omptool::llvm

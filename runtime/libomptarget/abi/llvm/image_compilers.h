@@ -5,7 +5,9 @@
 #pragma once
 
 #include "bytes.h"
+#include "plugins/passing.h"
 
+#include <string>
 #include <string_view>
 
 namespace omptool::llvm {
@@ -14,7 +16,19 @@ namespace omptool::llvm {
 // The bytes may be anything: every offset and count is checked against them.
 std::string_view compilers_of(Bytes image);
 
-// Whether clang 15 to 17 compiled some of it, and 18 none.
-bool is_before_18(std::string_view compilers);
+// The clangs among them, by major version; 0: none.
+struct Clangs {
+  int oldest = 0, newest = 0;
+  std::string version = {}; // the newest one's, in full
+  bool any_18 = false;
+};
+Clangs clangs_in(std::string_view compilers);
+// Of the newest one, for messages; "": there is none.
+std::string name_of(const Clangs& clangs);
+
+// How its kernels are called, as far as all of its compilers agree.
+KernelForm form_of(const Clangs& clangs);
+// Whether kernels whose callers write version 2 take no environment: clang 15 to 17 compiled some of it, and 18 none.
+bool is_before_18(const Clangs& clangs);
 
 } // namespace omptool::llvm

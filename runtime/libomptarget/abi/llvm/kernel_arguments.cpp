@@ -37,7 +37,9 @@ LaunchShape shape_of(std::int32_t num_teams, std::int32_t thread_limit, std::uin
 
 LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_teams, std::int32_t thread_limit) {
   LaunchShape shape = shape_of(num_teams, thread_limit, arguments.trip_count);
-  if (!has_shape(arguments))
+  const RecordVersion version = record_version(arguments.version);
+  shape.environment = version.environment;
+  if (!version.has_shape)
     return shape;
   take_dimensions(arguments.teams, shape.asked.teams);
   take_dimensions(arguments.threads, shape.asked.threads);

@@ -10,8 +10,6 @@
 
 namespace omptool::llvm {
 
-constexpr std::uint32_t kNewestVersion = 3; // of the kernel arguments
-
 // How every version of LLVM's kernel arguments begins; the first ends soon after.
 struct KernelArguments {
   std::uint32_t version;
@@ -33,11 +31,26 @@ constexpr std::uint64_t kNowaitFlag = 1;
 constexpr std::uint64_t kCooperativeFlag = 1 << 4;
 constexpr std::uint32_t kNoTeams = ~0U; // not a construct of teams
 
-inline bool is_known(const KernelArguments* arguments) {
-  return arguments && arguments->version > 0 && arguments->version <= kNewestVersion;
-}
-inline bool has_shape(const KernelArguments& arguments) {
-  return arguments.version >= 2;
+// What a version of the record means.
+struct RecordVersion {
+  bool is_known;
+  bool has_shape;               // the fields from version 2 on
+  EnvironmentPlace environment; // kLast: the last element of the arrays, which `count` counts
+};
+// Of clang 15; of 16 to 18, of which 18 passes an environment; of 19 to 22; of 23.
+constexpr RecordVersion record_version(std::uint32_t version) {
+  switch (version) {
+  case 1:
+    return {true, false, EnvironmentPlace::kNone};
+  case 2:
+    return {true, true, EnvironmentPlace::kFirstIfTaken};
+  case 3:
+    return {true, true, EnvironmentPlace::kFirst};
+  case 5:
+    return {true, true, EnvironmentPlace::kLast};
+  default:
+    return {false, false, EnvironmentPlace::kNone};
+  }
 }
 
 // The shape that a call with these numbers asks for; negative ones say that it is not a construct of teams, and

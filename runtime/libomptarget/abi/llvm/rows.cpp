@@ -3,6 +3,8 @@
 #include "abi/llvm/rows.h"
 
 #include "abi/llvm/narrator.h"
+#include "abi/llvm/newer_compiler.h"
+#include "abi/llvm/sections.h"
 #include "observe/sink.h"
 
 #include <algorithm>
@@ -15,8 +17,9 @@ constexpr struct {
   std::int64_t type;
   std::uint32_t flags;
 } kTranslation[] = {
-    {kTypeTo, kTo},           {kTypeFrom, kFrom},         {kTypeAlways, kAlways}, {kTypeDelete, kDelete},
-    {kTypePresent, kPresent}, {kTypeImplicit, kImplicit}, {kTypeHold, kHold},     {kTypeClose, kClose},
+    {kTypeTo, kTo},         {kTypeFrom, kFrom},       {kTypeAlways, kAlways},
+    {kTypeDelete, kDelete}, {kTypePresent, kPresent}, {kTypeImplicit, kImplicit},
+    {kTypeHold, kHold},     {kTypeClose, kClose},     {kTypeNullify, kNullIfAbsent},
 };
 
 std::uint32_t flags_of(std::int64_t type) {
@@ -27,20 +30,6 @@ std::uint32_t flags_of(std::int64_t type) {
   if (!(type & kTypeMemberOf))
     flags |= kCounts;
   return flags;
-}
-
-// One dimension of a section that is not contiguous, as clang writes it.
-struct Dimension {
-  std::uint64_t offset, count, stride;
-};
-
-// Bytes from one element of a dimension to the next. Clang multiplies what the program gives as stride
-// into `stride`, but counts `offset` in elements, and says how large those are for the innermost
-// dimension alone, by a last one of a single element. For the others the program's stride must be 1.
-std::uint64_t unit_of(std::span<const Dimension> dimensions, std::size_t index) {
-  const Dimension& element = dimensions.back();
-  const bool innermost = index + 2 == dimensions.size() && element.offset == 0 && element.count == 1;
-  return innermost ? element.stride : dimensions[index].stride;
 }
 
 // Which element a member is part of, counted from 1; 0: of none.
@@ -117,11 +106,14 @@ bool any_members(const Arrays& arrays) {
 
 class Translator {
 public:
-  Translator(Construct construct, RowList& rows) : construct_(construct), rows_(rows) {}
+  Translator(Construct construct, RowList& rows, const void* caller)
+      : construct_(construct), rows_(rows), caller_(caller) {}
 
   // Returns what is wrong with the element, or null.
   const char* add(const Component& element, void** slot);
   const char* add_mapped(const Component& element, void* mapper);
+  // Bits of map types that have been passed over.
+  std::int64_t unknown_bits() const { return unknown_bits_; }
 
 private:
   const char* add_object(const Component& element, void** slot);
@@ -134,10 +126,13 @@ private:
 
   const Construct construct_;
   RowList& rows_;
+  const void* const caller_;
+  std::int64_t unknown_bits_ = 0;
 };
 
 const char* Translator::add(const Component& element, void** slot) {
   const std::int64_t type = element.type;
+  unknown_bits_ |= type & ~kKnownTypes;
   const bool maps_in = is_region() || construct_ == Construct::kBegin;
   if (type & kTypeLiteral) {
     if (is_argument(type))
@@ -176,7 +171,8 @@ void Translator::add_private(const Component& element) {
 // Where the object of another row is; what the kernel or `slot` gets.
 void Translator::add_question(const Component& element, void* base, void** slot) {
   const std::uint32_t what = slot ? kReturn : kMappedArgument;
-  rows_.add({base, element.begin, element.size, kSection | kImplicit | what, slot});
+  const std::uint32_t if_absent = slot && (element.type & kTypeNullify) ? kNullIfAbsent : 0U;
+  rows_.add({base, element.begin, element.size, kSection | kImplicit | what | if_absent, slot});
 }
 
 const char* Translator::add_object(const Component& element, void** slot) {
@@ -217,31 +213,13 @@ const char* Translator::add_sections(const Component& element) {
   constexpr std::int64_t kMostDimensions = 64;
   if (element.size < 1 || element.size > kMostDimensions || !element.begin || !element.base)
     return "has an impossible number of dimensions";
-  const auto* const all = static_cast<const Dimension*>(element.begin);
-  const std::span<const Dimension> dimensions(all, static_cast<std::size_t>(element.size));
-  std::size_t outer = dimensions.size() - 1;
-  std::uint64_t piece = dimensions[outer].count * dimensions[outer].stride;
-  std::uint64_t pieces = 1;
-  std::uint64_t first = 0;
-  for (const Dimension& dimension : dimensions) {
-    std::uint64_t extent = 0;
-    if (__builtin_mul_overflow(dimension.offset + dimension.count, dimension.stride, &extent) || extent > INT64_MAX)
-      return "names memory that cannot exist";
-  }
-  for (std::size_t i = 0; i < dimensions.size(); ++i)
-    first += dimensions[i].offset * unit_of(dimensions, i);
-  for (; outer > 0 && dimensions[outer - 1].stride == piece; --outer) // dense: pieces touch
-    piece *= dimensions[outer - 1].count;
-  for (std::size_t i = 0; i < outer; ++i)
-    if (__builtin_mul_overflow(pieces, dimensions[i].count, &pieces))
-      return "names memory that cannot exist";
-  for (std::uint64_t number = 0; piece > 0 && number < pieces; ++number) {
-    std::uint64_t offset = first;
-    std::uint64_t rest = number;
-    for (std::size_t i = outer; i-- > 0; rest /= dimensions[i].count)
-      offset += rest % dimensions[i].count * dimensions[i].stride;
-    void* const at = static_cast<std::byte*>(element.base) + offset;
-    rows_.add({at, at, static_cast<std::int64_t>(piece), flags_of(element.type), nullptr});
+  const Dimensions dimensions(static_cast<const Dimension*>(element.begin), static_cast<std::size_t>(element.size));
+  const std::optional<Pieces> pieces = pieces_of(dimensions, [this] { return is_surely_of_23(caller_); });
+  if (!pieces)
+    return "names memory that cannot exist";
+  for (std::uint64_t number = 0; number < pieces->count; ++number) {
+    void* const at = static_cast<std::byte*>(element.base) + pieces->offset_of(number);
+    rows_.add({at, at, static_cast<std::int64_t>(pieces->size), flags_of(element.type), nullptr});
   }
   return nullptr;
 }
@@ -267,12 +245,12 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
 
 } // namespace
 
-std::string add_rows(const Arrays& arrays, Construct construct, RowList& rows) {
+RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller) {
   if (arrays.count > INT32_MAX) // the callers' type is int
-    return "there are " + std::to_string(static_cast<std::int32_t>(arrays.count)) + " arguments";
+    return {"there are " + std::to_string(static_cast<std::int32_t>(arrays.count)) + " arguments"};
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
-    return "there are " + std::to_string(arrays.count) + " arguments, but not all four arrays";
-  Translator translator(construct, rows);
+    return {"there are " + std::to_string(arrays.count) + " arguments, but not all four arrays"};
+  Translator translator(construct, rows, caller);
   const bool makes_room = (construct == Construct::kRegion || construct == Construct::kBegin) && any_members(arrays);
   const bool told = observe::heard();
   for (std::size_t i = 0; i < arrays.count; ++i) {
@@ -288,9 +266,14 @@ std::string add_rows(const Arrays& arrays, Construct construct, RowList& rows) {
     char text[160];
     std::snprintf(text, sizeof text, "argument %zu %s (address %p, size %lld, type 0x%llx)", i, fault, element.begin,
                   static_cast<long long>(element.size), static_cast<unsigned long long>(element.type));
-    return text;
+    return {text};
   }
-  return {};
+  if (translator.unknown_bits() == 0) [[likely]]
+    return {};
+  char text[64];
+  std::snprintf(text, sizeof text, "map-type bits 0x%llx are unknown",
+                static_cast<unsigned long long>(translator.unknown_bits()));
+  return {of_newer_compiler(text, caller), true};
 }
 
 } // namespace omptool::llvm

@@ -31,9 +31,12 @@ enum Type : std::int64_t {
   kTypePresent = 0x1000,
   kTypeHold = 0x2000,
   kTypeAttach = 0x4000,
+  kTypeNullify = 0x8000,
   kTypeNonContiguous = 0x100000000000,
 };
 inline constexpr std::int64_t kTypeMemberOf = static_cast<std::int64_t>(0xffffULL << 48);
+// Clang 13 and before wrote 0x800, for close.
+inline constexpr std::int64_t kKnownTypes = 0xffff | kTypeNonContiguous | kTypeMemberOf;
 
 // The arrays of one call. `names` and `mappers` may be null, and so may each of their elements.
 struct Arrays {
@@ -83,8 +86,15 @@ private:
 // Of a kernel's argument that is mapped. What is not there it gets by the host's address (decision 29).
 inline constexpr std::uint32_t kMappedArgument = kArgument | kHostIfAbsent;
 
-// Appends the rows of the arrays. Returns which element is malformed, or "".
-std::string add_rows(const Arrays& arrays, Construct construct, RowList& rows);
+// What is wrong with the arrays; "": nothing. Map-type bits that are not known are a newer compiler's: then the rows
+// are all there, as far as the other bits tell.
+struct RowFault {
+  std::string text;
+  bool is_of_compiler = false;
+  explicit operator bool() const { return !text.empty(); }
+};
+// Appends the rows of the arrays. `caller` is an address in the program's code.
+RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller);
 
 // One element of the arrays, or what a user-defined mapper pushes for an array element or section.
 struct Component {

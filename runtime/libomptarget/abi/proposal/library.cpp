@@ -27,7 +27,7 @@ const char* fault_of(const Descriptor& descriptor) {
 
 } // namespace
 
-const char* read_library(const void* address, LibraryContents& contents) {
+std::string read_library(const void* address, LibraryContents& contents) {
   const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
   if (const char* fault = fault_of(descriptor))
     return fault;
@@ -39,8 +39,8 @@ const char* read_library(const void* address, LibraryContents& contents) {
     table.entries.back().name = table.names.emplace_back(place).data();
   }
   for (unsigned i = 0; i < descriptor.image_count; ++i)
-    contents.images.push_back({descriptor.images[i].begin, descriptor.images[i].end, false});
-  return nullptr;
+    contents.images.push_back({descriptor.images[i].begin, descriptor.images[i].end});
+  return {};
 }
 
 } // namespace omptool::proposal

@@ -9,6 +9,6 @@
 namespace omptool::proposal {
 
 // A LibraryReader. Plugins get entries without names; messages call them by their place, from 0.
-const char* read_library(const void* address, LibraryContents& contents);
+std::string read_library(const void* address, LibraryContents& contents);
 
 } // namespace omptool::proposal

@@ -1,13 +1,11 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LLVM's records, byte by byte: which size they have, and OffloadBinaries that lie about theirs.
+// LLVM's records, byte by byte: which size they have, and what they say.
 #include "abi/llvm/descriptor.h"
 
 #include <cstring>
 #include <doctest/doctest.h>
-#include <memory>
-#include <random>
 #include <vector>
 
 using namespace omptool;
@@ -41,34 +39,6 @@ std::vector<std::byte> records_32(std::size_t count) {
   return bytes;
 }
 
-constexpr std::size_t kImageAt = 0x50;
-
-// An OffloadBinary that holds `image`, without strings.
-std::vector<std::byte> wrapped(std::size_t image_size) {
-  std::vector<std::byte> bytes(kImageAt + image_size);
-  std::memcpy(bytes.data(), "\x10\xff\x10\xad", 4);
-  put<std::uint32_t>(bytes, 4, 1);
-  put<std::uint64_t>(bytes, 8, bytes.size());
-  put<std::uint64_t>(bytes, 16, 32);
-  put<std::uint64_t>(bytes, 24, 40);
-  put<std::uint16_t>(bytes, 32, 1);
-  put<std::uint64_t>(bytes, 56, kImageAt);
-  put<std::uint64_t>(bytes, 64, image_size);
-  return bytes;
-}
-
-// The size of what is inside, or -1; from memory of exactly the bytes' size.
-long inside(const std::vector<std::byte>& bytes) {
-  const auto exact = std::make_unique<std::byte[]>(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), exact.get());
-  const std::optional<omptool::Bytes> image = llvm::unwrap({exact.get(), bytes.size()});
-  if (image && !image->empty()) {
-    CHECK(image->data() >= exact.get());
-    CHECK(image->data() + image->size() <= exact.get() + bytes.size());
-  }
-  return image ? static_cast<long>(image->size()) : -1;
-}
-
 } // namespace
 
 TEST_CASE("records have 56 bytes if every one of them looks so") {
@@ -90,39 +60,6 @@ TEST_CASE("records have 56 bytes if every one of them looks so") {
   CHECK(record_size(table) == 32);
 }
 
-TEST_CASE("an image comes out of its OffloadBinary") {
-  CHECK(inside(wrapped(100)) == 100);
-  CHECK(inside(std::vector<std::byte>(10)) == 10); // not one
-  CHECK(inside({}) == 0);
-}
-
-TEST_CASE("an OffloadBinary with one wrong field is refused") {
-  const struct {
-    std::size_t at;
-    std::uint64_t value;
-  } faults[] = {{8, 1000}, {8, 40}, {16, 1000}, {16, ~0ULL}, {24, 39}, {56, 1000}, {56, ~0ULL}, {64, 101}, {64, ~0ULL}};
-  for (const auto& fault : faults) {
-    std::vector<std::byte> bytes = wrapped(100);
-    put(bytes, fault.at, fault.value);
-    CHECK_MESSAGE(inside(bytes) == -1, fault.at);
-  }
-  std::vector<std::byte> bytes = wrapped(100);
-  put<std::uint32_t>(bytes, 4, 2);
-  CHECK(inside(bytes) == -1);
-  for (std::size_t size = 4; size < bytes.size(); ++size)
-    CHECK(inside({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}) == -1);
-}
-
-TEST_CASE("no byte of an OffloadBinary leads out of it") {
-  std::mt19937 random(1);
-  for (int i = 0; i < 20000; ++i) {
-    std::vector<std::byte> bytes = wrapped(64);
-    for (int flips = 0; flips < 3; ++flips)
-      bytes[4 + random() % (kImageAt - 4)] = static_cast<std::byte>(random());
-    inside(bytes);
-  }
-}
-
 TEST_CASE("requirements, kinds and sizes are read from the entries") {
   static char names[5][32] = {"kernel", "global", "link", "function", "construct"};
   static char places[5];
@@ -139,7 +76,7 @@ TEST_CASE("requirements, kinds and sizes are read from the entries") {
   }
   const std::byte* const record[4] = {nullptr, nullptr, table.data(), table.data() + table.size()};
   LibraryContents contents;
-  REQUIRE(llvm::read_library(record, contents) == nullptr);
+  REQUIRE(llvm::read_library(record, contents).empty());
   const EntryKind kinds[] = {EntryKind::kKernel, EntryKind::kGlobal, EntryKind::kOwnPointer, EntryKind::kIndirect,
                              EntryKind::kConstructor};
   REQUIRE(contents.table.entries.size() == 5);
@@ -152,4 +89,21 @@ TEST_CASE("requirements, kinds and sizes are read from the entries") {
   CHECK(contents.table.entries[3].extent == 24);
   CHECK(contents.globals_required);
   CHECK(!contents.host_memory);
+}
+
+TEST_CASE("entries of a version that is not known are not read") {
+  for (const std::size_t size : {56, 72}) { // as long as they may be
+    std::vector<std::byte> table(4 * size);
+    for (std::size_t at = 0; at < table.size(); at += size) {
+      put<std::uint16_t>(table, at + 8, 2);
+      put<std::uint16_t>(table, at + 10, 1);
+      put<const char*>(table, at + 24, "kernel");
+    }
+    const std::byte* const record[4] = {nullptr, nullptr, table.data(), table.data() + table.size()};
+    LibraryContents contents;
+    const std::string fault = llvm::read_library(record, contents);
+    CHECK_MESSAGE(fault.starts_with("entries of version 2 are unknown, which "), fault);
+    CHECK_MESSAGE(fault.ends_with("; update omptool, or compile with clang 23 or older"), fault);
+    CHECK(contents.table.entries.empty());
+  }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 using namespace omptool::llvm;
+using omptool::KernelForm;
 using namespace std::string_literals;
 
 namespace {
@@ -59,13 +60,38 @@ TEST_CASE("an image says who compiled it") {
     CHECK(compilers(bytes, size).empty());
 }
 
+TEST_CASE("the clangs among the compilers are found, with their versions") {
+  const Clangs clangs = clangs_in(
+      "GCC: (Debian 12.2.0) 12.2.0\0AMD clang version 23.0.0git (of somebody)\0clang version 17.0.1\0Linker: LLD 23.1.4"s);
+  CHECK(clangs.oldest == 17);
+  CHECK(clangs.newest == 23);
+  CHECK(name_of(clangs) == "clang 23.0.0git");
+  CHECK(name_of(clangs_in("GCC: (Debian 12.2.0) 16.0.6")).empty());
+  CHECK(clangs_in("clang version ").newest == 0);
+  CHECK(clangs_in("clang version git").newest == 0);
+  CHECK(clangs_in("clang version 99999999999999999999").newest > 0); // and nothing overflows
+  CHECK(name_of(clangs_in(std::string("clang version 24") + std::string(1000, '0'))).size() < 50);
+}
+
+TEST_CASE("how kernels are called is known where all of an image's compilers agree") {
+  const auto form = [](std::string_view compilers) { return form_of(clangs_in(compilers)); };
+  CHECK(form("") == KernelForm::kAsCalled);
+  CHECK(form("GCC: (Debian 12.2.0) 23.0.6") == KernelForm::kAsCalled);
+  CHECK(form("clang version 14.0.6\0clang version 17.0.1"s) == KernelForm::kWithoutEnvironment);
+  CHECK(form("clang version 18.1.8\0clang version 22.1.0"s) == KernelForm::kRegisters);
+  CHECK(form("clang version 23.1.4\0clang version 24.0.0"s) == KernelForm::kArray);
+  CHECK(form("clang version 17.0.6\0clang version 18.1.8"s) == KernelForm::kAsCalled);
+  CHECK(form("clang version 22.1.0\0clang version 23.1.4"s) == KernelForm::kAsCalled);
+}
+
 TEST_CASE("kernels of clang 15 to 17 have no environment, unless 18 is there, too") {
-  CHECK(is_before_18("clang version 16.0.6"));
-  CHECK(is_before_18("clang version 19.1.7\0clang version 17.0.1"s));
-  CHECK_FALSE(is_before_18("clang version 18.1.8\0clang version 17.0.1"s));
-  CHECK_FALSE(is_before_18("clang version 19.1.7"));
-  CHECK_FALSE(is_before_18("GCC: (Debian 12.2.0) 16.0.6"));
-  CHECK_FALSE(is_before_18(""));
+  const auto is_old = [](std::string_view compilers) { return is_before_18(clangs_in(compilers)); };
+  CHECK(is_old("clang version 16.0.6"));
+  CHECK(is_old("clang version 19.1.7\0clang version 17.0.1"s));
+  CHECK_FALSE(is_old("clang version 18.1.8\0clang version 17.0.1"s));
+  CHECK_FALSE(is_old("clang version 19.1.7"));
+  CHECK_FALSE(is_old("GCC: (Debian 12.2.0) 16.0.6"));
+  CHECK_FALSE(is_old(""));
 }
 
 TEST_CASE("whatever bytes are changed, nothing outside is read") {

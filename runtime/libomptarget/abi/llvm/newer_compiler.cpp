@@ -1,0 +1,57 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "abi/llvm/newer_compiler.h"
+
+#include "abi/llvm/image_compilers.h"
+#include "devices/registry.h"
+#include "file.h"
+#include "process/loaded_object.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+namespace omptool::llvm {
+namespace {
+
+// What the file says of its compilers; "" where it cannot be read, or says nothing.
+std::string compilers_of_file(const std::string& path) {
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status{};
+  if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0)
+    return {};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (bytes == MAP_FAILED)
+    return {};
+  const std::string found(compilers_of({static_cast<const std::byte*>(bytes), size}));
+  ::munmap(bytes, size);
+  return found;
+}
+
+// The clangs that compiled the executable or library around `address`.
+Clangs clangs_at(const void* address) {
+  const std::string path = loaded_object_of(address).path;
+  return path.empty() ? Clangs{} : clangs_in(compilers_of_file(path));
+}
+
+} // namespace
+
+std::string of_newer_compiler(const std::string& fault, const void* address) {
+  std::string clang = name_of(clangs_at(address));
+  if (Registry* const registry = Registry::current(); clang.empty() && registry)
+    clang = registry->images_at(address).compiler;
+  const std::string newest = std::to_string(kNewestGeneration.last_release);
+  return fault + ", which " + (clang.empty() ? "no clang up to " + newest + " writes" : clang + " wrote") +
+         "; update omptool, or compile with clang " + newest + " or older";
+}
+
+bool is_surely_of_23(const void* address) {
+  const Clangs clangs = clangs_at(address);
+  if (clangs.newest)
+    return form_of(clangs) == KernelForm::kArray;
+  Registry* const registry = Registry::current();
+  return registry && registry->images_at(address).form == KernelForm::kArray;
+}
+
+} // namespace omptool::llvm

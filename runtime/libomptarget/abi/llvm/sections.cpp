@@ -1,0 +1,83 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "abi/llvm/sections.h"
+
+#include <algorithm>
+
+namespace omptool::llvm {
+namespace {
+
+// a + b * c, or nothing where that is too large for a distance in memory.
+std::optional<std::uint64_t> sum(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  std::uint64_t product = 0, result = 0;
+  if (__builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &result) || result > INT64_MAX)
+    return std::nullopt;
+  return result;
+}
+
+// Since clang 23 offsets are bytes; before they are elements. The last dimension is {0, E, 1} or {0, 1, E}, of elements
+// of E bytes: where those have one byte, it does not tell, and all but the innermost offset may be either.
+bool counts_bytes(Dimensions dimensions, const std::function<bool()>& by_bytes) {
+  const Dimension& element = dimensions.back();
+  if (element.offset != 0 || element.stride != 1)
+    return false;
+  const Dimensions outer = dimensions.first(dimensions.size() - std::min<std::size_t>(dimensions.size(), 2));
+  const bool any = std::any_of(outer.begin(), outer.end(), [](const Dimension& one) { return one.offset != 0; });
+  return element.count != 1 || (any && by_bytes());
+}
+
+// Bytes from one element of a dimension to the next. Clang 22 and before multiply what the program gives as stride
+// into `stride`, and say how large an element is for the innermost dimension alone, by the last one. For the others the
+// program's stride must be 1.
+std::uint64_t unit_of(Dimensions dimensions, std::size_t index) {
+  const Dimension& element = dimensions.back();
+  const bool innermost = index + 2 == dimensions.size() && element.offset == 0 && element.count == 1;
+  return innermost ? element.stride : dimensions[index].stride;
+}
+
+} // namespace
+
+std::uint64_t Pieces::offset_of(std::uint64_t number) const {
+  std::uint64_t offset = first;
+  for (std::size_t i = outer.size(); i-- > 0; number /= outer[i].count)
+    offset += number % outer[i].count * outer[i].stride;
+  return offset;
+}
+
+std::optional<Pieces> pieces_of(Dimensions dimensions, const std::function<bool()>& by_bytes) {
+  const bool bytes = counts_bytes(dimensions, by_bytes);
+  Pieces pieces{dimensions.first(dimensions.size() - 1)};
+  std::optional<std::uint64_t> first = 0, last = 0; // where the first piece begins, and how far the others reach
+  for (std::size_t i = 0; i < dimensions.size() && first && last; ++i) {
+    const Dimension& dimension = dimensions[i];
+    first = sum(*first, dimension.offset, bytes ? 1 : unit_of(dimensions, i));
+    last = sum(*last, std::max<std::uint64_t>(dimension.count, 1) - 1, dimension.stride);
+  }
+  if (!first || !last || !sum(*first, *last, 1))
+    return std::nullopt;
+  pieces.first = *first;
+  const std::optional<std::uint64_t> size = sum(0, dimensions.back().count, dimensions.back().stride);
+  if (!size)
+    return std::nullopt;
+  pieces.size = *size;
+  // Dense: pieces touch.
+  for (; !pieces.outer.empty() && pieces.outer.back().stride == pieces.size;
+       pieces.outer = pieces.outer.first(pieces.outer.size() - 1)) {
+    const std::optional<std::uint64_t> larger = sum(0, pieces.size, pieces.outer.back().count);
+    if (!larger)
+      return std::nullopt;
+    pieces.size = *larger;
+  }
+  pieces.count = pieces.size > 0 ? 1 : 0;
+  for (const Dimension& dimension : pieces.outer) {
+    if (dimension.stride == 0 && dimension.count > 1) // one piece, again and again
+      return std::nullopt;
+    const std::optional<std::uint64_t> more = sum(0, pieces.count, dimension.count);
+    if (!more)
+      return std::nullopt;
+    pieces.count = *more;
+  }
+  return pieces;
+}
+
+} // namespace omptool::llvm

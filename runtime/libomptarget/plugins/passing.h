@@ -1,0 +1,59 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How a kernel gets its arguments: what the call says of it, what the image says, and what follows.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace omptool {
+
+// Where a call has the environment of the launch, a word that the program knows nothing of, among the arguments.
+enum class EnvironmentPlace : std::uint8_t {
+  kNone,
+  kFirstIfTaken, // compilers write the same record for kernels that take one and for those that do not
+  kFirst,
+  kLast,
+};
+constexpr std::size_t kEnvironments = 4;
+
+// What is known of the kernels of an image, from its compilers.
+enum class KernelForm : std::uint8_t {
+  kAsCalled, // nothing: their callers know
+  kWithoutEnvironment,
+  kRegisters, // the environment first, each argument a parameter
+  kArray, // the environment last. On a CPU the only parameter is the address of an array of the arguments' addresses
+};
+
+// How the kernel is called.
+enum class Passing : std::uint8_t {
+  kPlain, // the arguments alone
+  kFirst, // the environment, then the arguments
+  kLast,  // the arguments, then the environment
+  kArray, // an array of the addresses of all these
+  kNever, // call and image disagree in a way that cannot be
+};
+
+// By EnvironmentPlace.
+using Passings = std::array<Passing, kEnvironments>;
+
+// `old`: kernels whose callers are of the kind kFirstIfTaken take no environment.
+constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu) {
+  using enum Passing;
+  const Passing last = on_cpu ? kArray : kLast;
+  switch (form) {
+  case KernelForm::kAsCalled:
+    break;
+  case KernelForm::kWithoutEnvironment:
+    return {kPlain, kPlain, kNever, kNever};
+  case KernelForm::kRegisters:
+    return {kNever, old ? kNever : kFirst, kFirst, kFirst};
+  case KernelForm::kArray:
+    return {kNever, kNever, last, last};
+  }
+  return {kPlain, old ? kPlain : kFirst, kFirst, last};
+}
+
+} // namespace omptool
