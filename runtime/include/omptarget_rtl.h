@@ -163,7 +163,15 @@ const char* __tgt_rtl_last_error(void);
 
 /* What a call asks for. A record begins with its own size: a later core's is longer, an earlier one's shorter, and
  * what a plugin does not find there, or does not know, is as 0. */
-enum { OMPTARGET_SHAPE_COOPERATIVE = 1 }; /* the teams wait for each other: all of them run at once, or none */
+enum {
+  OMPTARGET_SHAPE_COOPERATIVE = 1, /* the teams wait for each other: all of them run at once, or none */
+  /* Among the arguments of a compiler's kernel is a word for the environment of its launch. */
+  OMPTARGET_SHAPE_ENVIRONMENT_FIRST = 2,
+  OMPTARGET_SHAPE_ENVIRONMENT_LAST = 4,
+  /* Where a team's own memory has no room for dynamic_memory, and not both: */
+  OMPTARGET_SHAPE_MEMORY_OR_NULL = 8,    /* the kernel does without it */
+  OMPTARGET_SHAPE_MEMORY_OR_DEVICE = 16, /* it gets as much memory of the device */
+};
 typedef struct tgt_launch_shape {
   uint32_t size;           /* of this record, in bytes */
   uint32_t flags;          /* OMPTARGET_SHAPE_... */

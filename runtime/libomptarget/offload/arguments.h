@@ -42,6 +42,7 @@ public:
       pass(&array_, 1);
     }
   }
+  Passing how() const { return how_; }
   // What the plugin is given.
   void** data() const { return passed_; }
   std::int32_t count() const { return passed_count_; }

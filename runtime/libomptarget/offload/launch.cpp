@@ -16,7 +16,8 @@ namespace {
 std::int32_t run(Device& device, void* function, const Arguments& arguments, const LaunchShape& shape) {
   const PluginFunctions& plugin = device.plugin.call();
   if (shape.origin != LaunchShape::Origin::kRegion) [[unlikely]]
-    return run_in_shape(plugin, device.rtl_id, function, arguments.data(), arguments.count(), shape);
+    return run_in_shape(plugin, device.rtl_id, function, arguments.data(), arguments.count(),
+                        told(shape, arguments.how()));
   return plugin.run_target_region(device.rtl_id, function, arguments.data(), arguments.count());
 }
 

@@ -36,6 +36,15 @@ constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread
   return shape;
 }
 
+// The same for a plugin, which is told where the environment is.
+constexpr LaunchShape told(LaunchShape shape, Passing how) {
+  if (how == Passing::kFirst)
+    shape.asked.flags |= OMPTARGET_SHAPE_ENVIRONMENT_FIRST;
+  if (how == Passing::kLast)
+    shape.asked.flags |= OMPTARGET_SHAPE_ENVIRONMENT_LAST;
+  return shape;
+}
+
 // Whether the plugin is told the shape of kernels that an OpenMP compiler made.
 bool takes_compilers_shapes(const PluginFunctions& plugin, std::int32_t rtl_id);
 

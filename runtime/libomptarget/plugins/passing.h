@@ -39,11 +39,12 @@ enum class Passing : std::uint8_t {
 // By EnvironmentPlace.
 using Passings = std::array<Passing, kEnvironments>;
 
-// `old`: kernels whose callers are of the kind kFirstIfTaken take no environment.
+// `old`: kernels whose callers are of the kind kFirstIfTaken take no environment. Kernels of other devices than a CPU
+// say of themselves what they take, each for itself.
 constexpr Passings passings_of(KernelForm form, bool old, bool on_cpu) {
   using enum Passing;
   const Passing last = on_cpu ? kArray : kLast;
-  switch (form) {
+  switch (on_cpu ? form : KernelForm::kAsCalled) {
   case KernelForm::kAsCalled:
     break;
   case KernelForm::kWithoutEnvironment:

@@ -120,11 +120,11 @@ bool ClangImage::read_kernel(const std::string& name, std::optional<ClangKernel>
   const std::string environment_name = name + "_kernel_environment", mode_name = name + "_exec_mode";
   if (!find(environment_name, address, size))
     return false;
-  if (address && size >= kKernelEnvironment) {
+  if (address) {
     KernelEnvironment environment{};
-    if (!read(address, &environment, sizeof environment, environment_name))
+    if (!read(address, &environment, std::min(size, sizeof environment), environment_name))
       return false;
-    kernel = clang_kernel_of(environment);
+    kernel = clang_kernel_of(environment, size);
     return true;
   }
   if (!find(mode_name, address, size))

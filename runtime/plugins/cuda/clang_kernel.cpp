@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "clang_kernel.h"
 
+#include "generations.h"
+
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 namespace omptool::cuda {
 namespace {
@@ -78,13 +81,26 @@ const char* name_of(ClangKernel::Mode mode) {
   return "Bare";
 }
 
-ClangKernel clang_kernel_of(const KernelEnvironment& environment) {
+ClangKernel clang_kernel_of(const KernelEnvironment& environment, std::size_t size) {
   ClangKernel clang;
+  const Generation* const generation =
+      std::find_if(std::begin(kGenerations), std::end(kGenerations),
+                   [&](const Generation& one) { return size > 0 && one.kernel_environment == size; });
+  if (generation == std::end(kGenerations)) {
+    clang.unknown_environment = size;
+    return clang;
+  }
   clang.mode = mode_of(environment.mode);
-  clang.takes_environment = true;
   clang.least_threads = positive(environment.least_threads);
   clang.most_threads = positive(environment.most_threads);
-  clang.reduction_size = std::uint64_t{positive(environment.reduction_size)} * positive(environment.reduction_length);
+  const std::uint64_t bytes = positive(environment.reduction_size);
+  if (generation->launch_environment == sizeof(LaunchEnvironment23)) {
+    clang.environment = ClangKernel::Environment::kLast;
+    clang.team_reduction_size = bytes;
+  } else {
+    clang.environment = ClangKernel::Environment::kFirst;
+    clang.reduction_size = bytes * positive(environment.reduction_length);
+  }
   return clang;
 }
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels that clang's OpenMP made for nvptx, versions 14 to 22: what they say of themselves, and the blocks and
+// Kernels that clang's OpenMP made for nvptx, versions 14 to 23: what they say of themselves, and the blocks and
 // threads that they expect. The rules are those of LLVM's plugin, so that such a kernel runs here in the shape that it
 // was tested in.
 #pragma once
@@ -22,25 +22,36 @@ struct KernelEnvironment {
   std::int32_t least_threads, most_threads;
   std::int32_t least_teams, most_teams;
   std::int32_t reduction_size;   // bytes that a team stores
-  std::int32_t reduction_length; // teams that find room at once
+  std::int32_t reduction_length; // teams that find room at once; only until clang 22
 };
-constexpr std::size_t kKernelEnvironment = 48; // with two addresses behind it
 
-// What a launch with a reduction lends the kernel.
-struct LaunchEnvironment {
+// What a launch with a reduction lends the kernel, until clang 22.
+struct LaunchEnvironment18 {
   std::uint32_t count, iteration;
   std::uint64_t buffer; // an address of the device
+};
+// And since 23, also one with memory of each team's own.
+struct LaunchEnvironment23 {
+  std::uint64_t buffer;          // room for each team of the launch
+  std::uint64_t fallback_memory; // in place of the teams' own, or 0
+  std::uint32_t teams_done;
+  std::uint32_t memory_size;    // of a team
+  std::uint8_t memory_fallback; // 0: it is the team's own; 1: there is none; 2: it is at fallback_memory
 };
 
 struct ClangKernel {
   enum Mode : std::uint8_t { kBare = 0, kGeneric = 1, kSpmd = 2, kGenericSpmd = 3, kSpmdNoLoop = 6 };
-  Mode mode = kBare;              // bare: the shape is taken as it is, as for portable kernels
-  bool takes_environment = false; // as its first argument
+  Mode mode = kBare; // bare: the shape is taken as it is, as for portable kernels
+  enum class Environment : std::uint8_t { kNone, kFirst, kLast }; // of a launch, among the arguments
+  Environment environment = Environment::kNone;
+  std::size_t unknown_environment = 0; // bytes of the kernel's own record, if no clang that is known has such
   std::uint32_t least_threads = 0, most_threads = 0;
-  std::uint64_t reduction_size = 0; // bytes for all teams
+  std::uint64_t reduction_size = 0;      // bytes, for all teams
+  std::uint64_t team_reduction_size = 0; // and for each
 };
 const char* name_of(ClangKernel::Mode mode); // as LLVM's plugin says it
-ClangKernel clang_kernel_of(const KernelEnvironment& environment);
+// `size`: of the whole record, which says whose it is. Else only unknown_environment is set.
+ClangKernel clang_kernel_of(const KernelEnvironment& environment, std::size_t size);
 ClangKernel clang_kernel_of(std::uint8_t mode); // of clang 14 to 17: <kernel>_exec_mode
 
 // What programs set for LLVM's plugin.

@@ -2,16 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "launch.h"
 
+#include "generations.h"
 #include "launch_line.h"
 #include "plugin_calls.h"
 #include "settings.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace omptool::cuda {
 namespace {
 
 constexpr std::size_t kArgument = sizeof(void*);
+constexpr std::uint8_t kNoMemory = 1, kDeviceMemory = 2; // see MemoryPromise
 
 // A kernel reads its parameters whether they were given or not.
 bool has_all(const KernelFacts& kernel, const std::string& name, std::size_t given) {
@@ -38,24 +42,51 @@ Outcome start_in(const Driver& driver, Launch& launch, CUstream stream) {
                       threads[1], threads[2], memory, stream, each.data());
 }
 
-// The address of what a kernel with a reduction is lent, or a word that it is nothing; 0, with last_error set: there is
-// no memory for it.
-CUdeviceptr lend(const Launcher& launcher, const Kernel& kernel, std::uint64_t size, CUstream stream,
-                 CUdeviceptr& lent) {
+using Place = ClangKernel::Environment;
+constexpr std::uint64_t kAlignment = 256; // for any type
+
+std::uint64_t aligned(std::uint64_t size) {
+  return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// What a launch lends its kernel, in this order.
+struct Loan {
+  std::uint64_t environment, buffer, memory; // bytes
+};
+
+Loan loan_of(const Launch& launch) {
+  const ClangKernel& clang = *launch.kernel->clang();
+  const auto& blocks = launch.grid.blocks;
+  const std::uint64_t teams = std::uint64_t{blocks[0]} * blocks[1] * blocks[2];
+  const std::uint64_t buffer = clang.reduction_size + teams * clang.team_reduction_size;
+  const std::uint64_t memory = launch.memory.fallback == kDeviceMemory ? teams * launch.memory.size : 0;
+  const bool is_needed = buffer > 0 || (clang.environment == Place::kLast && launch.memory.size > 0);
+  return {is_needed ? kAlignment : 0, aligned(buffer), memory};
+}
+
+// The address of what a kernel is lent, or a word that it is nothing; 0, with last_error set: there is no memory for
+// it.
+CUdeviceptr lend(const Launcher& launcher, const Launch& launch, CUstream stream, CUdeviceptr& lent) {
   constexpr CUdeviceptr kNothing = ~CUdeviceptr{0};
-  constexpr std::uint64_t kBuffer = 256; // where it begins: aligned for any type
-  if (size == 0)
+  const Loan loan = loan_of(launch);
+  if (loan.environment == 0)
     return kNothing;
   const Driver& driver = launcher.context.driver;
-  lent = launcher.memory.allocate(static_cast<std::int64_t>(size + kBuffer));
+  lent = launcher.memory.allocate(static_cast<std::int64_t>(loan.environment + loan.buffer + loan.memory));
   if (!lent)
     return 0;
-  const LaunchEnvironment environment{0, 0, lent + kBuffer};
+  const CUdeviceptr buffer = lent + loan.environment;
+  const LaunchEnvironment18 first{0, 0, buffer};
+  const LaunchEnvironment23 last{loan.buffer ? buffer : 0, loan.memory ? buffer + loan.buffer : 0, 0,
+                                 launch.memory.size, launch.memory.fallback};
+  const bool is_last = launch.kernel->clang()->environment == Place::kLast;
+  const void* const record = is_last ? static_cast<const void*>(&last) : &first;
+  const std::size_t size = is_last ? sizeof last : sizeof first;
   const Outcome outcome = launcher.context.in_stream(
-      [&] { return OMPTOOL_CUDA(driver, cuMemcpyHtoDAsync_v2, lent, &environment, sizeof environment, stream); });
+      [&] { return OMPTOOL_CUDA(driver, cuMemcpyHtoDAsync_v2, lent, record, size, stream); });
   if (outcome.ok())
     return lent;
-  fail_of(driver, outcome, "kernel " + kernel.name());
+  fail_of(driver, outcome, "kernel " + launch.kernel->name());
   launcher.memory.release(lent);
   return lent = 0;
 }
@@ -64,6 +95,31 @@ std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked
                              const DeviceLimits& device) {
   return kernel.clang() ? grid_of(*kernel.clang(), clang_settings(), asked, facts, device)
                         : grid_of(asked, facts, device);
+}
+
+// The same, where the kernel may do without the memory that it asks for, or with other memory.
+std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked, const KernelFacts& facts,
+                             const DeviceLimits& device, MemoryPromise& memory) {
+  const bool is_told = kernel.clang() && kernel.clang()->environment == Place::kLast;
+  memory = {is_told ? static_cast<std::uint32_t>(std::min<std::uint64_t>(asked.dynamic_memory, UINT32_MAX)) : 0, 0};
+  std::optional<Grid> grid = grid_for(kernel, asked, facts, device);
+  const std::uint32_t otherwise = asked.flags & (OMPTARGET_SHAPE_MEMORY_OR_NULL | OMPTARGET_SHAPE_MEMORY_OR_DEVICE);
+  if (grid || memory.size == 0 || otherwise == 0)
+    return grid;
+  tgt_launch_shape without = asked;
+  without.dynamic_memory = 0;
+  memory.fallback = otherwise == OMPTARGET_SHAPE_MEMORY_OR_NULL ? kNoMemory : kDeviceMemory;
+  return grid_for(kernel, without, facts, device);
+}
+
+// Puts the word for the environment where the kernel takes it.
+void place_environment(const ClangKernel& clang, std::uint32_t flags, std::vector<void*>& values) {
+  if (values.empty())
+    return;
+  if (clang.environment == Place::kLast && (flags & OMPTARGET_SHAPE_ENVIRONMENT_FIRST))
+    std::rotate(values.begin(), values.begin() + 1, values.end());
+  else if (clang.environment == Place::kFirst && (flags & OMPTARGET_SHAPE_ENVIRONMENT_LAST))
+    std::rotate(values.begin(), values.end() - 1, values.end());
 }
 
 void tell(std::int32_t device, const Kernel& kernel, const Grid& grid) {
@@ -82,27 +138,37 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments 
     return std::nullopt;
   }
   Kernel& kernel = *static_cast<Kernel*>(handle);
+  if (kernel.clang() && kernel.clang()->unknown_environment) {
+    fail("kernel " + kernel.name() + " has an environment of " + std::to_string(kernel.clang()->unknown_environment) +
+         " bytes, which no clang up to " + std::to_string(std::end(kGenerations)[-1].last_release) + " writes");
+    return std::nullopt;
+  }
   const KernelFacts* const facts = kernel.facts(launcher.context);
   if (!facts)
     return std::nullopt;
-  const std::optional<Grid> grid = grid_for(kernel, asked, *facts, launcher.limits);
+  MemoryPromise memory;
+  const std::optional<Grid> grid = grid_for(kernel, asked, *facts, launcher.limits, memory);
   const std::size_t size = static_cast<std::size_t>(count) * kArgument;
   if (!grid || !has_all(*facts, kernel.name(), size) || !kernel.allow_memory(launcher.context, grid->memory))
     return std::nullopt;
   // The driver takes no more than the parameters.
-  return Launch{&kernel, *grid, std::vector<void*>(values, values + count),
-                facts->parameters_are_known ? facts->parameters : size};
+  Launch launch{&kernel, *grid, std::vector<void*>(values, values + count),
+                facts->parameters_are_known ? facts->parameters : size, memory};
+  if (kernel.clang())
+    place_environment(*kernel.clang(), asked.flags, launch.values);
+  return launch;
 }
 
 bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent) {
   lent = 0;
   const Context& context = launcher.context;
   const Kernel& kernel = *launch.kernel;
-  if (kernel.clang() && kernel.clang()->takes_environment && !launch.values.empty()) {
-    const CUdeviceptr environment = lend(launcher, kernel, kernel.clang()->reduction_size, stream, lent);
+  if (kernel.clang() && kernel.clang()->environment != Place::kNone && !launch.values.empty()) {
+    const CUdeviceptr environment = lend(launcher, launch, stream, lent);
     if (!environment)
       return false;
-    launch.values[0] = reinterpret_cast<void*>(environment);
+    void*& word = kernel.clang()->environment == Place::kLast ? launch.values.back() : launch.values.front();
+    word = reinterpret_cast<void*>(environment);
   }
   tell(launcher.device, kernel, launch.grid);
   const Outcome outcome = context.taking_memory( // for stacks, or for code that the driver loads no earlier

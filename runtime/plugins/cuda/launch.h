@@ -30,12 +30,19 @@ struct Launcher {
   Memory& memory;
 };
 
+// The memory of each team's own that a program asks for, and what the kernel gets if there is too little of it.
+struct MemoryPromise {
+  std::uint32_t size = 0;    // bytes
+  std::uint8_t fallback = 0; // as LaunchEnvironment23 has it
+};
+
 // A launch that is right, as far as that can be told before the driver is asked: it may wait for its turn.
 struct Launch {
   Kernel* kernel;
   Grid grid;
   std::vector<void*> values;
   std::size_t size; // bytes of them that the driver takes
+  MemoryPromise memory = {};
 };
 
 // Nothing, with last_error set: the kernel does not run so.

@@ -82,10 +82,29 @@ SCENARIO_OF(shapes_of_clang) {
 TEST_CASE("what clang passes arrives: dimensions, iterations, memory, flags") {
   const Outcome outcome = run_on("fakewhole", "shapes_of_clang");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  const std::string first = shape("1000", "8 2 4", "64 2 1", "256");
-  CHECK(outcome.output == first + first + shape("0", "8 1 1", "64 1 1", "0", "1") + shape("0", "1 1 1", "0 1 1") +
-                              shape("77", "0 1 1", "0 1 1") + shape("0", "5 1 1", "6 1 1") +
-                              shape("9", "3 1 1", "4 1 1") + shape("9", "3 1 1", "4 1 1"));
+  const std::string environment = "2", cooperative = "3"; // OMPTARGET_SHAPE_ENVIRONMENT_FIRST
+  const std::string first = shape("1000", "8 2 4", "64 2 1", "256", environment);
+  CHECK(outcome.output == first + first + shape("0", "8 1 1", "64 1 1", "0", cooperative) +
+                              shape("0", "1 1 1", "0 1 1", "0", environment) +
+                              shape("77", "0 1 1", "0 1 1", "0", environment) +
+                              shape("0", "5 1 1", "6 1 1", "0", environment) +
+                              shape("9", "3 1 1", "4 1 1", "0", environment) + shape("9", "3 1 1", "4 1 1"));
+}
+
+SCENARIO_OF(shapes_of_clang_23) {
+  use_llvm();
+  for (const std::uint64_t otherwise : {0, 1, 2})
+    EXPECT(launch(&host::nothing, kLastEnvironment, {0, otherwise << 2, {8, 0, 0}, {64, 0, 0}, 256, 8, 64}) == 0);
+  return 0;
+}
+
+TEST_CASE("what clang 23 passes arrives: where its environment is, and what happens without memory of teams") {
+  const Outcome outcome = run_on("fakewhole", "shapes_of_clang_23");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  std::string expected;
+  for (const char* flags : {"4", "12", "20"})
+    expected += shape("0", "8 1 1", "64 1 1", "256", flags);
+  CHECK(outcome.output == expected);
 }
 
 SCENARIO_OF(shapes_of_clang_14) {

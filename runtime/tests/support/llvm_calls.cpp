@@ -20,6 +20,8 @@ struct Arguments { // from version 2 on
 };
 static_assert(sizeof(Arguments) == 104);
 
+const Element kEnvironment{nullptr, nullptr, 0, kLiteral | kParameter};
+
 struct Arrays {
   explicit Arrays(const std::vector<Element>& elements) {
     for (const Element& element : elements)
@@ -71,7 +73,7 @@ Arguments arguments_of(Arrays& all, std::uint32_t version) {
 std::int32_t launch(void* region, const std::vector<Element>& elements, std::uint32_t version, const char* name) {
   Arrays all(elements);
   if (version == kLastEnvironment)
-    all.add({nullptr, nullptr, 0, kLiteral | kParameter});
+    all.add(kEnvironment);
   return launch(region, arguments_of(all, version), name);
 }
 
@@ -89,7 +91,11 @@ std::int32_t launch_nowait(void* region, const std::vector<Element>& elements) {
 
 __attribute__((no_sanitize("undefined"))) std::int32_t launch(void* region, std::uint32_t version,
                                                               const Numbers& numbers) {
-  Arguments arguments{version, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, numbers.trip_count};
+  Arrays all({});
+  if (version == kLastEnvironment)
+    all.add(kEnvironment);
+  Arguments arguments = arguments_of(all, version);
+  arguments.trip_count = numbers.trip_count;
   if (version >= 2) {
     arguments.flags = numbers.flags;
     std::copy_n(numbers.teams, 3, arguments.teams);

@@ -46,6 +46,10 @@ LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_teams, s
   shape.asked.dynamic_memory = arguments.dynamic_memory;
   if (arguments.flags & kCooperativeFlag)
     shape.asked.flags |= OMPTARGET_SHAPE_COOPERATIVE;
+  if (const std::uint64_t otherwise = (arguments.flags & kMemoryFlags) >> 2; otherwise == 1)
+    shape.asked.flags |= OMPTARGET_SHAPE_MEMORY_OR_NULL;
+  else if (otherwise == 2)
+    shape.asked.flags |= OMPTARGET_SHAPE_MEMORY_OR_DEVICE;
   return shape;
 }
 

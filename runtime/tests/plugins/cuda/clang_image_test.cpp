@@ -36,6 +36,11 @@ std::string environment_of(const std::string& name, int mode, int reduction_size
          ", 1, 0, 0, 0, " + std::to_string(reduction_size) + ", " + std::to_string(reduction_length) +
          ", 0, 0, 0, 0, 0};\n";
 }
+// Since clang 23
+std::string environment23_of(const std::string& name, int mode, int reduction_size, int words = 10) {
+  return ".weak .const .align 8 .b32 " + name + "_kernel_environment[" + std::to_string(words) + "] = {" +
+         std::to_string(mode << 16) + ", 1, 0, 0, 0, " + std::to_string(reduction_size) + "};\n";
+}
 const std::string kDevice18 = ".weak .const .align 8 .b8 __omp_rtl_device_environment[48];\n";
 const std::string kDevice16 = ".weak .const .align 8 .b8 __omp_rtl_device_environment[16];\n";
 const std::string kDevice14 = ".weak .const .align 8 .b8 omptarget_device_environment[16];\n";
@@ -55,10 +60,13 @@ Lines loading(Image& image) {
   return log.lines();
 }
 
-Lines launching(const Image& image, Entry entry, std::vector<void*> arguments, std::uint64_t trips) {
+Lines launching(const Image& image, Entry entry, std::vector<void*> arguments, std::uint64_t trips,
+                std::uint32_t flags = 0, std::uint64_t memory = 0) {
   tgt_launch_shape shape{};
   shape.size = sizeof shape;
+  shape.flags = flags;
   shape.trip_count = trips;
+  shape.dynamic_memory = memory;
   const auto run_shaped = RTL(__tgt_rtl_run_shaped);
   const auto count = static_cast<std::int32_t>(arguments.size());
   REQUIRE(run_shaped(0, image[entry], arguments.data(), count, &shape) == 0); // asks for what the kernel is
@@ -107,6 +115,73 @@ TEST_CASE("a kernel with a reduction is lent an environment and a buffer, withou
   CHECK(lines[1].find("0xffffffffffffffff") == std::string::npos);
   CHECK(lines[1].ends_with(" 0x8 = 0"));
   CHECK(lines[2].starts_with("cuStreamSynchronize "));
+}
+
+TEST_CASE("a kernel of clang 23 gets the word for its environment last, wherever the call has it") {
+  PassingImage image23(bytes_of(text_of_head() + kDevice18 + environment23_of("absent", 2, 0) + kernel("absent", 3)));
+  loading(image23);
+  const Lines last = launching(image23, kAbsent, {bits(8), bits(9), nullptr}, 1000, OMPTARGET_SHAPE_ENVIRONMENT_LAST);
+  REQUIRE(last.size() == 2);
+  CHECK(last[0].ends_with(" 0x8 0x9 0xffffffffffffffff = 0"));
+  const Lines first = launching(image23, kAbsent, {nullptr, bits(8), bits(9)}, 1000, OMPTARGET_SHAPE_ENVIRONMENT_FIRST);
+  CHECK(first[0].ends_with(" 0x8 0x9 0xffffffffffffffff = 0"));
+  PassingImage image22(bytes_of(text_of_head() + kDevice18 + environment_of("absent", 2, 0, 0) + kernel("absent", 3)));
+  loading(image22);
+  const Lines other = launching(image22, kAbsent, {bits(8), bits(9), nullptr}, 1000, OMPTARGET_SHAPE_ENVIRONMENT_LAST);
+  CHECK(other[0].ends_with(" 0xffffffffffffffff 0x8 0x9 = 0"));
+}
+
+// The words of the environment that the launch has been lent, of 32 bytes.
+static std::vector<std::uint64_t> lent(const Lines& lines) {
+  REQUIRE(lines.size() == 3);
+  REQUIRE(lines[0].starts_with("cuMemcpyHtoDAsync "));
+  CHECK(lines[0].find(" 32 0x") != std::string::npos);
+  std::vector<std::uint64_t> words(4);
+  REQUIRE(retrieve(words.data(), reinterpret_cast<void*>(std::stoull(lines[0].substr(18), nullptr, 0)), 32) == 0);
+  return words;
+}
+
+TEST_CASE("a kernel of clang 23 with a reduction is lent room for each team of the launch") {
+  PassingImage image(bytes_of(text_of_head() + kDevice18 + environment23_of("absent", 2, 8) + kernel("absent", 2)));
+  loading(image);
+  const Lines lines = launching(image, kAbsent, {bits(8), nullptr}, 1000);
+  CHECK(lines[1].starts_with("cuLaunchKernel absent 32 1 1 32 1 1 0 "));
+  CHECK(lines[1].find(" 0x8 0x") != std::string::npos);
+  CHECK(lines[1].find("0xffffffffffffffff") == std::string::npos);
+  const std::vector<std::uint64_t> words = lent(lines);
+  CHECK(words[0] % 256 == 0);
+  CHECK(std::vector<std::uint64_t>(words.begin() + 1, words.end()) == std::vector<std::uint64_t>{0, 0, 0});
+}
+
+TEST_CASE("a kernel of clang 23 is told of the memory that it has asked for") {
+  PassingImage image(bytes_of(text_of_head() + kDevice18 + environment23_of("absent", 2, 0) + kernel("absent", 1)));
+  loading(image);
+  constexpr std::uint64_t kLittle = 1000, kMuch = 100'000'000;
+  const Lines own = launching(image, kAbsent, {nullptr}, 64, OMPTARGET_SHAPE_MEMORY_OR_DEVICE, kLittle);
+  CHECK(own[1].starts_with("cuLaunchKernel absent 2 1 1 32 1 1 1000 "));
+  CHECK(lent(own) == std::vector<std::uint64_t>{0, 0, kLittle << 32, 0});
+  const Lines none = launching(image, kAbsent, {nullptr}, 64, OMPTARGET_SHAPE_MEMORY_OR_NULL, kMuch);
+  CHECK(none[1].starts_with("cuLaunchKernel absent 2 1 1 32 1 1 0 "));
+  CHECK(lent(none) == std::vector<std::uint64_t>{0, 0, kMuch << 32, 1});
+  const Lines devices = launching(image, kAbsent, {nullptr}, 64, OMPTARGET_SHAPE_MEMORY_OR_DEVICE, kMuch);
+  CHECK(with(devices, "cuMemAllocFromPoolAsync " + std::to_string(256 + 2 * kMuch) + " ").size() == 1);
+  CHECK(with(devices, "cuLaunchKernel absent 2 1 1 32 1 1 0 ").size() == 1);
+  tgt_launch_shape shape{};
+  shape.size = sizeof shape;
+  shape.dynamic_memory = kMuch;
+  void* argument = nullptr;
+  CHECK(RTL(__tgt_rtl_run_shaped)(0, image[kAbsent], &argument, 1, &shape) == OMPTARGET_RTL_NOT_STARTED);
+}
+
+TEST_CASE("a kernel whose environment is of no known size does not start, and says so") {
+  PassingImage image(bytes_of(text_of_head() + kDevice18 + environment23_of("absent", 2, 0, 14) + kernel("absent", 1)));
+  loading(image);
+  tgt_launch_shape shape{};
+  shape.size = sizeof shape;
+  void* argument = nullptr;
+  CHECK(RTL(__tgt_rtl_run_shaped)(0, image[kAbsent], &argument, 1, &shape) == OMPTARGET_RTL_NOT_STARTED);
+  CHECK(std::string(RTL(__tgt_rtl_last_error)()) ==
+        "kernel absent has an environment of 56 bytes, which no clang up to 23 writes");
 }
 
 TEST_CASE("kernels of clang 14 to 17 take no environment, and run in their mode") {

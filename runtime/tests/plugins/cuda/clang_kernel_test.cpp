@@ -86,8 +86,18 @@ TEST_CASE("a bare kernel is taken as it is") {
 }
 
 TEST_CASE("environments may hold anything") {
-  CHECK(clang_kernel_of(KernelEnvironment{0, 0, 77, -1, -5, 0, 0, -8, 4}).mode == ClangKernel::kBare);
-  CHECK(clang_kernel_of(KernelEnvironment{0, 0, 2, -1, -5, 0, 0, -8, 4}).reduction_size == 0);
-  CHECK(clang_kernel_of(KernelEnvironment{0, 0, 2, 1, 64, 0, 0, 8, 1024}).reduction_size == 8192);
-  CHECK_FALSE(clang_kernel_of(std::uint8_t{1}).takes_environment);
+  using Place = ClangKernel::Environment;
+  CHECK(clang_kernel_of(KernelEnvironment{0, 0, 77, -1, -5, 0, 0, -8, 4}, 48).mode == ClangKernel::kBare);
+  CHECK(clang_kernel_of(KernelEnvironment{0, 0, 2, -1, -5, 0, 0, -8, 4}, 48).reduction_size == 0);
+  const KernelEnvironment sound{0, 0, 2, 1, 64, 0, 0, 8, 1024};
+  CHECK(clang_kernel_of(sound, 48).reduction_size == 8192);
+  CHECK(clang_kernel_of(sound, 48).environment == Place::kFirst);
+  CHECK(clang_kernel_of(sound, 40).reduction_size == 0);
+  CHECK(clang_kernel_of(sound, 40).team_reduction_size == 8);
+  CHECK(clang_kernel_of(sound, 40).environment == Place::kLast);
+  for (const std::size_t size : {8, 32, 41, 56}) {
+    CHECK(clang_kernel_of(sound, size).unknown_environment == size);
+    CHECK(clang_kernel_of(sound, size).environment == Place::kNone);
+  }
+  CHECK(clang_kernel_of(std::uint8_t{1}).environment == Place::kNone);
 }
