@@ -38,9 +38,12 @@ Clangs clangs_at(const void* address) {
 } // namespace
 
 std::string of_newer_compiler(const std::string& fault, const void* address) {
-  std::string clang = name_of(clangs_at(address));
-  if (Registry* const registry = Registry::current(); clang.empty() && registry)
-    clang = registry->images_at(address).compiler;
+  const Clangs of_caller = clangs_at(address);
+  std::string clang = name_of(of_caller);
+  Registry* const registry = Registry::current();
+  if (registry && of_caller.newest <= kNewestGeneration.last_release) // its images may say more
+    if (std::string of_images = registry->images_at(address).compiler; !of_images.empty())
+      clang = std::move(of_images);
   const std::string newest = std::to_string(kNewestGeneration.last_release);
   return fault + ", which " + (clang.empty() ? "no clang up to " + newest + " writes" : clang + " wrote") +
          "; update omptool, or compile with clang " + newest + " or older";

@@ -1,0 +1,127 @@
+"""Programs of clang 23 beside other clangs, with their images, and of a clang yet to come."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from clangs import compiler, tool
+from fixture_programs import OMPTOOL, call
+from running import MANDATORY, run
+from whole_programs import SOURCES
+
+from omptool.installation import libdir
+
+pytestmark = pytest.mark.offloads
+
+MIXED = SOURCES / "mixed"
+OURS = f"-L{libdir()}"  # where a device link finds what images call
+
+
+def linked(version: str, out: Path, *parts: Path | str) -> Path:
+    call(*compiler(version, MIXED / "first.c"), OURS, *parts, "-o", out)
+    return out
+
+
+def compiled(version: str, source: Path, out: Path) -> Path:
+    call(*compiler(version, source), "-c", source, "-o", out)
+    return out
+
+
+def said(program: Path, **environment: str) -> str:
+    """What it prints on the device; nothing may be said about falling back."""
+    done = run(program, **MANDATORY | environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("other", ["21", "22"])
+@pytest.mark.parametrize("first", [True, False])
+def test_objects_of_two_clangs_are_one_program(tmp_path: Path, other: str, first: bool) -> None:
+    by_first, by_second = (other, "23") if first else ("23", other)
+    one = compiled(by_first, MIXED / "first.c", tmp_path / "first.o")
+    two = compiled(by_second, MIXED / "second.c", tmp_path / "second.o")
+    assert said(linked("23", tmp_path / "app", one, two)) == "5 7 9 11\n"
+
+
+@pytest.mark.parametrize(("host", "image"), [("22", "23"), ("23", "22")])
+def test_an_image_of_the_other_clang_runs_without_a_word(
+    tmp_path: Path, host: str, image: str
+) -> None:
+    source = tmp_path / "both.c"  # kernels are named after their file
+    text = (MIXED / "second.c").read_text() + (MIXED / "first.c").read_text()
+    source.write_text(text)
+    programs = {by: linked(by, tmp_path / by, source) for by in (host, image)}
+    call(OMPTOOL, "extract", programs[image], "--image", "0", "-o", tmp_path / "images")
+    (taken,) = (tmp_path / "images").iterdir()
+    changed = tmp_path / "changed"
+    # What verify finds is tried here.
+    call(OMPTOOL, "edit", programs[host], "--replace", f"0={taken}", "--force", "-o", changed)
+    assert said(changed) == "5 7 9 11\n"
+
+
+def test_a_library_of_clang_14_is_beside_one_of_23(tmp_path: Path) -> None:
+    libraries = []
+    for by in ("14", "23"):
+        source = tmp_path / f"part{by}.c"
+        source.write_text((SOURCES / "libraries" / "part.c").read_text())
+        library = tmp_path / f"libpart{by}.so"
+        flags = ("-shared", "-fPIC", f"-DNAME=part{by}", f"-DSTEP={by}")
+        call(*compiler(by, source), *flags, source, "-o", library)
+        libraries.append(library)
+    program = SOURCES / "libraries" / "all_parts.c"
+    parts = ("-DPARTS=P(part14)P(part23)", "-Wl,--allow-shlib-undefined", *libraries)
+    call(*compiler("22", program), *parts, program, "-o", tmp_path / "main")
+    assert said(tmp_path / "main", LD_LIBRARY_PATH=str(tmp_path)) == "1 40 86\n"
+
+
+@pytest.mark.parametrize("version", ["22", "23"])
+def test_sections_of_bytes_are_those_that_their_clang_means(tmp_path: Path, version: str) -> None:
+    program = linked(version, tmp_path / "bytes", MIXED / "bytes.c")
+    # Of the outer dimension clang 22 does not say enough where it has a stride: here it has none.
+    assert said(program) == "15 15\n"
+
+
+def test_virtual_calls_are_linked_with_this_library(tmp_path: Path) -> None:
+    source = SOURCES / "linked" / "virtual.cpp"
+    call(*compiler("23", source), OURS, source, "-o", tmp_path / "virtual")
+    assert run(tmp_path / "virtual", **MANDATORY).returncode == 0
+
+
+def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
+    tmp_path: Path,
+) -> None:
+    """Generation 24: what clang 23 writes, with another version of the record and of itself."""
+    source = MIXED / "first.c"
+    host = ("-O0", "--offload-host-only", "-S")
+    call(*compiler("23", source), *host, source, "-o", tmp_path / "first.s")
+    text = (tmp_path / "first.s").read_text()
+    store = re.compile(r"(movl\s+\$)5(, -?\d+\(%r[sb]p\))")  # of the version
+    text, count = store.subn(r"\g<1>6\2", text)
+    assert count == 2, count  # a record for each region
+    text = text.replace("clang version 23.1.4", "clang version 24.0.0")
+    (tmp_path / "first.s").write_text(text)
+    call(*tool("23"), "-c", tmp_path / "first.s", "-o", tmp_path / "host.o")
+    # Its images are clang 23's: the program has the same file.
+    whole = compiled("23", source, tmp_path / "whole.o")
+    section = ("--dump-section", f".llvm.offloading={tmp_path / 'section'}")
+    call("objcopy", *section, whole, tmp_path / "unused.o")
+    added = ("--add-section", f".llvm.offloading={tmp_path / 'section'}")
+    flags = ("--set-section-flags", ".llvm.offloading=exclude")
+    call("objcopy", *added, *flags, tmp_path / "host.o", tmp_path / "first.o")
+    second = compiled("23", MIXED / "second.c", tmp_path / "second.o")
+    program = linked("23", tmp_path / "app", tmp_path / "first.o", second)
+    done = run(program)
+    assert (done.returncode, done.stdout) == (0, "5 7 9 11\n")
+    fault = (
+        r"kernel arguments of version 6 are unknown, which clang 24\.0\.0\S* wrote; "
+        r"update omptool, or compile with clang 23 or older"
+    )
+    lines = done.stderr.splitlines()
+    assert len(lines) == 2, lines
+    for line in lines:
+        assert re.fullmatch(rf"omptarget: region \S+ runs on the host: {fault}", line), line
+    refused = run(program, **MANDATORY)
+    assert refused.returncode == -6
+    assert re.search(f"OMP_TARGET_OFFLOAD is MANDATORY: {fault}", refused.stderr)

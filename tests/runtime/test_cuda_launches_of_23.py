@@ -1,0 +1,75 @@
+"""Device code of clang 23 for NVIDIA's GPUs, up to its launches on the fake driver: no kernel runs.
+
+The clang 23 that is here makes no PTX: llc of 22 lowers its IR. No device library of 23 is here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nvptx
+from clangs import INSTALLED, libraries, tool
+from fixture_programs import OMPTOOL, call
+from places import TESTS
+from products import Products
+from test_cuda_launches import NOTHING, Log, N
+
+from omptool.installation import libdir
+
+REGIONS = TESTS / "support" / "sources" / "nvptx_regions.c"
+# Of the device library: by this, images are known as clang's.
+LIBRARY = ".visible .const .align 8 .b8 __omp_rtl_device_environment[48];\n"
+# What LLVM 22 does not know of 23's IR.
+NEW = (", target_mem: none", "target_mem: none, ")
+
+
+def ptx_of(source: Path, folder: Path) -> Path:
+    """The PTX of clang 23's device code."""
+    clang = [*tool("23"), "-O2", "-fopenmp", f"-fopenmp-targets={nvptx.NVPTX}"]
+    march = ("-Xopenmp-target", f"-march={nvptx.ARCHITECTURE}")
+    alone = ("-nogpulib", "--offload-device-only", "-emit-llvm", "-S")
+    call(*clang, *march, *alone, source, "-o", folder / "device.ll")
+    text = (folder / "device.ll").read_text()
+    for word in NEW:
+        text = text.replace(word, "")
+    (folder / "device.ll").write_text(text)
+    llc = [*tool("22", "llc"), "-march=nvptx64", f"-mcpu={nvptx.ARCHITECTURE}", "-O2"]
+    call(*llc, folder / "device.ll", "-o", folder / "device.ptx")
+    with (folder / "device.ptx").open("a") as ptx:
+        ptx.write(LIBRARY)
+    return folder / "device.ptx"
+
+
+def test_each_region_gets_its_environment_last(tmp_path: Path, products: Products) -> None:
+    driver = nvptx.fake_driver(products)
+    host = nvptx.host_object("23", REGIONS, tmp_path, "-O2")
+    image = f"{nvptx.NVPTX}:{nvptx.ARCHITECTURE}={ptx_of(REGIONS, tmp_path)}"
+    call(OMPTOOL, "bundle", host, "--image", image, "-o", tmp_path / "whole.o")
+    libraries_of_all = (f"-L{libdir()}", "-lomptarget", f"-L{libraries(INSTALLED)}", "-lomp")
+    program, log = tmp_path / "app", tmp_path / "log"
+    call("gcc", tmp_path / "whole.o", *libraries_of_all, "-o", program)
+    done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(log), OMP_TARGET_OFFLOAD="MANDATORY")
+    assert (done.returncode, done.stderr) == (0, "")
+    x, y = (int(word, 16) for word in done.stdout.split())
+    calls = Log(log)
+    launches = calls.launches()
+    assert [(one.line, one.blocks, one.threads) for one in launches] == [
+        (11, 313, 32),
+        (14, 313, 32),
+        (17, 1, 128),
+        (24, 7, 64),
+    ]
+    lent = [one.arguments.pop() for one in launches]
+    assert [lent[i] for i in (0, 2, 3)] == [NOTHING] * 3
+    assert [size for _, size in calls.sent(lent[1])] == [32]
+    first, reduction, region, teams = launches
+    assert [len(one.arguments) for one in launches] == [3, 3, 2, 1]
+    for argument, host_address in (
+        (first.arguments[1], y),
+        (first.arguments[2], x),
+        (reduction.arguments[2], x),
+        (region.arguments[0], y),
+        (teams.arguments[0], y),
+    ):
+        assert (host_address, 8 * N) in calls.sent(argument)
+    calls.unloads_all()
