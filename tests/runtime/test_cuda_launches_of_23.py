@@ -9,13 +9,14 @@ from pathlib import Path
 
 import nvptx
 from clangs import INSTALLED, libraries, tool
-from fixture_programs import OMPTOOL, call
+from driver_log import NOTHING, Log
+from fixture_programs import NVPTX, OMPTOOL, call
 from places import TESTS
 from products import Products
-from test_cuda_launches import NOTHING, Log, N
 
 from omptool.installation import libdir
 
+N = 10000
 REGIONS = TESTS / "support" / "sources" / "nvptx_regions.c"
 # Of the device library: by this, images are known as clang's.
 LIBRARY = ".visible .const .align 8 .b8 __omp_rtl_device_environment[48];\n"
@@ -25,7 +26,7 @@ NEW = (", target_mem: none", "target_mem: none, ")
 
 def ptx_of(source: Path, folder: Path) -> Path:
     """The PTX of clang 23's device code."""
-    clang = [*tool("23"), "-O2", "-fopenmp", f"-fopenmp-targets={nvptx.NVPTX}"]
+    clang = [*tool("23"), "-O2", "-fopenmp", f"-fopenmp-targets={NVPTX}"]
     march = ("-Xopenmp-target", f"-march={nvptx.ARCHITECTURE}")
     alone = ("-nogpulib", "--offload-device-only", "-emit-llvm", "-S")
     call(*clang, *march, *alone, source, "-o", folder / "device.ll")
@@ -43,7 +44,7 @@ def ptx_of(source: Path, folder: Path) -> Path:
 def test_each_region_gets_its_environment_last(tmp_path: Path, products: Products) -> None:
     driver = nvptx.fake_driver(products)
     host = nvptx.host_object("23", REGIONS, tmp_path, "-O2")
-    image = f"{nvptx.NVPTX}:{nvptx.ARCHITECTURE}={ptx_of(REGIONS, tmp_path)}"
+    image = f"{NVPTX}:{nvptx.ARCHITECTURE}={ptx_of(REGIONS, tmp_path)}"
     call(OMPTOOL, "bundle", host, "--image", image, "-o", tmp_path / "whole.o")
     libraries_of_all = (f"-L{libdir()}", "-lomptarget", f"-L{libraries(INSTALLED)}", "-lomp")
     program, log = tmp_path / "app", tmp_path / "log"

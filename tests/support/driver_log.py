@@ -1,0 +1,57 @@
+"""The log of the fake CUDA driver: launches of clang's kernels, and what was copied for them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+NOTHING = 2**64 - 1  # in place of a launch environment
+BLOCK = 1 << 20  # of small pieces of memory: kept
+
+
+@dataclass
+class Launch:
+    """One cuLaunchKernel of the log."""
+
+    line: int  # of the source
+    blocks: int
+    threads: int
+    memory: int
+    arguments: list[int]
+
+
+class Log:
+    """What the fake driver was asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.calls = [line.split() for line in path.read_text().splitlines()]
+
+    def of(self, *functions: str) -> list[list[str]]:
+        return [call for call in self.calls if call[0] in functions]
+
+    def launches(self) -> list[Launch]:
+        calls = self.of("cuLaunchKernel")
+        return [_launch(call) for call in calls if not call[1].startswith("nvptx$")]
+
+    def sent(self, argument: int) -> list[tuple[int, int]]:
+        """The host address and the size of what was copied to this address of the device."""
+        copies = self.of("cuMemcpyHtoDAsync")
+        return [(int(copy[2], 16), int(copy[3])) for copy in copies if int(copy[1]) == argument]
+
+    def unloads_all(self) -> None:
+        assert len(self.of("cuModuleLoadDataEx")) == len(self.of("cuModuleUnload"))
+
+    def blocks(self) -> list[int]:
+        """The sizes of the driver's memory, but for that of small pieces."""
+        sizes = [int(call[1]) for call in self.of("cuMemAllocFromPoolAsync")]
+        return [size for size in sizes if size != BLOCK]
+
+
+def _launch(call: list[str]) -> Launch:
+    line = re.search(r"_l(\d+)$", call[1])
+    assert line, call
+    numbers = [int(word, 0) for word in call[2:9]]
+    assert numbers[1:3] == numbers[4:6] == [1, 1]
+    arguments = [int(word, 16) if word != "0" else 0 for word in call[10 : call.index("=")]]
+    return Launch(int(line[1]), numbers[0], numbers[3], numbers[6], arguments)
