@@ -6,6 +6,9 @@ bench/launch.c, compiled by clang-19 and by clang-22 (scripts/compilers.sh unpac
 the runtime of LLVM and on ours in turn; a ratio is the median of the ratios of neighbouring runs.
 Offloading is mandatory, so that nothing is measured that ran on the host.
 
+No libomptarget of LLVM 23 is to be had: the program by clang 23 is measured beside the same by 22,
+both on ours.
+
 Constructs over the queue of our CPU device are measured beside the same without it.
 
 With --build, ours is compared with another build of it, whose libraries are in that folder; if that
@@ -33,7 +36,7 @@ from tabulate import tabulate
 from omptool.installation import libdir
 
 HERE = Path(__file__).parent
-UNPACKED = HERE.parent / "build" / "compilers" / "22" / "usr"
+UNPACKED = HERE.parent / "build" / "compilers"
 FLAGS = ("-O2", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-lpthread")
 PARTS = ("constructs", "queued", "objects", "threads", "bandwidth", "register")
 QUEUED = {"OMPTOOL_HOST_QUEUES": "1"}
@@ -56,9 +59,16 @@ class Compiler:
 CLANG_19 = Compiler(19, Path("/usr/bin/clang-19"), (Path("/usr/lib/llvm-19/lib"),), 20)
 CLANG_22 = Compiler(
     22,
-    UNPACKED / "lib/llvm-22/bin/clang",
-    (UNPACKED / "lib/x86_64-linux-gnu", UNPACKED / "lib/llvm-22/lib"),
+    UNPACKED / "22/usr/lib/llvm-22/bin/clang",
+    (UNPACKED / "22/usr/lib/x86_64-linux-gnu", UNPACKED / "22/usr/lib/llvm-22/lib"),
     10,
+)
+CLANG_23 = Compiler(
+    23,
+    UNPACKED / "23/usr/lib/llvm-23/bin/clang",
+    # Without a libomp of its own: both programs have that of 22.
+    (UNPACKED / "23/usr/lib/llvm-23/lib", *CLANG_22.libraries),
+    0,
 )
 
 
@@ -122,6 +132,10 @@ def main() -> None:
         if "constructs" in parts:
             for program in programs:
                 beside_llvm(program, program.compiler.target, options.runs, "constructs")
+            if CLANG_23.command.exists() and CLANG_22.command.exists():
+                beside_22(Program.compile(CLANG_23, Path(folder)), programs[-1], options.runs)
+            else:
+                print("clang-23 is not here: scripts/compilers.sh unpacks it", file=sys.stderr)
         if "queued" in parts:
             for program in programs:
                 over_the_queue(program, options.runs)
@@ -160,6 +174,19 @@ def beside_llvm(program: Program, target: int | None, runs: int, *arguments: obj
     version = program.compiler.version
     title = f"{' '.join(map(str, arguments))}: clang {version}, nanoseconds"
     show(title, ("what", "ours", f"LLVM {version}", "times faster", "asked for"), rows)
+
+
+def beside_22(by_23: Program, by_22: Program, runs: int) -> None:
+    """Times of a program by clang 23 and of the same by clang 22, both on ours."""
+    search = CLANG_22.path(libdir())
+    newer, older = in_turn(
+        runs, partial(by_23.on, search, "constructs"), partial(by_22.on, search, "constructs")
+    )
+    rows = []
+    for name in newer[0]:
+        ratio = median(b[name] / a[name] for a, b in zip(newer, older, strict=True))
+        rows.append((name, middle(newer, name), middle(older, name), f"{ratio:.2f}"))
+    show("constructs: ours, nanoseconds", ("what", "clang 23", "clang 22", "22 / 23"), rows)
 
 
 def over_the_queue(program: Program, runs: int) -> None:
