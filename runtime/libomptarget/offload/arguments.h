@@ -5,62 +5,60 @@
 #pragma once
 
 #include "plugins/passing.h"
-#include "process/per_row.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 
 namespace omptool {
 
 class Arguments {
 public:
   // Of at most `rows`.
-  Arguments(Passing how, std::size_t rows)
-      : how_(how), words_(rows + 2), addresses_(how == Passing::kArray ? rows + 1 : 0) {}
-  void*& add() { return words_[++count_]; }
+  Arguments(Passing how, std::size_t rows) : how_(how) {
+    const std::size_t wanted = rows + 2 + (how == Passing::kArray ? rows + 1 : 0);
+    if (wanted > std::size(room_)) [[unlikely]]
+      words_ = (large_ = std::make_unique<void*[]>(wanted)).get();
+    first_ = last_ = words_ + 1;
+  }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  void*& add() { return *last_++; }
   // After the last one.
   void complete() {
-    void** const first = &words_[1];
-    switch (how_) {
-    case Passing::kPlain:
-    case Passing::kNever:
-      pass(first, count_);
-      return;
-    case Passing::kFirst:
-      words_[0] = kNothing;
-      pass(first - 1, count_ + 1);
-      return;
-    case Passing::kLast:
-      first[count_] = kNothing;
-      pass(first, count_ + 1);
-      return;
-    case Passing::kArray:
-      first[count_] = kNothing;
-      for (std::size_t i = 0; i <= count_; ++i)
-        addresses_[i] = &first[i];
-      array_ = addresses_.data();
-      pass(&array_, 1);
+    void* const nothing = reinterpret_cast<void*>(~std::uintptr_t{0}); // no environment, as LLVM says it
+    if (how_ == Passing::kFirst) {
+      *--first_ = nothing;
+    } else if (how_ == Passing::kLast) {
+      *last_++ = nothing;
+    } else if (how_ == Passing::kArray) {
+      *last_++ = nothing;
+      make_array();
     }
   }
   Passing how() const { return how_; }
   // What the plugin is given.
-  void** data() const { return passed_; }
-  std::int32_t count() const { return passed_count_; }
+  void** data() const { return first_; }
+  std::int32_t count() const { return static_cast<std::int32_t>(last_ - first_); }
 
 private:
-  static inline void* const kNothing = reinterpret_cast<void*>(~std::uintptr_t{0}); // no environment, as LLVM says it
-  void pass(void** words, std::size_t count) {
-    passed_ = words;
-    passed_count_ = static_cast<std::int32_t>(count);
+  // The addresses come behind the words, and theirs is all that is passed.
+  void make_array() {
+    void** const addresses = last_;
+    for (void** word = first_; word != addresses; ++word)
+      *last_++ = word;
+    words_[0] = addresses;
+    first_ = words_;
+    last_ = words_ + 1;
   }
 
   const Passing how_;
-  PerRow<void*, 18> words_; // one before the arguments, and one behind them
-  std::size_t count_ = 0;
-  PerRow<void*, 18> addresses_;
-  void* array_ = nullptr;
-  void** passed_ = nullptr;
-  std::int32_t passed_count_ = 0;
+  void* room_[34]; // one word before the arguments, and one behind them; as many addresses
+  std::unique_ptr<void*[]> large_;
+  void** words_ = room_;
+  void** first_;
+  void** last_; // behind it
 };
 
 } // namespace omptool

@@ -23,10 +23,11 @@ struct LaunchShape {
   EnvironmentPlace environment = EnvironmentPlace::kNone;
   tgt_launch_shape asked{sizeof(tgt_launch_shape), 0, 0, 0, {1, 1, 1}, {1, 1, 1}};
 };
-// One team of one thread.
-constexpr LaunchShape one_team(EnvironmentPlace environment) {
-  return {.environment = environment};
-}
+// One team of one thread, by EnvironmentPlace.
+inline constexpr std::array<LaunchShape, kEnvironments> kOneTeam{{{.environment = EnvironmentPlace::kNone},
+                                                                  {.environment = EnvironmentPlace::kFirstIfTaken},
+                                                                  {.environment = EnvironmentPlace::kFirst},
+                                                                  {.environment = EnvironmentPlace::kLast}}};
 
 // Negative numbers, which no clause can say, leave the choice to the device, as 0 does.
 constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread_limit) {

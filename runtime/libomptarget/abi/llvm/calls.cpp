@@ -160,7 +160,7 @@ Arrays arrays_of(const KernelArguments& all, const RecordVersion& version) {
 
 Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
              const KernelArguments* arguments, const void* caller) {
-  const RecordVersion version = record_version(arguments ? arguments->version : 0);
+  const RecordVersion& version = record_version(arguments ? arguments->version : 0);
   return {name,
           Construct::kRegion,
           version.has_shape && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
@@ -178,7 +178,7 @@ bool run_again(const char* name, const Location* where, std::int64_t device, con
                const KernelArguments* arguments, const void* caller, std::int32_t& result) {
   if (!arguments || observe::may_be_heard()) [[unlikely]]
     return false;
-  const RecordVersion version = record_version(arguments->version);
+  const RecordVersion& version = record_version(arguments->version);
   if (!version.has_shape || (arguments->flags & kNowaitFlag) || lacks_environment(*arguments, version)) [[unlikely]]
     return false;
   return guarded(name, [&] {
@@ -201,7 +201,7 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
   return translated(call, [&] {
     if (!arguments)
       return refuse_region(device, region, {}, "its call has no kernel arguments");
-    const RecordVersion version = record_version(arguments->version);
+    const RecordVersion& version = record_version(arguments->version);
     if (!version.is_known) {
       const std::string fault = "kernel arguments of version " + std::to_string(arguments->version) + " are unknown";
       return refuse_compiler(device, region, std::nullopt, of_newer_compiler(fault, caller));

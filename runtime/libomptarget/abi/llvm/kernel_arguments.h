@@ -7,6 +7,7 @@
 #include "plugins/launch_shape.h"
 
 #include <cstdint>
+#include <iterator>
 
 namespace omptool::llvm {
 
@@ -40,20 +41,15 @@ struct RecordVersion {
   bool has_shape;               // the fields from version 2 on
   EnvironmentPlace environment; // kLast: the last element of the arrays, which `count` counts
 };
-// Of clang 15; of 16 to 18, of which 18 passes an environment; of 19 to 22; of 23.
-constexpr RecordVersion record_version(std::uint32_t version) {
-  switch (version) {
-  case 1:
-    return {true, false, EnvironmentPlace::kNone};
-  case 2:
-    return {true, true, EnvironmentPlace::kFirstIfTaken};
-  case 3:
-    return {true, true, EnvironmentPlace::kFirst};
-  case 5:
-    return {true, true, EnvironmentPlace::kLast};
-  default:
-    return {false, false, EnvironmentPlace::kNone};
-  }
+// By version: 1 is clang 15's, 2 that of 16 to 18, of which 18 passes an environment, 3 that of 19 to 22, 5 that of 23.
+inline constexpr RecordVersion kRecordVersions[] = {{},
+                                                    {true, false, EnvironmentPlace::kNone},
+                                                    {true, true, EnvironmentPlace::kFirstIfTaken},
+                                                    {true, true, EnvironmentPlace::kFirst},
+                                                    {}, // of no release
+                                                    {true, true, EnvironmentPlace::kLast}};
+constexpr const RecordVersion& record_version(std::uint32_t version) {
+  return kRecordVersions[version < std::size(kRecordVersions) ? version : 0];
 }
 
 // The shape that a call with these numbers asks for; negative ones say that it is not a construct of teams, and
