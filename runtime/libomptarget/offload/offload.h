@@ -24,8 +24,8 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
-// The same where the compiler wrote what is not understood, which is said once for each region; without rows, nobody
-// knows what its data is.
+// The same where the fault is the compiler's, and so of each call: it is said once for each region. Without rows,
+// nobody knows what its data is.
 std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
                              const std::string& reason);
 void data_begin(std::int64_t device_id, Rows rows);

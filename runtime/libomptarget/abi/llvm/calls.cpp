@@ -200,14 +200,14 @@ std::int32_t on_kernel(const char* name, const Location* where, std::int64_t dev
   const Call call = call_of(name, where, device, region, arguments, caller);
   return translated(call, [&] {
     if (!arguments)
-      return refuse_region(device, region, {}, "its call has no kernel arguments");
+      return refuse_compiler(device, region, std::nullopt, "its call has no kernel arguments");
     const RecordVersion& version = record_version(arguments->version);
     if (!version.is_known) {
       const std::string fault = "kernel arguments of version " + std::to_string(arguments->version) + " are unknown";
       return refuse_compiler(device, region, std::nullopt, of_newer_compiler(fault, caller));
     }
     if (lacks_environment(*arguments, version))
-      return refuse_region(device, region, {}, "the last of its arguments is no launch environment");
+      return refuse_compiler(device, region, std::nullopt, "the last of its arguments is no launch environment");
     return on_region(call, region, shape_of(*arguments, num_teams, thread_limit));
   });
 }

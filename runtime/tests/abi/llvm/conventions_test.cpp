@@ -110,13 +110,18 @@ SCENARIO_OF(conventions_no_environment) {
   const Caller caller;
   int values[4] = {1, 2, 3, 4};
   data("__tgt_target_data_begin_mapper", {element(values, kTofrom)});
-  for (const std::int64_t size : {8, 0})
-    EXPECT(launch_as_it_is(&host::add_one, {{values, values, size, kTofrom | kParameter}}, 5) != 0);
+  values[0] = 0;
+  const Element array{values, values, sizeof values, kTofrom | kParameter};
+  EXPECT(launch_as_it_is(&host::add_one, {array, literal(4), {nullptr, nullptr, 8, kLiteral | kParameter}}, 5) != 0);
+  EXPECT(values[0] == 1); // what the device has
+  EXPECT(launch_as_it_is(&host::add_one, {array, literal(4)}, 5) != 0);
   EXPECT(launch_as_it_is(&host::add_one, {}, 5) != 0);
+  data("__tgt_target_data_end_mapper", {element(values, kTofrom)});
+  EXPECT(values[0] == 1 && values[3] == 4);
   return 0;
 }
 
-TEST_CASE("arguments of version 5 without a launch environment are refused") {
+TEST_CASE("arguments of version 5 without a launch environment, or with one of a size, are refused") {
   const Outcome outcome = run("conventions_no_environment", "clang23", 5);
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("region add_one runs on the host: the last of its arguments is no launch environment"));
