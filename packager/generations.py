@@ -35,7 +35,7 @@ class Generation(NamedTuple):
     launch_environment: int  # bytes of what a GPU kernel is given per launch; 0: none
     # From here on this package alone asks.
     has_typed_pointers: bool  # in LLVM IR that its first release reads
-    has_string_map: bool  # it orders the keys of OffloadBinaries as LLVM's StringMap does
+    has_string_map: bool  # OffloadBinaries have their keys in the order of 16's StringMap
     are_models_bits: bool  # programming models are numbered 1, 2, 4, 8 instead of 1, 2, 3
     bundle_names: Literal["bare", "dashed", "unknown"]  # targets without processor, environment
     compression_version: int  # of the compressed bundles for its last release; 0: it reads none

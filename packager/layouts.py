@@ -109,6 +109,11 @@ class WrittenAbi(NamedTuple):
     generation: Generation | None = None  # of LLVM's ABI
 
     @property
+    def container_version(self) -> int:
+        """The version of the OffloadBinaries around images (DECISIONS 13)."""
+        return max(1, self.generation.container_version) if self.generation else 1
+
+    @property
     def is_llvm(self) -> bool:
         """Whether hosts are compiled by clang."""
         return self.generation is not None

@@ -138,6 +138,7 @@ class DeviceImage(NamedTuple):
     producer: Model | None = None  # whose program it is of, where the container says that
     unit: int | None = None  # where in the file the container of this and its alternatives begins
     levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
+    container_version: int = 0  # of the innermost, if that has versions
 
     @property
     def kind(self) -> ImageKind:

@@ -106,6 +106,7 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
     return {
         "index": image.index,
         "container": image.container,
+        "container_version": image.container_version or None,
         "within": image.within,
         "kind": image.kind,
         "triple": image.triple or None,

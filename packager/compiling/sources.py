@@ -146,5 +146,6 @@ def _blob(triple: str, arch: str, path: Path) -> Content:
         image = from_payload(Payload(data, triple, arch), 0, "bare", None)
     strings = {"arch": arch} if arch else {}
     kind = offload_binary.image_kind(image.kind)
-    head, padding = offload_binary.header(kind, strings | {"triple": triple}, image.size)
+    item = offload_binary.Item(kind, strings | {"triple": triple}, image.size)
+    head, padding = offload_binary.header([item], 1)
     return head, FilePart(path, 0, image.size), bytes(padding)

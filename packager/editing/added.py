@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from packager.editing.described import Held
+from packager.editing.described import Form, Held
 from packager.editing.parts import Kept, Part
 from packager.editing.surgery import Surgery
 from packager.elf.headers import WORD
@@ -30,10 +30,10 @@ class Place(NamedTuple):
     end: Callable[[], int]
 
 
-def images(surgery: Surgery, wanted: Sequence[Held | ImageInput], *, wraps: bool) -> list[Place]:
+def images(surgery: Surgery, wanted: Sequence[Held | ImageInput], form: Form) -> list[Place]:
     """Give each image a place: its own, or one in a new segment."""
     return [
-        _held(surgery, image) if isinstance(image, Held) else _new(surgery, image, wraps=wraps)
+        _held(surgery, image) if isinstance(image, Held) else _new(surgery, image, form)
         for image in wanted
     ]
 
@@ -55,8 +55,8 @@ def _held(surgery: Surgery, held: Held) -> Place:
     return _placed(part, inside, size)
 
 
-def _new(surgery: Surgery, image: ImageInput, *, wraps: bool) -> Place:
-    head, padding = offload_header(image)
+def _new(surgery: Surgery, image: ImageInput, form: Form) -> Place:
+    head, padding = offload_header(image, form.version)
     size = len(head) + image.size + padding
     part = Part(
         image.section, size, offload_binary.ALIGNMENT,
@@ -65,7 +65,7 @@ def _new(surgery: Surgery, image: ImageInput, *, wraps: bool) -> Place:
     if size > LARGE:
         part.lead = len(head)
     surgery.rest.parts.append(part)
-    return _placed(part, 0, size) if wraps else _placed(part, len(head), image.size)
+    return _placed(part, 0, size) if form.wraps else _placed(part, len(head), image.size)
 
 
 def _placed(part: Part, inside: int, size: int) -> Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import NamedTuple
 
@@ -19,8 +19,7 @@ from packager.formats.host_records.descriptors import (
     IMAGE_END,
     MAX_IMAGES,
 )
-from packager.generations import named
-from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_IMAGE, PROPOSAL_REGISTER
+from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_IMAGE, PROPOSAL_REGISTER, WRITTEN
 from packager.model import Abi, Descriptor, DeviceImage, FatBinary
 from packager.triples import normalise
 
@@ -54,6 +53,13 @@ class Held(NamedTuple):
         return f"image {self.image.index} ({self.image.target})"
 
 
+class Form(NamedTuple):
+    """What images get that are added."""
+
+    wraps: bool  # records are of the container around an image
+    version: int  # of that container
+
+
 class Described(NamedTuple):
     """A descriptor, and the images that it lists in their order."""
 
@@ -62,7 +68,7 @@ class Described(NamedTuple):
     begin: int  # of the entries
     end: int
     record: Struct
-    wraps: bool  # whether records are of the container around an image
+    form: Form
     images: tuple[Held, ...]
 
 
@@ -108,13 +114,14 @@ def _read(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
     if count != len(wanted.images):
         raise FormatError(f"of {count} images of the descriptor {len(wanted.images)} are readable")
     images = tuple(_held(file, binary, array, record.size, wanted.images))
-    wraps = images[0].image.is_wrapped if images else _wraps(abi)
-    return Described(address, at, begin, end, record, wraps, images)
+    return Described(address, at, begin, end, record, _form(images, abi), images)
 
 
-def _wraps(abi: Abi | None) -> bool:
-    generation = named(abi)
-    return generation is not None and generation.is_wrapped
+def _form(images: Sequence[Held], abi: Abi | None) -> Form:
+    """Return the ABI's form; what is registered is what the images that are there say."""
+    written = WRITTEN.get(abi or "", WRITTEN["interface"])
+    wraps = images[0].image.is_wrapped if images else written.is_wrapped
+    return Form(wraps, written.container_version)
 
 
 def _abi(binary: FatBinary, begin: int) -> Abi | None:
@@ -151,15 +158,17 @@ def _around(file: LinkedFile, section: Section | None, offset: int, size: int) -
 
 
 def _blob(file: LinkedFile, section: Section, offset: int, size: int) -> tuple[int, int]:
-    """The OffloadBinary of a section that an image is in, if it is of version 1."""
+    """The OffloadBinary of a section that an image is in, if it is its alone."""
     data = file.elf.content(section)
     at = 0
     while at + offload_binary.HEADER.size <= len(data):
-        magic, version, length, *_ = data.unpack(offload_binary.HEADER, at, "OffloadBinary")
-        if magic != offload_binary.MAGIC or length < offload_binary.HEADER.size or version != 1:
+        magic, version, length, _, count = data.unpack(offload_binary.HEADER, at, "OffloadBinary")
+        if magic != offload_binary.MAGIC or length < offload_binary.HEADER.size:
             break
         padded = -(-length // offload_binary.ALIGNMENT) * offload_binary.ALIGNMENT
         if section.offset + at <= offset and offset + size <= section.offset + at + padded:
+            if version > 1 and count > 1:
+                break
             return section.offset + at, min(padded, section.size - at)
         at += padded
     return offset, size

@@ -59,10 +59,10 @@ def edit(
         found = described(file, binary, change.descriptor)
         planned = plan(change, found.images, force=force)
         surgery = Surgery(file)
-        places = images(surgery, planned.images, wraps=found.wraps)
+        places = images(surgery, planned.images, found.form)
         list_images(surgery, found, places)
         _clear(surgery, binary, planned)
-        return finish(surgery, out, sums, is_wrapped=found.wraps, force=force, copied=copied)
+        return finish(surgery, out, sums, is_wrapped=found.form.wraps, force=force, copied=copied)
 
 
 def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> None:

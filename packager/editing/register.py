@@ -8,7 +8,7 @@ from pathlib import Path
 from packager.abi import release_of
 from packager.editing.added import images as place_images
 from packager.editing.added import records
-from packager.editing.described import OTHERS
+from packager.editing.described import OTHERS, Form
 from packager.editing.dynamic_symbols import Import, imported
 from packager.editing.edit import Edited, finish
 from packager.editing.entry_table import bounds
@@ -72,7 +72,7 @@ def register(
         inputs, seen = for_openmp(requests, force=force)
         slots = _slots(surgery, binary, abi)
         begin, end = bounds(surgery, binary, seen, entries, abi)
-        places = place_images(surgery, inputs, wraps=abi.is_wrapped)
+        places = place_images(surgery, inputs, Form(abi.is_wrapped, abi.container_version))
         listed = records(surgery, abi.image, (begin, end), places)
         surgery.keep(listed)
         descriptor = Part(

@@ -87,7 +87,7 @@ def write_ir(
     wanted = functions(abi, says_requires=says_requires)
     out.write(_lines(_head(abi, wanted)))
     for number, image in enumerate(images):
-        _image(out, number, image, copied)
+        _image(out, number, image, abi, copied)
     out.write(_lines(_entries(entries, abi, dialect)))
     out.write(_lines(_descriptor(images, abi, dialect)))
     out.write(_lines(_functions(wanted, len(images), abi, dialect)))
@@ -116,8 +116,8 @@ def _head(abi: WrittenAbi, wanted: Iterable[Function]) -> Iterator[str]:
             yield f'module asm ".symver {referred(function.called)}, {function.called}"'
 
 
-def _image(out: BinaryIO, number: int, image: ImageInput, copied: Copied) -> None:
-    size, content = image_content(image)
+def _image(out: BinaryIO, number: int, image: ImageInput, abi: WrittenAbi, copied: Copied) -> None:
+    size, content = image_content(image, abi)
     symbol = name(f".omptool.image.{number}")
     out.write(_lines([""]) + f'{symbol} = internal constant [{size} x i8] c"'.encode())
     for piece in pieces(content, copied):
@@ -173,7 +173,7 @@ def _descriptor(images: Sequence[ImageInput], abi: WrittenAbi, dialect: Dialect)
     record = dialect.record("{ P, P, P, P }" if abi.image is DEVICE_IMAGE else "{ P, P }")
     rows = []
     for number, image in enumerate(images):
-        size, _ = image_content(image)
+        size, _ = image_content(image, abi)
         begin, end = image_range(image, abi)
         ends = [dialect.inside(size, name(f".omptool.image.{number}"), at) for at in (begin, end)]
         fields = ends + (limits if abi.image is DEVICE_IMAGE else [])

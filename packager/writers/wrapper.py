@@ -111,7 +111,7 @@ def build(
     `kept` are symbols of sections that linkers would collect, since nothing else names them,
     and `used` those of libraries that --as-needed would leave out.
     """
-    sections = [_image_section(image) for image in images]
+    sections = [_image_section(image, abi) for image in images]
     symbols = [_image_symbol(image, n, abi) for n, image in enumerate(images)]
     parts = [_descriptor(images, abi, kept, used), *registration(abi, says_requires=says_requires)]
     if entries is not None:
@@ -142,23 +142,23 @@ def _placed(symbol: Symbol, section: int) -> Symbol:
     return Symbol(symbol.name, section, symbol.value, symbol.size, symbol.type)
 
 
-def offload_header(image: ImageInput) -> tuple[bytes, int]:
+def offload_header(image: ImageInput, version: int) -> tuple[bytes, int]:
     """The OffloadBinary in front of an image, and how many zero bytes follow it."""
     strings = {"triple": image.triple, "arch": image.arch, **dict(image.strings)}
     kind = offload_binary.image_kind(image.kind)
-    return offload_binary.header(kind, strings, image.size)
+    return offload_binary.header([offload_binary.Item(kind, strings, image.size)], version)
 
 
-def image_content(image: ImageInput) -> tuple[int, Content]:
+def image_content(image: ImageInput, abi: WrittenAbi) -> tuple[int, Content]:
     """What the section of an image holds, and its size."""
-    head, padding = offload_header(image)
+    head, padding = offload_header(image, abi.container_version)
     content: Content = (head, FilePart(image.path, 0, image.size), bytes(padding))
     return len(head) + image.size + padding, content
 
 
 def image_range(image: ImageInput, abi: WrittenAbi) -> tuple[int, int]:
     """The part of it that the runtime is given: the image, or the OffloadBinary around it."""
-    head, padding = offload_header(image)
+    head, padding = offload_header(image, abi.container_version)
     end = len(head) + image.size
     return (0, end + padding) if abi.is_wrapped else (len(head), end)
 
@@ -168,9 +168,9 @@ def _image_symbol(image: ImageInput, number: int, abi: WrittenAbi) -> Symbol:
     return Symbol(f".omptool.image.{number}", number, begin, end - begin, STT_OBJECT)
 
 
-def _image_section(image: ImageInput) -> Section:
+def _image_section(image: ImageInput, abi: WrittenAbi) -> Section:
     """LARGE lets every linker put it where it does not come between code and data."""
-    _, content = image_content(image)
+    _, content = image_content(image, abi)
     flags = SHF_ALLOC | SHF_X86_64_LARGE
     return Section(image.section, SHT_PROGBITS, flags, offload_binary.ALIGNMENT, content)
 

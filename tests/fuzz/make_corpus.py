@@ -24,6 +24,7 @@ from toolchain import (
     bundled,
     compile_c,
     fake_runtime,
+    omptool,
     run,
 )
 
@@ -107,7 +108,19 @@ def bundles(work: Path) -> list[Path]:
         f"--image=file={work / 'image.bc'},triple={X86_64},kind=openmp",
     )
     run("clang-offload-packager-19", "-o", work / "packed", *parts)
-    return [work / name for name in ("bundle", "bundle.ccob", "bundle.ll", "packed")]
+    joint = (
+        "emit",
+        "--force",
+        "--format",
+        "offload-binary",
+        "--abi",
+        "llvm-23",
+        "-o",
+        work / "joint",
+    )
+    named = (f"{NVPTX}:sm_70={work / 'image.ptx'}", f"{X86_64}={work / 'image.bc'}")
+    assert omptool(*joint, *(word for one in named for word in ("--image", one))).exit_code == 0
+    return [work / name for name in ("bundle", "bundle.ccob", "bundle.ll", "packed", "joint")]
 
 
 def nested(work: Path) -> list[Path]:

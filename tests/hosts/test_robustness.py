@@ -49,6 +49,7 @@ NAMES = (
     "image.so",
     "image.ptx",
     "packed",
+    "joint",
     "libsycl_user.so",
 )
 # What headers and tables count on: small numbers, all ones, signs, one off.
@@ -86,6 +87,11 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"--image=file={ptx},triple={NVPTX},arch=sm_70",
     )
     run("clang-offload-packager-19", "-o", folder / "packed", *parts)
+    joint = ("emit", "--format", "offload-binary", "--abi", "llvm-23", "-o", folder / "joint")
+    assert (
+        omptool(*joint, "--image", f"{X86_64}={image}", "--image", f"{NVPTX}:sm_70={ptx}").exit_code
+        == 0
+    )
     sycl.sample(folder)
     return folder
 

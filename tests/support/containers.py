@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from toolchain import compile_c, run
+from toolchain import compile_c, omptool, run
 
 AMD = "amdgcn-amd-amdhsa"
 KERNEL = f"""
@@ -52,6 +52,15 @@ class Containers:
         for path, arch in zip(inputs, ARCHS, strict=False):
             parts.append(f"--image=file={path},triple={AMD},arch={arch},kind=openmp")
         run("clang-offload-packager-19", "-o", out, *parts)
+        return out
+
+    def joint(self, name: str, *inputs: Path) -> Path:
+        """One OffloadBinary with an entry for each input."""
+        out = self.folder / name
+        words = ["emit", "--format", "offload-binary", "--abi", "llvm-23", "-o", str(out)]
+        for path, arch in zip(inputs, ARCHS, strict=False):
+            words += ["--image", f"{AMD}:{arch}={path}"]
+        assert omptool(*words).exit_code == 0
         return out
 
     def archive(self, name: str, *inputs: Path, flags: str = "rcS") -> Path:

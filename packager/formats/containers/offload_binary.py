@@ -1,12 +1,14 @@
 """LLVM's OffloadBinary: blobs end to end, each a header, entries, their strings and images.
 
-Version 1 (LLVM 15 to 22) has one entry. Version 2 has several, and strings with a size. Version 3
-may compress all that follows its header; an entry without image is possible.
+Version 1 (LLVM 15 to 22) has one entry. Version 2 (LLVM 23) has several, and strings with a size;
+its images follow each other without padding. Version 3 may compress all that follows its header; an
+entry without image is possible. No release that is known writes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from struct import Struct
 from typing import NamedTuple
 
@@ -48,6 +50,7 @@ class Blob(NamedTuple):
     offload_kind: int
     strings: dict[str, str]
     image: Reader
+    version: int
     has_image: bool = True
     stored: Reader | None = None  # of a compressed blob: its bytes in the file
     compression: str | None = None
@@ -63,6 +66,7 @@ class Blob(NamedTuple):
             stored=self.stored,
             producer=PRODUCERS.get(self.offload_kind),
             unit=unit,
+            version=self.version,
         )
 
 
@@ -89,6 +93,8 @@ def blobs(data: Reader) -> Iterator[Blob]:
             raise FormatError(f"{where} has no magic")
         if not 1 <= version <= NEWEST:
             message = f"{where} has version {version}; versions 1 to {NEWEST} are read"
+            if version:
+                message += ": a newer LLVM wrote it"
             raise FormatError(message, _next(data, offset, size))
         if size < HEADER.size:  # a size of 0 would never end this loop
             raise FormatError(f"{where}: size {size} is smaller than its header")
@@ -96,7 +102,7 @@ def blobs(data: Reader) -> Iterator[Blob]:
         offset += -(-size // ALIGNMENT) * ALIGNMENT
         try:
             if version == 1:
-                yield _entry(blob, entries, STRING)
+                yield _entry(blob, entries, version)
             else:
                 yield from _entries(blob, version, entries, count)
         except FormatError as error:
@@ -105,8 +111,8 @@ def blobs(data: Reader) -> Iterator[Blob]:
 
 
 def around(file: Reader, start: int, size: int) -> Payload | None:
-    """What an OffloadBinary of version 1 says whose image, or which itself, is at file offset
-    `start`; None if there is none: clang has registered the one or the other.
+    """What an OffloadBinary says one of whose images, or which itself, is at file offset `start`;
+    None if there is none: clang has registered the one or the other.
     """
     whole = file.slice(start, size, "device image")
     if probe(whole):
@@ -118,9 +124,10 @@ def around(file: Reader, start: int, size: int) -> Payload | None:
             break
         place = start - len(before) + at
         try:
-            blob = next(blobs(file.slice(place, start - place + size, "OffloadBinary")), None)
-            if blob and blob.image.at == whole.at and len(blob.image) == size:
-                return blob.payload()
+            padded = min(start + size + ALIGNMENT - 1, len(file)) - place
+            for blob in blobs(file.slice(place, padded, "OffloadBinary")):
+                if blob.image.at == whole.at and len(blob.image) == size:
+                    return blob.payload()
         except FormatError:
             pass  # bytes that look like the magic
         at = before.rfind(MAGIC, 0, at)
@@ -153,16 +160,28 @@ def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
     if count > len(blob) // ENTRY.size:
         raise FormatError(f"OffloadBinary at {blob.at:#x} claims {count} entries")
     fault = None
+    places: list[tuple[int, int, int]] = []
     for number in range(count):
         try:
-            entry = _entry(blob, at + number * ENTRY.size, SIZED_STRING)
+            entry = _entry(blob, at + number * ENTRY.size, version)
         except FormatError as error:  # the other entries are no worse
             fault = fault or error
             continue
         if entry.has_image:
+            places.append((entry.image.at, len(entry.image), number))
             yield entry._replace(stored=stored, compression=method)
-    if fault:
-        raise fault
+    if fault is None:
+        _expect_apart(blob, places)
+        return
+    raise fault
+
+
+def _expect_apart(blob: Reader, places: list[tuple[int, int, int]]) -> None:
+    """Raise FormatError for two entries, each (begin, size, number), whose images overlap."""
+    for (begin, size, one), (following, _, other) in pairwise(sorted(p for p in places if p[1])):
+        if following < begin + size:
+            what = f"the images of entries {min(one, other)} and {max(one, other)} overlap"
+            raise FormatError(f"OffloadBinary at {blob.at:#x}: {what}")
 
 
 def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
@@ -175,7 +194,8 @@ def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
     return inflate(packed, method, size, "compressed OffloadBinary", head=head), method
 
 
-def _entry(blob: Reader, at: int, layout: Struct) -> Blob:
+def _entry(blob: Reader, at: int, version: int) -> Blob:
+    layout = STRING if version == 1 else SIZED_STRING
     kind, offload, flags, strings_at, count, image_at, image_size = blob.unpack(
         ENTRY, at, "OffloadBinary entry"
     )
@@ -190,9 +210,9 @@ def _entry(blob: Reader, at: int, layout: Struct) -> Blob:
             if size
             else blob.string(value, "OffloadBinary value")
         )
-    has_image = not (layout is SIZED_STRING and flags & METADATA_ONLY)
+    has_image = not (version > 2 and flags & METADATA_ONLY)
     image = blob.slice(image_at, image_size if has_image else 0, "device image")
-    return Blob(kind, offload, strings, image, has_image)
+    return Blob(kind, offload, strings, image, version, has_image)
 
 
 def image_kind(kind: str) -> int:
@@ -201,25 +221,46 @@ def image_kind(kind: str) -> int:
     return numbers.get("elf" if kind in ("amdgcn", "zebin") else kind, 0)
 
 
-def header(
-    image_kind: int, strings: Mapping[str, str], image_size: int, offload_kind: int = KIND_OPENMP
-) -> tuple[bytes, int]:
-    """The bytes that precede an image of `image_size` bytes, and how many zero bytes follow it.
+class Item(NamedTuple):
+    """An image that is to be packed, and what is to be said of it."""
 
-    The caller writes header, image, padding: the image itself is never held in memory. The bytes
-    are those of clang-offload-packager.
+    image_kind: int
+    strings: Mapping[str, str]
+    image_size: int
+    offload_kind: int = KIND_OPENMP
+
+
+def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
+    """The bytes that precede images, and how many zero bytes follow them.
+
+    The caller writes header, images, padding: no image is ever held in memory. The bytes are those
+    of LLVM's packagers; version 1 is for one image.
     """
-    strings_at = HEADER.size + ENTRY.size
-    pool_at = strings_at + len(strings) * STRING.size
-    pool, offsets = _string_table([word for pair in strings.items() for word in pair])
+    string = STRING if version == 1 else SIZED_STRING
+    strings_at = HEADER.size + len(items) * ENTRY.size
+    pool_at = strings_at + sum(len(item.strings) for item in items) * string.size
+    words = [word for item in items for pair in item.strings.items() for word in pair]
+    pool, offsets = _string_table(words)
     image_at = -(-(pool_at + len(pool)) // ALIGNMENT) * ALIGNMENT
-    end = image_at + image_size
+    end = image_at + sum(item.image_size for item in items)
     padding = -end % ALIGNMENT
-    head = HEADER.pack(MAGIC, 1, end + padding, HEADER.size, ENTRY.size)
-    head += ENTRY.pack(image_kind, offload_kind, 0, strings_at, len(strings), image_at, image_size)
-    for key, value in strings.items():
-        head += STRING.pack(pool_at + offsets[key], pool_at + offsets[value])
-    return (head + pool).ljust(image_at, b"\0"), padding
+    third = ENTRY.size if version == 1 else len(items)
+    head = HEADER.pack(MAGIC, version, end + padding, HEADER.size, third)
+    pairs, at = b"", image_at
+    for item in items:
+        head += ENTRY.pack(
+            item.image_kind, item.offload_kind, 0, strings_at + len(pairs), len(item.strings),
+            at, item.image_size,
+        )  # fmt: skip
+        at += item.image_size
+        for key, value in item.strings.items():
+            size = () if version == 1 else (len(_spelled(value)),)
+            pairs += string.pack(pool_at + offsets[key], pool_at + offsets[value], *size)
+    return (head + pairs + pool).ljust(image_at, b"\0"), padding
+
+
+def _spelled(word: str) -> bytes:
+    return word.encode("utf-8", "surrogateescape")
 
 
 def _string_table(words: Sequence[str]) -> tuple[bytes, dict[str, int]]:
@@ -227,7 +268,7 @@ def _string_table(words: Sequence[str]) -> tuple[bytes, dict[str, int]]:
     pool = b"\0"
     offsets: dict[str, int] = {}
     previous = b""
-    spelled = {word: word.encode("utf-8", "surrogateescape") for word in words}
+    spelled = {word: _spelled(word) for word in words}
     for word in sorted(spelled, key=lambda word: spelled[word][::-1], reverse=True):
         text = spelled[word]
         if not previous.endswith(text):

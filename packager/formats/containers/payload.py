@@ -23,6 +23,7 @@ class Payload(NamedTuple):
     producer: Model | None = None  # whose program it is of, where the container says that
     levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
     unit: int | None = None  # where the container of this and its alternatives is in the file
+    version: int = 0  # of its container, if that has versions
 
 
 class Damage(NamedTuple):

@@ -107,6 +107,7 @@ def from_payload(payload: Payload, index: int, container: str, address: int | No
         producer=payload.producer,
         unit=payload.unit,
         levels=payload.levels,
+        container_version=payload.version,
     )
 
 

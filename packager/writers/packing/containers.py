@@ -110,22 +110,29 @@ def _findings(
 
 
 def _offload_binary(inputs: Sequence[_Input], generation: Generation) -> Content:
+    """One binary for each image, or since LLVM 23 one for all."""
+    items = [_item(each, generation) for each in inputs]
+    version = generation.container_version
+    size = len(items) if version > 1 else 1
     content: list[bytes | FilePart] = []
-    for each in inputs:
-        request = each.request
-        said = dict(request.strings) | {"triple": request.spelled or request.triple}
-        said |= {"arch": request.arch}
-        head, padding = offload_binary.header(
-            offload_binary.image_kind(each.image.kind),
-            {
-                key: said[key]
-                for key in packed_order(request.keys, with_string_map=generation.has_string_map)
-            },
-            each.image.size,
-            _number(request, generation),
-        )
-        content += [head, each.content, bytes(padding)]
+    for first in range(0, len(items), size):
+        head, padding = offload_binary.header(items[first : first + size], version)
+        images = [each.content for each in inputs[first : first + size]]
+        content += [head, *images, bytes(padding)]
     return tuple(content)
+
+
+def _item(each: _Input, generation: Generation) -> offload_binary.Item:
+    request = each.request
+    said = dict(request.strings) | {"triple": request.spelled or request.triple}
+    said |= {"arch": request.arch}
+    keys = packed_order(request.keys, with_string_map=generation.has_string_map)
+    return offload_binary.Item(
+        offload_binary.image_kind(each.image.kind),
+        {key: said[key] for key in keys},
+        each.image.size,
+        _number(request, generation),
+    )
 
 
 def _number(request: ImageRequest, generation: Generation) -> int:

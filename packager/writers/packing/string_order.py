@@ -1,6 +1,6 @@
 """In which order clang-offload-packager writes the strings of an image: that of its hash tables.
 
-Releases up to 17 move them from a DenseMap to a StringMap, later ones have the DenseMap alone. The
+Releases up to 16 move them from a DenseMap to a StringMap, later ones have the DenseMap alone. The
 hashes are CityHash's, with LLVM's seed, and Bernstein's.
 """
 

@@ -15,7 +15,7 @@ from documents import document
 from places import DATA
 from toolchain import OPENMP, PTX, clang_offload, omptool, run
 
-KINDS = ("clang-bundle", "compressed-bundle", "offload-binary", "archive")
+KINDS = ("clang-bundle", "compressed-bundle", "offload-binary", "joint", "archive")
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,8 @@ def around(made: Containers, kind: str, name: str, *inputs: Path) -> Path:
         return made.archive(name, *inputs)
     if kind == "offload-binary":
         return made.packed(name, *inputs)
+    if kind == "joint":  # one OffloadBinary, as LLVM 23 writes it
+        return made.joint(name, *inputs)
     return made.bundle(name, *inputs, packed=kind == "compressed-bundle")
 
 
@@ -46,7 +48,9 @@ def images(path: Path, exit_code: int = 0) -> list[dict[str, Any]]:
 def test_a_container_in_another(made: Containers, outer: str, inner: str) -> None:
     content = around(made, inner, f"{inner}-in-{outer}", *made.images)
     found = images(around(made, outer, f"{outer}-of-{inner}", content))
-    where = ["archive(gfx90a.co)", "archive(gfx906.co)"] if inner == "archive" else [inner] * 2
+    where = ["offload-binary" if inner == "joint" else inner] * 2
+    if inner == "archive":
+        where = ["archive(gfx90a.co)", "archive(gfx906.co)"]
     assert [image["within"] for image in found] == [[name] for name in where]
     assert {image["container"] for image in found} == {outer}
     assert [(image["kind"], image["kernels"]) for image in found] == [("amdgcn", ["first"])] * 2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
+import clangs
 import pytest
 import zstandard
 from host_bytes import Pack, later
@@ -63,17 +65,83 @@ def test_one_wrong_field_is_named(packed: bytes, at: int, patch: bytes, message:
         list(offload_binary.blobs(Reader(wrong)))
 
 
+@pytest.fixture(scope="module")
+def joint(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """One binary of LLVM 23's: 13 bytes, and right behind them PTX."""
+    folder = tmp_path_factory.mktemp("joint")
+    (folder / "one.o").write_bytes(bytes(range(13)))
+    (folder / "two.s").write_text(PTX)
+    images = (
+        f"--image=file={folder / 'one.o'},triple={X86_64},arch=generic,kind=openmp",
+        f"--image=file={folder / 'two.s'},triple={NVPTX},arch=sm_70,kind=openmp,note=kept",
+    )
+    run(*clangs.tool("23", "llvm-offload-binary"), "-o", folder / "out", *images)
+    return Path(folder / "out").read_bytes()
+
+
+SECOND = 32 + 40  # where the second entry of that is
+
+
+def test_images_that_follow_each_other_without_padding(joint: bytes) -> None:
+    one, two = offload_binary.blobs(Reader(joint))
+    assert (one.version, one.image.bytes()) == (2, bytes(range(13)))
+    assert (one.strings, one.image.at % 8) == ({"triple": X86_64, "arch": "generic"}, 0)
+    assert (two.version, two.image.bytes()) == (2, PTX.encode())
+    assert (two.image.at, two.image.at % 8) == (one.image.at + 13, 5)
+    assert two.strings == {"triple": NVPTX, "arch": "sm_70", "note": "kept"}
+    assert len(list(offload_binary.blobs(Reader(joint * 3)))) == 6
+
+
+@pytest.mark.parametrize(
+    ("at", "patch", "message", "left"),
+    [
+        pytest.param(
+            4, b"\4", "has version 4; versions 1 to 3 are read: a newer LLVM", 0, id="new"
+        ),
+        pytest.param(8, b"\xff\xff", "at 0x0..0xffff runs past the end", 0, id="size"),
+        pytest.param(16, b"\xff\xff", "OffloadBinary entry at 0xffff", 0, id="entries-at"),
+        pytest.param(24, b"\xff\xff", "OffloadBinary at 0x0 claims 65535 entries", 0, id="count"),
+        pytest.param(24, b"\6", "OffloadBinary", 2, id="count-into-strings"),
+        pytest.param(SECOND + 8, b"\xff\xff", "string table at 0xffff", 1, id="strings-at"),
+        pytest.param(SECOND + 16, b"\xff\xff", "claims 65535 strings", 1, id="strings"),
+        pytest.param(SECOND + 24, b"\xff\xff", "device image at 0xffff", 1, id="image-at"),
+        pytest.param(SECOND + 32, b"\xff\xff", "device image at", 1, id="image-size"),
+        pytest.param(SECOND + 39, b"\xff", "device image at", 1, id="image-size-huge"),
+        pytest.param(64, b"\x0e", "0x0: the images of entries 0 and 1 overlap", 2, id="overlap"),
+    ],
+)
+def test_one_wrong_field_of_a_joint_one(
+    joint: bytes, at: int, patch: bytes, message: str, left: int
+) -> None:
+    """The other entry is read all the same."""
+    wrong = bytearray(joint)
+    wrong[at : at + len(patch)] = patch
+    with pytest.raises(FormatError, match=re.escape(message)):
+        list(offload_binary.blobs(Reader(wrong)))
+    assert len(list(until_damage(wrong))) == left
+
+
+def until_damage(data: bytearray) -> Iterator[offload_binary.Blob]:
+    try:
+        yield from offload_binary.blobs(Reader(data))
+    except FormatError:
+        return
+
+
 @pytest.mark.parametrize("size", [4, 31, 71, 100, -1])
-def test_a_truncated_file_is_named(packed: bytes, size: int) -> None:
-    with pytest.raises(FormatError, match="past the end"):
-        list(offload_binary.blobs(Reader(packed[:size])))
+def test_a_truncated_file_is_named(packed: bytes, joint: bytes, size: int) -> None:
+    for whole in (packed, joint):
+        with pytest.raises(FormatError, match="past the end"):
+            list(offload_binary.blobs(Reader(whole[:size])))
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 1000])
 @pytest.mark.parametrize("arch", ["", "sm_90"])
-def test_what_is_written_is_read_back(size: int, arch: str) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_is_written_is_read_back(size: int, arch: str, version: int) -> None:
     image = bytes(n % 251 for n in range(size))
-    head, padding = offload_binary.header(5, {"triple": NVPTX, "arch": arch}, size)
+    item = offload_binary.Item(5, {"triple": NVPTX, "arch": arch}, size)
+    head, padding = offload_binary.header([item], version)
     data = head + image + bytes(padding)
     (blob,) = offload_binary.blobs(Reader(data * 1))
     assert blob.image.bytes() == image
