@@ -49,7 +49,7 @@ packages:
 
 # What a stage does not use is not fetched for it.
 check bench gpu-kit: COMPILERS := 14 16 22 23 gcn
-compilers: packages $(VENV)/bin/python
+compilers: packages $(VENV)/bin/pip
 	scripts/compilers.sh $(COMPILERS)
 
 # Without ensurepip there is a folder with python and no pip.
