@@ -7,7 +7,7 @@ RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
 # Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
 export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell $(CXX) -dumpversion 2>&1)),ON,OFF)
 
-.PHONY: demo check test test-all test-field bench dist gpu-kit test-gpu tools packages compilers clean
+.PHONY: demo check quick test test-all test-distributions test-field bench dist gpu-kit test-gpu tools packages compilers clean
 
 demo: tools $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
@@ -15,6 +15,10 @@ demo: tools $(VENV)/.runs
 # What to run before each commit, in less than a minute once everything is set up.
 check: packages compilers $(VENV)/.installed
 	scripts/test.sh check
+
+# That without lint, whose tools are those of CI; a test that lacks something is skipped.
+quick: packages compilers $(VENV)/.installed
+	scripts/test.sh quick
 
 test: packages compilers $(VENV)/.installed
 	scripts/test.sh test
@@ -25,6 +29,10 @@ test-all: packages compilers $(VENV)/.installed
 # Files that others shipped, fetched by pip and apt-get: many GB, and hours.
 test-field: packages compilers $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH pytest -n 2 -m 'field or not field' tests/field
+
+# The README's two commands and the published wheel on Debian 12, 13 and sid: it needs root, debootstrap, and two hours.
+test-distributions: dist
+	scripts/test_distributions.sh
 
 bench: packages compilers $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/bench.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The checks of `make check`, `make test` and `make test-all`: stages, of phases that run at once so that every
+# The checks of `make check`, `make quick`, `make test` and `make test-all`: stages, of phases that run at once so that every
 # core is busy. All run, so that one report names all faults; the last lines say where the time went.
-# Usage: test.sh check|test|all   (all: the exhaustive sweeps too)
+# Usage: test.sh check|quick|test|all   (quick: check without lint; all: the exhaustive sweeps too)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-test}
@@ -90,8 +90,8 @@ runtime_tests() {  # runtime_tests FOLDER
 rooms=(tests/{checks,commands,compiling,dwarf,elf,formats,hosts,lowering,render,support,writers} tests/test_*.py)
 mkdir -p $logs
 case $what in
-  check)
-    lint
+  check | quick)
+    [ "$what" = quick ] || lint
     begin 'compile runtime' compile build/package plain
     finish
     begin 'runtime' runtime_tests build/package/runtime
