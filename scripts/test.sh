@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The checks of `make check`, `make quick`, `make test` and `make test-all`: stages, of phases that run at once so that every
+# The checks of `make check`, `quick`, `test` and `test-all`: stages, of phases that run at once so that every
 # core is busy. All run, so that one report names all faults; the last lines say where the time went.
 # Usage: test.sh check|quick|test|all   (quick: check without lint; all: the exhaustive sweeps too)
 set -uo pipefail
