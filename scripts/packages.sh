@@ -16,6 +16,7 @@ if [ "$1" = test ]; then
   while read -r package; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done < <(grep -v '^#' packages.txt)
+  has ld.gold || missing+=(binutils-gold)  # a part of binutils up to Debian 12
 fi
 
 if [ ${#missing[@]} -gt 0 ]; then

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import queues
+from linking import needs_gold
 from outcomes import Programs
 from products import Products, of_this_run
 
@@ -17,6 +18,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("offloads"):
         ways = queues.ways(metafunc.definition.originalname, metafunc.definition.path)
         metafunc.parametrize("way", ways, indirect=True)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test whose name says that it links by gold ends where there is none."""
+    if "gold" in item.name:
+        needs_gold()
 
 
 @pytest.fixture(autouse=True)

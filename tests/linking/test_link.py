@@ -24,7 +24,7 @@ from linked_programs import (
     printed,
     program,
 )
-from linking import FAST_LINKER, LLD_FOLDER
+from linking import FAST_LINKER, LLD_FOLDER, needs_gold
 from toolchain import omptool
 
 from omptool.installation import libdir
@@ -64,7 +64,9 @@ def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
     (tmp_path / "clang-linker-wrapper").symlink_to(OMPTOOL)
     out = tmp_path / "app"
     flags = [f"-B{tmp_path}", f"-fopenmp-targets={X86_64}", "--save-temps", "-Rpass=inline"]
-    flags += ["-fuse-ld=gold"] if version == INSTALLED else []  # it cannot begin with a wrapper
+    if version == INSTALLED:
+        needs_gold()
+        flags += ["-fuse-ld=gold"]  # it cannot begin with a wrapper
     objects = program(tmp_path, version=version)
     subprocess.run([*driver(version), *flags, *objects, "-o", out], check=True, cwd=tmp_path)
     assert printed(out, LD_LIBRARY_PATH=libraries(version)) == PRINTED

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
+
+from machine import lacks
 
 LINKERS = ("bfd", "gold", "lld", "mold")
 # Debian keeps an unversioned ld.lld, which is what -fuse-ld=lld looks for, only here.
@@ -14,8 +17,16 @@ FAST_LINKER = f"--ld-path={LLD_FOLDER}/ld.lld"
 OWN_LINKER = "--ld-path=/usr/bin/ld"
 
 
+def needs_gold() -> None:
+    """End the test where there is no gold: since Debian 13 it is a package of its own."""
+    if not shutil.which("ld.gold"):
+        lacks("gold is not here: apt-get install binutils-gold")
+
+
 def link(out: Path, *inputs: Path, linker: str = "bfd", flags: tuple[str, ...] = ()) -> Path:
     """Link `inputs` to `out` through gcc; a failure shows what the linker said."""
+    if linker == "gold":
+        needs_gold()
     environment = os.environ | {"PATH": f"{LLD_FOLDER}:{os.environ['PATH']}"}
     options = [f"-fuse-ld={linker}", "-Wl,--no-as-needed"]  # some distributions' gcc says otherwise
     command = ["gcc", *options, *map(str, inputs), *flags, "-o", str(out)]
