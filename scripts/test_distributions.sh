@@ -32,6 +32,8 @@ fresh() {  # fresh SUITE: a folder with what a newcomer has, and the sources as 
   if [ ! -e "$root/.complete" ]; then
     rm -rf "$root"
     debootstrap --variant=minbase --include=ca-certificates,g++,make,python3-venv "$1" "$root" "$mirror"
+    # A mirror may be a copy of some weeks ago, and sid's lists are valid for one.
+    echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/valid-until"
     touch "$root/.complete"
   fi
   mkdir -p "$root/omptool/dist"
