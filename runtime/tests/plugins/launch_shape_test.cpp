@@ -93,7 +93,7 @@ TEST_CASE("what clang passes arrives: dimensions, iterations, memory, flags") {
 
 SCENARIO_OF(shapes_of_clang_23) {
   use_llvm();
-  for (const std::uint64_t otherwise : {0, 1, 2})
+  for (const std::uint64_t otherwise : {0U, 1U, 2U})
     EXPECT(launch(&host::nothing, kLastEnvironment, {0, otherwise << 2, {8, 0, 0}, {64, 0, 0}, 256, 8, 64}) == 0);
   return 0;
 }

@@ -43,7 +43,9 @@ std::string_view compilers_of(Bytes image) {
 Clangs clangs_in(std::string_view compilers) {
   constexpr std::string_view kClang = "clang version ";
   constexpr int kMost = 1000;
+  constexpr std::size_t kLongestVersion = 32;
   const auto is_digit = [](char c) { return '0' <= c && c <= '9'; };
+  const auto ends_version = [](char c) { return c <= ' ' || c > '~'; };
   Clangs found;
   for (std::size_t at = compilers.find(kClang); at != std::string_view::npos; at = compilers.find(kClang, at)) {
     at += kClang.size();
@@ -53,10 +55,8 @@ Clangs clangs_in(std::string_view compilers) {
     if (release == 0)
       continue;
     if (release > found.newest) {
-      const std::size_t end =
-          std::find_if(compilers.begin() + at, compilers.end(), [](char c) { return c <= ' ' || c > '~'; }) -
-          compilers.begin();
-      found.version = compilers.substr(at, std::min<std::size_t>(end - at, 32));
+      const std::string_view rest = compilers.substr(at, kLongestVersion);
+      found.version.assign(rest.begin(), std::find_if(rest.begin(), rest.end(), ends_version));
     }
     found.newest = std::max(found.newest, release);
     found.oldest = found.oldest ? std::min(found.oldest, release) : release;

@@ -139,7 +139,8 @@ SCENARIO_OF(conventions_nullify) {
   EXPECT((given[0] == present) == is_shared);
   EXPECT(given[0] != nullptr);
   EXPECT(given[1] == (is_shared ? absent : nullptr));
-  EXPECT(given[2] == (is_shared ? static_cast<void*>(absent) : reinterpret_cast<void*>(-2 * sizeof(int))));
+  EXPECT(given[2] ==
+         (is_shared ? static_cast<void*>(absent) : reinterpret_cast<void*>(std::uintptr_t{0} - 2 * sizeof(int))));
   EXPECT(given[3] == absent);
   return 0;
 }

@@ -92,7 +92,7 @@ TEST_CASE("requirements, kinds and sizes are read from the entries") {
 }
 
 TEST_CASE("entries of a version that is not known are not read") {
-  for (const std::size_t size : {56, 72}) { // as long as they may be
+  for (const std::size_t size : {56U, 72U}) { // as long as they may be
     std::vector<std::byte> table(4 * size);
     for (std::size_t at = 0; at < table.size(); at += size) {
       put<std::uint16_t>(table, at + 8, 2);

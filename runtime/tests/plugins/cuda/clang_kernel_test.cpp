@@ -95,7 +95,7 @@ TEST_CASE("environments may hold anything") {
   CHECK(clang_kernel_of(sound, 40).reduction_size == 0);
   CHECK(clang_kernel_of(sound, 40).team_reduction_size == 8);
   CHECK(clang_kernel_of(sound, 40).environment == Place::kLast);
-  for (const std::size_t size : {8, 32, 41, 56}) {
+  for (const std::size_t size : {8U, 32U, 41U, 56U}) {
     CHECK(clang_kernel_of(sound, size).unknown_environment == size);
     CHECK(clang_kernel_of(sound, size).environment == Place::kNone);
   }
