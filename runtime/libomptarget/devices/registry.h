@@ -183,6 +183,8 @@ public:
   // Nothing else is registered.
   bool is_last(const void* descriptor);
 
+  // Gives the devices of all plugins numbers, whether or not a library has images for them; after fork() too.
+  void number_all();
   int device_count() {
     settle();
     return device_count_.load(std::memory_order_acquire);
@@ -245,6 +247,7 @@ public:
 private:
   friend class KernelUse;
   static std::atomic<Registry*> the_registry;
+  static std::atomic<bool> numbers_all; // see number_all()
   static void forget_after_fork();
   static constexpr std::size_t kMostDevices = 4096;
   // A thread that asks plugins: what they or their drivers ask in turn is answered from what is known.
@@ -266,6 +269,7 @@ private:
   }
   void settle_now();
   void open_plugins();
+  void number_unasked();
   Plugin* settle_known();
   Plugin* uncounted(const Library& library) const;
   std::shared_ptr<Library> examine(const Registration& registration);

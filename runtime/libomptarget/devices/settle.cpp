@@ -12,6 +12,7 @@
 namespace omptool {
 
 thread_local constinit bool Registry::settling_here_ = false;
+constinit std::atomic<bool> Registry::numbers_all{false};
 
 class Registry::Settling {
 public:
@@ -36,8 +37,24 @@ void Registry::settle_now() {
     return;
   const Settling here;
   open_plugins();
+  if (numbers_all.load(std::memory_order_relaxed))
+    number_unasked();
   while (Plugin* plugin = settle_known())
     plugin->device_count();
+}
+
+void Registry::number_all() {
+  numbers_all.store(true, std::memory_order_relaxed);
+  settle_now();
+}
+
+// The devices of plugins that no library has an image for, in name order.
+void Registry::number_unasked() {
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    plugin->device_count(); // without the lock: a driver may need the dynamic linker
+  const std::lock_guard settling(settling_);
+  for (const std::unique_ptr<Plugin>& plugin : plugins_)
+    number_devices(*plugin);
 }
 
 // Threads may each open them; the first list stays.

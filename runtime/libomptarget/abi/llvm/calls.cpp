@@ -250,11 +250,6 @@ OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {
   omptool::guarded(__func__, [&] { omptool::llvm::require(mask); });
 }
 
-// Devices are initialised when they are first used, and never given up.
-OMPTOOL_EXPORT void __tgt_rtl_init() {}
-OMPTOOL_EXPORT void __tgt_rtl_deinit() {}
-OMPTOOL_EXPORT void __tgt_init_all_rtls() {}
-
 // ---- regions ----
 
 // Arguments that nothing needs are left out at the end of parameter lists; the C calling convention

@@ -124,21 +124,6 @@ OMPTOOL_EXPORT void ompx_dump_mapping_tables(void) {
   });
 }
 
-OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
-  return omptool::guarded(__func__, [&]() -> int {
-    if (number < 0 || number >= omptool::number_of_devices())
-      return 0;
-    const omptool::Device& device = *omptool::Registry::current()->device(static_cast<int>(number));
-    std::printf("%s: uid %s, plugin %s\n", device.describe().c_str(), device.uid.c_str(), device.plugin.path().c_str());
-    if (const std::optional<tgt_device_description> said = device.plugin.describe(device.rtl_id))
-      std::printf("  %s, architecture %s, %u units, %llu bytes\n", said->name[0] ? said->name : "no name",
-                  said->architecture[0] ? said->architecture : "not known", said->units,
-                  static_cast<unsigned long long>(said->memory));
-    std::fflush(stdout);
-    return 1;
-  });
-}
-
 OMPTOOL_EXPORT void __tgt_set_info_flag(std::uint32_t flags) {
   omptool::llvm::set_info(flags);
 }

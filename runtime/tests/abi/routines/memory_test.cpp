@@ -27,7 +27,6 @@ void llvm_omp_target_unlock_mem(void* memory, int device_num);
 int __tgt_get_mem_resources(int count, const int* devices, int host, const void* space, int* resources);
 void* __tgt_omp_alloc(size_t size, const void* allocator);
 void __tgt_omp_free(void* memory, const void* allocator);
-int __tgt_print_device_info(std::int64_t device_num);
 }
 
 namespace {
@@ -315,30 +314,4 @@ TEST_CASE("memory that the plugin cannot lock is not locked") {
   const Outcome outcome = run_on("fakewhole", "not_locked", {"FAKEWHOLE_NO_MEMORY=1"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output == "FAKE: lock 8\n");
-}
-
-SCENARIO_OF(device_info) {
-  use_main();
-  EXPECT(__tgt_print_device_info(0) == 1);
-  EXPECT(__tgt_print_device_info(77) == 0);
-  const std::int32_t count = omptool_describe_devices(
-      [](void*, const char* plugin, std::int32_t device, const tgt_device_description* said) {
-        std::printf("%s %d|%s|%s|%llu|%u|%s|%s\n", plugin, device, said->name, said->architecture,
-                    static_cast<unsigned long long>(said->memory), said->units, said->driver, said->images);
-      },
-      nullptr);
-  std::printf("%d\n", count);
-  return 0;
-}
-
-TEST_CASE("a device is described as its plugin says, and by its number where that says nothing") {
-  Outcome outcome = run_on("fakewhole", "device_info");
-  CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  CHECK(outcome.has("device 0 (fakewhole): uid fakewhole-0, plugin " TEST_FOLDER
-                    "/fakewhole/libomptarget.rtl.fakewhole.so\n"
-                    "  Fake 0, architecture fake_64, 7 units, 3221225472 bytes\n"
-                    "fakewhole 0|Fake 0|fake_64|3221225472|7|Fakes 3|FAKE\n1\n"));
-  outcome = run_on("fakeasking", "device_info");
-  CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  CHECK(outcome.has("/fakeasking/libomptarget.rtl.fakeasking.so\n0\n"));
 }
