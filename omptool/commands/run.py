@@ -107,30 +107,32 @@ def _places(program: str) -> list[Path]:
 
 
 def _replacements(path: Path, program: Program | None) -> list[Path]:
-    """The runtime, under each name that the program knows it by.
+    """Return the runtime under every name: those that the program needs first, in its order.
 
-    Refuses what would quietly run on another one. None is a script: its children count, as do those
-    of a static program that has no offload code itself.
+    The others are for what the program opens later or starts: a script, an interpreter and its
+    modules, a launcher. A DT_RPATH there would lead to another runtime, unless its name is taken.
+    Refuses a program that would quietly run on another one. None is a script.
     """
     runtime = libdir() / LIBRARY
     if any(character in str(runtime) for character in " \t\n:;"):
         raise PackagerError(
             f"cannot run on {runtime}: the loader reads no path with that character"
         )
+    names = [runtime, *sorted(runtime.parent.glob(f"{LIBRARY}.*"))]
     if program is None:
-        return [runtime]
+        return names
     if program.is_static and program.has_offload_code:
         raise PackagerError("is statically linked: no runtime can take the place of its own")
     if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
         raise PackagerError("is setuid or setgid: the loader ignores the runtime put before it")
     # In the program's order: a call without a version goes to the first that has the name.
-    names = [runtime.with_name(name) for name in program.offload_libraries]
-    for name in names:
+    needed = [runtime.with_name(name) for name in program.offload_libraries]
+    for name in needed:
         if not name.is_file():
             raise PackagerError(
                 f"needs {name.name}, which this version of the runtime cannot replace"
             )
-    return names if runtime in names else [*names, runtime]
+    return [*needed, *(name for name in names if name not in needed)]
 
 
 def _environment(
