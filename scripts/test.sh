@@ -114,10 +114,6 @@ case $what in
       alone 'long stress' env OMPTOOL_STRESS_PROGRAMS=1000 OMPTOOL_MANY_IMAGES=10000 ctest --test-dir build/package/runtime -R '^stress'
     fi
     alone 'pytest' pytest -n "$at_once" --dist worksteal "${every[@]}"
-    if [ "$what" = all ]; then
-      alone 'programs by omptool link' env OMPTOOL_TESTS_BY_LINK=1 pytest -n "$at_once" -m 'not exhaustive and not queued' \
-        tests/{openmp,book,applications}
-    fi
     ;;
 esac
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from builds import Build
 from clangs import INSTALLED, OTHERS, compiled, stem
 from doctoring import (
     PROGRAM,
@@ -26,7 +27,7 @@ from doctoring import (
 )
 from outcomes import Programs
 from toolchain import compile_c, omptool
-from whole_programs import FIGURES, REFUSED, SOUND, is_error
+from whole_programs import FIGURES, REFUSED, SOUND, chosen, is_error
 
 from omptool import installation
 from packager.machine.dynamic_loader import libraries
@@ -34,10 +35,12 @@ from packager.machine.dynamic_loader import libraries
 pytestmark = pytest.mark.offloads
 
 RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not is_error(path)]
-# Every fourth in `make test`, all in `make test-all`.
-SAMPLED = [
-    pytest.param(path, marks=pytest.mark.exhaustive if number % 4 else ())
-    for number, path in enumerate(RUNNING)
+# Every fourth figure in `make test`, all in `make test-all`.
+DIAGNOSED = [
+    pytest.param(path, build, id=f"{path.stem}-{build}", marks=marks)
+    for number, path in enumerate([*SOUND, *RUNNING])
+    for marks in [pytest.mark.exhaustive if path in RUNNING and number % 4 else ()]
+    for build in chosen(path)
 ]
 NOT_LOADED = 127  # the loader's status when it does not find a library
 VERSIONS = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
@@ -270,22 +273,22 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
     assert found[name] is None
 
 
-@VERSIONS
-@pytest.mark.parametrize("program", [*SOUND, *SAMPLED], ids=stem)
-def test_it_is_right_about_real_programs(programs: Programs, program: Path, version: str) -> None:
+@pytest.mark.parametrize(("program", "build"), DIAGNOSED)
+def test_it_is_right_about_real_programs(programs: Programs, program: Path, build: Build) -> None:
     """They run where the device is mandatory, and nothing is on it without its plugin."""
-    assert programs.outcome(version, program).ran
-    made = programs.path(version, program)
+    assert programs.outcome(build, program).ran
+    made = programs.path(build, program)
     document = diagnosis(made)
-    # Of interop objects, clang 14 and 16 make no region.
-    assert document["entries"] or (program.stem, version) in {("interop", "14"), ("interop", "16")}
+    # Of interop objects, clangs up to 16 make no region.
+    assert document["entries"] or (program.stem == "interop" and build.version in ("14", "16"))
     assert {entry["runs_on"] for entry in document["entries"]} <= {"device 0 (host)"}
 
 
 @pytest.mark.parametrize("program", SOUND, ids=stem)
 def test_nothing_runs_on_a_device_without_its_plugin(programs: Programs, program: Path) -> None:
-    assert programs.outcome(INSTALLED, program).ran
-    made = programs.path(INSTALLED, program)
+    build = next(one for one in chosen(program) if one.version == INSTALLED)
+    assert programs.outcome(build, program).ran
+    made = programs.path(build, program)
     without = diagnosis(made, OMPTOOL_PLUGINS="none")
     assert {entry["runs_on"] for entry in without["entries"]} == {"host"}
     mandatory = {"OMPTOOL_PLUGINS": "none", "OMP_TARGET_OFFLOAD": "MANDATORY"}

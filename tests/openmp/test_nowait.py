@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import VERSIONS, compiler, made, run
+from builds import Build, built, each
+from clangs import run
 from whole_programs import SOURCES
 
 pytestmark = pytest.mark.offloads
@@ -14,9 +15,7 @@ SOURCE = SOURCES / "linked" / "nowait.c"
 
 
 # libomp has eight such threads; clang 14 knows no other way.
-@pytest.mark.parametrize("version", [version for version in VERSIONS if version != "14"])
-def test_each_region_ends_when_all_have_begun(version: str, tmp_path: Path) -> None:
-    program = tmp_path / "main"
-    made(program, *compiler(version, SOURCE), SOURCE)
-    done = run(program)
+@pytest.mark.parametrize("build", [one for one in each(turn=0) if one.values[0].version != "14"])
+def test_each_region_ends_when_all_have_begun(build: Build, tmp_path: Path) -> None:
+    done = run(built(build, tmp_path / "main", SOURCE))
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")

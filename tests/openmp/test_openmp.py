@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 import running
-from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, made, run, stem
+from builds import Build, built, each
+from clangs import CLANG, FLAGS, compiled, compiler, made, run
 from documents import dumped_files
 from fixture_programs import call
 from linking import FAST_LINKER, OWN_LINKER
 from outcomes import Programs
 from toolchain import omptool
-from whole_programs import SOUND, SOURCES, source
+from whole_programs import SOUND, SOURCES, chosen, expected, source
 
 from omptool.installation import libdir
 
@@ -23,19 +24,16 @@ pytestmark = pytest.mark.offloads
 LINKED = SOURCES / "linked"
 
 
-@pytest.mark.parametrize("optimisation", ["-O0", "-O2"])
-@pytest.mark.parametrize("path", SOUND, ids=stem)
-def test_it_runs_on_the_device(tmp_path: Path, path: Path, optimisation: str) -> None:
-    done = run(compiled(path, tmp_path, optimisation))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("program", SOUND, ids=stem)
-def test_it_runs_on_the_device_whatever_clang_made_it(
-    programs: Programs, program: Path, version: str
-) -> None:
-    assert programs.outcome(version, program).ran, programs.outcome(version, program)
+@pytest.mark.parametrize(
+    ("program", "build"),
+    [
+        pytest.param(program, build, id=f"{program.stem}-{build}")
+        for program in SOUND
+        for build in chosen(program)
+    ],
+)
+def test_it_runs_on_the_device(programs: Programs, program: Path, build: Build) -> None:
+    assert programs.outcome(build, program) == expected(program)
 
 
 @pytest.mark.parametrize("flags", [["-no-pie"], ["-flto", FAST_LINKER], ["-g"], ["-Wl,-s"]])
@@ -71,14 +69,12 @@ def test_two_sonames_in_one_process_are_one_runtime(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("01\n", "")
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("build", each(turn=1))
 def test_what_a_region_names_is_the_device_s_whatever_the_program_exports(
-    tmp_path: Path, version: str
+    tmp_path: Path, build: Build
 ) -> None:
     """Images of clang 14 and 16 leave the linker the choice; libraries export all of theirs."""
-    source, program = LINKED / "linked_variable.c", tmp_path / "main"
-    made(program, *compiler(version, source), "-rdynamic", source)
-    done = run(program)
+    done = run(built(build, tmp_path / "main", LINKED / "linked_variable.c", "-rdynamic"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "1 60 99\n", "")
 
 
@@ -97,11 +93,9 @@ def test_virtual_tables_are_the_devices(tmp_path: Path) -> None:
     assert omptool("verify", "--ignore", "OMP116", program).exit_code == 0
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_tasks_may_take_part_in_a_reduction(tmp_path: Path, version: str) -> None:
-    source, program = LINKED / "task_reduction.c", tmp_path / "main"
-    made(program, *compiler(version, source), source)
-    done = run(program)
+@pytest.mark.parametrize("build", each(turn=2))
+def test_tasks_may_take_part_in_a_reduction(tmp_path: Path, build: Build) -> None:
+    done = run(built(build, tmp_path / "main", LINKED / "task_reduction.c"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "45\n", "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import VERSIONS, compiler, made
+from builds import Build, built, each
 from fixture_programs import call
 from places import TESTS
 from running import MANDATORY, run
@@ -47,11 +47,10 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_plugin_is_told_what_clang_passes(version: str, folder: Path, tmp_path: Path) -> None:
-    program = tmp_path / "main"
-    flags = () if version == "14" else ("-DDYNAMIC_MEMORY",)
-    made(program, *compiler(version, SOURCE), *flags, SOURCE)
+@pytest.mark.parametrize("build", each(turn=2))
+def test_a_plugin_is_told_what_clang_passes(build: Build, folder: Path, tmp_path: Path) -> None:
+    flags = () if build.version == "14" else ("-DDYNAMIC_MEMORY",)
+    program = built(build, tmp_path / "main", SOURCE, *flags)
     stdout, stderr = ran(program, OMPTOOL_PLUGIN_PATH=str(folder), OMPTOOL_PLUGINS="shapes")
     expected = [
         f"teams {teams} threads {threads} trip {trip} memory 0" for teams, threads, trip in SHAPES

@@ -1,6 +1,7 @@
-"""The tables of what runs, in docs/runtime.md and in tests/book, made of what really happens.
+"""The tables of what runs, in docs/runtime.md and in tests/book.
 
-Usage: python tests/support/book_table.py [--write]   (prints them, or puts them where they belong)
+Usage: python tests/support/book_table.py [--write]   (builds and runs all programs in all ways, for
+half an hour; prints the tables, or puts them where they belong)
 """
 
 from __future__ import annotations
@@ -8,27 +9,36 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from clangs import VERSIONS
+from builds import SWEEP, Build
+from clangs import EVERY
 from outcomes import Outcome, Programs
 from places import ROOT
-from products import Products
+from products import Products, of_this_run
 from queues import AT_ONCE
 from tabulate import tabulate
-from whole_programs import BOOK, SOUND, is_error
-from whole_programs import FIGURES as PROGRAMS
+from whole_programs import BOOK, FIGURES, PROGRAMS, SOUND, is_error
 
 RUNTIME = ROOT / "docs" / "runtime.md"
-FIGURES = range(1, 67)
+NUMBERS = range(1, 67)
 DRAWINGS = (3, 4, 5, 7, 21, 23)
 SYNTAX = (15, 16, 18, 19, 24, 25, 34, 43, 46, 47, 49, 50, 52, 53)
 OUTPUT = (66,)
 COMMENT = re.compile(r"/\* Figures? (?P<numbers>[0-9., and]+): (?P<what>.+?)\*/", re.DOTALL)
 BEGIN, END = "<!-- begin: python tests/support/book_table.py --write -->\n", "<!-- end -->\n"
 
-Outcomes = Mapping[Path, Sequence[Outcome]]
+# How a table names the builds that are alike but for the clang.
+SORTS = {
+    ("wrapper", "-O2"): "by the clang's own linker wrapper, `-O2`",
+    ("link", "-O2"): "by `clang -c` and `omptool link`, `-O2`",
+    ("cc", "-O2"): "by `omptool cc`, `-O2`",
+    ("wrapper", "-O0"): "by the clang's own linker wrapper, `-O0`",
+}
+HEADERS = [f"clang {version}" for version in EVERY]
+
+Ends = Callable[[Build, Path], Outcome]
 
 
 def numbers(figure: Path) -> list[int]:
@@ -36,38 +46,50 @@ def numbers(figure: Path) -> list[int]:
     return [int(number) for number in re.findall(r"6\.(\d+)", _comment(figure)["numbers"])]
 
 
-def found(programs: Programs, paths: Iterable[Path]) -> Outcomes:
-    """The outcomes of programs by every clang."""
-    wanted = list(paths)
-    programs.start((version, path) for version in VERSIONS for path in wanted)
-    return {path: [programs.outcome(version, path) for version in VERSIONS] for path in wanted}
+def tables(ends: Ends) -> dict[Path, str]:
+    """The table that belongs into each file, by how each build's programs end."""
+    return {
+        RUNTIME: f"{summary(ends)}\n{counts(ends)}",
+        BOOK / "README.md": details(ends),
+    }
 
 
-def summary(figures: Outcomes, others: Outcomes) -> str:
+def summary(ends: Ends) -> str:
     """The runtime's table: figures of like outcome in a row."""
     rows: dict[tuple[str, ...], list[Path]] = {}
-    for path, outcomes in figures.items():
+    for path in FIGURES:
         if not is_error(path):
-            rows.setdefault(tuple(_short(outcome) for outcome in outcomes), []).append(path)
+            rows.setdefault(_cells(ends, path), []).append(path)
     table = [(_named(cells, paths), *cells) for cells, paths in rows.items()]
-    errors = [path for path in figures if is_error(path)]
-    table.append((f"errors of figures {_ranges(errors)}", *["as documented"] * len(VERSIONS)))
+    errors = [path for path in FIGURES if is_error(path)]
+    table.append((f"errors of figures {_ranges(errors)}", *["as documented"] * len(EVERY)))
     failing = [
-        [path.stem for path, of in others.items() if not of[at].ran] for at in range(len(VERSIONS))
+        [path.stem for path in SOUND if _cell(ends, path, version) != "runs"] for version in EVERY
     ]
     said = [f"not: {', '.join(names)}" if names else "runs" for names in failing]
     table.append(("`tests/openmp`", *said))
-    return _table(("programs", *(f"clang {version}" for version in VERSIONS)), table)
+    return _table(("programs", *HEADERS), table)
 
 
-def details(figures: Outcomes) -> str:
+def counts(ends: Ends) -> str:
+    """How many of the programs that are not refused run, and how many show their error."""
+    table = []
+    for (way, level), name in SORTS.items():
+        cells = []
+        for version in EVERY:
+            build = Build(version, way, level)
+            right = [path for path in PROGRAMS if ends(build, path).refusal is None]
+            runs = [path for path in right if ends(build, path).ran]
+            cells.append(f"{len(runs)} and {len(right) - len(runs)}")
+        table.append((name, *cells))
+    return _table(("programs that run, and that show an error", *HEADERS), table)
+
+
+def details(ends: Ends) -> str:
     """The table of tests/book: a program in a row; below, what those say that do not just run."""
-    rows = [
-        (_link(path), _title(path), *(_short(outcome) for outcome in outcomes))
-        for path, outcomes in figures.items()
-    ]
-    table = _table(("program", "shows", *(f"clang {version}" for version in VERSIONS)), rows)
-    return f"{table}\n{''.join(_told(path, of) for path, of in figures.items())}"
+    rows = [(_link(path), _title(path), *_cells(ends, path)) for path in FIGURES]
+    table = _table(("program", "shows", *HEADERS), rows)
+    return f"{table}\n{''.join(_told(path, ends) for path in FIGURES)}"
 
 
 def written(file: Path, table: str) -> str:
@@ -98,27 +120,41 @@ def _named(cells: Sequence[str], paths: Sequence[Path]) -> str:
     return ", ".join(f"`{path.stem}`" for path in paths)
 
 
+def _cells(ends: Ends, path: Path) -> tuple[str, ...]:
+    return tuple(_cell(ends, path, version) for version in EVERY)
+
+
+def _cell(ends: Ends, path: Path, version: str) -> str:
+    """How the program ends that this clang compiles, if it ends alike in all ways."""
+    said = {_short(ends(build, path)) for build in SWEEP if build.version == version}
+    return said.pop() if len(said) == 1 else "as below"
+
+
 def _short(outcome: Outcome) -> str:
     if outcome.refusal is not None:
         return "refused"
     return "runs" if outcome.ran else "as below"
 
 
-def _told(path: Path, outcomes: Sequence[Outcome]) -> str:
+def _told(path: Path, ends: Ends) -> str:
     """A line for each thing that a program's outcomes say."""
-    said: dict[str, list[str]] = {}
-    for version, outcome in zip(VERSIONS, outcomes, strict=True):
-        if not outcome.ran:
-            said.setdefault(str(outcome), []).append(version)
+    said: dict[str, list[Build]] = {}
+    for build in SWEEP:
+        said.setdefault(str(ends(build, path)), []).append(build)
     return "".join(
-        f"- `{path.stem}`, clang {', '.join(versions)}: {words}\n"
-        for words, versions in said.items()
+        f"- `{path.stem}`, {_builds(builds)}: {words}\n"
+        for words, builds in said.items()
+        if words != "runs"
     )
+
+
+def _builds(builds: Sequence[Build]) -> str:
+    return "every clang" if len(builds) == len(SWEEP) else ", ".join(map(str, builds))
 
 
 def _ranges(paths: Iterable[Path]) -> str:
     """The numbers of figures; neighbours among those that have a program are joined."""
-    known = [number for number in FIGURES if number not in (*DRAWINGS, *SYNTAX, *OUTPUT)]
+    known = [number for number in NUMBERS if number not in (*DRAWINGS, *SYNTAX, *OUTPUT)]
     places = sorted({known.index(number) for path in paths for number in numbers(path)})
     runs: list[list[int]] = []
     for place in places:
@@ -139,16 +175,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Programs(Products(Path(folder)), AT_ONCE) as programs,
-    ):
-        figures = found(programs, PROGRAMS)
-        others = found(programs, SOUND)
-    for file, table in (
-        (RUNTIME, summary(figures, others)),
-        (BOOK / "README.md", details(figures)),
-    ):
+    with tempfile.TemporaryDirectory() as folder:
+        of_this_run[:] = [Products(Path(folder))]
+        with Programs(of_this_run[0], AT_ONCE) as programs:
+            programs.start((build, path) for build in SWEEP for path in PROGRAMS)
+            found = tables(programs.outcome)
+    for file, table in found.items():
         print(table)
         if options.write:
             file.write_text(written(file, table))

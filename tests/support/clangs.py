@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import running
-from fixture_programs import OMPTOOL, X86_64, call
+from fixture_programs import X86_64, call
 from linking import FAST_LINKER
 from machine import lacks
 from places import ROOT
 from products import of_this_run
 
 INSTALLED = "19"
-# Programs are compiled, and linked by `omptool link`, as `make test-all` has them once more.
-BY_LINK = "OMPTOOL_TESTS_BY_LINK" in os.environ
-# Where scripts/compilers.sh unpacks other clangs, if the distribution has them.
+# Where scripts/compilers.sh unpacks other clangs.
 UNPACKED = ROOT / "build" / "compilers"
+# What `make test` tries of these it tries of each.
 OTHERS = ("14", "16", "22")
 VERSIONS = ("14", "16", INSTALLED, "22")
+# Packages of these have lld and no OpenMP: the runtime beside them is that of another release.
+PACKAGED = {"17": INSTALLED, "18": INSTALLED, "20": "22", "21": "22", "23": "22"}
+EVERY = tuple(sorted({*VERSIONS, *PACKAGED}))
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
 FLAGS = (*OFFLOADING, FAST_LINKER)
@@ -43,31 +46,15 @@ def compiled_by(version: str, source: Path, into: Path) -> Path:
 def made(out: Path, *command: object) -> Path:
     """What a compiler makes, once in a run of the tests: those who ask later get a copy."""
     words = [str(word) for word in command]
+    return once(out, words, lambda path: call(*words, "-o", path))
+
+
+def once(out: Path, words: Sequence[str], make: Callable[[Path], object]) -> Path:
+    """Return `out`, which `make` made for whoever asked first with these words in this run."""
     for products in of_this_run:
-        return products.copied(out, words, lambda path: _make(path, words))
-    _make(out, words)
+        return products.copied(out, words, make)
+    make(out)
     return out
-
-
-def _make(out: Path, words: list[str]) -> None:
-    for step in steps(out, words):
-        call(*step)
-
-
-def steps(out: Path, words: list[str]) -> list[list[str]]:
-    """The commands that make `out` as one command of a compiler would."""
-    sources = [word for word in words if Path(word).suffix in CLANG]
-    if not BY_LINK or "-c" in words or not sources:
-        return [[*words, "-o", str(out)]]
-    objects = {word: str(out.parent / f"{Path(word).name}.o") for word in sources}
-    others = [word for word in words if word not in objects]
-    alone = [*others, "-Wno-unused-command-line-argument", "-c"]
-    is_offloading = any(word.startswith("-fopenmp-targets=") for word in words)
-    runtime = ["-lomptarget"] if is_offloading else []
-    linked = [objects.get(word, word) for word in words]
-    # Some tests are about entries that no image has.
-    link = [OMPTOOL, "link", "--force", "--", *linked, *runtime, "-o", str(out)]
-    return [*([*alone, source, "-o", made] for source, made in objects.items()), link]
 
 
 def program_of(version: str, text: str, source: Path) -> Path:
@@ -84,10 +71,11 @@ def program_of(version: str, text: str, source: Path) -> Path:
     return folder / source.stem
 
 
-def compiler(version: str, source: Path) -> list[str]:
+def compiler(version: str, source: Path, level: str = "-O1") -> list[str]:
     """The command that compiles programs like `source` by a clang, up to their names."""
     # Clang 14 links images as the program: what tests change in them is as ld lays it out.
-    flags = ["-O1", *(OFFLOADING if version == "14" else FLAGS), "-fopenmp-version=51"]
+    own_linker = version == "14" or version in PACKAGED
+    flags = [level, *(OFFLOADING if own_linker else FLAGS), "-fopenmp-version=51"]
     name = "clang++" if source.suffix == ".cpp" else "clang"
     return [*tool(version, name), *flags]
 
@@ -107,7 +95,8 @@ def libraries(version: str) -> str:
     if version == INSTALLED:
         return f"/usr/lib/llvm-{version}/lib"
     root = unpacked(version)
-    return f"{root / 'lib' / 'x86_64-linux-gnu'}:{root / 'lib' / f'llvm-{version}' / 'lib'}"
+    own = f"{root / 'lib' / 'x86_64-linux-gnu'}:{root / 'lib' / f'llvm-{version}' / 'lib'}"
+    return f"{own}:{libraries(PACKAGED[version])}" if version in PACKAGED else own
 
 
 def unpacked(version: str) -> Path:

@@ -1,7 +1,7 @@
 """What becomes of programs that every clang compiles: refused, or run on the device.
 
-In a run of the tests each is compiled once, when the first of them asks, and run once on each way
-to the device.
+In a run of the tests each is built once in each way, when the first of them asks, and run once on
+each way to the device.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from clangs import INSTALLED, WARNINGS, compiler, run, steps
+from builds import Build, built
+from clangs import INSTALLED, WARNINGS, run
 from products import Products
 
 # A league has as many teams as its program says, however few cores there are.
@@ -26,6 +27,7 @@ ENVIRONMENT = {"KMP_TEAMS_THREAD_LIMIT": "64"}
 # (llvm-project issue 85963, mended in 19; docs/runtime.md says how often, on LLVM's too).
 # No other program is started twice.
 RACING = "16"
+ADDRESS = re.compile("0x[0-9a-f]+")
 WAITS = re.compile(r"\bdepend\s*\(")
 ASSERTION = "Assertion failure at kmp_taskdeps.h(26)"
 ATTEMPTS = 3
@@ -33,7 +35,10 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one program ended. `refusal` is clang's first error, without the place."""
+    """How one program ended. `refusal` is clang's first error, without the place.
+
+    What it says on stderr has no addresses.
+    """
 
     refusal: str | None = None
     returncode: int = 0
@@ -52,7 +57,7 @@ class Outcome:
             return f"refused: {self.refusal}"
         said = (self.stdout or self.stderr).partition("\n")[0]
         how = f"signal {-self.returncode}: " if self.returncode < 0 else ""
-        return how + re.sub("0x[0-9a-f]+", "0x…", said)
+        return how + said
 
 
 class Programs:
@@ -62,7 +67,7 @@ class Programs:
         self._products = products
         self._environment = environment
         self._pool = ThreadPoolExecutor(os.cpu_count())
-        self._outcomes: dict[tuple[str, Path], Future[Outcome]] = {}
+        self._outcomes: dict[tuple[Build, Path], Future[Outcome]] = {}
 
     def __enter__(self) -> Programs:
         return self
@@ -70,48 +75,47 @@ class Programs:
     def __exit__(self, *_error: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def start(self, wanted: Iterable[tuple[str, Path]]) -> None:
-        """Compile and run these, each a clang's version and a source, when a core is free."""
-        for version, source in wanted:
-            if (version, source) not in self._outcomes:
-                future = self._pool.submit(self._found_out, version, source)
-                self._outcomes[version, source] = future
+    def start(self, wanted: Iterable[tuple[Build, Path]]) -> None:
+        """Build and run these when a core is free."""
+        for build, source in wanted:
+            if (build, source) not in self._outcomes:
+                future = self._pool.submit(self._found_out, build, source)
+                self._outcomes[build, source] = future
 
-    def outcome(self, version: str, source: Path) -> Outcome:
-        """How the program of `source` by that clang ends."""
-        self.start([(version, source)])
-        return self._outcomes[version, source].result()
+    def outcome(self, build: Build, source: Path) -> Outcome:
+        """How the program of `source` ends that is built so."""
+        self.start([(build, source)])
+        return self._outcomes[build, source].result()
 
-    def path(self, version: str, source: Path) -> Path:
+    def path(self, build: Build, source: Path) -> Path:
         """Where the program is, if it was not refused."""
-        return self._compiled(version, source)[0]
+        return self._built(build, source)[0]
 
-    def _found_out(self, version: str, source: Path) -> Outcome:
+    def _found_out(self, build: Build, source: Path) -> Outcome:
         def run_it(_folder: Path) -> Outcome:
-            program, refusal = self._compiled(version, source)
+            program, refusal = self._built(build, source)
             if refusal is not None:
                 return Outcome(refusal=refusal)
-            return ended(program, attempts(version, source), **self._environment)
+            return ended(program, attempts(build.version, source), **self._environment)
 
         way = "-".join(self._environment.values())
-        return self._products.made(f"outcome-{source.stem}-{version}-{way}", run_it)
+        return self._products.made(f"outcome-{source.stem}-{build}-{way}", run_it)
 
-    def _compiled(self, version: str, source: Path) -> tuple[Path, str | None]:
-        def compile_it(folder: Path) -> tuple[Path, str | None]:
+    def _built(self, build: Build, source: Path) -> tuple[Path, str | None]:
+        def build_it(folder: Path) -> tuple[Path, str | None]:
             program = folder / source.stem
-            return program, _refusal(version, source, program)
+            return program, _refusal(build, source, program)
 
-        return self._products.made(f"{source.stem}-{version}", compile_it)
+        return self._products.made(f"{source.stem}-{build}", build_it)
 
 
-def _refusal(version: str, source: Path, program: Path) -> str | None:
-    """Compiles the program; what clang says if it does not like it."""
-    warnings = WARNINGS if version == INSTALLED else ()
-    for step in steps(program, [*compiler(version, source), *warnings, str(source)]):
-        done = subprocess.run(step, capture_output=True, text=True, check=False, timeout=120)
-        if done.returncode:
-            error = re.search(r"error: (.*)", done.stderr)
-            return error[1] if error else done.stderr
+def _refusal(build: Build, source: Path, program: Path) -> str | None:
+    """Build the program; return what clang says if it does not like it."""
+    try:
+        built(build, program, source, *(WARNINGS if build.version == INSTALLED else ()))
+    except AssertionError as refused:
+        error = re.search(r"error: (.*)", str(refused))
+        return error[1] if error else str(refused)
     return None
 
 
@@ -129,7 +133,8 @@ def ended(program: Path, starts: int, **environment: str) -> Outcome:
             raise
         race = "it hung"
     else:
-        outcome = Outcome(None, done.returncode, done.stdout, done.stderr)
+        stderr = ADDRESS.sub("0x…", done.stderr)
+        outcome = Outcome(None, done.returncode, done.stdout, stderr)
         if starts == 1 or not _is_race(outcome):
             return outcome
         race = str(outcome)

@@ -1,10 +1,12 @@
-"""The programs of tests/openmp and tests/book."""
+"""The programs of tests/openmp and tests/book: how `make test` builds each, and how they end."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from clangs import CLANG
+from builds import FULL, Build, in_turn
+from clangs import CLANG, EVERY
+from outcomes import Outcome
 from places import TESTS
 
 
@@ -23,6 +25,9 @@ SOURCES, BOOK = TESTS / "openmp", TESTS / "book"
 FATAL = ("absent", "bad_device", "extension")
 SOUND = [path for path in sources(SOURCES) if path.stem not in FATAL]
 
+FIGURES = sources(BOOK)
+PROGRAMS = [*SOUND, *FIGURES]
+
 # What no clang accepts, in clang's words.
 REFUSED = {
     "fig_6_12_stride": "expected ']'",
@@ -30,9 +35,39 @@ REFUSED = {
     "allowed in map clauses of the same construct",
     "fig_6_61_array": "expected pointer or reference to pointer in 'use_device_ptr' clause",
 }
+# The runtime's words, which are LLVM's, for what a figure maps twice in different sizes.
+GROWN = """\
+omptarget message: explicit extension not allowed: host address specified is 0x… (8 bytes), but \
+device allocation maps to host at 0x… (4 bytes)
+omptarget error: Call to getTargetPointer returned null pointer (device failure or illegal mapping).
+omptarget error: Call to targetDataBegin failed, abort target.
+omptarget error: Failed to process data before launching the kernel.
+omptarget error: Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.
+omptarget error: Source location information not present. Compile with -g or -gline-tables-only.
+omptarget fatal error 1: failure of target construct while offloading is mandatory
+"""
+# How the figures end that show an error; the others say "ok".
+ERRORS = {
+    "fig_6_08_error": Outcome(stdout="the region wrote to memory of the host\n"),
+    "fig_6_09_error": Outcome(stdout="the host wrote to memory of the device\n"),
+    "fig_6_39_error": Outcome(stdout="the region looked for a member where none is mapped\n"),
+    "fig_6_39_grown_error": Outcome(returncode=-6, stderr=GROWN),
+    "fig_6_42_error": Outcome(stdout="what the region wrote is lost\n"),
+}
 
 
-FIGURES = sources(BOOK)
+def expected(program: Path) -> Outcome:
+    """How the program ends, whatever built it."""
+    if program.stem in REFUSED:
+        return Outcome(refusal=REFUSED[program.stem])
+    return ERRORS.get(program.stem, Outcome(stdout="ok\n"))
+
+
+def chosen(program: Path) -> list[Build]:
+    """How `make test` builds a program: one for a feature by each clang, each in its turn."""
+    if program in SOUND:
+        return in_turn(SOUND.index(program), EVERY)
+    return [Build(version) for version in FULL]
 
 
 def source(name: str) -> Path:

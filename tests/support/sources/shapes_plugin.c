@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MOST_ARGUMENTS = 16 };
+
 static void* host_function(const char* name) {
   void* const plugin = dlopen(HOST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   void* const found = plugin ? dlsym(plugin, name) : NULL;
@@ -45,5 +47,14 @@ int32_t __tgt_rtl_run_shaped(int32_t device, void* entry, void** arguments, int3
   fprintf(stderr, "teams %u %u %u threads %u %u %u trip %llu memory %llu\n", shape->teams[0], shape->teams[1],
           shape->teams[2], shape->threads[0], shape->threads[1], shape->threads[2],
           (unsigned long long)shape->trip_count, (unsigned long long)shape->dynamic_memory);
-  return HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
+  if (!(shape->flags & OMPTARGET_SHAPE_ENVIRONMENT_LAST))
+    return HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
+  /* The core takes this for a GPU, and clang 23's kernels for a CPU have one argument: where the others are. */
+  void* places[MOST_ARGUMENTS];
+  if (count > MOST_ARGUMENTS)
+    abort();
+  for (int32_t i = 0; i < count; ++i)
+    places[i] = &arguments[i];
+  void* only = places;
+  return HOST(__tgt_rtl_run_target_region)(device, entry, &only, 1);
 }

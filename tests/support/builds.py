@@ -1,0 +1,87 @@
+"""How programs are built: by which clang, which of three ways, and optimised how."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from clangs import EVERY, VERSIONS, compiler, made, once, tool
+from fixture_programs import OMPTOOL, call
+
+from omptool.installation import libdir
+
+# Of whole programs `make test` has as many by each of these clangs, and of the others one for each
+# feature; `make test-all` has all by every clang.
+FULL = (*VERSIONS, "23")
+# By the clang's own linker wrapper; by `clang -c` and `omptool link`; by `omptool cc`.
+WAYS = ("wrapper", "link", "cc")
+LEVELS = ("-O1", "-O0", "-O2")
+# A link is given what is for the compilation, too.
+QUIET = "-Wno-unused-command-line-argument"
+
+
+class Build(NamedTuple):
+    """One of them."""
+
+    version: str
+    way: str = "wrapper"
+    level: str = "-O1"
+
+    def __str__(self) -> str:
+        return f"{self.version}-{self.way}{self.level}"
+
+
+# What `make test-all` tries of each program.
+SWEEP = [
+    *(Build(version, way, "-O2") for version in EVERY for way in WAYS),
+    *(Build(version, "wrapper", "-O0") for version in EVERY),
+]
+
+
+def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
+    """A build by each of these clangs: the ways and levels take turns with `turn`."""
+    return [
+        Build(version, WAYS[(turn + at) % 3], LEVELS[(turn // 3 + at) % 3])
+        for at, version in enumerate(versions)
+    ]
+
+
+def each(turn: int) -> list[Any]:
+    """The builds of a test's program: in `make test` those in turn, in `make test-all` all."""
+    chosen = {(build.version, build.way) for build in in_turn(turn)}
+    return [
+        pytest.param(
+            Build(version, way),
+            marks=() if (version, way) in chosen else pytest.mark.exhaustive,
+            id=f"{version}-{way}",
+        )
+        for version in EVERY
+        for way in WAYS
+    ]
+
+
+def built(build: Build, out: Path, source: Path, *flags: object) -> Path:
+    """The program of `source`, built so, once in a run of the tests."""
+    words = [*compiler(build.version, source, build.level), *map(str, flags)]
+    if (build.version, build.way) == ("23", "wrapper"):
+        # Virtual calls of its device code need a function that is there, and not in LLVM's library.
+        words.append(f"-L{libdir()}")
+    key = [build.way, *words, str(source)]
+    return once(out, key, lambda path: _build(build, path, source, words))
+
+
+def _build(build: Build, out: Path, source: Path, words: list[str]) -> None:
+    if build.way == "cc":
+        clang = len(tool(build.version))
+        command = [OMPTOOL, "cc", "--cc", shlex.join(words[:clang]), "--", *words[clang:]]
+        call(*command, source, "-o", out)
+        return
+    # Two ways have it, which differ in the link alone.
+    one = made(out.with_name(f"{source.name}.o"), *words, QUIET, "-c", source)
+    if build.way == "link":
+        call(OMPTOOL, "link", "--", *words, QUIET, one, "-lomptarget", "-o", out)
+    else:
+        call(*words, QUIET, one, "-o", out)
