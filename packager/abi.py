@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from packager.generations import NAMES, of_release
+from packager.generations import GENERATIONS, NAMES, NEWEST, Generation, of_release
 from packager.layouts import (
     INTERFACE_ENTRY,
     PROPOSAL_ENTRY,
     PROPOSAL_REGISTER,
     REGISTER,
-    VERSIONED_ENTRY,
     EntryLayout,
 )
 from packager.model import Abi
@@ -20,40 +20,66 @@ MAX_DIGITS = 5
 # The ABIs of the documents, by their records and by what their registration is called.
 DOCUMENTS: dict[EntryLayout, Abi] = {INTERFACE_ENTRY: "interface", PROPOSAL_ENTRY: "proposal"}
 _REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "proposal"}
+# Clang calls it for each region since 15.
+_KERNEL_CALL, FIRST_WITH_KERNEL_CALL = "__tgt_target_kernel", 15
 
 
-def of_table(
-    layout: EntryLayout,
-    needed: Iterable[str],
-    imports: Iterable[str],
-    *,
-    wrapped: bool,
-    registered_wrapped: bool = False,
-    by_array: bool = False,
-    releases: Sequence[int] = (),
-) -> Abi:
-    """The ABI of a table of entries.
+Registration = Literal["init_array", "at_exit"]
 
-    `needed` are the file's DT_NEEDED; clang's library says its release since 15. `imports` may show
-    calls that only some releases make. `wrapped`: images are in OffloadBinaries, so not LLVM 14's;
-    `registered_wrapped`: it is these that are registered, as by 15 to 17. `by_array`: they are
-    unregistered by a destructor, as until 18. `releases`: of clang, that compiled an object.
-    """
+
+class Evidence(NamedTuple):
+    """What a file shows of the generation that it is of: what it registers, and how."""
+
+    imports: tuple[str, ...]  # undefined __tgt_*
+    needed: tuple[str, ...]  # DT_NEEDED
+    is_wrapped: bool | None  # registered are containers; None: nothing is
+    registration: Registration | None  # None: that says nothing
+    container_version: int  # of the OffloadBinaries that it holds; 0: it holds none
+    releases: Sequence[int]  # of clang, that compiled parts of it
+
+
+def of_table(layout: EntryLayout, section: str | None, evidence: Evidence) -> Abi:
+    """Return the ABI of a table of entries, which is in `section`."""
     if layout in DOCUMENTS:
         return DOCUMENTS[layout]
-    if layout is VERSIONED_ENTRY:
-        return of_release(22).name
-    for library in needed:
-        release = release_of(library)
+    rows = [row for row in GENERATIONS if row.record_size == layout.record]
+    return _of(rows, section or "", evidence)
+
+
+def of_file(evidence: Evidence) -> Abi | None:
+    """Return the ABI of a file without entries: None, unless it registers something."""
+    called = [name for name in evidence.imports if name.startswith("__tgt_register_lib")]
+    if not called:
+        return None
+    return _REGISTRATIONS.get(called[0]) or _of(GENERATIONS, "", evidence)
+
+
+def _of(rows: Sequence[Generation], section: str, evidence: Evidence) -> Abi:
+    """Return the generation that fits. What fits none of those that are left is no evidence: parts
+    of a file may be of several compilers.
+    """
+    for fits in _tests(section, evidence):
+        rows = [row for row in rows if fits(row)] or rows
+    return rows[0].name
+
+
+def _tests(section: str, evidence: Evidence) -> Iterator[Callable[[Generation], bool]]:
+    """Yield what tells generations apart, from what the wrapper wrote to what may be exchanged."""
+    calls = {name.partition("@")[0] for name in evidence.imports}
+    version = min(evidence.container_version, NEWEST.container_version)
+    if evidence.is_wrapped is not None:
+        yield lambda row: row.is_wrapped == evidence.is_wrapped
+    if evidence.registration is not None:
+        yield lambda row: row.registration == evidence.registration
+    if section:
+        yield lambda row: section.startswith(row.entries_section)
+    if _KERNEL_CALL in calls:
+        yield lambda row: row.first_release >= FIRST_WITH_KERNEL_CALL
+    yield lambda row: row.container_version == version
+    libraries = filter(None, map(release_of, evidence.needed))
+    for release in (max(evidence.releases, default=0), *libraries):
         if release:
-            return of_release(release).name
-    calls = {name.partition("@")[0] for name in imports}
-    wrapped = wrapped or registered_wrapped
-    if tuple(releases) == (18,):  # calls as 17 does, and its kernels are called as 19's
-        return of_release(18).name
-    if by_array or "__tgt_register_requires" in calls:  # until 18
-        return of_release(16 if wrapped or "__tgt_target_kernel" in calls else 14).name
-    return of_release(16 if registered_wrapped else 19).name
+            yield of_release(release).__eq__
 
 
 def release_of(library: str) -> int:
@@ -66,11 +92,3 @@ def release_of(library: str) -> int:
 def newest(abis: Iterable[Abi]) -> Abi:
     """The ABI that serves objects of all of `abis`, of which there is one: LLVM's latest."""
     return max(abis, key=lambda abi: NAMES.index(abi) if abi in NAMES else len(NAMES))
-
-
-def of_imports(imports: Iterable[str]) -> Abi | None:
-    """The ABI of a file without entries, by the version of the registration that it imports."""
-    for name in imports:
-        if name.startswith("__tgt_register_lib"):
-            return _REGISTRATIONS.get(name, of_release(19).name)
-    return None

@@ -13,12 +13,19 @@ from typing import NamedTuple
 from packager.editing.parts import Part
 from packager.editing.surgery import Surgery
 from packager.elf.address_space import read_window
-from packager.elf.headers import DT_INIT_ARRAY, DT_INIT_ARRAYSZ, SHT_INIT_ARRAY, WORD
+from packager.elf.headers import (
+    DT_FINI_ARRAY,
+    DT_FINI_ARRAYSZ,
+    DT_INIT_ARRAY,
+    DT_INIT_ARRAYSZ,
+    SHT_FINI_ARRAY,
+    SHT_INIT_ARRAY,
+    WORD,
+)
 from packager.elf.relocated import Range
 from packager.errors import FormatError, UsageError
-from packager.writers.elf_types import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_FINI_ARRAY
+from packager.writers.elf_types import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE
 
-DT_FINI_ARRAY, DT_FINI_ARRAYSZ = 26, 28
 ALIGNMENT = 16
 DISTANCE = Struct("<i")
 NEAR = 1 << 31

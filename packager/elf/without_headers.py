@@ -11,6 +11,8 @@ from struct import Struct
 from elftools.elf.constants import P_FLAGS, SH_FLAGS
 
 from packager.elf.headers import (
+    DT_FINI_ARRAY,
+    DT_FINI_ARRAYSZ,
     DT_GNU_HASH,
     DT_HASH,
     DT_INIT_ARRAY,
@@ -28,6 +30,7 @@ from packager.elf.headers import (
     PT_LOAD,
     RELA,
     SHT_DYNSYM,
+    SHT_FINI_ARRAY,
     SHT_GNU_VERNEED,
     SHT_GNU_VERSYM,
     SHT_INIT_ARRAY,
@@ -112,6 +115,9 @@ class _Finder:
         if array := self._value(DT_INIT_ARRAY):
             size = self._value(DT_INIT_ARRAYSZ) // WORD.size * WORD.size
             yield self._section(5, ".init_array", SHT_INIT_ARRAY, array, size)
+        if array := self._value(DT_FINI_ARRAY):
+            size = self._value(DT_FINI_ARRAYSZ) // WORD.size * WORD.size
+            yield self._section(6, ".fini_array", SHT_FINI_ARRAY, array, size)
 
     def _value(self, tag: int) -> int:
         return self._dynamic.get(tag, [0])[0]

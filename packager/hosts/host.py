@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from packager import abi
@@ -13,7 +13,7 @@ from packager.elf.headers import PT_INTERP, WORD, Elf
 from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
-from packager.formats.containers import cuda_fatbin, hip_fatbin, llvm_offloading, omptool_section
+from packager.formats.containers import cuda_fatbin, hip_fatbin, omptool_section
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import descriptors, entries, gcc_offload, region_names
 from packager.formats.host_records.descriptors import FoundDescriptor
@@ -23,9 +23,9 @@ from packager.hosts import images as host_images
 from packager.hosts import registrations, told, unread
 from packager.hosts.images import PlacedImage, Places
 from packager.hosts.limits import Limits
-from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, EntryLayout
+from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, REQUIRES, EntryLayout
 from packager.look import Look
-from packager.model import Descriptor, EntryKind, EntryTable, FatBinary, OffloadEntry
+from packager.model import Descriptor, DeviceImage, EntryKind, EntryTable, FatBinary, OffloadEntry
 
 # Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
 FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
@@ -187,13 +187,13 @@ def _assembled(path: str, found: _Found) -> FatBinary:
     places = Places(found.images)
     used = [_indices(descriptor, places) for descriptor in found.descriptors]
     images = host_images.marked(found.images, found.descriptors)
-    registered_wrapped = any(image.is_wrapped for image in images)
-    tables = found.limits.of(lambda: _tables(found, used, needed, registered_wrapped), ())
+    evidence = _evidence(found, images, needed)
+    tables = found.limits.of(lambda: _tables(found, used, evidence), ())
     return FatBinary(
         path=path,
         machine=file.machine,
         type=_type(file),
-        abi=tables[0].abi if tables else abi.of_imports(found.imports),
+        abi=tables[0].abi if tables else abi.of_file(evidence),
         images=images,
         tables=tables,
         descriptors=_descriptors(found, used),
@@ -231,28 +231,60 @@ def _indices(descriptor: FoundDescriptor, places: Places) -> tuple[int, ...]:
     return tuple(index for index in indices if index is not None)
 
 
+def _evidence(
+    found: _Found, images: Sequence[DeviceImage], needed: tuple[str, ...]
+) -> abi.Evidence:
+    """Return what tells the generation; of OpenMP's images alone, other models have theirs."""
+    mine = [image for image in images if image.producer in (None, "openmp")]
+    is_told = any(descriptor.images for descriptor in found.descriptors)
+    # This project's sections hold the first version for generations that have none.
+    ours = {omptool_section.NAME: 1}
+    versions = (i.container_version for i in mine if i.container_version > ours.get(i.container, 0))
+    return abi.Evidence(
+        imports=found.imports,
+        needed=needed,
+        is_wrapped=any(image.is_wrapped for image in images) if is_told else None,
+        registration=_registration(found),
+        container_version=max(versions, default=0),
+        releases=_releases(found) or [n for image in mine for n in image.contents.clangs],
+    )
+
+
+def _releases(found: _Found) -> tuple[int, ...]:
+    try:
+        return clang_releases(found.memory.elf)
+    except FormatError:
+        return ()  # no part of what is offloaded
+
+
+def _registration(found: _Found) -> abi.Registration | None:
+    """Return how the file unregisters; None if that says nothing of its compiler.
+
+    Until 18, clang's objects call for their requirements, and the wrapper is unregistered by an
+    array. It may be by an array in any generation where an edit has added the images.
+    """
+    asks = any(name.partition("@")[0] == REQUIRES for name in found.imports)
+    if found.is_object:
+        sections = found.memory.elf.sections if found.descriptors else ()
+        asks = asks or any(UNREGISTERING.fullmatch(section.name) for section in sections)
+        return "init_array" if asks else "at_exit"
+    addresses = {descriptor.address for descriptor in found.descriptors}
+    by_array = descriptors.unregistered_by_array(found.memory, addresses)
+    if by_array and not asks:
+        return None
+    return "init_array" if by_array or (by_array is None and asks) else "at_exit"
+
+
 def _tables(
-    found: _Found, used: Sequence[tuple[int, ...]], needed: Iterable[str], registered_wrapped: bool
+    found: _Found, used: Sequence[tuple[int, ...]], evidence: abi.Evidence
 ) -> tuple[EntryTable, ...]:
-    is_wrapped = any(item.image.container == llvm_offloading.NAME for item in found.images)
-    sections = found.memory.elf.sections if found.is_object and found.descriptors else ()
-    releases = clang_releases(found.memory.elf) if found.is_object and found.tables else ()
-    by_array = any(UNREGISTERING.fullmatch(section.name) for section in sections)
     result: list[EntryTable] = []
     for table in found.tables:
         first = sum(len(earlier.entries) for earlier in result)
         result.append(
             EntryTable(
                 section=table.section,
-                abi=abi.of_table(
-                    table.layout,
-                    needed,
-                    found.imports,
-                    wrapped=is_wrapped,
-                    registered_wrapped=registered_wrapped,
-                    by_array=by_array,
-                    releases=releases,
-                ),
+                abi=abi.of_table(table.layout, table.section, evidence),
                 record_size=table.layout.record,
                 offset=found.at + table.offset,
                 size=table.size,

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
-from packager.elf.headers import SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC, STT_OBJECT
+from packager.elf.headers import SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC, STT_OBJECT
 from packager.writers.elf_types import (
     R_X86_64_64,
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_GNU_RETAIN,
     SHF_WRITE,
-    SHT_FINI_ARRAY,
     SHT_NOTE,
     STV_HIDDEN,
     Content,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from packager.elf.headers import SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC
+from packager.elf.headers import SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC
 from packager.layouts import WrittenAbi
 from packager.writers.elf_types import (
     R_X86_64_PC32,
@@ -16,7 +16,6 @@ from packager.writers.elf_types import (
     SHF_ALLOC,
     SHF_EXECINSTR,
     SHF_WRITE,
-    SHT_FINI_ARRAY,
     Relocation,
     Section,
     Symbol,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, compiler, program_of
+from clangs import INSTALLED, OFFLOADING, OTHERS, compiler, libraries, made, program_of, tool
 from documents import dumped
 from linking import OWN_LINKER
 from places import TESTS
@@ -14,6 +14,7 @@ from verifying import findings
 
 from packager.elf import headers
 from packager.files.reader import open_reader
+from packager.generations import of_release
 
 pytestmark = pytest.mark.slow
 
@@ -147,3 +148,58 @@ def test_a_damaged_dynamic_segment(tmp_path: Path, tag: int, message: str) -> No
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert message in line
+
+
+RELEASES = ("14", "16", "17", "18", "19", "20", "21", "22", "23")
+
+
+def of_each(release: str, folder: Path, *flags: str) -> Path:
+    """The program of OPENMP by a clang's own driver, or with -c its object."""
+    source = folder / "of_each.c"
+    source.write_text(OPENMP)
+    name = f"of-{release}{''.join(flags)}"
+    return made(folder / name, *tool(release), "-O1", *OFFLOADING[:2], *flags, source)
+
+
+def abi_of(path: Path) -> str:
+    return str(dumped(path)["abi"])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_abi_is_that_of_what_is_registered(folder: Path, release: str) -> None:
+    """Clang 17, 18, 20, 21 and 23 are linked here with the library of another release."""
+    expected = of_release(int(release)).name
+    program, host = of_each(release, folder), of_each(release, folder, "-c")
+    fixed = of_each(release, folder, "-no-pie")
+    files = [program, host, fixed]
+    for whole in (program, fixed):
+        stripped = whole.with_name(f"{whole.name}-stripped")
+        run("strip", whole, "-o", stripped)
+        files += [stripped, without_headers(stripped)]
+    for whole in (program, host):
+        silent = whole.with_name(f"{whole.name}-silent")
+        run("objcopy", "-R", ".comment", whole, silent)
+        files.append(silent)
+    linked = folder / f"linked-{release}"
+    driver = (*tool(release), "-fopenmp", f"-L{libraries(release).split(':')[-1]}")
+    assert omptool("link", "--", *driver, host, "-lomptarget", "-o", linked).exit_code == 0
+    files.append(linked)
+    assert {path.name: abi_of(path) for path in files} == {path.name: expected for path in files}
+
+
+@pytest.mark.parametrize(("compiled", "linking"), [("16", "19"), ("21", "23"), ("22", "23")])
+def test_who_links_decides(folder: Path, compiled: str, linking: str) -> None:
+    host = of_each(compiled, folder, "-c")
+    out = folder / f"{compiled}-by-{linking}"
+    run(*tool(linking), *OFFLOADING[:2], host, "-o", out)
+    assert abi_of(out) == of_release(int(linking)).name
+
+
+def test_images_that_clang_23_registers(folder: Path) -> None:
+    program = of_each("23", folder)
+    (image,) = dumped(program)["images"]
+    assert (image["container"], image["container_version"]) == ("offload-binary", 2)
+    # Its own driver found no library of 23 here.
+    assert {str(finding["code"]) for finding in findings(program)} <= {"OMP104"}
+    (image,) = dumped(of_each("22", folder))["images"]
+    assert image["container_version"] == 1

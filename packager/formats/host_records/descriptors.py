@@ -12,12 +12,13 @@ neither finds one, what constructors hand over is looked at.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence, Set
 from itertools import chain, islice
 from typing import NamedTuple
 
 from packager.elf.address_space import CODE_WINDOW, Space
-from packager.elf.headers import SHT_INIT_ARRAY, WORD, Section
+from packager.elf.headers import SHT_FINI_ARRAY, SHT_INIT_ARRAY, WORD, Section
 from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
 from packager.formats.host_records.entries import FoundTable
@@ -266,11 +267,29 @@ def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
     }
 
 
-def constructors(space: Space) -> dict[int, int]:
-    """The functions that run before main, and where .init_array lists them."""
+def unregistered_by_array(space: Space, wanted: Set[int]) -> bool | None:
+    """Return whether a function of .fini_array knows one of the descriptors `wanted`, which others
+    unregister by atexit. None: no constructor is seen to know one.
+    """
+    if not wanted or space.elf.machine not in DECODED:
+        return None
+    first, last = constructors(space), constructors(space, SHT_FINI_ARRAY)
+    starts = sorted({*first, *last})
+
+    def is_known(function: int) -> bool:
+        end = next(iter(starts[bisect_right(starts, function) :]), function + CODE_WINDOW)
+        return not wanted.isdisjoint(space.targets(function, end))
+
+    if any(map(is_known, last)):
+        return True
+    return False if any(map(is_known, first)) else None
+
+
+def constructors(space: Space, kind: int = SHT_INIT_ARRAY) -> dict[int, int]:
+    """The functions that run before main, or after it, and where the array lists them."""
     ranges = [
         Range(space.address(section), section.size // WORD.size * WORD.size, section.name)
-        for section in space.elf.of_type(SHT_INIT_ARRAY)
+        for section in space.elf.of_type(kind)
         if section.size >= WORD.size
     ]
     functions: dict[int, int] = {}
