@@ -37,6 +37,7 @@ struct LaunchEnvironment23 {
   std::uint32_t teams_done;
   std::uint32_t memory_size;    // of a team
   std::uint8_t memory_fallback; // 0: it is the team's own; 1: there is none; 2: it is at fallback_memory
+  std::uint8_t unused[7] = {};  // no byte of this process's stack goes to the device
 };
 
 struct ClangKernel {
