@@ -60,12 +60,9 @@ def test_entries_of_two_generations(tmp_path: Path) -> None:
 
 def test_entries_of_clang_20(tmp_path: Path) -> None:
     """It has the records of 21 in the section of 19."""
-    objects = program(tmp_path, version="22")
-    rename = "llvm_offload_entries=omp_offloading_entries"
-    for path in objects:
-        subprocess.run(["objcopy", "--rename-section", rename, path], check=True)
-    linked(tmp_path / "app", *driver("22"), *objects)
-    assert printed(tmp_path / "app", LD_LIBRARY_PATH=libraries("22")) == PRINTED
+    objects = program(tmp_path, version="20")
+    linked(tmp_path / "app", *driver("20"), *objects)
+    assert printed(tmp_path / "app", LD_LIBRARY_PATH=libraries("20")) == PRINTED
     (tmp_path / "app").unlink()
     newer = compiled(tmp_path, "summed", version="22")
     line = refused(tmp_path, objects[0], newer, objects[2])
@@ -74,10 +71,9 @@ def test_entries_of_clang_20(tmp_path: Path) -> None:
 
 def test_the_abi_of_clang_18(tmp_path: Path) -> None:
     """Its objects call as those of 17 do, and its kernels take what those of 19 do."""
-    path = compiled(tmp_path, "summed", version="16")
-    assert dumped(path)["abi"] == "llvm-16"
-    path.write_bytes(path.read_bytes().replace(b"clang version 16.", b"clang version 18."))
-    assert dumped(path)["abi"] == "llvm-18"
+    for version in ("17", "18"):
+        path = compiled(tmp_path, "summed", version=version)
+        assert dumped(path)["abi"] == {"17": "llvm-16", "18": "llvm-18"}[version]
 
 
 def test_an_abi_that_the_entries_are_not_of(tmp_path: Path) -> None:
