@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from packager.errors import UsageError
-from packager.linking.device_symbols import symbols
 from packager.linking.host_command import HostCommand
-from packager.linking.inputs import HostPart
+from packager.linking.inputs import HostPart, device_symbols
 from packager.linking.tools import Tools
 
 _SECTION = ":("  # lld and mold have "libk.a(k.o):(.text)"
@@ -105,7 +104,7 @@ def _by_devices(kept: Sequence[HostPart], rest: list[HostPart]) -> Iterable[Host
 def _add(part: HostPart, wanted: dict[str, set[str]], there: dict[str, set[str]]) -> None:
     """What linking the part makes known, and what is still to be found."""
     for one in part.parts:
-        missing, found = symbols(one)
+        missing, found = device_symbols(one)
         known = there.setdefault(one.image.target, set())
         known |= found
         of_target = wanted.setdefault(one.image.target, set())
@@ -118,4 +117,4 @@ def _is_needed(wanted: dict[str, set[str]], defined: dict[str, set[str]]) -> boo
 
 
 def _defined(part: HostPart) -> dict[str, set[str]]:
-    return {one.image.target: symbols(one)[1] for one in part.parts}
+    return {one.image.target: device_symbols(one)[1] for one in part.parts}

@@ -13,9 +13,8 @@ from packager.errors import MissingToolError, UsageError
 from packager.files.reader import open_reader
 from packager.linking import indirect_calls
 from packager.linking.cpu import Libraries, link_cpu
-from packager.linking.device_symbols import symbols
 from packager.linking.groups import Group
-from packager.linking.inputs import Part, copied, unused
+from packager.linking.inputs import Part, copied, device_symbols, unused
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
 from packager.triples import GPUS, code_of, normalise
@@ -66,7 +65,9 @@ def link_group(
     warnings = []
     if joined:
         made = unused(tools.folder, f"{group.triple}.bc.o")
-        kept = {name for part in group.parts if part not in joined for name in symbols(part)[0]}
+        kept = {
+            name for part in group.parts if part not in joined for name in device_symbols(part)[0]
+        }
         warnings.append(_joined(joined, group, made, "obj", libraries, options, tools, kept))
         objects.append(made)
     if not is_gpu and indirect_calls.is_called(group.parts):

@@ -12,8 +12,7 @@ from pathlib import Path
 from struct import Struct
 
 from packager.elf.headers import SHT_PROGBITS, STT_FUNC
-from packager.linking.device_symbols import symbols
-from packager.linking.inputs import Part, unused
+from packager.linking.inputs import Part, device_symbols, unused
 from packager.triples import code_of
 from packager.writers.elf_types import (
     EM_AARCH64,
@@ -47,7 +46,7 @@ def is_called(parts: Iterable[Part]) -> bool:
     missing: set[str] = set()
     found: set[str] = set()
     for part in parts:
-        undefined, defined = symbols(part)
+        undefined, defined = device_symbols(part)
         missing |= undefined
         found |= defined
     return LOOKUP in missing - found
