@@ -155,8 +155,10 @@ def _with_runtime(words: Sequence[str], runtime: Path) -> host_command.HostComma
     if host.names_runtime or host.is_relocatable or host.is_static:
         return host
     before = host.passed("--push-state", "--as-needed")
-    behind = host.passed("--pop-state", "-rpath", str(runtime.parent))
-    return host_command.parse([*words, *before, str(runtime), *behind])
+    behind = host.passed("--pop-state")
+    compiler, rest = words[: host.options_at], words[host.options_at :]
+    named = (*before, str(runtime), *behind)
+    return host_command.parse([*compiler, *host.finding(runtime.parent), *rest, *named])
 
 
 def _images(

@@ -100,6 +100,7 @@ class HostCommand(NamedTuple):
     is_relocatable: bool
     is_static: bool  # as a whole
     sysroot: str
+    leading: tuple[str, ...] = ()  # options to be put in front of all others
 
     @property
     def names_runtime(self) -> bool:
@@ -127,9 +128,16 @@ class HostCommand(NamedTuple):
 
     def with_words(self, first: Sequence[str], last: Sequence[str]) -> list[str]:
         """The command with words beside its first input, and after its last one."""
-        begin = self._first
+        at, begin = self.options_at, self._first
         end = max([begin, *(item.word + 1 for item in self._there)])
-        return [*self.words[:begin], *first, *self.words[begin:end], *last, *self.words[end:]]
+        before = [*self.words[:at], *self.leading, *self.words[at:begin]]
+        return [*before, *first, *self.words[begin:end], *last, *self.words[end:]]
+
+    def finding(self, folder: Path) -> tuple[str, ...]:
+        """Options by which the program finds libraries in `folder` before all other folders, if
+        they lead the command: a folder of LLVM's that it names has a libomptarget.so, too.
+        """
+        return self.passed("-rpath", str(folder))
 
     @property
     def _first(self) -> int:

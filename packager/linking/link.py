@@ -72,13 +72,16 @@ def _linked(
     found: Sequence[HostPart], files: Sequence[LinkedFile], command: HostCommand, options: Options,
     tools: Tools,
 ) -> int:  # fmt: skip
-    # Which members of archives are in it, by the host's own linker.
+    # Which members of archives are in it, by the host's own linker; with our runtime, where the
+    # command names none.
     is_without = command.names_runtime or command.is_relocatable
     runtime = None if is_without else options.runtime()
     if runtime is not None and command.is_static and ".so" in runtime.suffixes:
         what = "is a shared library, and the command links statically"
         raise UsageError(f"{what}: it has to name a runtime, or --runtime", runtime)
-    added = _runtime_words(command, runtime)
+    added = () if runtime is None else (str(runtime),)
+    if runtime is not None:
+        command = command._replace(leading=command.finding(runtime.parent))
     parts = taken(found, command, added, tools)
 
     # One image for each target.
@@ -128,13 +131,6 @@ def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -
     from packager.writers.requests import ImageRequest
 
     return ImageRequest(group.triple, group.arch, path)
-
-
-def _runtime_words(command: HostCommand, runtime: Path | None) -> tuple[str, ...]:
-    """Our runtime, where the command names none: found again when the program starts."""
-    if runtime is None:
-        return ()
-    return (str(runtime), *command.passed("-rpath", str(runtime.parent)))
 
 
 def _barred(files: Sequence[LinkedFile], found: Sequence[HostPart]) -> frozenset[Given]:

@@ -11,7 +11,7 @@ import pytest
 import running
 from clangs import INSTALLED, VERSIONS, libraries, made, tool
 from documents import dumped, dumped_images
-from fixture_programs import NVPTX, OMPTOOL, X86_64
+from fixture_programs import NVPTX, OMPTOOL, X86_64, call
 from linked_programs import (
     DEVICES,
     GPU,
@@ -42,6 +42,18 @@ def test_each_clangs_objects_run_on_its_runtime_and_ours(version: str, tmp_path:
     assert running.run(theirs, LD_LIBRARY_PATH=search, **DEVICES).stdout == PRINTED
     assert omptool("verify", theirs).exit_code == 0
     assert dumped(ours)["abi"] == f"llvm-{version}"
+
+
+@pytest.mark.parametrize("command", ["link", "cc"])
+def test_our_runtime_is_found_before_a_folder_of_llvms(command: str, tmp_path: Path) -> None:
+    """Which may be named for libomp's sake, and has a libomptarget.so, too."""
+    out, folder = tmp_path / "app", libraries(INSTALLED)
+    words = [*driver(), f"-Wl,-rpath,{folder}", *program(tmp_path), "-o", out]
+    call(OMPTOOL, command, "--", *words)
+    loaded = subprocess.run(["ldd", out], capture_output=True, text=True, check=True).stdout
+    assert f"libomptarget.so => {libdir()}/" in loaded
+    assert f"libomp.so.5 => {folder}/" in loaded or f"libomp.so => {folder}/" in loaded
+    assert printed(out) == PRINTED
 
 
 @pytest.mark.parametrize("linker", ["ld.bfd", "gold", f"{LLD_FOLDER}/ld.lld", "mold"])
