@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from packager.abi import release_of
 from packager.checks.registration import CLANG
+from packager.foreign_runtimes import at_start, when_used
 from packager.formats.containers import omptool_section
-from packager.generations import named, of_release
+from packager.generations import named
 from packager.kernel_names import decode
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
@@ -45,8 +46,10 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
     The table of entries is one array for the runtime: LLVM 20 made its records longer and LLVM 21
     gave their section another name. A program linked from objects of both registers one of the two
     tables, and reads a section that holds both kinds as one of them. The other's regions run on the
-    host, or the program crashes. Kernels, too, are called otherwise since clang 18: device code of
-    a newer clang than the one that linked crashes on the runtime that the program needs.
+    host, or the program crashes. Kernels for CPUs, too, are called otherwise since clang 18, and
+    again since 23: a program that needs another release's libomptarget than its compiler's may
+    crash there, or be refused. Clang 18's does on LLVM 19's and later, clang 23's on 22's and
+    older, and those of clang 19 to 22 on 23's.
 
     Cure: compile all objects, libraries too, with one release of the compiler.
     """
@@ -60,22 +63,20 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
         if table.size % table.record_size == 0 and _is_garbled(table):
             message = f"{table.name} holds records of different sizes: some names are not names"
             yield Finding("OMP104", "error", message, "compile all with one release of clang")
-    yield from _compiled_later(binary)
+    yield from _of_another_runtime(binary)
 
 
-def _compiled_later(binary: FatBinary) -> Iterator[Finding]:
-    """Device code that the runtime calls in a way that it does not expect."""
-    named = (release_of(library) for library in binary.needed)
-    release = next((release for release in named if release), 0)
-    for image in binary.images if release and binary.type != "object" else ():
-        newest = max(image.contents.clangs, default=0)
-        if newest > release and of_release(newest) != of_release(release):
-            message = (
-                f"image {image.index} holds code of clang {newest}, but the program needs the "
-            )
-            message += f"runtime of LLVM {release}, which calls kernels in another way"
-            hint = "link with the newest of the clangs that compiled, or use `omptool run`"
-            yield Finding("OMP104", "error", message, hint, None, image.index)
+def _of_another_runtime(binary: FatBinary) -> Iterator[Finding]:
+    """A program that the release of LLVM's runtime that it needs does not run."""
+    releases = (release_of(library) for library in binary.needed)
+    release = next((release for release in releases if release), 0)
+    if not release or binary.type == "object" or not named(binary.abi):
+        return
+    reason = at_start(binary, release) or when_used(binary, release)
+    if reason and binary.images:
+        message = f"the program needs the runtime of LLVM {release}, which ends it: {reason}"
+        hint = "link with the library of the newest clang that compiled, or use `omptool run`"
+        yield Finding("OMP104", "error", message, hint)
 
 
 def _is_garbled(table: EntryTable) -> bool:

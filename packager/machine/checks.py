@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from packager.foreign_runtimes import unread
 from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
-from packager.machine.llvm_runtime import default_device, generation, policy
+from packager.machine.llvm_runtime import default_device, policy
 from packager.machine.runtimes import UNNAMED
 from packager.model import FatBinary, Finding, Severity
 
@@ -73,9 +74,9 @@ def _unresolved(machine: Machine) -> Iterator[Finding]:
 def _generation(program: FatBinary, machine: Machine) -> Iterator[Finding]:
     """D02: what a runtime of LLVM's makes of a program of another release."""
     runtime = machine.runtime
-    if runtime is None or runtime.release is None or program.abi in (None, "proposal"):
+    if runtime is None or not runtime.release or program.abi in (None, "proposal"):
         return
-    reason = generation(program, runtime.release)
+    reason = unread(program, runtime.release)
     if reason:
         said = f"the loader picks LLVM {runtime.release}'s runtime, {runtime.path}: {reason}"
         yield Finding("OMP202", "warning", said, RUN)
@@ -100,7 +101,7 @@ def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
 def _another_release(program: FatBinary, machine: Machine) -> Iterator[Finding]:
     """D03: what can be read, but was made for another release."""
     release = machine.runtime.release if machine.runtime else None
-    if release is None or not machine.clangs or generation(program, release):
+    if not release or not machine.clangs or unread(program, release):
         return
     if release not in machine.clangs and max(release, *machine.clangs) > UNNAMED:
         clangs = " and ".join(map(str, machine.clangs))

@@ -1,7 +1,7 @@
 """What becomes of a program that is started without `omptool run`, on a libomptarget of LLVM's.
 
-Found out by running programs of clang 14, 16, 19 and 22 on the runtimes of LLVM 14, 16, 19 and 22;
-releases between are like the next one that was tried, unless their sources say otherwise. No I/O.
+By what its release makes of the program (`packager.foreign_runtimes`), and by what is around it. No
+I/O.
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from packager.generations import Generation, named
+from packager.foreign_runtimes import (
+    FIRST_WITH_KERNEL_CALL,
+    at_start,
+    is_blind,
+    says_of_requires,
+    when_used,
+)
+from packager.generations import is_newer, named
 from packager.machine.runtimes import Runtime
 from packager.model import FatBinary
 from packager.pairing import entry_states, needs_device
@@ -18,16 +25,9 @@ Where = Literal["device", "host", "fails", "unknown"]
 # LLVM's runtimes show this many devices for the CPU.
 CPU_DEVICES = 4
 MAX_DIGITS = 18  # of a number in the environment
-FIRST_WITH_KERNEL_CALL = 15
-FIRST_WITH_LONG_ENTRIES = 20
-FIRST_BLIND_TO_WRAPPED = 21
-# From here on libraries are read when they register, not when a device is used first.
-FIRST_EAGER = 17
-FIRST_WITH_LAUNCH_ENVIRONMENT = 18
 # From here on a variable that is missing on the device is no more than a line on stderr, for
 # programs whose kernels have a launch environment.
 FIRST_WITHOUT_VARIABLES = 19
-LONG_ENTRY = 56
 
 
 class Outcome(NamedTuple):
@@ -67,9 +67,13 @@ def outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outco
 
 def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outcome:
     release = runtime.release or 0
-    at_start = _at_start(program, release)
-    if at_start:
-        return Outcome("fails", at_start)
+    if not release:
+        return Outcome("unknown", "it does not say which release of LLVM's it is")
+    if is_newer(release):
+        return Outcome("unknown", f"LLVM {release} came after those that omptool knows")
+    ending = at_start(program, release)
+    if ending:
+        return Outcome("fails", ending)
     if policy(around.environment) == "DISABLED":
         return Outcome("host", "OMP_TARGET_OFFLOAD is DISABLED")
     if not any(descriptor.images for descriptor in program.descriptors):
@@ -90,56 +94,13 @@ def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outc
         return Outcome("fails", f"/tmp {around.tmp_problem}, where it puts images for the CPU")
     if around.image_lack:
         return Outcome("fails", f"the image cannot be loaded: {around.image_lack}")
-    when_used = _when_used(program, release)
-    if when_used:
-        return Outcome("fails", when_used)
+    ending = when_used(program, release)
+    if ending:
+        return Outcome("fails", ending)
     return _entries(program, release)
 
 
 GPU = "there is a driver for GPUs, and LLVM's runtime alone knows what it makes of them"
-
-
-def _at_start(program: FatBinary, release: int) -> str:
-    """Why the program ends before any region, whatever the environment says."""
-    if program.abi == "interface":
-        return "it has not the calls of the interface documents"
-    row = named(program.abi)
-    if release < FIRST_WITH_KERNEL_CALL and (
-        row is None or row.first_release >= FIRST_WITH_KERNEL_CALL
-    ):
-        return "it lacks __tgt_target_kernel"
-    if _has_long_entries(row) and FIRST_EAGER <= release < FIRST_WITH_LONG_ENTRIES:
-        return "it reads 56-byte entries as records of 32"
-    return ""
-
-
-def _when_used(program: FatBinary, release: int) -> str:
-    """Why it ends when a device is used."""
-    row = named(program.abi)
-    if _has_long_entries(row) and release < FIRST_WITH_LONG_ENTRIES:
-        return "it reads 56-byte entries as records of 32"
-    newest = max((n for image in program.images for n in image.contents.clangs), default=0)
-    of_row = row is not None and row.launch_environment > 0
-    is_new = of_row or newest >= FIRST_WITH_LAUNCH_ENVIRONMENT
-    if is_new and release < FIRST_WITH_LAUNCH_ENVIRONMENT:
-        return "it does not pass the first argument that kernels since clang 18 have"
-    return ""
-
-
-def _has_long_entries(row: Generation | None) -> bool:
-    return row is not None and row.record_size == LONG_ENTRY
-
-
-def is_blind(program: FatBinary, release: int) -> bool:
-    """Whether it looks for an image where the container around it is."""
-    return any(i.is_wrapped for i in program.images) and release >= FIRST_BLIND_TO_WRAPPED
-
-
-def generation(program: FatBinary, release: int) -> str:
-    """Why that release cannot read what this generation of clang writes; "" if it can."""
-    if is_blind(program, release):
-        return "it does not see the images, and runs the program on the host without a word"
-    return _at_start(program, release) or _when_used(program, release)
 
 
 def _unregistered(release: int) -> Outcome:
@@ -174,4 +135,6 @@ def _entries(program: FatBinary, release: int) -> Outcome:
             continue  # it says so, and goes on
         if "missing" in states:
             return Outcome("fails", f"{entry.label} is missing in its images")
-    return Outcome("device", "it reads the program")
+    said = ", and says that it ignores `requires` clauses"
+    more = said if says_of_requires(program, release) else ""
+    return Outcome("device", f"it reads the program{more}")

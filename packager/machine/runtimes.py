@@ -10,7 +10,7 @@ from typing import NamedTuple
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
 from packager.files.reader import open_reader
-from packager.formats.device_images.comment import clang_releases
+from packager.formats.device_images.comment import clang_releases, llvm_releases
 from packager.machine.dynamic_loader import Library, find_library, libraries
 
 NAME = "libomptarget.so"
@@ -18,6 +18,8 @@ NAME = "libomptarget.so"
 OURS = b"\0OMPTARGET_4.5\0"
 # The last LLVM whose library has no release in its name.
 UNNAMED = 14
+# What it lacks, and all later ones have.
+KERNEL_CALL = b"\0__tgt_target_kernel\0"
 # Up to this LLVM the code for each kind of device is a library of its own.
 LAST_WITH_PLUGINS = 18
 CPU_PLUGIN = "libomptarget.rtl.x86_64.so"
@@ -28,7 +30,7 @@ class Runtime(NamedTuple):
     """The libomptarget that the loader picks."""
 
     path: Path
-    release: int | None  # of LLVM; None: omptool's
+    release: int | None  # of LLVM; None: omptool's; 0: it does not say
     lack: str = ""  # why it cannot use images for the CPU; "" if it can
 
 
@@ -45,8 +47,8 @@ def picked(loaded: Sequence[Library], environment: Mapping[str, str]) -> Runtime
         return None
     if _is_core(library.path):
         return Runtime(library.path, None)
-    release = _release(library)
-    has_plugins = release <= LAST_WITH_PLUGINS
+    release = _release(library, library.path)
+    has_plugins = 0 < release <= LAST_WITH_PLUGINS
     lack = _lack_of_plugin(library.path, loaded, environment) if has_plugins else ""
     return Runtime(library.path, release, lack)
 
@@ -72,9 +74,19 @@ def compilers(program: Path) -> tuple[int, ...]:
         return clang_releases(headers.read(data))
 
 
-def _release(library: Library) -> int:
+def _release(library: Library, path: Path) -> int:
+    """The release of LLVM that the library is of; 0 if it says nothing of it.
+
+    Vendors leave it out of the name: what compiled and linked theirs is of the release, mostly.
+    """
     named = _RELEASE.fullmatch(library.soname or library.name)
-    return int(named[1]) if named else UNNAMED
+    if named:
+        return int(named[1])
+    with open_reader(path) as data:
+        elf = headers.read(data)
+        if KERNEL_CALL not in Dynamic(elf).strings():
+            return UNNAMED
+        return max(llvm_releases(elf), default=0)
 
 
 def _is_core(path: Path) -> bool:

@@ -7,14 +7,24 @@ import re
 from packager.elf.headers import Elf
 
 _CLANG = re.compile(rb"clang version (\d{1,4})\.")
+_LLVM = re.compile(rb"(?:clang version|Linker: LLD) (\d{1,4})\.")
 MAX_SIZE = 1 << 16  # linkers keep each string once
 
 
 def clang_releases(elf: Elf) -> tuple[int, ...]:
     """The releases of clang among them, in order; of a longer section, of its beginning."""
+    return _releases(elf, _CLANG)
+
+
+def llvm_releases(elf: Elf) -> tuple[int, ...]:
+    """The releases of clang and lld among them."""
+    return _releases(elf, _LLVM)
+
+
+def _releases(elf: Elf, tool: re.Pattern[bytes]) -> tuple[int, ...]:
     found: set[int] = set()
     for section in elf.named(".comment"):
         size = min(section.size, MAX_SIZE) if section.has_bytes else 0
         text = elf.data.bytes(section.offset, size, "section .comment")
-        found.update(int(match[1]) for match in _CLANG.finditer(text))
+        found.update(int(match[1]) for match in tool.finditer(text))
     return tuple(sorted(found))

@@ -1,0 +1,126 @@
+"""What LLVM's runtime of one release makes of a program by clang of another, as far as bytes say.
+
+Found out by running programs of clang 14 and of 16 to 23 on the runtimes of LLVM 14, 16, 19, 20,
+22 and 23 (Intel's build of 23.1.1). Releases between are like the next one that was tried, unless
+their sources say otherwise: LLVM 18's runtime gives every kernel the first argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from packager.generations import Generation, is_newer, named
+from packager.model import FatBinary
+
+FIRST_WITH_KERNEL_CALL = 15
+# From here on libraries are read when they register, not when a device is used first.
+FIRST_EAGER = 17
+FIRST_WITH_LONG_ENTRIES = 20
+FIRST_BLIND_TO_WRAPPED = 21
+LONG_ENTRY = 56
+
+# How a kernel for a CPU is called: with the arguments of its region, with one of the runtime's in
+# front of them, or with an array of pointers to all of them.
+Call = Literal["plain", "first", "array"]
+FIRST_WITH_FIRST, FIRST_WITH_ARRAY = 18, 23
+# Clang's calls have a version. From the second release on the runtime goes by it.
+FIRST_WITH_VERSION_3, FIRST_WITH_VERSION_5 = 19, 23
+WANTED: dict[Call, str] = {
+    "plain": "it passes a first argument that kernels have since clang 18 alone",
+    "first": "it does not pass the first argument that kernels since clang 18 have",
+    "array": "it does not pass the array of arguments that kernels since clang 23 have",
+}
+
+
+def unread(program: FatBinary, release: int) -> str:
+    """Why that release does not run the regions of a program on a CPU; "" if it does."""
+    if is_blind(program, release):
+        return "it does not see the images, and runs the program on the host without a word"
+    return at_start(program, release) or when_used(program, release)
+
+
+def is_blind(program: FatBinary, release: int) -> bool:
+    """Whether it looks for an image where the container around it is."""
+    return any(i.is_wrapped for i in program.images) and release >= FIRST_BLIND_TO_WRAPPED
+
+
+def at_start(program: FatBinary, release: int) -> str:
+    """Why the program ends before any region, whatever the environment says."""
+    if program.abi == "interface":
+        return "it has not the calls of the interface documents"
+    row = named(program.abi)
+    if release < FIRST_WITH_KERNEL_CALL and (
+        row is None or row.first_release >= FIRST_WITH_KERNEL_CALL
+    ):
+        return "it lacks __tgt_target_kernel"
+    if _has_long_entries(row) and FIRST_EAGER <= release < FIRST_WITH_LONG_ENTRIES:
+        return "it reads 56-byte entries as records of 32"
+    return ""
+
+
+def when_used(program: FatBinary, release: int) -> str:
+    """Why it ends when a device is used."""
+    if is_newer(release):
+        return ""  # nobody knows
+    row = named(program.abi)
+    if _has_long_entries(row) and release < FIRST_WITH_LONG_ENTRIES:
+        return "it reads 56-byte entries as records of 32"
+    images = (image for image in program.images if image.kind == "elf")
+    found = (_uncallable(image.contents.clangs, row, release) for image in images)
+    return next(filter(None, found), "")
+
+
+def says_of_requires(program: FatBinary, release: int) -> bool:
+    """Whether the runtime says of the program that it ignores its `requires` clauses."""
+    row = named(program.abi)
+    is_told = row is not None and row.registration == "init_array"
+    return is_told and FIRST_WITH_VERSION_3 <= release < FIRST_WITH_VERSION_5
+
+
+def _has_long_entries(row: Generation | None) -> bool:
+    return row is not None and row.record_size == LONG_ENTRY
+
+
+def _uncallable(clangs: Iterable[int], row: Generation | None, release: int) -> str:
+    """Why it cannot call kernels of these clangs, for a program of that row; "" if it can."""
+    own = row.first_release if row else 0
+    takes = {_takes(clang): clang for clang in clangs} or {_takes(own): own}
+    for kernel, clang in takes.items():
+        # Objects of several conventions call their own kernels.
+        version = _version(own if len(takes) == 1 else clang)
+        passed = _passed(version, release)
+        if passed is None:
+            return f"it refuses kernel arguments of version {version} on a CPU"
+        if passed == "array" and kernel != "array":
+            return "it passes an array of arguments, which kernels have since clang 23 alone"
+        if passed != kernel:
+            return WANTED[kernel]
+    return ""
+
+
+def _takes(clang: int) -> Call:
+    """How a kernel by clang wants to be called."""
+    if clang >= FIRST_WITH_ARRAY:
+        return "array"
+    return "first" if clang >= FIRST_WITH_FIRST else "plain"
+
+
+def _version(clang: int) -> int:
+    """The version that a clang's calls have; clang 14's make one of 2 of the runtime."""
+    if clang >= FIRST_WITH_VERSION_5:
+        return 5
+    return 3 if clang >= FIRST_WITH_VERSION_3 else 2
+
+
+def _passed(version: int, release: int) -> Call | None:
+    """How a runtime calls kernels for a call of that version; None if it refuses to."""
+    if release < FIRST_WITH_FIRST:
+        return "plain"
+    if release < FIRST_WITH_VERSION_3:
+        return "first"
+    if version < 3:
+        return "plain"
+    if release < FIRST_WITH_VERSION_5:
+        return "first"
+    return "array" if version >= 5 else None
