@@ -215,6 +215,7 @@ class EntryTable(NamedTuple):
     address: int | None
     entries: tuple[OffloadEntry, ...]
     images: tuple[int, ...] = ()  # DeviceImage.index of the images that these entries are for
+    version: int = 0  # the highest of its records; 0: they have none
 
     @property
     def has_names(self) -> bool:
@@ -268,6 +269,8 @@ class _FatBinary(NamedTuple):
     limits: tuple[str, ...] = ()  # at which reading stopped, in words
     unsourced: tuple[str, ...] = ()  # debug information that could not be read, and why
     registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
+    clangs: tuple[int, ...] = ()  # the releases of clang that compiled parts of the host
+    map_bits: int = 0  # of map types, those that no known release of clang sets
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
 
 

@@ -54,6 +54,7 @@ CHECKS: dict[str, Check] = {
     "OMP126": structure.rebuilt_apart,
     "OMP127": structure.other_device_numbers,
     "OMP130": addresses.folded,
+    "OMP131": structure.newer_compiler,
 }
 
 

@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from packager import newer
 from packager.abi import release_of
 from packager.checks.registration import CLANG
 from packager.foreign_runtimes import at_start, when_used
 from packager.formats.containers import omptool_section
 from packager.generations import named
 from packager.kernel_names import decode
-from packager.model import DeviceImage, EntryTable, FatBinary, Finding
+from packager.model import DeviceImage, EntryTable, FatBinary, Finding, Severity
 from packager.pairing import needs_device
 
 RUNTIMES = ("libomptarget.so", "libtarget.so")
@@ -81,6 +82,24 @@ def _of_another_runtime(binary: FatBinary) -> Iterator[Finding]:
 
 def _is_garbled(table: EntryTable) -> bool:
     return any(not entry.name and entry.kind != "requires" for entry in table.entries)
+
+
+def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
+    """A compiler that came after this omptool made the file.
+
+    What it writes may mean something else than before: nothing is guessed, and its regions run on
+    the host. These mark it: a version of entry records or of an OffloadBinary, or bits of map types
+    that are not known, and the release that `.comment` names of the host or of an image. The last
+    is a warning where images are of known clangs and the host is of those, too: then parts of it
+    without device code may be the newer one's. A call's record has a version as well, which the
+    runtime alone sees.
+
+    Cure: update omptool, or compile with the newest clang that it knows.
+    """
+    found = newer.newer_compiler(binary)
+    if found:
+        severity: Severity = "error" if found.is_certain else "warning"
+        yield Finding("OMP131", severity, found.sentence, newer.CURE)
 
 
 def same_target_twice(binary: FatBinary) -> Iterator[Finding]:

@@ -15,7 +15,13 @@ from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin, hip_fatbin, omptool_section
 from packager.formats.device_images.comment import clang_releases
-from packager.formats.host_records import descriptors, entries, gcc_offload, region_names
+from packager.formats.host_records import (
+    descriptors,
+    entries,
+    gcc_offload,
+    map_types,
+    region_names,
+)
 from packager.formats.host_records.descriptors import FoundDescriptor
 from packager.formats.host_records.entries import FoundTable, Record
 from packager.generations import named
@@ -204,7 +210,13 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),
         unread=tuple(unread.traces(file)),
         faults=tuple(found.faults),
+        clangs=_releases(found),
+        map_bits=_map_bits(file, tables),
     )
+
+
+def _map_bits(file: Elf, tables: Sequence[EntryTable]) -> int:
+    return map_types.unknown_bits(file) if any(named(table.abi) for table in tables) else 0
 
 
 def _unlisted(file: Elf, tables: Sequence[EntryTable]) -> tuple[str, ...]:
@@ -291,6 +303,7 @@ def _tables(
                 address=None if found.is_object else table.bounds[0],
                 entries=_entries(found, table, first),
                 images=_paired(found, table, used),
+                version=entries.version(table),
             )
         )
     return tuple(result)

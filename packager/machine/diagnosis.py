@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from packager import newer
 from packager.machine import gcc_runtime, other_runtimes
 from packager.machine.checks import findings, general_findings
 from packager.machine.dynamic_loader import Library
 from packager.machine.facts import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import Outcome, Surroundings, default_device, outcome, policy
 from packager.machine.runtimes import NAME as RUNTIME
-from packager.model import EntryTable, FatBinary, OffloadEntry
+from packager.model import EntryTable, FatBinary, Finding, OffloadEntry
 from packager.pairing import entry_states, needs_device
 
 
@@ -29,11 +30,18 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     entries = tuple(_entries(program, machine, images, count))
     openmp = _openmp(program)
     mine = [fate for fate in images if fate.image.index in openmp]
-    said = tuple(findings(program, machine, mine, entries, count))
+    said = (*_newer(program), *findings(program, machine, mine, entries, count))
     end = _end(program, machine) if entries else ""
     others = other_runtimes.diagnose(program, machine)
     found = Diagnosis(images, entries, count, said, obstacle=obstacle, end=end, others=others)
     return replace(found, without_run=_without_run(program, machine, found))
+
+
+def _newer(program: FatBinary) -> Iterator[Finding]:
+    """D02: a compiler that came after this omptool."""
+    found = newer.newer_compiler(program)
+    if found:
+        yield Finding("OMP202", "warning", found.sentence, newer.CURE)
 
 
 def _openmp(program: FatBinary) -> set[int]:
@@ -131,13 +139,15 @@ def _entries(
     program: FatBinary, machine: Machine, images: Sequence[ImageFate], count: int
 ) -> Iterator[EntryFate]:
     states = iter(entry_states(program))
+    found = newer.newer_compiler(program)
+    later = found.sentence if found and found.is_certain else ""
     for table in program.tables:
         rows = [(entry, next(states)) for entry in table.entries]
         broken = _broken(table, rows, images)
         for entry, row in rows:
             if not needs_device(entry):
                 continue
-            reason = _policy(machine, count) or broken
+            reason = _policy(machine, count) or later or broken
             device = _device(machine)
             fitting = [
                 fate

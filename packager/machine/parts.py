@@ -95,6 +95,8 @@ def joined(program: FatBinary, libraries: Sequence[FatBinary]) -> Whole:
         tables=(),
         descriptors=(),
         registrations=(),
+        clangs=(),
+        map_bits=0,
     )
     for part in parts:
         whole = _added(whole, part)
@@ -128,4 +130,6 @@ def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
             *whole.registrations,
             *(r._replace(images=moved(r.images)) for r in part.registrations),
         ),
+        clangs=(*whole.clangs, *(part.clangs if part.tables else ())),
+        map_bits=whole.map_bits | part.map_bits,
     )

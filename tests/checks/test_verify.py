@@ -33,6 +33,7 @@ from packager.hosts.load import load
 CODES = (
     *(f"OMP{number}" for number in range(101, 128)),
     "OMP130",
+    "OMP131",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),

@@ -185,6 +185,7 @@ def test_the_abi_is_that_of_what_is_registered(folder: Path, release: str) -> No
     assert omptool("link", "--", *driver, host, "-lomptarget", "-o", linked).exit_code == 0
     files.append(linked)
     assert {path.name: abi_of(path) for path in files} == {path.name: expected for path in files}
+    assert findings(program, "--select", "OMP131") == findings(host, "--select", "OMP131") == []
 
 
 @pytest.mark.parametrize(("compiled", "linking"), [("16", "19"), ("21", "23"), ("22", "23")])

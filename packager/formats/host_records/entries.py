@@ -170,6 +170,14 @@ def records(space: Space, table: FoundTable) -> Iterator[Record]:
     )
 
 
+def version(table: FoundTable) -> int:
+    """Return the highest version of the records of a table; 0 if they have none."""
+    layout = table.layout
+    if layout.version is None:
+        return 0
+    return max(table.window.column("H", layout.version, layout.record), default=0)
+
+
 def models(table: FoundTable) -> set[Model]:
     """Which models the records of a table are for."""
     return set(islice(_models(table), table.size // table.layout.record))

@@ -1,0 +1,50 @@
+"""Map types of regions, where symbols tell of them: `.offload_maptypes` of clang, 64 bits each.
+
+Objects have the symbols, and programs that some linkers made of them; stripped ones have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from packager.elf.headers import SHT_SYMTAB, STT_OBJECT, WORD, Elf, Symbol
+
+_NAMES = re.compile(rb"(?<=\0)(?:\.L)?\.offload_maptypes[.\d]*(?=\0)")
+# The bits of a map type in LLVM 23 and before, NON_CONTIG, and the number of the enclosing row.
+KNOWN = 0xFFFF | 1 << 44 | 0xFFFF << 48
+MAX_NAMES = 1 << 26  # bytes of names that are looked through
+MAX_ARRAYS = 1 << 16
+MAX_SIZE = 1 << 16  # bytes of one
+
+
+def unknown_bits(elf: Elf) -> int:
+    """Return the bits that no known release sets. Raises FormatError for a malformed section."""
+    found = 0
+    for types in islice(_arrays(elf), MAX_ARRAYS):
+        for (bits,) in WORD.iter_unpack(types):
+            found |= bits & ~KNOWN
+    return found
+
+
+def _arrays(elf: Elf) -> Iterator[bytes]:
+    for table in elf.of_type(SHT_SYMTAB)[:1]:
+        names = elf.string_table(table.link, "symbol names")
+        text = names.bytes(0, min(len(names), MAX_NAMES), "symbol names")
+        wanted = {match.start() for match in _NAMES.finditer(text)}
+        for symbol in elf.symbols(table) if wanted else ():
+            if symbol.name_at in wanted and symbol.type == STT_OBJECT:
+                yield _array(elf, symbol)
+
+
+def _array(elf: Elf, symbol: Symbol) -> bytes:
+    """Return the bytes of an array, whole words; none, if it lies outside its section."""
+    if not 0 < symbol.section < len(elf.sections):
+        return b""
+    section = elf.sections[symbol.section]
+    start = symbol.value - (0 if elf.is_object else section.address)
+    size = min(symbol.size, MAX_SIZE) // WORD.size * WORD.size
+    if not section.has_bytes or not 0 <= start <= section.size - size:
+        return b""
+    return elf.content(section).bytes(start, size, "map types")
