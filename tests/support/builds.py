@@ -49,6 +49,14 @@ def in_turn(turn: int, versions: Sequence[str] = FULL) -> list[Build]:
     ]
 
 
+def every_clang() -> list[Any]:
+    """Clangs of a test's program: in `make test` those of FULL, in `make test-all` all."""
+    return [
+        pytest.param(version, marks=() if version in FULL else pytest.mark.exhaustive)
+        for version in EVERY
+    ]
+
+
 def each(turn: int) -> list[Any]:
     """The builds of a test's program: in `make test` those in turn, in `make test-all` all."""
     chosen = {(build.version, build.way) for build in in_turn(turn)}
