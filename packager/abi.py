@@ -28,7 +28,7 @@ Registration = Literal["init_array", "at_exit"]
 
 
 class Evidence(NamedTuple):
-    """What a file shows of the generation that it is of: what it registers, and how."""
+    """The marks of a generation in a file: what the file registers, and how."""
 
     imports: tuple[str, ...]  # undefined __tgt_*
     needed: tuple[str, ...]  # DT_NEEDED

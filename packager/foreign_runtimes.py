@@ -1,4 +1,4 @@
-"""What LLVM's runtime of one release makes of a program by clang of another, as far as bytes say.
+"""Predicts how a program by one release of clang ends on LLVM's runtime of another, from its bytes.
 
 Found out by running programs of clang 14 and of 16 to 23 on the runtimes of LLVM 14, 16, 19, 20,
 22 and 23 (Intel's build of 23.1.1). Releases between are like the next one that was tried, unless
@@ -34,19 +34,19 @@ WANTED: dict[Call, str] = {
 
 
 def unread(program: FatBinary, release: int) -> str:
-    """Why that release does not run the regions of a program on a CPU; "" if it does."""
+    """Return why that release does not run the program's regions on a CPU; "" if it does."""
     if is_blind(program, release):
         return "it does not see the images, and runs the program on the host without a word"
     return at_start(program, release) or when_used(program, release)
 
 
 def is_blind(program: FatBinary, release: int) -> bool:
-    """Whether it looks for an image where the container around it is."""
+    """Return whether that release takes the containers around images for images."""
     return any(i.is_wrapped for i in program.images) and release >= FIRST_BLIND_TO_WRAPPED
 
 
 def at_start(program: FatBinary, release: int) -> str:
-    """Why the program ends before any region, whatever the environment says."""
+    """Return why the program ends before any region, in every environment; "" if it does not."""
     if program.abi == "interface":
         return "it has not the calls of the interface documents"
     row = named(program.abi)
@@ -60,7 +60,7 @@ def at_start(program: FatBinary, release: int) -> str:
 
 
 def when_used(program: FatBinary, release: int) -> str:
-    """Why it ends when a device is used."""
+    """Return why the program ends when it first uses a device; "" if it does not."""
     if is_newer(release):
         return ""  # nobody knows
     row = named(program.abi)
@@ -72,7 +72,7 @@ def when_used(program: FatBinary, release: int) -> str:
 
 
 def says_of_requires(program: FatBinary, release: int) -> bool:
-    """Whether the runtime says of the program that it ignores its `requires` clauses."""
+    """Return whether the runtime prints that it ignores the program's `requires` clauses."""
     row = named(program.abi)
     is_told = row is not None and row.registration == "init_array"
     return is_told and FIRST_WITH_VERSION_3 <= release < FIRST_WITH_VERSION_5
@@ -83,7 +83,7 @@ def _has_long_entries(row: Generation | None) -> bool:
 
 
 def _uncallable(clangs: Iterable[int], row: Generation | None, release: int) -> str:
-    """Why it cannot call kernels of these clangs, for a program of that row; "" if it can."""
+    """Return why that release cannot call these clangs' kernels for a program; "" if it can."""
     own = row.first_release if row else 0
     takes = {_takes(clang): clang for clang in clangs} or {_takes(own): own}
     for kernel, clang in takes.items():
@@ -100,21 +100,21 @@ def _uncallable(clangs: Iterable[int], row: Generation | None, release: int) -> 
 
 
 def _takes(clang: int) -> Call:
-    """How a kernel by clang wants to be called."""
+    """Return the calling convention of a clang's kernels for CPUs."""
     if clang >= FIRST_WITH_ARRAY:
         return "array"
     return "first" if clang >= FIRST_WITH_FIRST else "plain"
 
 
 def _version(clang: int) -> int:
-    """The version that a clang's calls have; clang 14's make one of 2 of the runtime."""
+    """Return the record version of a clang's calls; the runtime turns clang 14's into version 2."""
     if clang >= FIRST_WITH_VERSION_5:
         return 5
     return 3 if clang >= FIRST_WITH_VERSION_3 else 2
 
 
 def _passed(version: int, release: int) -> Call | None:
-    """How a runtime calls kernels for a call of that version; None if it refuses to."""
+    """Return how a runtime calls kernels for a call of that version; None if it refuses to."""
     if release < FIRST_WITH_FIRST:
         return "plain"
     if release < FIRST_WITH_VERSION_3:

@@ -16,7 +16,7 @@ GenerationName = Literal[
 
 
 class Generation(NamedTuple):
-    """What programs of some releases of clang and their runtimes have in common.
+    """The properties that programs of some releases of clang and their runtimes share.
 
     `launch_environment` and what precedes it are the columns of the runtime's table, too.
     """
@@ -42,7 +42,7 @@ class Generation(NamedTuple):
 
     @property
     def releases(self) -> str:
-        """The releases in words."""
+        """Return the releases in words."""
         if not self.first_release:
             return f"{self.last_release} or older"
         if self.first_release == self.last_release:

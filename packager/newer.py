@@ -13,7 +13,7 @@ CURE = f"update omptool, or compile with clang {NEWEST.last_release} or older"
 
 
 class Newer(NamedTuple):
-    """What a newer compiler wrote, in a sentence."""
+    """A finding about a newer compiler."""
 
     sentence: str
     is_certain: bool  # False: it may have compiled parts without device code alone

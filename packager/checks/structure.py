@@ -68,7 +68,7 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _of_another_runtime(binary: FatBinary) -> Iterator[Finding]:
-    """A program that the release of LLVM's runtime that it needs does not run."""
+    """Yield a finding where the release of LLVM's runtime that a program needs does not run it."""
     releases = (release_of(library) for library in binary.needed)
     release = next((release for release in releases if release), 0)
     if not release or binary.type == "object" or not named(binary.abi):

@@ -54,7 +54,7 @@ class Held(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What images get that are added."""
+    """The container that an edit puts around the images that it adds."""
 
     wraps: bool  # records are of the container around an image
     version: int  # of that container

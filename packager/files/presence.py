@@ -1,4 +1,4 @@
-"""Whether a file is there, in every release of Python.
+"""Tests for files that give the same answer in every release of Python.
 
 Before 3.14, Path.exists and Path.is_file raise OSError for a name that no file can have, and for a
 folder that must not be looked into.

@@ -97,7 +97,7 @@ def _runtime(request: JoinRequest, folders: Sequence[Path], directory: Path) -> 
 
 
 def _of_user(named: Sequence[Part], modules: Sequence[Part]) -> OwnLibraries | None:
-    """What goes with the device library of clang's that the user names; None if there is none.
+    """Return the device library of clang's that the user names; None if none is named.
 
     Raises UsageError where it has other records than the kernels of a module.
     """
@@ -134,7 +134,7 @@ def _alike(release: int) -> list[int]:
 
 
 def _fits(library: int, kernels: int) -> bool:
-    """Whether a release's library and another's kernels have the same records between them."""
+    """Return whether a release's library and another's kernels have the same records."""
     if library == kernels:
         return True
     row, other = of_release(library), of_release(kernels)

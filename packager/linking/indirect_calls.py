@@ -42,7 +42,7 @@ ALIGNMENT = 16
 
 
 def is_called(parts: Iterable[Part]) -> bool:
-    """Whether device objects of one target call the function, and none of them defines it."""
+    """Return whether device objects of one target call the function, and none defines it."""
     missing: set[str] = set()
     found: set[str] = set()
     for part in parts:

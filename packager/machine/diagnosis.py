@@ -38,7 +38,7 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
 
 
 def _newer(program: FatBinary) -> Iterator[Finding]:
-    """D02: a compiler that came after this omptool."""
+    """Yield D02 for a compiler that came after this omptool."""
     found = newer.newer_compiler(program)
     if found:
         yield Finding("OMP202", "warning", found.sentence, newer.CURE)

@@ -19,7 +19,7 @@ enum class Registration : std::uint8_t {
 };
 enum class Pairing : std::uint8_t { kByPosition, kByName };
 
-// What programs of some releases of clang have in common.
+// The properties that programs of some releases of clang share.
 struct Generation {
   const char* name;
   int first_release, last_release;

@@ -111,8 +111,8 @@ def blobs(data: Reader) -> Iterator[Blob]:
 
 
 def around(file: Reader, start: int, size: int) -> Payload | None:
-    """What an OffloadBinary says one of whose images, or which itself, is at file offset `start`;
-    None if there is none: clang has registered the one or the other.
+    """Return the payload of the OffloadBinary that begins, or has an image, at file offset `start`;
+    None if no such container is there. Clang registers the one or the other.
     """
     whole = file.slice(start, size, "device image")
     if probe(whole):
@@ -222,7 +222,7 @@ def image_kind(kind: str) -> int:
 
 
 class Item(NamedTuple):
-    """An image that is to be packed, and what is to be said of it."""
+    """An image to pack, with its kinds and its strings."""
 
     image_kind: int
     strings: Mapping[str, str]
@@ -231,7 +231,7 @@ class Item(NamedTuple):
 
 
 def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
-    """The bytes that precede images, and how many zero bytes follow them.
+    """Return the bytes that precede images, and how many zero bytes follow them.
 
     The caller writes header, images, padding: no image is ever held in memory. The bytes are those
     of LLVM's packagers; version 1 is for one image.

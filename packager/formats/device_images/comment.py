@@ -17,7 +17,7 @@ def clang_releases(elf: Elf) -> tuple[int, ...]:
 
 
 def llvm_releases(elf: Elf) -> tuple[int, ...]:
-    """The releases of clang and lld among them."""
+    """Return the releases of clang and lld among them, in order."""
     return _releases(elf, _LLVM)
 
 

@@ -24,14 +24,14 @@ std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows r
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
-// The same where the fault is the compiler's, and so of each call: it is said once for each region. Without rows,
-// nobody knows what its data is.
+// The same where the fault is the compiler's, and so of each call: it prints one line for each region. Without rows it
+// copies all that the device has to the host.
 std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
                              const std::string& reason);
 void data_begin(std::int64_t device_id, Rows rows);
 void data_end(std::int64_t device_id, Rows rows);
 void data_update(std::int64_t device_id, Rows rows);
-// A construct that is not done for `reason`, which is said once; the host gets what `rows` name.
+// Ignores a construct for `reason`, which it prints once; copies the objects of `rows` to the host.
 void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason);
 // The same of a few bytes of an object that is there, on a device in use, where nobody watches. False: it is not,
 // and nothing has been done.

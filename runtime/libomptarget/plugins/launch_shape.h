@@ -37,7 +37,7 @@ constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread
   return shape;
 }
 
-// The same for a plugin, which is told where the environment is.
+// Returns the shape with the flags that tell a plugin where the environment is.
 constexpr LaunchShape told(LaunchShape shape, Passing how) {
   if (how == Passing::kFirst)
     shape.asked.flags |= OMPTARGET_SHAPE_ENVIRONMENT_FIRST;

@@ -68,8 +68,8 @@ void act(const Call& call, void (*action)(std::int64_t, Rows), Rows rows) {
     leave(handle, std::move(left.event));
 }
 
-// What of a construct that is not understood the host has to have: what it copies back. What an update copies to the
-// device is newer on the host.
+// Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that
+// an update copies to the device are newer on the host.
 std::vector<Row> to_host(Construct construct, Rows rows) {
   std::vector<Row> wanted;
   for (Row row : rows) {
@@ -152,7 +152,7 @@ bool lacks_environment(const KernelArguments& all, const RecordVersion& version)
   return version.environment == EnvironmentPlace::kLast && !ends_with_environment(all);
 }
 
-// What the program has mapped.
+// Returns the arrays without the launch environment.
 Arrays arrays_of(const KernelArguments& all, const RecordVersion& version) {
   const bool has_more = version.environment == EnvironmentPlace::kLast && all.count > 0;
   return {has_more ? all.count - 1 : all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
@@ -172,8 +172,8 @@ Call call_of(const char* name, const Location* where, std::int64_t device, const
           region};
 }
 
-// A region that nobody watches, and that has run before; nothing is told of the call unless it fails. False: it is
-// another one, and nothing has been done.
+// Runs a region that has run before and has no listener; reports the call only if it fails. Returns false, with nothing
+// done, for any other region.
 bool run_again(const char* name, const Location* where, std::int64_t device, const void* region,
                const KernelArguments* arguments, const void* caller, std::int32_t& result) {
   if (!arguments || observe::may_be_heard()) [[unlikely]]

@@ -56,7 +56,7 @@ static_assert(sizeof(Descriptor) == sizeof(__tgt_bin_desc));
 
 constexpr std::uint16_t kEntryVersion = 1;
 
-// How the records of LLVM 20 and later begin, whatever their version.
+// Returns whether a record begins like those of LLVM 20 and later, in any version.
 bool has_version(const Record56& record) {
   constexpr std::array<std::uint16_t, 5> kKinds{1, 2, 3, 4, 8};
   return record.reserved == 0 && record.version > 0 &&

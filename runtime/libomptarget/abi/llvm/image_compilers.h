@@ -23,12 +23,12 @@ struct Clangs {
   bool any_18 = false;
 };
 Clangs clangs_in(std::string_view compilers);
-// Of the newest one, for messages; "": there is none.
+// Returns the newest one's name, for messages; "" without one.
 std::string name_of(const Clangs& clangs);
 
-// How its kernels are called, as far as all of its compilers agree.
+// Returns how the kernels are called, as far as all of their compilers agree.
 KernelForm form_of(const Clangs& clangs);
-// Whether kernels whose callers write version 2 take no environment: clang 15 to 17 compiled some of it, and 18 none.
+// Returns whether kernels of calls with version 2 take no environment: a clang up to 17 compiled some, and 18 none.
 bool is_before_18(const Clangs& clangs);
 
 } // namespace omptool::llvm

@@ -29,13 +29,13 @@ struct KernelArguments {
   std::uint32_t dynamic_memory;
 };
 constexpr std::uint64_t kNowaitFlag = 1;
-// Where a team's own memory has no room for what is asked for: 0 the region fails, 1 the kernel gets NULL, 2 memory of
-// the device. Since clang 23.
+// The fallback if a team's own memory is too small, since clang 23: 0 the region fails, 1 the kernel gets NULL, 2 it
+// gets memory of the device.
 constexpr std::uint64_t kMemoryFlags = 3 << 2;
 constexpr std::uint64_t kCooperativeFlag = 1 << 4;
 constexpr std::uint32_t kNoTeams = ~0U; // not a construct of teams
 
-// What a version of the record means.
+// The meaning of a version of the record.
 struct RecordVersion {
   bool is_known;
   bool has_shape;               // the fields from version 2 on

@@ -14,7 +14,7 @@
 namespace omptool::llvm {
 namespace {
 
-// What the file says of its compilers; "" where it cannot be read, or says nothing.
+// Returns the file's `.comment`; "" where it cannot be read, or has none.
 std::string compilers_of_file(const std::string& path) {
   const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status{};

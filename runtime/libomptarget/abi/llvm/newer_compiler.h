@@ -1,8 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs of compilers that came after this library: nothing of theirs is guessed at, and their users are told what to
-// do.
+// Programs of compilers that came after this library: it guesses nothing, and its messages name the cure.
 #pragma once
 
 #include "generations.h"
@@ -18,7 +17,7 @@ inline constexpr const Generation& kNewestGeneration = std::end(kGenerations)[-1
 // what to do.
 std::string of_newer_compiler(const std::string& fault, const void* address);
 
-// Whether only clang 23 and later compiled the executable or library around `address`, as far as that can be told.
+// Returns whether only clang 23 and later compiled the executable or library around `address`, by `.comment`.
 bool is_surely_of_23(const void* address);
 
 } // namespace omptool::llvm

@@ -86,8 +86,8 @@ private:
 // Of a kernel's argument that is mapped. What is not there it gets by the host's address (decision 29).
 inline constexpr std::uint32_t kMappedArgument = kArgument | kHostIfAbsent;
 
-// What is wrong with the arrays; "": nothing. Map-type bits that are not known are a newer compiler's: then the rows
-// are all there, as far as the other bits tell.
+// The fault of the arrays; "": none. Unknown map-type bits are a newer compiler's: then the rows are all there, as far
+// as the other bits say.
 struct RowFault {
   std::string text;
   bool is_of_compiler = false;
