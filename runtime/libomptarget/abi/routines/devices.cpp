@@ -70,8 +70,9 @@ std::string information(const Device& device) {
 }
 
 // Null where LLVM's runtime aborts: there is no such device.
-const Device* numbered(std::int32_t number) {
-  return number >= 0 && number < number_of_devices() ? Registry::current()->device(number) : nullptr;
+const Device* numbered(std::int64_t number) {
+  const bool is_there = number >= 0 && number < number_of_devices();
+  return is_there ? Registry::current()->device(static_cast<std::int32_t>(number)) : nullptr;
 }
 
 } // namespace
@@ -91,7 +92,7 @@ OMPTOOL_EXPORT void __tgt_init_all_rtls() {
 
 OMPTOOL_EXPORT int __tgt_print_device_info(std::int64_t number) {
   return omptool::guarded(__func__, [&]() -> int {
-    const omptool::Device* const device = omptool::numbered(static_cast<std::int32_t>(number));
+    const omptool::Device* const device = omptool::numbered(number);
     if (!device)
       return 0;
     std::fputs(omptool::information(*device).c_str(), stdout);

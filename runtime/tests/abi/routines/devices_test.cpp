@@ -153,6 +153,7 @@ SCENARIO_OF(device_info) {
   EXPECT(__tgt_get_device_info(0, print_text) == 1);
   EXPECT(__tgt_print_device_info(0) == 1);
   EXPECT(__tgt_print_device_info(77) == 0);
+  EXPECT(__tgt_print_device_info(std::int64_t{1} << 32) == 0);
   for (const int none : {-2, -1, 1, 77})
     EXPECT(__tgt_get_device_info(none, print_text) == 0);
   EXPECT(__tgt_get_device_info(0, nullptr) == 0);
