@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from linking import link
+from linking import OWN_LINKER, link
 from places import TESTS
 from toolchain import (
     HOST,
@@ -74,7 +74,7 @@ def test_a_fault_in_a_merged_table_is_named(bench: Bench, name: str) -> None:
 @pytest.mark.slow
 def test_a_merged_table_of_clang(tmp_path: Path) -> None:
     script = merging_script(tmp_path / "merging.ld", "omp_offloading_entries", "-pie")
-    program = clang_offload(OPENMP, tmp_path / "program", f"-Wl,-T,{script}")
+    program = clang_offload(OPENMP, tmp_path / "program", OWN_LINKER, f"-Wl,-T,{script}")
     for path in (program, stripped(program)):
         assert findings(path) == []
         (table,) = load(path).tables
