@@ -8,6 +8,7 @@ from pathlib import Path
 
 import running
 from linking import FAST_LINKER, link
+from machine import output
 from places import FIXTURES
 from products import Products
 
@@ -23,9 +24,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
 
 def call(*command: object) -> None:
     """Run a build step; a failure shows what it said."""
-    words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+    output(*command)
 
 
 def lower(ir: Path, out: Path, *options: str, triple: str = X86_64) -> Path:

@@ -17,6 +17,20 @@ def lacks(what: str) -> NoReturn:
     pytest.skip(what)
 
 
+# Clang 19 refuses <stdlib.h> of glibc 2.41 (Debian 13) when it compiles for NVIDIA's GPUs.
+NO_FLOAT128 = "unsupported machine mode '__TC__'"
+
+
+def output(*command: object) -> str:
+    """Return what a build step prints; a failure shows it."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if NO_FLOAT128 in done.stderr:
+        lacks("this clang cannot compile this glibc's headers for the device")
+    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
 # Where what is in /tmp is found under `with_tmp`.
 OLD_TMP = Path("/mnt")
 

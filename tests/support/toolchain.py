@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from click.testing import CliRunner, Result
 from linking import FAST_LINKER
+from machine import output
 from places import INCLUDE, TESTS
 
 from omptool.cli import cli
@@ -44,11 +44,8 @@ REGION = (TESTS / "support" / "sources" / "region.c").read_text()
 
 
 def run(*command: object) -> str:
-    """What a tool prints; a failure shows what it said."""
-    words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
-    return done.stdout
+    """Return what a tool prints; a failure shows it."""
+    return output(*command)
 
 
 def compile_c(source: str, out: Path, *flags: str, compiler: str = "gcc") -> Path:
