@@ -58,8 +58,20 @@ def _fitted(shown: dict[str, list[str]], width: int, cut: Sequence[str]) -> dict
     for name in sorted((name for name in cut if name in shown), key=lambda one: -widths[one]):
         room = max(widths[name] - max(excess, 0), min(SHORTEST, widths[name]))
         excess -= widths[name] - room
-        shown[name] = [c if len(c) <= room else f"{c[: room - 1]}…" for c in shown[name]]
+        shown[name] = [shortened(cell, room) for cell in shown[name]]
     return shown
+
+
+def shortened(text: str, room: int, gap: str = "…") -> str:
+    """Return `text` in at most `room` characters: the middle gives way to `gap`.
+
+    Names that begin alike, as those of kernels do, differ at their ends.
+    """
+    if len(text) <= room:
+        return text
+    kept = max(room - len(gap), 0)
+    head = kept // 2
+    return f"{text[:head]}{gap}{text[len(text) - kept + head :]}"
 
 
 def _cells(values: Sequence[object], room: int) -> list[str]:
@@ -68,7 +80,7 @@ def _cells(values: Sequence[object], room: int) -> list[str]:
 
 
 def _cut(cell: str, room: int) -> str:
-    return cell if len(cell) <= room else f"{cell[:room]}… ({len(cell)} characters)"
+    return shortened(cell, room, f"…({len(cell)} characters)…")
 
 
 def hexadecimal(value: int | None) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from omptool.render import tables
 from omptool.render.json_stream import document
 
@@ -12,8 +14,33 @@ def test_a_long_table_cuts_long_cells() -> None:
     rows = [{"name": "n" * 20_000}] * 2000
     lines = tables.table("things", rows).splitlines()
     assert len(lines) == 2003
-    assert lines[-1].endswith("n… (20000 characters)")
+    assert "n…(20000 characters)…n" in lines[-1]
     assert max(map(len, lines)) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "expected"),
+    [
+        ("kernel", 6, "kernel"),
+        ("kernel", 5, "ke…el"),
+        ("kernel", 4, "k…el"),
+        ("kernel", 2, "…l"),
+        ("kernel", 1, "…"),
+        ("__omp_offloading_fd00_2a_main_l12", 17, "__omp_of…main_l12"),
+        ("__omp_offloading_fd00_2a_main_l31", 17, "__omp_of…main_l31"),
+    ],
+)
+def test_names_are_shortened_in_the_middle(text: str, room: int, expected: str) -> None:
+    assert tables.shortened(text, room) == expected
+    assert len(expected) <= room
+
+
+def test_a_cut_column_still_tells_its_names_apart() -> None:
+    rows = [{"kernel": f"__omp_offloading_fd00_2a_main_l{line}"} for line in (12, 31)]
+    first, second = tables.table("kernels", rows, 24, ["kernel"]).splitlines()[-2:]
+    assert len(first) == len(second) == 24
+    assert first.endswith("main_l12")
+    assert second.endswith("main_l31")
 
 
 def test_no_rows_and_no_cells() -> None:
