@@ -10,7 +10,7 @@ from typing import Any
 
 import gccs
 import pytest
-from clangs import INSTALLED, OTHERS, compiler
+from clangs import FULL, INSTALLED, compiler
 from documents import document
 from fatbins import entry, fatbin
 from places import DATA, TESTS
@@ -26,7 +26,6 @@ from packager.files.reader import Reader
 
 pytestmark = pytest.mark.slow
 
-VERSIONS = sorted((*OTHERS, INSTALLED))
 FORMS = {
     "5": ("-gdwarf-5",),
     "4": ("-gdwarf-4",),
@@ -67,7 +66,7 @@ def sources(path: Path) -> set[tuple[str | None, int | None]]:
     return found
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FULL)
 def test_programs_of_every_clang(tmp_path: Path, version: str) -> None:
     path = program(version, tmp_path, "-g")
     source = str(tmp_path / "kernels" / "regions.c")
@@ -92,7 +91,7 @@ def test_sections_that_binutils_compressed(tmp_path: Path, image: bytes, form: s
     assert functions(path.read_bytes()) == 2
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FULL)
 def test_objects_and_archives(tmp_path: Path, version: str) -> None:
     """What their debug information says of itself is relocated by the linker."""
     path = program(version, tmp_path, "-c", "-g" if version == "22" else "-gdwarf-4")

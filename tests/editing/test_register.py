@@ -10,7 +10,7 @@ import clangs
 import edited
 import pytest
 import running
-from clangs import OFFLOADING, VERSIONS
+from clangs import FULL, OFFLOADING
 from edited import GPU, ON_DEVICE, REGION, on_llvms, on_ours
 from fixture_programs import compile_host, lower, runtime_flags
 from linking import LINKERS, link
@@ -25,8 +25,6 @@ pytestmark = pytest.mark.slow
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 SOURCES = Path(__file__).parent / "sources"
 PLAIN = (SOURCES / "plain.c").read_text()
-LIBRARIES = {"14": "libomptarget.so", "16": "libomptarget.so.16", "19": "libomptarget.so.19.1",
-             "22": "libomptarget.so.22.1"}  # fmt: skip
 
 
 def given(path: Path, out: Path, image: Path, *options: object) -> Path:
@@ -53,7 +51,7 @@ def test_a_host_of_the_document_is_registered(tmp_path: Path, flags: tuple[str, 
 
 
 @pytest.mark.offloads
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FULL)
 def test_clangs_objects_need_no_wrapper_at_the_link(
     products: Products, tmp_path: Path, version: str
 ) -> None:
@@ -69,16 +67,11 @@ def test_clangs_objects_need_no_wrapper_at_the_link(
 
 def unregistered(version: str, folder: Path) -> Path:
     """A program of region.c that its clang's driver has not linked."""
-    search = clangs.libraries(version)
     flags = ["-fopenmp-new-driver"] if version == "14" else []
     host, app = folder / "app.o", folder / "app"
     run(*clangs.tool(version), "-O1", *OFFLOADING, *flags, "-c", REGION, "-o", host)
-    libraries = [
-        min(path for where in search.split(":") for path in Path(where).glob(name))
-        for name in ("libomp.so*", LIBRARIES[version])
-    ]
-    paths = ("-Wl,--no-as-needed", f"-Wl,-rpath-link,{search}")
-    run("gcc", *paths, host, *libraries, "-o", app)
+    paths = ("-Wl,--no-as-needed", f"-Wl,-rpath-link,{clangs.own_runtime(version)}")
+    run("gcc", *paths, host, *clangs.linked_libraries(version), "-o", app)
     return app
 
 

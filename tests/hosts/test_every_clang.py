@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OFFLOADING, OTHERS, compiler, libraries, made, program_of, tool
+from clangs import EVERY, FULL, OFFLOADING, compiler, libraries, made, program_of, tool
 from documents import dumped
 from linking import OWN_LINKER
 from places import TESTS
@@ -18,7 +18,7 @@ from packager.generations import of_release
 
 pytestmark = pytest.mark.slow
 
-EVERY = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
+EACH = pytest.mark.parametrize("version", FULL)
 KEPT = ("abi", "entries", "images", "descriptors")
 
 
@@ -37,7 +37,7 @@ def without_headers(path: Path) -> Path:
     return out
 
 
-@EVERY
+@EACH
 def test_what_it_holds(folder: Path, version: str) -> None:
     file = dumped(program(version, folder))
     assert file["abi"] == f"llvm-{version}"
@@ -55,7 +55,7 @@ def test_what_it_holds(folder: Path, version: str) -> None:
     assert file["descriptors"][0]["registered_by"] == ".omp_offloading.descriptor_reg"
 
 
-@EVERY
+@EACH
 def test_it_is_sound(folder: Path, version: str) -> None:
     path = program(version, folder)
     codes = {str(finding["code"]) for finding in findings(path)}
@@ -66,7 +66,7 @@ def test_it_is_sound(folder: Path, version: str) -> None:
     assert codes <= {"OMP113", "OMP115", "OMP122"}
 
 
-@EVERY
+@EACH
 def test_without_section_headers_the_same_is_found(folder: Path, version: str) -> None:
     whole, bare = (dumped(path(program(version, folder))) for path in (Path, without_headers))
     for one in (whole, bare):
@@ -150,9 +150,6 @@ def test_a_damaged_dynamic_segment(tmp_path: Path, tag: int, message: str) -> No
     assert message in line
 
 
-RELEASES = ("14", "16", "17", "18", "19", "20", "21", "22", "23")
-
-
 def of_each(release: str, folder: Path, *flags: str) -> Path:
     """The program of OPENMP by a clang's own driver, or with -c its object."""
     source = folder / "of_each.c"
@@ -165,7 +162,7 @@ def abi_of(path: Path) -> str:
     return str(dumped(path)["abi"])
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", EVERY)
 def test_the_abi_is_that_of_what_is_registered(folder: Path, release: str) -> None:
     """Clang 17, 18, 20, 21 and 23 are linked here with the library of another release."""
     expected = of_release(int(release)).name

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import running
-from clangs import INSTALLED, VERSIONS, libraries, made, tool
+from clangs import FULL, INSTALLED, libraries, made, own_runtime, tool
 from documents import dumped, dumped_images
 from fixture_programs import NVPTX, OMPTOOL, X86_64, call
 from linked_programs import (
@@ -30,10 +30,10 @@ from toolchain import omptool
 from omptool.installation import libdir
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FULL)
 def test_each_clangs_objects_run_on_its_runtime_and_ours(version: str, tmp_path: Path) -> None:
     objects = program(tmp_path, version=version)
-    search = libraries(version)
+    search = own_runtime(version)
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     linked(ours, *driver(version), *objects)
     assert printed(ours, LD_LIBRARY_PATH=search) == PRINTED

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from builds import Build
-from clangs import INSTALLED, OTHERS, compiled, stem
+from clangs import FULL, INSTALLED, NEWEST, compiled, stem
 from doctoring import (
     PROGRAM,
     changed,
@@ -43,7 +43,7 @@ DIAGNOSED = [
     for build in chosen(path)
 ]
 NOT_LOADED = 127  # the loader's status when it does not find a library
-VERSIONS = pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
+EACH = pytest.mark.parametrize("version", FULL)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def folder(diagnosed: Path) -> Path:
     return diagnosed
 
 
-@VERSIONS
+@EACH
 @pytest.mark.parametrize(
     "environment",
     [
@@ -75,7 +75,7 @@ def test_it_is_right(folder: Path, version: str, environment: dict[str, str]) ->
     assert predicted(diagnosis(path, **environment)) == output(path, **environment)
 
 
-@VERSIONS
+@EACH
 @pytest.mark.parametrize("change", [for_another_machine, without_the_second_kernel])
 def test_it_is_right_about_wrong_images(
     folder: Path, tmp_path: Path, version: str, change: Callable[[bytearray], None]
@@ -92,7 +92,7 @@ def test_it_is_right_about_wrong_images(
         assert "image 0 lacks it" in reasons
 
 
-@VERSIONS
+@EACH
 @pytest.mark.parametrize("in_the_way", [{"OMPTOOL_PLUGINS": "none"}, {"OMP_DEFAULT_DEVICE": "3"}])
 def test_what_must_offload_and_cannot(
     folder: Path, version: str, in_the_way: dict[str, str]
@@ -122,7 +122,7 @@ def test_a_plugin_taken_away_and_put_back(
     shutil.copytree(installation.runtime_root(), tmp_path / "root")
     monkeypatch.setattr(installation, "runtime_root", lambda: tmp_path / "root")
     plugin = installation.libdir() / "libomptarget.rtl.host.so"
-    path = program("22", folder)
+    path = program(NEWEST, folder)
     broken = compile_c("int x;", tmp_path / "broken.so", "-shared")
     away = plugin.rename(tmp_path / "away")
     for instead, expected in ((None, "11\n"), (broken, "11\n"), (away, "00\n")):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clangs import FLAGS, libraries
+from clangs import FLAGS, NEWEST, libraries
 from doctoring import (
     PROGRAM,
     changed,
@@ -86,7 +86,7 @@ def test_an_image_without_a_device(diagnosed: Path, tmp_path: Path) -> None:
     assert "OMP205" not in codes(diagnosis(path))
 
 
-@pytest.mark.parametrize("version", ["14", "22"])
+@pytest.mark.parametrize("version", ["14", NEWEST])
 def test_an_image_that_needs_what_is_not_there(
     diagnosed: Path, tmp_path: Path, version: str
 ) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from clangs import CLANG, FLAGS, VERSIONS, compiled, compiler, libraries, made
+from clangs import CLANG, FLAGS, FULL, compiled, compiler, libraries, made
 from fixture_programs import build as build_fixture
 from fixture_programs import run as run_fixture
 from llvm_runtime import MESSAGES, llvm_libraries, said
@@ -85,11 +85,12 @@ def test_so_do_the_programs_that_break_one(tmp_path: Path, name: str) -> None:
     assert "fatal error" in str(ours)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FULL)
 @pytest.mark.parametrize("name", ["EMPTY", "GROWN", "GROWN_REGION", "held"])
 def test_so_do_programs_of_every_clang(tmp_path: Path, name: str, version: str) -> None:
     path, program = MESSAGES / "held.c" if name == "held" else SOURCE, tmp_path / "main"
     made(program, *compiler(version, path), f"-D{name}", path)
+    # Of 23 the library of 22: no kernel is called, and Intel's is a build that gives other advice.
     llvm = [Path(folder) for folder in libraries(version).split(":")]
     code, stderr, stdout = said(program, llvm)
     stderr = [re.sub("^Libomptarget ", "omptarget ", line) for line in stderr]  # until LLVM 18

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clangs import compiler, made
+from clangs import NEWEST, compiler, made
 from running import run
 from whole_programs import SOURCES
 
 pytestmark = pytest.mark.offloads
 
 
-@pytest.fixture(scope="module", params=["14", "22"])
+@pytest.fixture(scope="module", params=["14", NEWEST])
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tells the number of devices, the default device, and where a region ran."""
     source = SOURCES / "linked" / "where_it_runs.c"

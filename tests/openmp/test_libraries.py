@@ -32,7 +32,7 @@ def ran(*command: Path, **environment: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("main", "parts"), [("22", ("14", "16")), ("14", ("22", "19")), ("19", ("16", "22", "14"))]
+    ("main", "parts"), [("23", ("14", "16")), ("14", ("22", "19")), ("19", ("16", "23", "14"))]
 )
 def test_one_process_holds_what_different_clangs_made(
     tmp_path: Path, main: str, parts: tuple[str, ...]

@@ -6,8 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, OTHERS, unpacked
-from llvm_runtime import llvm_libraries
+from clangs import WITH_RUNTIME, llvm_library
 
 from omptool.installation import libdir
 
@@ -56,13 +55,7 @@ def exported(library: Path, version: str) -> set[str]:
     return {symbol.split("@")[0] for symbol in symbols if symbol.endswith(f"@{version}")}
 
 
-def llvm_library(version: str) -> Path:
-    if version == INSTALLED:
-        return llvm_libraries() / "libomptarget.so.19.1"
-    return unpacked(version) / "lib" / f"llvm-{version}" / "lib" / "libomptarget.so"
-
-
-@pytest.mark.parametrize("version", sorted((*OTHERS, INSTALLED)))
+@pytest.mark.parametrize("version", WITH_RUNTIME)
 def test_every_function_of_llvms_library_is_there(version: str) -> None:
     theirs = exported(llvm_library(version), "VERS1.0")
     assert "__tgt_register_lib" in theirs

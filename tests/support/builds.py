@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from clangs import EVERY, VERSIONS, compiler, made, once, tool
+from clangs import EVERY, FULL, compiler, made, once, tool
 from fixture_programs import OMPTOOL, call
 
 from omptool.installation import libdir
 
-# Of whole programs `make test` has as many by each of these clangs, and of the others one for each
-# feature; `make test-all` has all by every clang.
-FULL = (*VERSIONS, "23")
 # By the clang's own linker wrapper; by `clang -c` and `omptool link`; by `omptool cc`.
 WAYS = ("wrapper", "link", "cc")
 LEVELS = ("-O1", "-O0", "-O2")

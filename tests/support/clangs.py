@@ -17,15 +17,22 @@ from machine import lacks
 from places import ROOT
 from products import of_this_run
 
+from packager.generations import of_release
+
 INSTALLED = "19"
 # Where scripts/compilers.sh unpacks other clangs.
 UNPACKED = ROOT / "build" / "compilers"
-# What `make test` tries of these it tries of each.
-OTHERS = ("14", "16", "22")
-VERSIONS = ("14", "16", INSTALLED, "22")
-# Packages of these have lld and no OpenMP: the runtime beside them is that of another release.
+# A test of each clang runs with all of these in `make test`: they differ the most.
+FULL = ("14", "16", INSTALLED, "22", "23")
+NEWEST = FULL[-1]
+OTHERS = tuple(version for version in FULL if version != INSTALLED)
+# Packages of these have lld and no OpenMP: they link with the runtime of another release. They lack
+# all code generators for GPUs but AMD's, too.
 PACKAGED = {"17": INSTALLED, "18": INSTALLED, "20": "22", "21": "22", "23": "22"}
-EVERY = tuple(sorted({*VERSIONS, *PACKAGED}))
+# Debian's, which come with LLVM's runtime.
+WITH_RUNTIME = tuple(version for version in FULL if version not in PACKAGED)
+# The others have one program for each feature in `make test`, and all in `make test-all`.
+EVERY = tuple(sorted({*FULL, *PACKAGED}))
 CLANG = {".c": "clang-19", ".cpp": "clang++-19"}
 OFFLOADING = ("-fopenmp", f"-fopenmp-targets={X86_64}", "-fopenmp-extensions")
 FLAGS = (*OFFLOADING, FAST_LINKER)
@@ -40,7 +47,7 @@ def compiled(source: Path, into: Path, *flags: str) -> Path:
 
 def compiled_by(version: str, source: Path, into: Path) -> Path:
     """The program of `source`, compiled by a clang and linked with its own runtime."""
-    return made(into / source.stem, *compiler(version, source), source)
+    return made(into / source.stem, *compiler(version, source), *own_library(version), source)
 
 
 def made(out: Path, *command: object) -> Path:
@@ -113,6 +120,49 @@ def runtime(version: str) -> Path:
     if not folder.exists():
         lacks(f"the runtime of LLVM {version} is not here: scripts/compilers.sh unpacks it")
     return folder
+
+
+def llvm_library(version: str) -> Path:
+    """LLVM's libomptarget of the release of a clang that comes with it, or of 20, 22 or 23."""
+    if version in PACKAGED:
+        return runtime(version) / "libomptarget.so"
+    usr = Path("/usr") if version == INSTALLED else unpacked(version)
+    return usr / "lib" / f"llvm-{version}" / "lib" / soname(version)
+
+
+def own_library(version: str) -> list[str]:
+    """Options for a clang's driver to link with the libomptarget of its release.
+
+    Without them clang 23 here links with that of 22, which verify and doctor warn of.
+    """
+    return [f"-L{llvm_library(version).parent}"] if version == "23" else []
+
+
+def own_runtime(version: str) -> str:
+    """Return a search path on which a clang's programs find LLVM's runtime of its release.
+
+    That of 20 came alone, and so did Intel's build of 23. Of 17, 18 and 21 none is here.
+    """
+    if version not in PACKAGED:
+        return libraries(version)
+    library = llvm_library(version)
+
+    def link(there: Path) -> None:
+        (there / soname(version)).symlink_to(library)
+
+    return f"{of_this_run[0].folder(f'runtime-{version}', link)}:{library.parent}"
+
+
+def linked_libraries(version: str) -> list[Path]:
+    """LLVM's libomp and libomptarget of a clang's release, for links that no driver makes."""
+    folders = own_runtime(version).split(":")
+    found = min(path for folder in folders for path in Path(folder).glob("libomp.so*"))
+    return [found, llvm_library(version)]
+
+
+def soname(version: str) -> str:
+    """Return the name under which programs of a clang that is here need LLVM's runtime."""
+    return of_release(int(PACKAGED.get(version, version))).soname
 
 
 def stem(path: Path) -> str:

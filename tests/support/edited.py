@@ -9,7 +9,7 @@ from pathlib import Path
 
 import clangs
 import running
-from clangs import OFFLOADING, VERSIONS
+from clangs import FULL, OFFLOADING
 from linking import LLD_FOLDER
 from places import TESTS
 from products import Products
@@ -34,8 +34,9 @@ LINKS = {
     "mold": ["--ld-path=/usr/bin/mold"],
 }
 # One of each in `make test`.
-SOME = [("14", "no-pie"), ("16", "lld"), ("19", "pie"), ("22", "relr"), ("19", "mold")]
-REST = [(v, link) for v in VERSIONS for link in LINKS if (v, link) not in SOME]
+SOME = [("14", "no-pie"), ("16", "lld"), ("19", "pie"), ("22", "relr"), ("19", "mold"),
+        ("23", "pie")]  # fmt: skip
+REST = [(v, link) for v in FULL for link in LINKS if (v, link) not in SOME]
 
 
 def program(products: Products, version: str, link: str) -> Path:
@@ -83,7 +84,7 @@ def on_llvms(path: Path, version: str) -> str:
         text=True,
         check=False,
         timeout=running.PATIENCE,
-        env=os.environ | {"LD_LIBRARY_PATH": clangs.libraries(version)},
+        env=os.environ | {"LD_LIBRARY_PATH": clangs.own_runtime(version)},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

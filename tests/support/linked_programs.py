@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import running
-from clangs import INSTALLED, libraries, made, tool
+from clangs import INSTALLED, libraries, made, own_library, tool
 from documents import dumped_images
 from fixture_programs import NVPTX, OMPTOOL, X86_64
 from linking import LLD_FOLDER
@@ -35,7 +35,8 @@ def program(folder: Path, *flags: str, version: str = INSTALLED) -> list[Path]:
 
 
 def driver(version: str = INSTALLED) -> list[str]:
-    return [*tool(version), "-fopenmp", f"-L{libraries(version).split(':')[-1]}"]
+    search = f"-L{libraries(version).split(':')[-1]}"
+    return [*tool(version), "-fopenmp", *own_library(version), search]
 
 
 def linked(out: Path, *words: object, options: Sequence[object] = ()) -> str:

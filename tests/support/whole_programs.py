@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from builds import FULL, Build, in_turn
-from clangs import CLANG, EVERY
+from builds import Build, in_turn
+from clangs import CLANG, EVERY, FULL
 from outcomes import Outcome
 from places import TESTS
 

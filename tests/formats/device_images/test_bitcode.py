@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clangs import INSTALLED, OTHERS, tool
+from clangs import FULL, INSTALLED, tool
 from documents import document
 from places import CORPUS, TESTS
 from toolchain import HOST, MAIN, NVPTX, OPENMP, X86_64, bundled, compile_c, omptool, run
@@ -19,7 +19,6 @@ from packager.files.reader import Reader
 from packager.formats.device_images import bitcode, bitstream
 from packager.model import Contents
 
-VERSIONS = sorted((*OTHERS, INSTALLED))
 BITCODE = ("-emit-llvm", "-c")
 SOURCE = (TESTS / "formats" / "device_images" / "symbols.c").read_text()
 
@@ -39,7 +38,7 @@ def inspected(path: Path) -> Contents:
     return bitcode.inspect(Reader(path.read_bytes()))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", FULL)
 def test_symbols_of_a_cpu(tmp_path: Path, version: str) -> None:
     found = inspected(compiled(version, SOURCE, tmp_path / "code.bc", f"--target={X86_64}"))
     assert (found.kind, found.machine, found.is_opaque) == ("bitcode", "x86_64", False)
