@@ -7,11 +7,21 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from clangs import INSTALLED, libraries, unpacked
+from clangs import (
+    EVERY,
+    FULL,
+    INSTALLED,
+    WITH_RUNTIME,
+    libraries,
+    llvm_library,
+    own_runtime,
+    runtime,
+)
 from doctoring import (
     changed,
     codes,
@@ -22,47 +32,73 @@ from doctoring import (
     without_the_second_kernel,
 )
 from machine import moved, with_tmp
-from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, linked
+from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, linked, run
 
 from omptool.installation import libdir
+from packager.checks import verify
+from packager.hosts.load import load
+from packager.machine.llvm_runtime import Surroundings, outcome
 from packager.machine.program import inspect_program
-
-pytestmark = pytest.mark.offloads
+from packager.machine.runtimes import Runtime
 
 # What a program prints whose regions run on a device, and on the host.
 PRINTED = {"00\n": "device", "11\n": "host"}
-EVERY = ("14", "16", "19", "22")
-OWN = [(version, version) for version in EVERY]
-ALL = [(version, runtime) for version in EVERY for runtime in EVERY]
+OWN = [(version, version) for version in FULL]
+# LLVM's runtimes that are here: Debian's by the number of their release, others by the name of
+# their package and theirs.
+RUNTIMES = (*WITH_RUNTIME, "pyomp-20", "pyomp-22", "intel-23")
+# Clangs and runtimes of `make test`: every clang, every runtime, and every outcome.
+SAMPLE = {
+    ("14", "14"), ("14", "22"), ("14", "intel-23"),
+    ("16", "14"), ("16", "16"), ("16", "19"), ("16", "22"),
+    ("17", "pyomp-20"), ("18", "19"), ("19", "16"), ("19", "19"),
+    ("20", "pyomp-20"), ("21", "pyomp-22"),
+    ("22", "16"), ("22", "19"), ("22", "22"), ("22", "intel-23"),
+    ("23", "22"), ("23", "intel-23"),
+}  # fmt: skip
+PAIRS = [
+    pytest.param(*pair, marks=() if pair in SAMPLE else pytest.mark.exhaustive)
+    for pair in product(EVERY, RUNTIMES)
+]
 
 
-def runtime_of(version: str) -> Path:
-    """LLVM's library of a release."""
-    usr = Path("/usr") if version == INSTALLED else unpacked(version)
-    name = "libomptarget.so" if version == "14" else f"libomptarget.so.{SONAMES[version]}"
-    return usr / f"lib/llvm-{version}/lib" / name
+def library(name: str) -> Path:
+    """The libomptarget of one of RUNTIMES, or of the release of a clang."""
+    _, is_alone, release = name.partition("-")
+    return runtime(release) / "libomptarget.so" if is_alone else llvm_library(name)
+
+
+def release_of(name: str) -> int:
+    return int(name.split("-")[-1])
 
 
 INSTALLED_LIBRARIES = libraries(INSTALLED)
 NOEXEC = SimpleNamespace(f_flag=os.ST_NOEXEC)
-SONAMES = {"16": "16", "19": "19.1", "22": "22.1"}
 
 
-def search(path: Path, version: str, folder: Path) -> dict[str, str]:
-    """An environment in which the loader takes LLVM's library of a release for the one wanted."""
+def search(path: Path, name: str, folder: Path) -> dict[str, str]:
+    """An environment in which the loader takes one of RUNTIMES for the library that is wanted."""
     asked = inspect_program(path)
     assert asked
-    (name,) = asked.offload_libraries
     folder.mkdir(exist_ok=True)
-    (folder / name).symlink_to(runtime_of(version))
-    return {"LD_LIBRARY_PATH": f"{folder}:{libraries(version)}:/usr/lib/llvm-19/lib"}
+    (folder / asked.offload_libraries[0]).symlink_to(library(name))
+    needs = library(name).parent if "-" in name else own_runtime(name)
+    return {"LD_LIBRARY_PATH": f"{folder}:{needs}:{INSTALLED_LIBRARIES}"}
+
+
+def ended(path: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """How a program ends that is started by itself."""
+    return subprocess.run(
+        [path], capture_output=True, text=True, check=False, env=os.environ | environment
+    )
 
 
 def happened(path: Path, environment: dict[str, str]) -> str:
-    """Where the regions of a program ran that was started by itself."""
-    done = subprocess.run(
-        [path], capture_output=True, text=True, check=False, env=os.environ | environment
-    )
+    """Where its regions ran."""
+    return where(ended(path, environment))
+
+
+def where(done: subprocess.CompletedProcess[str]) -> str:
     return PRINTED[done.stdout] if done.returncode == 0 else "fails"
 
 
@@ -70,29 +106,88 @@ def foreseen(path: Path, environment: dict[str, str]) -> str:
     return str(diagnosis(path, **environment)["runtime"]["picked"]["outcome"])
 
 
-@pytest.mark.parametrize(("version", "runtime"), ALL)
+@pytest.mark.parametrize(("version", "name"), PAIRS)
 def test_each_program_on_each_runtime(
-    diagnosed: Path, tmp_path: Path, version: str, runtime: str
+    diagnosed: Path, tmp_path: Path, version: str, name: str
 ) -> None:
     path = program(version, diagnosed)
-    environment = search(path, runtime, tmp_path / "lib")
+    environment = search(path, name, tmp_path / "lib")
+    document, done = diagnosis(path, **environment), ended(path, environment)
+    picked = document["runtime"]["picked"]
+    assert (picked["llvm"], picked["outcome"]) == (release_of(name), where(done))
+    assert ("OMP202" in codes(document)) == (picked["outcome"] != "device")
+    if picked["outcome"] == "device":
+        assert ("`requires`" in picked["reason"]) == ("__tgt_register_requires" in done.stderr)
+    # What verify says of a program that needs the library of that release.
+    needs = load(path)._replace(needed=(f"libomptarget.so.{release_of(name)}.1",))
+    found = {finding.code for finding in verify(needs)}
+    assert ("OMP104" in found) == (picked["outcome"] == "fails")
+    assert "OMP113" in found or picked["outcome"] != "host"
+
+
+def test_every_outcome_is_in_the_sample(diagnosed: Path) -> None:
+    around = Surroundings({}, has_gpu=False, tmp_problem="")
+    read = {version: load(program(version, diagnosed)) for version in EVERY}
+    outcomes = {
+        (version, name): outcome(read[version], Runtime(Path(name), release_of(name)), around)
+        for version in EVERY
+        for name in RUNTIMES
+    }
+    assert {outcomes[pair] for pair in SAMPLE} == set(outcomes.values())
+    assert {version for version, _ in SAMPLE} == set(EVERY)
+    assert {name for _, name in SAMPLE} == set(RUNTIMES)
+
+
+def altered(folder: Path, name: str, source: Path, *options: str) -> dict[str, str]:
+    """An environment in which a library that was changed is the one that is wanted."""
+    run("objcopy", *options, source, folder / name)
+    return {"LD_LIBRARY_PATH": f"{folder}:{source.parent}:{INSTALLED_LIBRARIES}"}
+
+
+def test_a_runtime_that_does_not_say_its_release(diagnosed: Path, tmp_path: Path) -> None:
+    """A vendor's, under the name without a number: its compiler and linker are taken for it."""
+    path, source = program("23", diagnosed), library("intel-23")
+    environment = altered(tmp_path, "libomptarget.so", source, "-R", ".comment")
     document = diagnosis(path, **environment)
     picked = document["runtime"]["picked"]
-    assert picked["llvm"] == int(runtime)
-    assert picked["outcome"] == happened(path, environment)
-    assert ("OMP202" in codes(document)) == (picked["outcome"] != "device")
+    assert (picked["llvm"], picked["outcome"]) == (0, "unknown")
+    assert picked["reason"] == "it does not say which release of LLVM's it is"
+    assert codes(document).isdisjoint({"OMP202", "OMP203"})
+    assert happened(path, environment) == "device"
 
 
-@pytest.mark.parametrize(("version", "runtime"), [*OWN, ("16", "22"), ("22", "16")])
+def test_a_runtime_that_is_yet_to_come(diagnosed: Path, tmp_path: Path) -> None:
+    """LLVM 22's, but for its name: nobody knows how that of 24 calls kernels."""
+    path, name = program("22", diagnosed), "libomptarget.so.22.1"
+    later = library("22").read_bytes().replace(f"{name}\0".encode(), b"libomptarget.so.24.1\0")
+    (tmp_path / name).write_bytes(later)
+    environment = {"LD_LIBRARY_PATH": f"{tmp_path}:{libraries('22')}:{INSTALLED_LIBRARIES}"}
+    document = diagnosis(path, **environment)
+    picked = document["runtime"]["picked"]
+    assert (picked["llvm"], picked["outcome"]) == (24, "unknown")
+    assert picked["reason"] == "LLVM 24 came after those that omptool knows"
+    assert "OMP202" not in codes(document)
+    assert happened(path, environment) == "device"
+
+
+BEYOND = {"OMP_DEFAULT_DEVICE": "5"}
+VARIABLES: tuple[dict[str, str], ...] = (
+    {"OMP_TARGET_OFFLOAD": "DISABLED"},
+    {"OMP_TARGET_OFFLOAD": "MANDATORY"},
+    {"OMP_DEFAULT_DEVICE": "3"},
+    BEYOND,
+)
+
+
 @pytest.mark.parametrize(
-    "more",
+    ("version", "runtime", "more"),
     [
-        {"OMP_TARGET_OFFLOAD": "DISABLED"},
-        {"OMP_TARGET_OFFLOAD": "MANDATORY"},
-        {"OMP_DEFAULT_DEVICE": "3"},
-        {"OMP_DEFAULT_DEVICE": "5"},
+        pytest.param(version, runtime, more, id=f"{version}-{runtime}-{number}")
+        for version, runtime in (*OWN, ("16", "22"), ("22", "16"))
+        for number, more in enumerate(VARIABLES)
+        # Intel's libomp takes another device for one that is not there.
+        if runtime != "23" or more != BEYOND
     ],
-    ids=lambda e: ",".join(f"{k}={v}" for k, v in e.items()),
 )
 def test_variables_there(
     diagnosed: Path, tmp_path: Path, version: str, runtime: str, more: dict[str, str]
@@ -123,13 +218,14 @@ def test_wrong_images_there(
     assert foreseen(path, environment) == happened(path, environment)
 
 
-@pytest.mark.parametrize("version", EVERY)
+@pytest.mark.offloads
+@pytest.mark.parametrize("version", FULL)
 @pytest.mark.parametrize("option", ["ro", "noexec"])
 def test_a_folder_that_takes_no_images(
     diagnosed: Path, monkeypatch: pytest.MonkeyPatch, version: str, option: str
 ) -> None:
     path = program(version, diagnosed)
-    folders = [*libraries(version).split(":"), INSTALLED_LIBRARIES]
+    folders = [*own_runtime(version).split(":"), INSTALLED_LIBRARIES]
     there = ":".join(str(moved(Path(folder))) for folder in folders)
     environment = os.environ | {"LD_LIBRARY_PATH": there}
     done = subprocess.run([*with_tmp(option), moved(path)], check=False, env=environment)
@@ -147,7 +243,7 @@ def test_a_folder_that_takes_no_images(
 
 def test_a_library_of_the_runtime_is_not_there(diagnosed: Path, tmp_path: Path) -> None:
     """LLVM 16's needs a libLLVM, here one that there never was."""
-    path, runtime = program("16", diagnosed), runtime_of("16")
+    path, runtime = program("16", diagnosed), library("16")
     whole = runtime.read_bytes()
     (tmp_path / runtime.name).write_bytes(whole.replace(b"libLLVM-16.so.1", b"libLLVM-00.so.1"))
     environment = {"LD_LIBRARY_PATH": f"{tmp_path}:{libraries('16')}"}
@@ -163,13 +259,13 @@ def test_their_plugins_taken_away_and_put_back(
     """Up to LLVM 18 the code for each kind of device is a library of its own."""
     path, folder = program(version, diagnosed), tmp_path / "lib"
     folder.mkdir()
-    shutil.copy(runtime_of(version), folder)
+    shutil.copy(library(version), folder)
     others = ":".join(place for place in libraries(version).split(":") if "linux-gnu" in place)
     environment = {"LD_LIBRARY_PATH": f"{folder}:{others}"}
     mandatory = {**environment, "OMP_TARGET_OFFLOAD": "MANDATORY"}
     assert foreseen(path, environment) == happened(path, environment) == "host"
     assert foreseen(path, mandatory) == happened(path, mandatory) == "fails"
-    plugins = list(runtime_of(version).parent.glob("libomptarget.rtl.x86_64.so*"))
+    plugins = list(library(version).parent.glob("libomptarget.rtl.x86_64.so*"))
     for plugin in plugins:
         shutil.copy(plugin, folder)
     assert foreseen(path, environment) == happened(path, environment) == "device"
@@ -181,7 +277,8 @@ def test_their_plugins_taken_away_and_put_back(
     assert any("libstdc++.so.0, which" in message for message in said)
 
 
-@pytest.mark.parametrize("version", EVERY)
+@pytest.mark.offloads
+@pytest.mark.parametrize("version", FULL)
 @pytest.mark.parametrize("variable", ["LD_LIBRARY_PATH", "LD_PRELOAD"])
 def test_our_own_under_their_names(diagnosed: Path, version: str, variable: str) -> None:
     """Clang 16's program on LLVM 22's library would find no image."""
@@ -197,6 +294,7 @@ def test_our_own_under_their_names(diagnosed: Path, version: str, variable: str)
         assert "OMP202" not in codes(document)
 
 
+@pytest.mark.offloads
 def test_a_name_of_ours_that_finds_their_library(diagnosed: Path) -> None:
     """The small library under a name of LLVM's needs libomptarget.so: the first that there is."""
     path = program("19", diagnosed)
@@ -214,7 +312,7 @@ def test_a_runtime_that_is_preloaded(diagnosed: Path, version: str, runtime: str
     """Under another name than the one that is asked for, which is loaded as well, but later."""
     path = program(version, diagnosed)
     environment = {
-        "LD_PRELOAD": str(runtime_of(runtime)),
+        "LD_PRELOAD": str(library(runtime)),
         "LD_LIBRARY_PATH": f"{libraries(version)}:{libraries(runtime)}",
     }
     picked = diagnosis(path, **environment)["runtime"]["picked"]
@@ -227,5 +325,5 @@ def test_a_program_of_the_documents(tmp_path: Path) -> None:
     image = device_image(HOST, tmp_path / "image.so")
     out = bundled(host, tmp_path / "bundled.o", {X86_64: image})
     path = linked([out], tmp_path / "program", runtime=libdir() / "libomptarget.so")
-    environment = {"LD_LIBRARY_PATH": str(runtime_of("14").parent)}
+    environment = {"LD_LIBRARY_PATH": str(library("14").parent)}
     assert foreseen(path, environment) == happened(path, environment) == "fails"
