@@ -44,7 +44,7 @@ def ending_well() -> Iterator[None]:
         finally:
             sys.stdout.flush()
     except click.ClickException as error:
-        click.echo(f"Error: {_in_a_line(error)}", err=True)
+        click.echo(f"Error: {in_a_line(error)}", err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _die_of(signal.SIGINT)
@@ -56,8 +56,8 @@ def ending_well() -> Iterator[None]:
         _cannot_write(error)
 
 
-def _in_a_line(error: click.ClickException) -> str:
-    """What is wrong with the command line, and where to read what would be right."""
+def in_a_line(error: click.ClickException) -> str:
+    """Return what is wrong with the command line, and where to read what would be right."""
     message = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:

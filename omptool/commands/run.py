@@ -14,8 +14,10 @@ from typing import Any, NoReturn
 
 import click
 
+from omptool.console import echo
 from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
+from omptool.process import in_a_line
 from packager.errors import PackagerError
 from packager.files.presence import exists, is_file
 from packager.machine.program import Program, inspect_program
@@ -36,7 +38,7 @@ class RunCommand(click.Command):
         try:
             return super().make_context(*args, **how)
         except click.UsageError as error:
-            error.show()
+            echo(f"Error: {in_a_line(error)}", err=True)
             raise click.exceptions.Exit(CANNOT_START) from error
 
 
