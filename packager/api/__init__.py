@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from packager import checks
 from packager.dwarf.sources import with_sources
 from packager.errors import FindingError, FormatError, PackagerError
+from packager.files.reader import text
 from packager.hosts.load import load_all
 from packager.look import Look
 from packager.model import (
@@ -78,10 +80,11 @@ def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[Fat
     could not be read are its `faults` and `limits`, in words. Raises FormatError where nothing can
     be read.
     """
-    found = load_all(Path(path), Look(hashed=hashed))
-    if sourced:
-        return [with_sources(one.binary, one.file, one.data) for one in found]
-    return [loaded.binary for loaded in found]
+    with _naming(path):
+        found = load_all(Path(path), Look(hashed=hashed))
+        if sourced:
+            return [with_sources(one.binary, one.file, one.data) for one in found]
+        return [loaded.binary for loaded in found]
 
 
 def images(
@@ -170,19 +173,31 @@ def extract(
     Raises FindingError when no image is as asked for.
     """
     wanted = _wanted(triple, arch, kind, kernel, is_all=True)
-    return _extract(Path(path), wanted, Path(folder)).done
+    with _naming(path):
+        return _extract(Path(path), wanted, Path(folder)).done
 
 
 def image_bytes(path: Name) -> Iterator[tuple[DeviceImage, bytes]]:
     """Each device image of a file with its bytes, inflated."""
-    for loaded in load_all(Path(path)):
-        for image, data in zip(loaded.binary.images, loaded.data, strict=True):
-            yield image, data.bytes()
+    with _naming(path):
+        for loaded in load_all(Path(path)):
+            for image, data in zip(loaded.binary.images, loaded.data, strict=True):
+                yield image, data.bytes()
 
 
 def compare(old: FatBinary, new: FatBinary) -> list[Change]:
     """What changed between two builds; bytes count where both were loaded `hashed`."""
     return list(differences(old, new, Wanted()))
+
+
+@contextmanager
+def _naming(path: Name) -> Iterator[None]:
+    """Put the file's name in front of the message of each error that the block raises."""
+    try:
+        yield
+    except PackagerError as error:
+        error.args = (f"{text(os.fsencode(path))}: {error}",)
+        raise
 
 
 def _loaded(source: Source) -> Iterable[FatBinary]:

@@ -78,6 +78,23 @@ def test_it_is_imported_when_it_is_used() -> None:
     assert done.stdout == "False\n"
 
 
+def test_errors_begin_with_the_files_name(folder: Path, tmp_path: Path) -> None:
+    absent, empty = tmp_path / "absent", folder / "empty"
+    for path, said in ((absent, "No such file or directory"), (empty, "is empty")):
+        for read in (
+            packager.load,
+            packager.images,
+            packager.summary,
+            packager.verify,
+            lambda path: packager.extract(path, tmp_path),
+            lambda path: list(packager.image_bytes(path)),
+        ):
+            with pytest.raises(packager.FormatError, match=f"^{re.escape(str(path))}: {said}$"):
+                read(path)
+    with pytest.raises(packager.FindingError, match=f"^{re.escape(str(folder))}/kernels.fatbin: "):
+        packager.extract(folder / "kernels.fatbin", tmp_path, arch="sm_30")
+
+
 def test_sources_are_names_or_what_was_loaded(folder: Path) -> None:
     path = folder / "kernels.fatbin"
     loaded = packager.load(path)
