@@ -41,7 +41,7 @@ omptool: the toolchain for OpenMP-offload fat binaries. What to type first:
   omptool devices        which devices there are, or why none
 
 An example to build and change: cp "$(omptool config --exampledir)"/saxpy/* .
-All commands: omptool --help. More on one: omptool dump --help, man omptool-dump."""
+All commands: omptool help. More on one: omptool help dump, man omptool-dump."""
 
 
 class LazyGroup(click.Group):
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         if not args and not ctx.resilient_parsing:
             click.echo(GUIDE, err=True)
             ctx.exit(2)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, _as_options(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -87,8 +87,15 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _as_options(args: list[str]) -> list[str]:
+    """Return the arguments with `help` and `version`, words that many tools take, as options."""
+    if args[:1] == ["help"]:
+        return [*args[1:2], "--help"]
+    return ["--version"] if args == ["version"] else args
+
+
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="omptool %(version)s")
+@click.version_option(__version__, "-V", "--version", message="omptool %(version)s")
 def cli() -> None:
     """Lower, bundle, inspect, verify and run OpenMP-offload fat binaries.
 

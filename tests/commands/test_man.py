@@ -129,7 +129,7 @@ def test_the_main_page_lists_the_commands_and_its_options() -> None:
     for summary in COMMANDS.values():
         assert summary in page["COMMANDS"]
     documented = set(re.findall(r"--?[\w-]+", " ".join(tags(page["OPTIONS"]))))
-    assert documented == {"-h", "--help", "--version"}
+    assert documented == {"-h", "--help", "-V", "--version"}
     assert {int(tag) for tag in tags(page["EXIT STATUS"])} == {0, 1, 2, 3}
 
 

@@ -54,6 +54,37 @@ def test_wrong_usage_is_one_line_that_points_on(words: list[str], said: str) -> 
     assert done.stderr.endswith(f"{said}\n")
 
 
+@pytest.mark.parametrize("words", [["--device", "x", "p"], ["--devcie", "0", "p"], []])
+def test_wrong_usage_of_run_is_one_line_and_no_exit_code_of_a_program(words: list[str]) -> None:
+    done = subprocess.run([OMPTOOL, "run", *words], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (125, "", 1)
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.endswith("Try 'omptool run --help'.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["help"], ["--help"]),
+        (["help", "dump"], ["dump", "--help"]),
+        (["help", "run"], ["run", "--help"]),
+        (["version"], ["--version"]),
+        (["-V"], ["--version"]),
+    ],
+)
+def test_words_that_other_tools_take(words: list[str], meant: list[str]) -> None:
+    done, same = (subprocess.run([OMPTOOL, *w], capture_output=True) for w in (words, meant))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == same.stdout != b""
+
+
+def test_help_on_no_command_is_wrong_usage() -> None:
+    done = subprocess.run([OMPTOOL, "help", "dmp"], capture_output=True, text=True)
+    assert done.returncode == 2
+    said = "No such command 'dmp'; did you mean 'dump'? Try 'omptool --help'."
+    assert done.stderr == f"Error: {said}\n"
+
+
 def test_an_interrupt_while_it_starts_is_no_traceback(tmp_path: Path) -> None:
     """Something that it imports is asked for when the interrupt comes."""
     (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
