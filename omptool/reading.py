@@ -15,6 +15,7 @@ from packager.model import FatBinary
 
 if TYPE_CHECKING:
     from packager.dwarf.sources import Asked
+    from packager.questions.offered import Offered
 
 
 class Unread(NamedTuple):
@@ -39,11 +40,13 @@ class Files:
         *,
         checked: bool = False,
         sourced: Asked | None = None,
+        offered: Offered | None = None,
     ) -> None:
         self._paths = paths
         self._look = look
         self._sourced = sourced  # debug information may be larger than all the rest of a file
         self._checked = checked  # faults are findings, of which the caller speaks
+        self._offered = offered  # is told of what is read
         self.errors: list[Unread] = []
 
     @property
@@ -81,7 +84,9 @@ class Files:
         return with_sources(loaded.binary, loaded.file, loaded.data, self._sourced)
 
     def _tell(self, binary: FatBinary) -> None:
-        """What of it was not read."""
+        """Report what of it was not read."""
+        if self._offered:
+            self._offered.see(binary)
         faults = () if self._checked else binary.faults
         for trace in (*binary.unread, *faults, *binary.limits):
             self._report(binary.path, trace, binary.file)

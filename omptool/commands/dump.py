@@ -17,6 +17,7 @@ from omptool.reading import Files
 from packager.files.presence import is_file
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
+from packager.questions.offered import Offered
 from packager.questions.sorting import COLUMNS
 from packager.questions.wanted import Wanted
 from packager.triples import normalise
@@ -109,9 +110,10 @@ def command(
     standard input; stripped ones are read too. Kinds and archs are those of the images' bytes.
     Without --images, --entries, --descriptors and --kernels all but the kernels are shown.
 
-    Exits 0 also for a file without offload code, 1 when nothing is at an --address, no kernel is
-    called as --disassemble says or, with --exit-code, something changed since --against, 2 when a
-    file cannot be read or is malformed, 3 when this machine has no tool for --disassemble.
+    Exits 0 also for a file without offload code, 1 when no image or kernel is as --triple, --arch,
+    --kind, --kernel or --disassemble says, nothing is at an --address or, with --exit-code,
+    something changed since --against, 2 when a file cannot be read or is malformed, 3 when this
+    machine has no tool for --disassemble.
     """
     chosen = images or entries or descriptors or kernels
     with reported("--triple"):
@@ -136,9 +138,11 @@ def command(
     of_kernels = kernels or as_json or bool(addresses)
     is_sourced = of_kernels or entries or (wide and not chosen)
     if no_source or summary or against or not is_sourced:
-        found = Files(files, look)
+        sourced = None
     else:
-        found = Files(files, look, sourced=_asked(wanted, of_kernels))
+        sourced = _asked(wanted, of_kernels)
+    offered = Offered(wanted)
+    found = Files(files, look, sourced=sourced, offered=offered)
     if disassemble is not None:
         if as_json or hashed or addresses or against or chosen or wide or summary or sort:
             raise click.UsageError("--disassemble is one question: only with what chooses images.")
@@ -146,8 +150,10 @@ def command(
     if addresses:
         ctx.exit(_located(found, addresses))
     if against:
-        code, differs = _compared(found, files[0], against, wanted, as_json, no_demangle)
-        ctx.exit(1 if differs and exit_code else code)
+        before = Files([against], Look(hashed=True), offered=offered)
+        differs = _compared(found, before, files[0], against, wanted, as_json, no_demangle)
+        code = _ended(found.failed or before.failed, offered)
+        ctx.exit(1 if differs and exit_code and not code else code)
     if summary:
         _summarised(found, wanted, as_json)
     elif as_json:
@@ -156,7 +162,14 @@ def command(
         echo_pieces(dump_json(found, found.errors, wanted))
     else:
         _tables(found, parts, wanted, wide, sort, no_demangle)
-    ctx.exit(2 if found.failed else 0)
+    ctx.exit(_ended(found.failed, offered))
+
+
+def _ended(has_failed: bool, offered: Offered) -> int:
+    """Return the exit code, and report what was asked for and is in no file."""
+    for line in offered.lacks():
+        echo(f"{'Warning' if offered.is_met else 'Error'}: {line}", err=True)
+    return 2 if has_failed else 0 if offered.is_met else 1
 
 
 def _asked(wanted: Wanted, of_kernels: bool) -> Asked:
@@ -256,16 +269,21 @@ def _located(found: Files, addresses: tuple[int, ...]) -> int:
 
 
 def _compared(
-    found: Files, new: Path, old: Path, wanted: Wanted, as_json: bool, no_demangle: bool
-) -> tuple[int, bool]:
-    """The exit code where reading failed, and whether something changed."""
+    found: Files,
+    before: Files,
+    new: Path,
+    old: Path,
+    wanted: Wanted,
+    as_json: bool,
+    no_demangle: bool,
+) -> bool:
+    """Return whether something changed; nothing is shown where a file could not be read."""
     from omptool.render.against import Part, against_json, against_text
     from packager.questions.compare import differences
 
-    before = Files([old], Look(hashed=True))
     ours, theirs = _by_member(before, old), _by_member(found, new)
     if found.failed or before.failed:
-        return 2, False
+        return False
     parts = [
         Part(name, list(differences(ours.get(name, EMPTY), theirs.get(name, EMPTY), wanted)))
         for name in {**ours, **theirs}
@@ -274,7 +292,7 @@ def _compared(
         echo(against_json(str(old), str(new), parts))
     else:
         echo(against_text(parts, is_demangled=not no_demangle))
-    return 0, any(part.changes for part in parts)
+    return any(part.changes for part in parts)
 
 
 def _by_member(found: Files, path: Path) -> dict[str, FatBinary]:

@@ -34,13 +34,13 @@ class Wanted:
         return (
             (not self.indices or index in self.indices)
             and (not self.triples or any(is_meant(one, image.triple) for one in self.triples))
-            and (not self.archs or any(self._is_for(image, arch) for arch in self.archs))
+            and (not self.archs or any(self.is_for(image, arch) for arch in self.archs))
             and (not self.kinds or image.kind in self.kinds)
             and (not self.kernels or any(self.names(k.name) for k in kernels(binary, image)))
         )
 
     @staticmethod
-    def _is_for(image: DeviceImage, arch: str) -> bool:
+    def is_for(image: DeviceImage, arch: str) -> bool:
         """Whether it is for `arch`; one for any setting of a feature is for each.
 
         As clang-offload-bundler has it: gfx906 is for gfx906:xnack-, and not the other way round.

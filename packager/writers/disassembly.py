@@ -17,6 +17,7 @@ from packager.files.temporary import store, temporary_folder
 from packager.hosts.load import load_all
 from packager.model import DeviceImage, ImageKind
 from packager.questions.kernels import kernels
+from packager.questions.offered import near
 from packager.questions.wanted import Wanted
 
 SECONDS = 600
@@ -74,7 +75,7 @@ def _meant(source: Path, wanted: Wanted, pattern: str) -> str:
     is_meant = Wanted(kernels=(pattern,)).names
     found = exact or [name for name in names if is_meant(name)]
     if not found:
-        raise FindingError(f"no kernel in it is called {pattern}")
+        raise FindingError(f"no kernel in it is called {pattern}{near(pattern, names)}")
     if len(found) > 1:
         some = ", ".join(found[:SHOWN])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

@@ -12,6 +12,7 @@ from packager.files.reader import Reader
 from packager.files.replacing import replacing
 from packager.hosts.load import load_all
 from packager.model import DeviceImage, FatBinary, ImageKind
+from packager.questions.offered import Offered
 from packager.questions.wanted import Wanted
 
 ENDINGS: dict[ImageKind, str] = {
@@ -49,8 +50,10 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
     if wanted.is_open and (count := sum(1 for _ in _images(source, faults))) > 1:
         raise UsageError(f"holds {count} images: say which with --image, --triple, … or --all")
     done = []
+    offered = Offered(wanted)
     names: set[str] = set()
     for index, binary, image, data in _images(source, faults):
+        offered.see_image(index, binary, image)
         if not wanted(index, binary, image):
             continue
         path = folder / _distinct(file_name(source, index, image), names) if folder else None
@@ -58,7 +61,7 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
             _write(data, path)
         done.append(Extracted(index, binary, image, path))
     if not done:
-        raise FindingError("no device image in it is as asked for")
+        raise FindingError("; ".join(offered.lacks()) or "no device image in it")
     return Outcome(done, list(faults))
 
 

@@ -94,18 +94,73 @@ def test_sums_for_people(two: Path) -> None:
     [
         (("--arch", "sm_90a"), [1]),
         (("--kind", "ptx"), [2, 4]),
-        (("--kind", "ptx", "--arch", "sm_80"), []),
         (("--kind", "ptx", "--kind", "cubin", "--arch", "sm_80"), [0, 3]),
         (("--triple", "nvptx64"), [0, 1, 2, 3, 4]),
-        (("--triple", "x86_64"), []),
         (("--kernel", "f*st"), [0, 1, 2, 3, 4]),
-        (("--kernel", "second"), []),
     ],
 )
 def test_some_images(two: Path, options: tuple[str, ...], indices: list[int]) -> None:
     (file,) = dumped_files(*options, two)
     assert [image["index"] for image in file["images"]] == indices
     assert [one["images"] for one in file["kernels"]] == ([indices] if indices else [])
+
+
+TRIPLES = "the triples are nvptx64-nvidia-cuda"
+
+
+@pytest.mark.parametrize("shown", [(), ("--json",), ("--summary",), ("--kernels",)])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--triple", "nvtpx64"),
+            f"no image has the triple nvtpx64 (did you mean {CUDA}?); {TRIPLES}",
+        ),
+        (
+            ("--triple", "x86_64"),
+            f"no image has the triple x86_64-pc-linux-gnu; {TRIPLES}",
+        ),
+        (
+            ("--arch", "sm80"),
+            "no image has the arch sm80 (did you mean sm_80?); the archs are sm_80, sm_90a, sm_90",
+        ),
+        (("--kind", "spirv"), "no image has the kind spirv; the kinds are cubin, ptx"),
+        (
+            ("--kernel", "frist"),
+            "no kernel is called frist (did you mean first?); the kernels are first",
+        ),
+        (
+            ("--kind", "ptx", "--arch", "sm_80"),
+            f"no image meets all conditions; the images are {CUDA} sm_80 (cubin), "
+            f"{CUDA} sm_90a (cubin), {CUDA} sm_90 (ptx)",
+        ),
+    ],
+)
+def test_what_no_image_is_is_an_error_that_names_those_there_are(
+    two: Path, shown: tuple[str, ...], options: tuple[str, ...], said: str
+) -> None:
+    result = omptool("dump", *shown, *options, two)
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {said}\n"
+
+
+def test_one_of_two_choices_that_no_image_is_is_a_warning(two: Path) -> None:
+    result = omptool("dump", "--triple", CUDA, "--triple", "nvtpx64", two)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: no image has the triple nvtpx64 (did you mean ")
+
+
+def test_nothing_to_choose_from_is_no_wrong_choice(two: Path, tmp_path: Path) -> None:
+    plain = compile_c("int x;", tmp_path / "plain.o", "-c")
+    result = omptool("dump", "--triple", "nvtpx64", plain)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert omptool("dump", "--kernel", "first", plain, two).exit_code == 0
+
+
+def test_a_choice_that_neither_build_has_is_no_absence_of_change(two: Path) -> None:
+    result = omptool("dump", "--against", two, "--triple", "nvtpx64", two)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: no image has the triple nvtpx64 (did you mean ")
 
 
 def test_states_of_some_images() -> None:

@@ -90,11 +90,20 @@ def test_several_images_and_none_named(work: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("options", [["--arch", "sm_99"], ["--image", "7"]])
-def test_no_such_image(work: Path, tmp_path: Path, options: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--arch", "sm07"],
+            "no image has the arch sm07 (did you mean sm_70?); the archs are sm_70",
+        ),
+        (["--image", "7"], "no image has the number 7; the numbers are 0-1"),
+    ],
+)
+def test_no_such_image(work: Path, tmp_path: Path, options: list[str], said: str) -> None:
     result = omptool("extract", work / "both.o", *options, "-o", tmp_path)
     assert result.exit_code == 1
-    assert "no device image in it is as asked for" in result.stderr
+    assert result.stderr == f"Error: {work / 'both.o'}: {said}\n"
 
 
 def test_a_folder_that_cannot_be_made(work: Path, tmp_path: Path) -> None:
