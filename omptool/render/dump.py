@@ -75,6 +75,8 @@ def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
         yield from (_damage(image) for image in images if image.contents.problem)
     if parts.entries and binary.machine is None:
         yield table("symbols for a host", _symbols(images, parts.wanted), parts.width, CUT)
+    elif parts.entries and binary.is_bitcode:
+        yield "entries are not seen before the link: the object is LLVM bitcode (-flto)"
     elif parts.entries:
         yield column_table("entries", _entries(binary, images, parts), parts.width, CUT)
     if parts.kernels:

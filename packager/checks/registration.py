@@ -15,7 +15,10 @@ EDITED = "the linker or a tool moved or dropped entries"
 UNVERSIONED = "link with -lomptarget, without `mold -r`, which drops the versions of symbols"
 LIBTARGET_FIRST = "link with -lomptarget before -ltarget"
 ADDED = "put one in with `omptool edit --add`"
-CLANG = "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too"
+CLANG = (
+    "give clang its offload flags (-fopenmp-targets=, --offload-arch=) at the link too, or put "
+    "`omptool link --` in front of the link command"
+)
 
 
 def unregistered(binary: FatBinary) -> Iterator[Finding]:
@@ -29,8 +32,9 @@ def unregistered(binary: FatBinary) -> Iterator[Finding]:
     images. It also happens when the wrapper's call has lost its symbol version, so that it reaches
     the function of the same name that reads LLVM's records: `mold -r` drops versions.
 
-    Cure: run `omptool bundle` on the object and link the result, or link with clang and the same
-    offload flags as at compile time. In an object file this is not an error: registration comes
+    Cure: link with clang and the same offload flags as at compile time, or by any compiler with
+    `omptool link --` in front of the command; for a host without device code run `omptool bundle`
+    on the object and link the result. In an object file this is not an error: registration comes
     with bundling or with the link.
     """
     if binary.type == "object" and not binary.descriptors:
@@ -75,9 +79,12 @@ def _lost(table: EntryTable, register: str) -> Finding:
 
 
 def _not_yet(binary: FatBinary) -> Iterator[Finding]:
+    if binary.is_bitcode:
+        message = "an object of bitcode (-flto) with device code, to be registered at the link"
+        yield Finding("OMP101", "info", message, CLANG)
     count = sum(needs_device(entry) for entry in binary.entries)
     if count:
-        when = "at the link by clang" if binary.images else "when it is bundled with its images"
+        when = "at the link" if binary.images else "when it is bundled with its images"
         message = f"an object with {_entries(count)}, to be registered {when}"
         yield Finding("OMP101", "info", message, _hint(binary.abi))
 

@@ -12,6 +12,7 @@ from packager.files.reader import Reader, open_input, open_reader
 from packager.formats.containers import archive, nested, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage
+from packager.formats.device_images import bitcode_magic
 from packager.formats.device_images import known as images
 from packager.hosts import coff
 from packager.hosts.host import read_host
@@ -95,9 +96,12 @@ def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iter
 def _load_member(name: str, member: Member, data: Reader) -> Iterator[Loaded]:
     """Nothing for a member of another kind: archives hold what they like."""
     is_host = headers.probe(data) or coff.probe(data)
-    if not (is_host or containers.of_file(data) or _is_for_gpu(data)):
+    if is_host or containers.of_file(data) or _is_for_gpu(data):
+        loaded = _load(name, data)
+    elif bitcode := _bitcode_host(name, data):
+        loaded = bitcode
+    else:
         return
-    loaded = _load(name, data)
     if not loaded.binary.is_empty:
         named = (image._replace(member=member.name) for image in loaded.binary.images)
         binary = loaded.binary._replace(images=tuple(named), file=str(member.file))
@@ -115,11 +119,21 @@ def _load(path: str, data: Reader) -> Loaded:
     if coff.probe(data):
         return _expect_parts(Loaded(*coff.read_host(path, data), data))
     if not headers.probe(data) or opencl_elf.probe(data):
-        return _container(path, data)
+        return _bitcode_host(path, data) or _container(path, data)
     file = headers.read(data)
     if not headers.is_foreign(file) and (host := read_host(path, file)):
         return _expect_parts(Loaded(*host, data))
     return _bare(path, [(images.bare(data), data)], data)
+
+
+def _bitcode_host(path: str, data: Reader) -> Loaded | None:
+    """Return the host's object of bitcode that holds device code; None for any other file."""
+    if not bitcode_magic.probe(data):
+        return None
+    from packager.hosts import bitcode
+
+    host = bitcode.read_host(path, data)
+    return _expect_parts(Loaded(*host, data)) if host else None
 
 
 def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]], file: Reader) -> Loaded:

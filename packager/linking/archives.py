@@ -43,10 +43,14 @@ def taken(
 def _by_host(
     optional: Sequence[HostPart], command: HostCommand, added: Sequence[str], tools: Tools
 ) -> Iterable[HostPart]:
-    """Those in the map of a link. A section that is collected leaves no trace, so none is."""
+    """Those in the map of a link. A section that is collected leaves no trace, so none is. Members
+    of bitcode are compiled together before there is a map: `--trace` names them with lld, and with
+    mold all that might be taken.
+    """
     map_file, output = tools.folder / "host.map", tools.folder / "host.out"
     printed = tools.folder / "host.stdout"
-    options = command.passed("--no-gc-sections", f"-Map={map_file}")
+    traced = ["--trace"] if any(part.binary.is_bitcode for part in optional) else []
+    options = command.passed("--no-gc-sections", f"-Map={map_file}", *traced)
     if not tools.is_dry:
         map_file.unlink(missing_ok=True)
     tools.run([*command.with_words((), added), *options, "-o", str(output)], "the host", printed)
@@ -55,7 +59,9 @@ def _by_host(
         return
     output.unlink(missing_ok=True)
     # Lld with -M prints the map wherever it is to be.
-    text = (map_file if map_file.is_file() else printed).read_text(errors="surrogateescape")
+    written = [path for path in (map_file, printed) if path.is_file()]
+    read = written if traced else written[:1]
+    text = "".join(path.read_text(errors="surrogateescape") for path in read)
     if not text.strip():
         program = command.words[command.options_at - 1]
         raise UsageError(f"{program} wrote no map of what it links: archives need one")
@@ -70,7 +76,9 @@ def _by_host(
         archive, file = str(part.archive), part.binary.file or ""
         # Of thin archives binutils tell the member's file.
         is_file = file != archive and _last_word(file) in listed
-        if is_file or _last_word(f"{archive}({part.member})") in listed:
+        is_named = is_file or _last_word(f"{archive}({part.member})") in listed
+        is_why = _last_word(archive) in listed and not words.isdisjoint(part.host_symbols)
+        if is_named or is_why:
             yield part
 
 

@@ -13,44 +13,23 @@ from packager.files.reader import Reader, called, open_reader
 from packager.files.temporary import store
 from packager.formats.containers import archive, llvm_offloading, offload_binary
 from packager.formats.device_images import bitcode
-from packager.formats.device_images.bitstream import TOP_WIDTH, Block, Record, Stream, items
+from packager.formats.device_images.bitcode_producer import Release, release
 from packager.lowering.joining.request import Device, Part
 from packager.model import NO_ARCH
 from packager.triples import normalise
 
-_IDENTIFICATION, _STRING = 13, 1  # a block, and its record of the producer: "LLVM19.1.7"
-_PRODUCER = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
 _SM = re.compile(r"sm_(\d+)([af]?)")
 _BITCODE = 2  # OffloadBinary's number for it
 MAX_LIBRARY = 1 << 30  # bytes
-Release = str  # "19"; "": not said
 
 
 def release_of(path: Path) -> Release:
     """The release of LLVM that wrote the bitcode in a file."""
     with open_reader(path) as data:
         try:
-            return _release(data)
+            return release(data)
         except FormatError:
             return ""  # LLVM says what is wrong with it
-
-
-def _release(data: Reader) -> Release:
-    if data.starts_with(bitcode.WRAPPER_MAGIC):
-        _, _, offset, size = data.unpack(bitcode.WRAPPER, 0, "bitcode wrapper")
-        data = data.slice(offset, size, "bitcode in its wrapper")
-    if not data.starts_with(bitcode.MAGIC):
-        return ""
-    stream = Stream(data)
-    whole = Block(-1, TOP_WIDTH, len(bitcode.MAGIC) * 8, len(data) // 4 * 32)
-    for block in items(stream, whole):
-        if not isinstance(block, Block) or block.number != _IDENTIFICATION:
-            return ""
-        for record in items(stream, block):
-            if isinstance(record, Record) and record.code == _STRING:
-                found = _PRODUCER.match(record.text())
-                return found[1] if found else ""
-    return ""
 
 
 def library_parts(path: Path, device: Device, directory: Path) -> list[Part]:

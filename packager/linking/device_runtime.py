@@ -11,8 +11,9 @@ from typing import NamedTuple
 from packager.errors import FormatError, UsageError
 from packager.files.reader import open_reader
 from packager.formats.device_images import bitcode
+from packager.formats.device_images.bitcode_producer import Release
 from packager.generations import is_newer, of_release
-from packager.linking.bitcode_files import Release, library_parts, release_of, suits
+from packager.linking.bitcode_files import library_parts, release_of, suits
 from packager.linking.host_command import DEVICE_LIBRARIES
 from packager.lowering import joining
 from packager.lowering.joining.request import Device, JoinRequest, Part

@@ -14,9 +14,9 @@ from packager.files.reader import Reader, open_reader
 from packager.files.temporary import store
 from packager.formats.containers import archive as archives
 from packager.formats.containers import cuda_fatbin, hip_fatbin
-from packager.formats.containers.offload_binary import NAME
+from packager.formats.device_images import bitcode_magic
+from packager.formats.device_images.bitcode_magic import MAGIC, WRAPPER_MAGIC
 from packager.formats.device_images.comment import clang_releases
-from packager.formats.device_images.known import from_payload
 from packager.formats.host_records import requirements
 from packager.hosts.load import Loaded, load_all
 from packager.linking.host_command import is_device_library
@@ -57,6 +57,8 @@ class HostPart(NamedTuple):
     is_linkable: bool = False  # whether it defines anything that a host's link could look for
     releases: tuple[int, ...] = ()  # of clang, that it says it is compiled by
     requires: int = 0  # the mask of what all objects have to ask for
+    # What a module of bitcode defines, as gold's map says why it takes a member: "(k1)".
+    host_symbols: frozenset[str] = frozenset()
 
 
 def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
@@ -75,9 +77,8 @@ def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
             archives_seen.add(identity)
         if kind:
             archive = path if kind == "archive" else None
-            parts = _bitcode_parts if kind == "bitcode" else _host_parts
             try:
-                for part in parts(path, archive, folder):
+                for part in _host_parts(path, archive, folder):
                     yield part._replace(is_whole=file.is_whole)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
@@ -94,9 +95,7 @@ def _kind(path: Path) -> str:
         return "object" if begin[TYPE_AT:] == OBJECT else ""
     if begin[:BEGIN] in (archives.MAGIC, archives.THIN_MAGIC):
         return "archive"
-    from packager.formats.device_images.bitcode import MAGIC, WRAPPER_MAGIC
-
-    return "bitcode" if begin.startswith((MAGIC, WRAPPER_MAGIC)) else ""
+    return "object" if begin.startswith((MAGIC, WRAPPER_MAGIC)) else ""
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -118,6 +117,9 @@ def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[Host
         own = [(image, data) for image, data in found if image.container not in REGISTERED]
         if found and not (own or binary.entries):
             continue
+        is_bitcode = bitcode_magic.probe(loaded.file)
+        if is_bitcode and binary.machine is None and archive is None:
+            continue  # a module without device code
         for fault in (*binary.faults, *binary.limits):
             raise UsageError(fault, Path(binary.path))
         # What a relocatable link or `omptool bundle` has closed is an object like any other.
@@ -127,27 +129,11 @@ def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[Host
         parts = tuple(Part(binary.path, image, _bytes(data, file, folder)) for image, data in own)
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
         part = HostPart(binary.path, binary, parts, archive, member)
-        yield _with_elf(part, loaded) if headers.probe(loaded.file) else part
-
-
-def _bitcode_parts(path: Path, _: Path | None, folder: Path) -> Iterator[HostPart]:
-    """The same of a host's module of LLVM bitcode (-flto), whose entries are not seen."""
-    from packager.formats.device_images import bitcode_embedded
-    from packager.linking.bitcode_files import release_of
-
-    with open_reader(path, LOOK) as data:
-        found = [
-            Part(
-                str(path), from_payload(payload, n, NAME, None), _bytes(payload.image, path, folder)
-            )
-            for n, payload in enumerate(bitcode_embedded.images(data))
-        ]
-    images = tuple(part.image for part in found)
-    binary = FatBinary(str(path), None, "object", None, images, (), ())
-    release = release_of(path)
-    releases = (int(release.split(".")[0]),) if release else ()
-    if found:
-        yield HostPart(str(path), binary, tuple(found), releases=releases)
+        if headers.probe(loaded.file):
+            part = _with_elf(part, loaded)
+        elif is_bitcode and binary.machine is not None:
+            part = _with_bitcode(part, loaded)
+        yield part
 
 
 def _with_elf(part: HostPart, loaded: Loaded) -> HostPart:
@@ -159,6 +145,19 @@ def _with_elf(part: HostPart, loaded: Loaded) -> HostPart:
         is_linkable=is_linkable,
         releases=clang_releases(elf),
         requires=requirements.of_object(elf, part.binary.entries),
+    )
+
+
+def _with_bitcode(part: HostPart, loaded: Loaded) -> HostPart:
+    """Return the part with what the host's module says; its entries are not seen."""
+    from packager.formats.device_images.bitcode import ENTRIES, linked_names
+
+    _, defined = linked_names(loaded.file)
+    return part._replace(
+        entry_symbols=tuple(sorted(name for name in defined if name.startswith(ENTRIES))),
+        is_linkable=bool(defined),
+        releases=part.binary.clangs,
+        host_symbols=frozenset(f"({name})" for name in defined),
     )
 
 

@@ -60,6 +60,20 @@ def test_members_with_one_name(linker: str, tmp_path: Path) -> None:
     assert printed(tmp_path / "app") == PRINTED
 
 
+@pytest.mark.parametrize("linker", [*LINKERS[1:], "bfd"])
+def test_members_of_bitcode(linker: str, tmp_path: Path) -> None:
+    """A map has what became of them; mold says only what it might take."""
+    main, *others = program(tmp_path, "-flto")
+    unused = compiled(tmp_path, "unused", "-flto")
+    subprocess.run(["llvm-ar-19", "rcs", tmp_path / "libk.a", *others, unused], check=True)
+    words = [*driver(), "-flto", f"-fuse-ld={linker}", "-Wl,--gc-sections"]
+    out = tmp_path / "app"
+    linked(out, *words, main, tmp_path / "libk.a")
+    assert printed(out) == PRINTED
+    assert kernels(out) - {"unused"} == {"main", "summed"}
+    assert ("unused" in kernels(out)) == (linker == "mold")
+
+
 def test_a_script_in_place_of_a_library(tmp_path: Path) -> None:
     main, *others = program(tmp_path)
     subprocess.run(["ar", "rc", tmp_path / "libdone.a", *others], check=True)

@@ -16,7 +16,7 @@ class Payload(NamedTuple):
     arch: str = ""
     declared_kind: ImageKind | None = None
     contents: Contents | None = None  # where the bytes cannot say
-    compression: str | None = None  # "zlib", "zstd", "lz4"
+    compression: str | None = None  # "zlib", "zstd", "lz4", "bitcode"
     stored: Reader | None = None  # the compressed bytes, as they are in the file
     within: tuple[str, ...] = ()  # containers in the outermost one that it is in
     is_text: bool = False  # of any language

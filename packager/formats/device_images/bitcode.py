@@ -6,19 +6,16 @@ Names are in the string table since LLVM 5; of older modules nothing but the kin
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from struct import Struct
 
 from packager.errors import FormatError
 from packager.files.reader import Reader, text
 from packager.formats.device_images import bitcode_types
+from packager.formats.device_images.bitcode_magic import probe as probe
 from packager.formats.device_images.bitcode_metadata import annotated_kernels
-from packager.formats.device_images.bitstream import TOP_WIDTH, WORD, Block, Record, Stream, items
+from packager.formats.device_images.bitstream import Block, Record, Stream, items, outermost
 from packager.model import Contents, DeviceSymbol, Links
 from packager.triples import GPUS, code_of
 
-MAGIC = b"BC\xc0\xde"
-WRAPPER_MAGIC = b"\xde\xc0\x17\x0b"
-WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode
 MODULE, METADATA, TYPES, STRTAB = 8, 15, 17, 23
 VERSION, TRIPLE, GLOBAL, FUNCTION, ALIAS = 1, 2, 7, 8, 14
 STRTAB_BLOB = 1
@@ -69,17 +66,17 @@ class _Module:
     metadata: Block | None = None
 
 
-def probe(data: Reader) -> bool:
-    """Whether `data` begins with bitcode or its wrapper."""
-    return data.starts_with(MAGIC) or data.starts_with(WRAPPER_MAGIC)
-
-
 def inspect(data: Reader) -> Contents:
     """Target and symbols of a module; a damaged one has a `problem`."""
     try:
         return _inspect(data)
     except FormatError as error:
         return Contents("bitcode", is_opaque=True, problem=str(error))
+
+
+def machine(data: Reader) -> str | None:
+    """Return what the module in `data` is code for; None if it does not say. Raises FormatError."""
+    return _machine(_read(data, is_head=True)[1])
 
 
 def linked_names(data: Reader) -> tuple[set[str], set[str]]:
@@ -97,7 +94,7 @@ def linked_names(data: Reader) -> tuple[set[str], set[str]]:
 
 def _inspect(data: Reader) -> Contents:
     if not data.look.symbols:
-        return Contents("bitcode", _machine(_read(data, is_head=True)[1]), is_opaque=True)
+        return Contents("bitcode", machine(data), is_opaque=True)
     stream, modules, names = _read(data)
     if not modules or any(module.version < WITH_STRING_TABLE for module in modules):
         return Contents("bitcode", _machine(modules), is_opaque=True)
@@ -106,18 +103,12 @@ def _inspect(data: Reader) -> Contents:
 
 def _read(data: Reader, is_head: bool = False) -> tuple[Stream, list[_Module], Reader]:
     """The modules in `data`, and their string table; of its head the first one's target alone."""
-    if data.starts_with(WRAPPER_MAGIC):
-        _, _, offset, size = data.unpack(WRAPPER, 0, "bitcode wrapper")
-        data = data.slice(offset, size, "bitcode in its wrapper")
-        if not data.starts_with(MAGIC):
-            raise FormatError(f"bitcode wrapper holds no bitcode at {data.at:#x}")
-    stream = Stream(data)
-    whole = Block(-1, TOP_WIDTH, len(MAGIC) * 8, len(data) // 4 * WORD)
+    stream, whole = outermost(data)
     modules: list[_Module] = []
     names = Reader(b"")
     for block in items(stream, whole):
         if not isinstance(block, Block):
-            raise FormatError(f"bitcode at {data.at:#x} has a record outside of all blocks")
+            raise FormatError(f"bitcode at {stream.data.at:#x} has a record outside of all blocks")
         if block.number == MODULE:
             modules.append(_module(stream, block, is_head))
             if is_head:
@@ -183,19 +174,19 @@ def _field(fields: list[int], number: int) -> int:
 
 
 def _contents(stream: Stream, modules: list[_Module], names: Reader) -> Contents:
-    machine = _machine(modules)
+    code = _machine(modules)
     _name(modules, names)
     for module in modules:
-        if machine in GPUS:
+        if code in GPUS:
             _mark_kernels(stream, module)
         else:
             for value in module.values:
                 value.is_kernel = value.is_function
     values = [value for module in modules for value in module.values]
-    told = None if machine in GPUS else _told(values)
+    told = None if code in GPUS else _told(values)
     symbols = tuple(symbol for value in values if (symbol := _symbol(value, told)))
     defined = {value.name for value in values if value.is_defined}
-    return Contents("bitcode", machine, symbols=symbols, links=Links(_undefined(values, defined)))
+    return Contents("bitcode", code, symbols=symbols, links=Links(_undefined(values, defined)))
 
 
 def _name(modules: list[_Module], names: Reader) -> None:

@@ -5,29 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from packager.files.reader import Reader
-from packager.formats.containers import offload_binary
-from packager.formats.containers.payload import Payload
-from packager.formats.device_images.bitcode import MAGIC, MODULE
-from packager.formats.device_images.bitstream import (
-    TOP_WIDTH,
-    WORD,
-    Block,
-    Record,
-    Stream,
-    items,
-)
+from packager.formats.containers import nested, offload_binary
+from packager.formats.containers.payload import Damage, Payload
+from packager.formats.device_images.bitcode import MODULE
+from packager.formats.device_images.bitstream import Block, Record, items, outermost
 
 CONSTANTS = 11  # a block of a module
 STRING = 8  # a record there: an array of bytes that holds a NUL, eight bits each
+IN_BITS = "bitcode"  # as a compression: the bytes of a constant begin within a byte of the file
 
 
-def images(data: Reader) -> Iterator[Payload]:
-    """The images of the OffloadBinaries in the host module in `data`.
+def images(data: Reader) -> Iterator[Payload | Damage]:
+    """Yield the images of the OffloadBinaries in the host's module in `data`, and what is damaged.
 
-    Raises FormatError when it, or one of them, is malformed.
+    Raises FormatError when the module is malformed.
     """
-    stream = Stream(data)
-    whole = Block(-1, TOP_WIDTH, len(MAGIC) * 8, len(data) // 4 * WORD)
+    stream, whole = outermost(data)
+    stream.few_bytes = 0
     for module in items(stream, whole):
         if not isinstance(module, Block) or module.number != MODULE:
             continue
@@ -37,9 +31,14 @@ def images(data: Reader) -> Iterator[Payload]:
                     yield from _of(record)
 
 
-def _of(record: Block | Record) -> Iterator[Payload]:
+def _of(record: Block | Record) -> Iterator[Payload | Damage]:
     if not isinstance(record, Record) or record.code != STRING:
         return
-    held = record.blob or Reader(bytes(value & 0xFF for value in record.operands))
-    if offload_binary.probe(held):
-        yield from offload_binary.parse(held)
+    held, stored = record.blob, record.stored
+    if held is None or stored is None or not offload_binary.probe(held):
+        return
+    for item in nested.payloads(offload_binary.parse, held):
+        if isinstance(item, Damage):
+            yield item
+        else:
+            yield item._replace(stored=stored, compression=IN_BITS, unit=stored.at)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from struct import Struct
 from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
+from packager.formats.device_images.bitcode_magic import MAGIC, WRAPPER_MAGIC
 
 WORD = 32
+WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode
 # What the first bits of everything in a block mean.
 END_BLOCK, ENTER_BLOCK, DEFINE_ABBREVIATION, UNABBREVIATED = 0, 1, 2, 3
 FIRST_ABBREVIATION = 4
@@ -38,7 +41,7 @@ class Operand(NamedTuple):
 
 Abbreviation = tuple[Operand, ...]
 BYTE = Operand(FIXED, 8)
-FEW_BYTES = 1 << 12  # more in an array are no name, and not taken apart
+FEW_BYTES = 1 << 12  # more are no name
 
 
 class Block(NamedTuple):
@@ -51,11 +54,13 @@ class Block(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record; `blob` is where its bytes are, if it ends with some."""
+    """A record; `blob` is where its bytes are, if it ends with some. Of an array of bytes that is
+    a copy, and `stored` is where in the file it begins and ends."""
 
     code: int
     operands: list[int]
     blob: Reader | None = None
+    stored: Reader | None = None
 
     def text(self, start: int = 0) -> str:
         """The operands from `start` on, as characters."""
@@ -69,6 +74,7 @@ class Stream:
     data: Reader
     inherited: dict[int, list[Abbreviation]] = field(default_factory=dict)
     items: int = 0
+    few_bytes: int = FEW_BYTES  # more in an array are not taken apart
     _window: bytes = b""
     _window_at: int = 0
 
@@ -117,6 +123,18 @@ class Cursor:
     def align(self) -> None:
         """To the next word."""
         self.at = -(-self.at // WORD) * WORD
+
+
+def outermost(data: Reader) -> tuple[Stream, Block]:
+    """Return the stream of bitcode in `data`, which may be in a wrapper, and the block that is all
+    of it. Raises FormatError for a wrapper without bitcode.
+    """
+    if data.starts_with(WRAPPER_MAGIC):
+        _, _, offset, size = data.unpack(WRAPPER, 0, "bitcode wrapper")
+        data = data.slice(offset, size, "bitcode in its wrapper")
+        if not data.starts_with(MAGIC):
+            raise FormatError(f"bitcode wrapper holds no bitcode at {data.at:#x}")
+    return Stream(data), Block(-1, TOP_WIDTH, len(MAGIC) * 8, len(data) // 4 * WORD)
 
 
 def items(stream: Stream, block: Block) -> Iterator[Block | Record]:
@@ -212,13 +230,13 @@ def _unabbreviated(cursor: Cursor) -> Record:
 
 def _abbreviated(cursor: Cursor, abbreviation: Abbreviation) -> Record:
     values: list[int] = []
-    blob = None
+    blob = stored = None
     for number, operand in enumerate(abbreviation):
         if operand.kind == ARRAY:
             count = cursor.variable(6)
             element = abbreviation[number + 1]
-            if element == BYTE and count > FEW_BYTES:
-                blob = _bytes(cursor, count)
+            if element == BYTE and count > cursor.stream.few_bytes:
+                blob, stored = _bytes(cursor, count)
                 break
             _expect_few(count)
             values += [_scalar(cursor, element) for _ in range(count)]
@@ -227,7 +245,7 @@ def _abbreviated(cursor: Cursor, abbreviation: Abbreviation) -> Record:
             blob = _blob(cursor)
         else:
             values.append(_scalar(cursor, operand))
-    return Record(values[0], values[1:], blob)
+    return Record(values[0], values[1:], blob, stored)
 
 
 def _expect_few(count: int) -> None:
@@ -245,18 +263,20 @@ def _scalar(cursor: Cursor, operand: Operand) -> int:
     return cursor.fixed(operand.value) if operand.kind == FIXED else cursor.variable(operand.value)
 
 
-def _bytes(cursor: Cursor, count: int) -> Reader:
-    """A long array of bytes, which need not begin at one."""
+def _bytes(cursor: Cursor, count: int) -> tuple[Reader, Reader]:
+    """Return a copy of a long array of bytes, which need not begin at one, and where they are."""
     if count * 8 > cursor.end - cursor.at:
         raise FormatError(f"bitcode at {cursor.stream.data.at:#x}: {count} bytes run past the end")
     start, shift = divmod(cursor.at, 8)
     cursor.at += count * 8
-    held = cursor.stream.data.bytes(start, count + bool(shift), "bytes in bitcode")
+    data = cursor.stream.data
+    stored = data.slice(start, count + bool(shift), "bytes in bitcode")
+    held = stored.bytes()
     if shift:
         held = (int.from_bytes(held, "little") >> shift & ((1 << 8 * count) - 1)).to_bytes(
             count, "little"
         )
-    return Reader(held)
+    return Reader(held, spent=data.spent, whole=data.whole), stored
 
 
 def _blob(cursor: Cursor) -> Reader:

@@ -1,0 +1,13 @@
+"""How LLVM bitcode begins, for those who need no more of it."""
+
+from __future__ import annotations
+
+from packager.files.reader import Reader
+
+MAGIC = b"BC\xc0\xde"
+WRAPPER_MAGIC = b"\xde\xc0\x17\x0b"
+
+
+def probe(data: Reader) -> bool:
+    """Return whether `data` begins with bitcode or its wrapper."""
+    return data.starts_with(MAGIC) or data.starts_with(WRAPPER_MAGIC)

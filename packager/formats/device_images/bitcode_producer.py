@@ -1,0 +1,28 @@
+"""The release of LLVM that wrote a file of bitcode, as its identification block says."""
+
+from __future__ import annotations
+
+import re
+
+from packager.files.reader import Reader
+from packager.formats.device_images import bitcode_magic
+from packager.formats.device_images.bitstream import Block, Record, items, outermost
+
+IDENTIFICATION, STRING = 13, 1  # a block, and its record of the producer: "LLVM19.1.7"
+PRODUCER = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
+Release = str  # "19"; "": not said
+
+
+def release(data: Reader) -> Release:
+    """Return the release; "" if the file does not say it. Raises FormatError."""
+    if not bitcode_magic.probe(data):
+        return ""
+    stream, whole = outermost(data)
+    for block in items(stream, whole):
+        if not isinstance(block, Block) or block.number != IDENTIFICATION:
+            return ""
+        for record in items(stream, block):
+            if isinstance(record, Record) and record.code == STRING:
+                found = PRODUCER.match(record.text())
+                return found[1] if found else ""
+    return ""

@@ -1,0 +1,52 @@
+"""A host's object of LLVM bitcode (clang's -flto), of which only the device images are read.
+
+Its entries become visible when the host's link has compiled the module.
+"""
+
+from __future__ import annotations
+
+from packager.errors import FormatError
+from packager.files.reader import Reader
+from packager.formats.containers import offload_binary
+from packager.formats.containers.payload import Damage
+from packager.formats.device_images import bitcode, bitcode_embedded, bitcode_producer
+from packager.formats.device_images.known import from_payload
+from packager.generations import of_release
+from packager.hosts.limits import Limits
+from packager.model import DeviceImage, FatBinary
+from packager.triples import GPUS
+
+
+def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
+    """Return what the module in `data` holds for devices, and the bytes of its images.
+
+    None for a module without any: it may be a device image itself.
+    """
+    images: list[DeviceImage] = []
+    found: list[Reader] = []
+    faults: list[str] = []
+    limits = Limits()
+    try:
+        machine = bitcode.machine(data)
+        if machine in GPUS:
+            return None
+        with limits.noted():
+            for item in bitcode_embedded.images(data):
+                if isinstance(item, Damage):
+                    faults.append(item.message)
+                    continue
+                images.append(from_payload(item, len(images), offload_binary.NAME, None))
+                found.append(item.image)
+        release = bitcode_producer.release(data)
+    except FormatError as error:
+        if not images:
+            return None
+        faults.append(str(error))
+        release = ""
+    if not (images or faults or limits.met):
+        return None
+    clangs = (int(release),) if release else ()
+    abi = of_release(clangs[0]).name if clangs else None
+    binary = FatBinary(path, machine, "object", abi, tuple(images), (), ())
+    whole = binary._replace(clangs=clangs, faults=tuple(faults), limits=limits.met, is_bitcode=True)
+    return whole, found
