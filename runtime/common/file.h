@@ -27,6 +27,8 @@ public:
 
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
+  // For a descriptor that is no longer ours.
+  void forget() { number_ = -1; }
 
   bool write(Bytes bytes) const {
     while (!bytes.empty()) {

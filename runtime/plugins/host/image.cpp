@@ -3,20 +3,15 @@
 #include "image.h"
 
 #include "compile/compiled.h"
-#include "file.h"
 #include "plugin_calls.h"
 #include "processor.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 namespace omptool::host {
@@ -31,42 +26,9 @@ compile::Target this_processor() {
   return {"x86_64-pc-linux-gnu", "native", processor_identity()};
 }
 
-// OMPTOOL_KEEP_IMAGES=DIR: copies for gdb and perf. A copy that cannot be written is not worth a
-// failure; the reason goes to stderr, once.
-void keep_copy(Bytes bytes) {
-  const char* folder = ::secure_getenv("OMPTOOL_KEEP_IMAGES");
-  if (!folder || !*folder)
-    return;
-  static std::atomic<int> count{0};
-  const std::string path =
-      std::string(folder) + "/omptool-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".so";
-  const File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file && file.write(bytes))
-    return;
-  ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: %s: %s\n", path.c_str(), std::strerror(errno));
-  if (file)
-    ::unlink(path.c_str());
-}
-
-bool write_entry(const File& file, const DynamicEntry& entry) {
-  const Elf64_Dyn bytes{entry.tag, {entry.value}};
-  return ::pwrite(file.number(), &bytes, sizeof bytes, static_cast<off_t>(entry.offset)) == sizeof bytes;
-}
-
 const link_map* map_of(void* handle) {
   link_map* map = nullptr;
   return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
-}
-
-// A path of the open file that no other image ever had. The dynamic linker knows an object by the
-// spelling of its path, and an object may stay (-z nodelete, a unique symbol) when its number is free
-// again. So the spelling counts: each bit of a serial number is "/" or "/.", which name the same folder.
-std::string path_of(int file) {
-  static std::atomic<std::uint64_t> loads{0};
-  std::string path = "/proc/self/fd";
-  for (std::uint64_t serial = ++loads; serial; serial >>= 1)
-    path += serial & 1 ? "/." : "/";
-  return path + "/" + std::to_string(file);
 }
 
 } // namespace
@@ -79,7 +41,6 @@ std::unique_ptr<Image> Image::load(const __tgt_device_image& image, const Hooks&
     fail(std::string("the image cannot be loaded: ") + fault);
     return nullptr;
   }
-  keep_copy(bytes);
   std::unique_ptr<Image> loaded(new Image);
   if (!loaded->open(bytes))
     return nullptr;
@@ -98,22 +59,29 @@ Image::~Image() {
 }
 
 bool Image::open(Bytes bytes) {
-  // Open until it is loaded: what is mapped stays, and the number may become the program's.
-  const File file(::memfd_create("omptool device image", MFD_CLOEXEC));
-  const std::optional<DynamicEntry> own_first = own_definitions_first(bytes);
-  if (!file || !file.write(bytes) || (own_first && !write_entry(file, *own_first))) {
-    fail(std::string("no memory file for the image: ") + std::strerror(errno));
-    return false;
+  const std::optional<DynamicEntry> changed = own_definitions_first(bytes);
+  if (std::optional<ImageFile> kept = ImageFile::kept(bytes, changed)) {
+    if (open_file(std::move(*kept)))
+      return true;
+    ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: not loaded from there: %s\n", last_error.data());
   }
-  const std::string path = path_of(file.number());
-  handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (std::optional<ImageFile> file = ImageFile::in_memory(bytes, changed))
+    return open_file(std::move(*file));
+  fail(std::string("no memory file for the image: ") + std::strerror(errno));
+  return false;
+}
+
+bool Image::open_file(ImageFile file) {
+  handle_ = ::dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
   const char* const reason = handle_ ? nullptr : ::dlerror();
   if (!handle_) {
     fail(std::string("the image cannot be loaded: ") + (reason ? reason : "no reason given"));
     return false;
   }
+  file.loaded();
+  file_.emplace(std::move(file));
   const link_map* const own = map_of(handle_);
-  if (own && own->l_name == path)
+  if (own && own->l_name == file_->path())
     return true;
   fail("the image cannot be loaded: the dynamic linker took it for an object that is loaded already");
   return false;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "elf_image.h"
+#include "image_file.h"
 #include "kernels/crew.h"
 #include "omptarget_rtl.h"
 
@@ -35,6 +36,7 @@ public:
 private:
   Image() = default;
   bool open(Bytes bytes);
+  bool open_file(ImageFile file);
   bool build_table(Bytes bytes, const __tgt_device_image& image);
   bool pair_by_position(Bytes bytes, const __tgt_device_image& image);
   std::vector<__tgt_offload_entry> own_records(Bytes bytes) const;
@@ -43,6 +45,7 @@ private:
   void mark_team_kernels();
   void* address_of(const char* name, std::int64_t& size) const;
 
+  std::optional<ImageFile> file_;
   void* handle_ = nullptr;
   std::vector<__tgt_offload_entry> own_entries_; // of the image's own table, for names it does not export
   std::vector<__tgt_offload_entry> entries_;

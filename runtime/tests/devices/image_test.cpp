@@ -4,11 +4,13 @@
 // Images that lack something, call the runtime, or are broken.
 #include "support.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <dirent.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 SCENARIO_OF(lacking_image) {
@@ -130,6 +132,37 @@ TEST_CASE("truncated images end on the host with a reason") {
   }
 }
 
+SCENARIO_OF(closes_all) {
+  std::vector<int> own;
+  {
+    Program program({image_file("main")}, {{&host::add_one, "add_one"}});
+    int values[1] = {0};
+    EXPECT(Rows({row(values, TOFROM | REF), value(1)}).region(&host::add_one) == 0);
+    ::closefrom(3); // as daemons do
+    while (own.empty() || own.back() < 1000)
+      own.push_back(::open("/dev/null", O_RDONLY));
+    EXPECT(Rows({row(values, TOFROM | REF), value(1)}).region(&host::add_one) == 0);
+    EXPECT(values[0] == 2);
+  }
+  for (const int one : own)
+    EXPECT(::fcntl(one, F_GETFD) >= 0);
+  return 0;
+}
+
+TEST_CASE("the descriptor of an image that the program closed is the program's") {
+  const Outcome outcome = run_scenario("closes_all");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+
+// But for an entry of the dynamic section (own_definitions_first).
+bool is_copy(const std::vector<char>& copy, const std::vector<char>& image) {
+  if (copy.size() != image.size())
+    return false;
+  const auto first = std::mismatch(copy.begin(), copy.end(), image.begin()).first;
+  const auto last = std::mismatch(copy.rbegin(), copy.rend(), image.rbegin()).first.base();
+  return last - first <= 16;
+}
+
 TEST_CASE("OMPTOOL_KEEP_IMAGES leaves copies") {
   char folder[] = "/tmp/omptool-test-XXXXXX";
   REQUIRE(::mkdtemp(folder));
@@ -141,7 +174,7 @@ TEST_CASE("OMPTOOL_KEEP_IMAGES leaves copies") {
     if (file->d_name[0] != '.') {
       const std::string path = std::string(folder) + "/" + file->d_name;
       const std::vector<char> copy = read_file(path);
-      CHECK((copy == image_file("main") || copy == image_file("lacking")));
+      CHECK((is_copy(copy, image_file("main")) || is_copy(copy, image_file("lacking"))));
       ++copies;
       ::unlink(path.c_str());
     }

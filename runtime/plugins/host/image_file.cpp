@@ -1,0 +1,107 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "image_file.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace omptool::host {
+namespace {
+
+// Descriptors are the program's: no more than this stay open, from this number on, which few programs get to.
+constexpr int kMostOpen = 64;
+constexpr int kFirstNumber = 512;
+std::atomic<int> open_files{0};
+
+bool write_image(const File& file, Bytes image, const std::optional<DynamicEntry>& changed) {
+  if (!file || !file.write(image))
+    return false;
+  if (!changed)
+    return true;
+  const Elf64_Dyn entry{changed->tag, {changed->value}};
+  return ::pwrite(file.number(), &entry, sizeof entry, static_cast<off_t>(changed->offset)) == sizeof entry;
+}
+
+// The dynamic linker knows an object by the spelling of its path, and an object may stay (-z nodelete, a unique
+// symbol) when its number is free again. So the spelling counts: each bit of a serial number is "/" or "/.", which
+// name the same folder.
+std::string path_of(const std::string& folder, int file) {
+  static std::atomic<std::uint64_t> loads{0};
+  std::string path = folder;
+  for (std::uint64_t serial = ++loads; serial; serial >>= 1)
+    path += serial & 1 ? "/." : "/";
+  return path + "/" + std::to_string(file);
+}
+
+// A debugger takes the path for one of its own process: "/proc/self/fd/5" may be its terminal, which it reads for ever.
+std::string folder_of_files(bool stays_open) {
+  return stays_open ? "/proc/" + std::to_string(::getpid()) + "/fd"
+                    : "/proc/self/task/" + std::to_string(::gettid()) + "/fd"; // not there in the debugger's
+}
+
+// The inode of a file in memory; 0 for any other.
+std::uint64_t inode_of(int number) {
+  struct stat status{};
+  return ::fcntl(number, F_GET_SEALS) >= 0 && ::fstat(number, &status) == 0 ? status.st_ino : 0;
+}
+
+} // namespace
+
+std::optional<ImageFile> ImageFile::in_memory(Bytes image, const std::optional<DynamicEntry>& changed) {
+  File file(::memfd_create("omptool device image", MFD_CLOEXEC));
+  if (!write_image(file, image, changed))
+    return std::nullopt;
+  File high(open_files < kMostOpen ? ::fcntl(file.number(), F_DUPFD_CLOEXEC, kFirstNumber) : -1);
+  const bool stays_open = static_cast<bool>(high);
+  if (stays_open)
+    file = std::move(high);
+  std::string path = path_of(folder_of_files(stays_open), file.number());
+  ImageFile made(std::move(file), std::move(path));
+  if (stays_open) {
+    ++open_files;
+    made.inode_ = inode_of(made.file_.number());
+  }
+  return made;
+}
+
+std::optional<ImageFile> ImageFile::kept(Bytes image, const std::optional<DynamicEntry>& changed) {
+  const char* const folder = ::secure_getenv("OMPTOOL_KEEP_IMAGES");
+  if (!folder || !*folder)
+    return std::nullopt;
+  static std::atomic<int> count{0};
+  // Debuggers are in other folders than the program.
+  char* const whole = ::realpath(folder, nullptr);
+  std::string path = whole ? whole : folder;
+  std::free(whole);
+  path += "/omptool-" + std::to_string(::getpid()) + "-" + std::to_string(count++) + ".so";
+  ::unlink(path.c_str()); // of an older process with this number; whoever runs it keeps it
+  File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (write_image(file, image, changed))
+    return ImageFile(File(-1), std::move(path));
+  ::dprintf(STDERR_FILENO, "omptarget: OMPTOOL_KEEP_IMAGES: %s: %s\n", path.c_str(), std::strerror(errno));
+  if (file)
+    ::unlink(path.c_str());
+  return std::nullopt;
+}
+
+ImageFile::~ImageFile() {
+  if (!inode_ || !file_)
+    return;
+  --open_files;
+  // The program may have closed every descriptor, and this number may be its own by now.
+  if (inode_of(file_.number()) != inode_)
+    file_.forget();
+}
+
+void ImageFile::loaded() {
+  if (!inode_)
+    file_ = File(-1);
+}
+
+} // namespace omptool::host

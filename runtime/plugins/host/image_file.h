@@ -1,0 +1,40 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The file that the dynamic linker loads an image from. A debugger opens it later, by the same path.
+#pragma once
+
+#include "elf_image.h"
+#include "file.h"
+
+#include <optional>
+#include <string>
+
+namespace omptool::host {
+
+class ImageFile {
+public:
+  // A file in memory, with `changed` written over the image's own entry. The first few stay open while they are
+  // loaded, for debuggers. Nothing, with errno, where there is no memory.
+  static std::optional<ImageFile> in_memory(Bytes image, const std::optional<DynamicEntry>& changed);
+  // The same in the folder that OMPTOOL_KEEP_IMAGES names, where it stays. Nothing where the variable is not set, or
+  // the file cannot be written: a line says why.
+  static std::optional<ImageFile> kept(Bytes image, const std::optional<DynamicEntry>& changed);
+
+  ~ImageFile();
+  ImageFile(ImageFile&&) = default;
+  ImageFile& operator=(ImageFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  // Called when the image is loaded: what is mapped stays, and only a debugger needs the descriptor.
+  void loaded();
+
+private:
+  ImageFile(File file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+
+  File file_;
+  std::string path_;
+  std::uint64_t inode_ = 0; // of one that stays open
+};
+
+} // namespace omptool::host
