@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -48,12 +49,14 @@ class RunCommand(click.Command):
 )
 @click.option("--device", type=click.IntRange(0), metavar="N", help="Make device N the default.")
 @click.option("--mandatory", is_flag=True, help="Abort, with the reason, instead of falling back.")
+@click.option("--gdb", is_flag=True, help="Start PROG in gdb, which sees its kernels.")
 @click.argument("program", metavar="[--] PROG")
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
 def command(
     plugins: tuple[str, ...],
     device: int | None,
     mandatory: bool,
+    gdb: bool,
     program: str,
     args: tuple[str, ...],
 ) -> None:
@@ -76,6 +79,8 @@ def command(
         environment["OMP_DEFAULT_DEVICE"] = str(device)
     if mandatory:
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
+    if gdb:
+        _debug(path, program, args, environment)
     _execute(path, program, args, environment)
 
 
@@ -173,6 +178,23 @@ def _execute(
         missing = error.errno == errno.ENOENT and exists(path)
         what = "its interpreter is not there" if missing else error.strerror
         fail(f"{program}: {what}", NOT_EXECUTABLE)
+
+
+def _debug(
+    path: Path, program: str, args: tuple[str, ...], environment: dict[str, str]
+) -> NoReturn:
+    """Start the program in gdb. The environment is for the program, not for gdb and its shell."""
+    debugger = shutil.which("gdb")
+    if not debugger:
+        fail("gdb is not on PATH: apt-get install gdb", CANNOT_START)
+    if inspect_program(path) is None:
+        fail(f"{program}: is a script: gdb wants its interpreter before it", CANNOT_START)
+    changed = [
+        f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value
+    ]
+    wrapper = shlex.join(["env", *changed])
+    settings = ["-ex", "set breakpoint pending on", "-ex", f"set exec-wrapper {wrapper}"]
+    os.execv(debugger, ["gdb", *settings, "--args", str(path), *args])
 
 
 def _is_text(path: Path) -> bool:

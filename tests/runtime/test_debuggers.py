@@ -1,0 +1,164 @@
+"""Kernels in gdb and valgrind: they end, and name the kernel and its line."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from clangs import compiled
+from fixture_programs import OMPTOOL
+from machine import lacks, moved, with_tmp
+from places import TESTS
+
+from omptool.commands.run import on_the_runtime
+
+pytestmark = [pytest.mark.slow, pytest.mark.offloads]
+
+SOURCE = TESTS / "runtime" / "crunches.c"
+LINES = SOURCE.read_text().splitlines()
+HERE, THERE = (
+    next(n for n, line in enumerate(LINES, 1) if word in line) for word in ("// here", "// there")
+)
+HERE, THERE = (
+    next(n for n, line in enumerate(SOURCE.read_text().splitlines(), 1) if word in line)
+    for word in ("// here", "// there")
+)
+FOR_EVER = "1000000000000"
+PATIENCE = 60
+# A frame below each kernel of ours; the host's own copy of it has none.
+OURS = "omptool::host::"
+# gdb may wait in a read that no other signal interrupts.
+KILLED = ("/usr/bin/timeout", "--signal=KILL", str(PATIENCE))
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(SOURCE, tmp_path_factory.mktemp("debuggers"), "-g", "-O1", "-fno-inline")
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name)
+    return found or lacks(f"{name} is not here: apt-get install {name}")
+
+
+def output(*command: object, stdin: str = "", **environment: str) -> str:
+    words = [*KILLED, *map(str, command)]
+    done = subprocess.run(
+        words,
+        input=stdin,
+        env=os.environ | {"OMP_TARGET_OFFLOAD": "MANDATORY"} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def test_a_program_ends_in_gdb(program: Path) -> None:
+    environment = on_the_runtime(program, {})
+    settings = [f"--init-eval-command=set environment {n} {v}" for n, v in environment.items()]
+    said = output(tool("gdb"), "-batch", *settings, "-ex", "run", "--args", program, 10)
+    assert "45\n" in said
+    assert "exited normally" in said
+
+
+def test_a_breakpoint_in_a_kernel(program: Path) -> None:
+    tool("gdb")
+    script = f"break {SOURCE.name}:{HERE}\nrun\nbacktrace\ndelete\ncontinue\n"
+    said = output(OMPTOOL, "run", "--gdb", program, 10, stdin=script)
+    stopped = said.partition("Starting program")[2]
+    assert f"{SOURCE.name}:{HERE}" in stopped
+    assert "// here" in stopped
+    assert OURS in stopped
+    assert "45\n" in stopped
+
+
+def test_gdb_gets_the_words_of_a_program_as_they_are(tmp_path: Path, program: Path) -> None:
+    tool("gdb")
+    place = tmp_path / "a folder"
+    place.mkdir()
+    moved = shutil.copy(program, place)
+    said = output(OMPTOOL, "run", "--gdb", moved, "7 $HOME", stdin="run\n")
+    assert "21\n" in said
+
+
+def test_gdb_on_a_script_is_one_line(tmp_path: Path) -> None:
+    tool("gdb")
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    said = output(OMPTOOL, "run", "--gdb", script)
+    assert said == f"Error: {script}: is a script: gdb wants its interpreter before it\n"
+
+
+def test_gdb_that_is_not_here_is_one_line(program: Path) -> None:
+    said = output(OMPTOOL, "run", "--gdb", program, PATH="/nowhere")
+    assert said == "Error: gdb is not on PATH: apt-get install gdb\n"
+
+
+def test_gdb_on_a_process_that_runs(program: Path) -> None:
+    environment = on_the_runtime(program, os.environ)
+    gdb = tool("gdb")
+    with subprocess.Popen([program, FOR_EVER], env=environment) as process:
+        deadline = time.monotonic() + PATIENCE
+        said = ""
+        while OURS not in said and time.monotonic() < deadline:
+            said = output(gdb, "-batch", "-p", process.pid, "-ex", "thread apply all backtrace")
+        process.kill()
+    assert OURS in said
+    assert re.search(rf"__omp_offloading_\S+ .*{SOURCE.name}:\d", said, re.DOTALL)
+
+
+def test_a_core_file_of_a_kernel(tmp_path: Path, program: Path) -> None:
+    """The copy that OMPTOOL_KEEP_IMAGES leaves is the file that the core names."""
+    gdb = tool("gdb")
+    if Path("/proc/sys/kernel/core_pattern").read_text().strip() != "core":
+        lacks("cores of this machine go elsewhere than into the folder of the program")
+    (tmp_path / "kept").mkdir()
+    environment = on_the_runtime(program, os.environ | {"OMPTOOL_KEEP_IMAGES": "kept"})
+    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    try:
+        subprocess.run(
+            [program, "-1"], cwd=tmp_path, env=environment, check=False, capture_output=True
+        )
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
+    (core,) = tmp_path.glob("core*")
+    said = output(gdb, "-batch", program, core, "-ex", "thread apply all backtrace")
+    assert f"{SOURCE.name}:{THERE}" in said
+    assert "// there" in said
+
+
+def test_valgrind_names_kernels(tmp_path: Path, program: Path) -> None:
+    valgrind = tool("valgrind")
+    (tmp_path / "kept").mkdir()
+    environment = on_the_runtime(program, {"OMPTOOL_KEEP_IMAGES": str(tmp_path / "kept")})
+    counts = tmp_path / "counts"
+    said = output(
+        valgrind,
+        "--tool=callgrind",
+        f"--callgrind-out-file={counts}",
+        "--trace-children=yes",
+        program,
+        10,
+        **environment,
+    )
+    assert "45\n" in said
+    assert "__omp_offloading_" in counts.read_text()
+    assert str(tmp_path / "kept" / "omptool-") in counts.read_text()
+
+
+def test_a_kept_image_that_cannot_be_loaded_there(program: Path) -> None:
+    environment = on_the_runtime(program, {"OMPTOOL_KEEP_IMAGES": "/tmp"})
+    said = output(*with_tmp("noexec"), moved(program), 10, **environment)
+    assert said.splitlines()[-1] == "45"
+    assert said.count("\n") == 2
+    assert said.startswith("omptarget: OMPTOOL_KEEP_IMAGES: not loaded from there: ")
