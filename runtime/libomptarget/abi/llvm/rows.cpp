@@ -178,7 +178,9 @@ void Translator::add_question(const Component& element, void* base, void** slot)
 const char* Translator::add_object(const Component& element, void** slot) {
   const std::int64_t type = element.type;
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(element.begin);
-  if (element.size > 0 && (begin == 0 || begin + static_cast<std::uintptr_t>(element.size) < begin))
+  // At NULL nothing is mapped, and nothing is to be unmapped or updated: the program has cleared its pointer.
+  const bool may_be_null = construct_ == Construct::kEnd || construct_ == Construct::kUpdate;
+  if (element.size > 0 && ((begin == 0 && !may_be_null) || begin + static_cast<std::uintptr_t>(element.size) < begin))
     return "names memory that cannot exist";
   std::uint32_t flags = flags_of(type);
   if (type & kTypeImplicit)

@@ -131,6 +131,31 @@ TEST_CASE("a pointer in a mapped struct is attached to what it points to") {
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
 }
 
+SCENARIO_OF(llvm_cleared_pointer) {
+  const Library<Record56> library = main_library<Record56>();
+  int values[4] = {1, 2, 3, 4}, items[3] = {};
+  int* pointer = items;
+  const Element whole{values, values, sizeof values, kTofrom};
+  const auto pointee = [&] { return Element{&pointer, pointer, sizeof items, kTofrom | kPointerAndObject}; };
+  data("__tgt_target_data_begin_mapper", {whole, element(pointer, kTo), pointee()});
+  EXPECT(launch(&host::add_one, {{values, values, sizeof values, kTofrom | kParameter}, literal(4)}, 1) == 0);
+  pointer = nullptr;
+  data("__tgt_target_data_update_mapper", {{nullptr, nullptr, sizeof items, kTo}, {values, values, 4, kFrom}});
+  EXPECT(values[0] == 2 && values[3] == 4);
+  data("__tgt_target_data_end_mapper", {whole, element(pointer, kTo), pointee()});
+  EXPECT(values[3] == 5);
+  EXPECT(!omp_target_is_present(values, 0) && omp_target_is_present(items, 0)); // who clears it leaves it there
+  data("__tgt_target_data_begin_mapper", {element(values, kTo), pointee()});
+  EXPECT(!omp_target_is_present(values, 0));
+  return 0;
+}
+
+TEST_CASE("a pointer that is cleared while its object is mapped takes nothing from the rows beside it") {
+  const Outcome outcome = run_scenario("llvm_cleared_pointer", {"OMP_TARGET_OFFLOAD=MANDATORY"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("__tgt_target_data_begin_mapper: argument 1 names memory that cannot exist"));
+}
+
 SCENARIO_OF(llvm_falls_back_between) {
   const Library<Record56> library = main_library<Record56>();
   int values[4] = {1, 2, 3, 4};
