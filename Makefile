@@ -7,7 +7,7 @@ RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
 # Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
 export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell $(CXX) -dumpversion 2>&1)),ON,OFF)
 
-.PHONY: demo check quick test test-all test-distributions test-field bench dist gpu-kit test-gpu tools packages compilers clean
+.PHONY: demo check quick test test-all test-distributions test-field bench dist gpu-kit test-gpu tools packages compilers pyomp clean
 
 demo: tools $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
@@ -20,10 +20,10 @@ check: packages compilers $(VENV)/.installed
 quick: packages compilers $(VENV)/.installed
 	scripts/test.sh quick
 
-test: packages compilers $(VENV)/.installed
+test: packages compilers pyomp $(VENV)/.installed
 	scripts/test.sh test
 
-test-all: packages compilers $(VENV)/.installed
+test-all: packages compilers pyomp $(VENV)/.installed
 	scripts/test.sh all
 
 # Files that others shipped, fetched by pip and apt-get: many GB, and hours.
@@ -59,6 +59,10 @@ packages:
 check bench gpu-kit: COMPILERS := 14 16 22 23 gcn
 compilers: packages $(VENV)/bin/pip
 	scripts/compilers.sh $(COMPILERS)
+
+# OpenMP in Python, whose programs the tests run.
+pyomp: packages $(VENV)/bin/pip
+	scripts/pyomp.sh
 
 # Without ensurepip there is a folder with python and no pip.
 $(VENV)/bin/pip: | tools
