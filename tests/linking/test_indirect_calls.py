@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, compiler, libraries, made, tool
+import running
+from clangs import INSTALLED, compiler, libraries, made, own_runtime, tool
 from fixture_programs import X86_64
-from linked_programs import driver, linked, program
+from linked_programs import driver, linked, printed, program
 from places import TESTS
 
 from packager.hosts.load import load
@@ -46,6 +47,20 @@ def test_any_runtime_will_do(release: str, tmp_path: Path) -> None:
     assert said.startswith(ends)
     _, kind = function(tmp_path / "kept")
     assert kind == "t"  # nobody else finds it
+    done = running.run(out, **running.MANDATORY)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "49 4 1\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.offloads
+def test_they_run_on_llvms_runtime_of_23(tmp_path: Path) -> None:
+    """Intel's does not say where the virtual table is on the device: the last number is 0."""
+    out = tmp_path / "app"
+    words = (*driver(NEW), built(tmp_path, VIRTUAL), "-lstdc++", "-lomp", "-lomptarget")
+    assert linked(out, *words) == ""
+    assert printed(out, LD_LIBRARY_PATH=own_runtime(NEW)).startswith("49 4 ")
+    done = running.run(out, **running.MANDATORY)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "49 4 1\n", "")
 
 
 def test_a_definition_of_the_users_is_taken(tmp_path: Path) -> None:

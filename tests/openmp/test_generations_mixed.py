@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from clangs import compiler, tool
+from clangs import compiler, made, tool
 from fixture_programs import OMPTOOL, call
+from linked_programs import driver
 from running import MANDATORY, run
 from whole_programs import SOURCES
 
@@ -25,8 +26,7 @@ def linked(version: str, out: Path, *parts: Path | str) -> Path:
 
 
 def compiled(version: str, source: Path, out: Path) -> Path:
-    call(*compiler(version, source), "-c", source, "-o", out)
-    return out
+    return made(out, *compiler(version, source), "-c", source)
 
 
 def said(program: Path, **environment: str) -> str:
@@ -36,13 +36,31 @@ def said(program: Path, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("other", ["21", "22"])
-@pytest.mark.parametrize("first", [True, False])
-def test_objects_of_two_clangs_are_one_program(tmp_path: Path, other: str, first: bool) -> None:
-    by_first, by_second = (other, "23") if first else ("23", other)
+@pytest.mark.parametrize(
+    ("by_first", "by_second", "linker"),
+    [
+        ("21", "23", "clang"),
+        ("23", "22", "clang"),
+        ("22", "23", "omptool"),
+        ("23", "21", "omptool"),
+        *(
+            pytest.param(*case, marks=pytest.mark.exhaustive)
+            for case in (("22", "23", "clang"), ("23", "21", "clang"),
+                         ("21", "23", "omptool"), ("23", "22", "omptool"))
+        ),
+    ],
+)  # fmt: skip
+def test_objects_of_two_clangs_are_one_program(
+    tmp_path: Path, by_first: str, by_second: str, linker: str
+) -> None:
     one = compiled(by_first, MIXED / "first.c", tmp_path / "first.o")
     two = compiled(by_second, MIXED / "second.c", tmp_path / "second.o")
-    assert said(linked("23", tmp_path / "app", one, two)) == "5 7 9 11\n"
+    out = tmp_path / "app"
+    if linker == "clang":
+        linked("23", out, one, two)
+    else:
+        call(OMPTOOL, "link", "--", *driver("23"), one, two, "-o", out)
+    assert said(out) == "5 7 9 11\n"
 
 
 @pytest.mark.parametrize(("host", "image"), [("22", "23"), ("23", "22")])
