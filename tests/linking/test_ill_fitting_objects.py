@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import INSTALLED, libraries, made, tool
+from clangs import INSTALLED, NEWEST, libraries, made, tool
 from documents import dumped, dumped_images
 from fixture_programs import NVPTX, X86_64
 from linked_programs import (
@@ -153,7 +153,7 @@ def test_a_target_that_an_object_lacks_and_another_order(tmp_path: Path) -> None
     assert f"no code for {NVPTX}:sm_90 in {cpu}" in done.stderr
 
 
-@pytest.mark.parametrize("version", ["14", "22"])
+@pytest.mark.parametrize("version", ["14", NEWEST])
 def test_what_not_all_objects_require(version: str, tmp_path: Path) -> None:
     """A constructor says so until clang 18, an entry since."""
     main = compiled(tmp_path, "calls", version=version)

@@ -10,7 +10,7 @@ from pathlib import Path
 import clangs
 import pytest
 import running
-from clangs import FULL
+from clangs import FULL, NEWEST
 from linking import LINKERS, link
 from places import TESTS
 from products import Products
@@ -176,7 +176,7 @@ def test_a_table_of_ours(version: str, made: Path) -> None:
     assert (binary.abi, binary.tables[0].section) == (abi(version), section)
 
 
-@pytest.mark.parametrize("version", ["22"], indirect=True)
+@pytest.mark.parametrize("version", [NEWEST], indirect=True)
 @pytest.mark.parametrize("linker", LINKERS)
 def test_every_linker_keeps_its_entries(
     version: str, made: Path, tmp_path: Path, linker: str

@@ -9,18 +9,20 @@ from typing import NamedTuple
 
 import clangs
 import pytest
+from clangs import FULL, NEWEST
 from linking import link
 from places import INCLUDE, TESTS
-from toolchain import NVPTX, PTX, compile_c, omptool, run
+from toolchain import NVPTX, PTX, X86_64, compile_c, omptool, run
 
+from packager.generations import NAMES
 from packager.hosts.load import load, load_all
 from packager.writers.assembly import name as in_assembly
 from packager.writers.llvm_ir import name as in_ir
 
 SOURCES = TESTS / "writers"
-ABIS = ("interface", "proposal", "llvm-14", "llvm-16", "llvm-19", "llvm-22")
+ABIS = ("interface", "proposal", *NAMES)
 # Clang 14 has typed pointers, which all later ones still read.
-READ_BY = {"llvm-14": ("14", "16", "22")}
+READ_BY = {"llvm-14": ("14", "16", NEWEST)}
 LISTED = "first\nsecond\ntable\n"
 IMAGE = b"\0\x01\x7f\x80\xff\"\\'%\n image of any bytes, of an odd number \0"
 
@@ -64,7 +66,8 @@ def contents(path: Path) -> list[object]:
 @pytest.mark.parametrize("abi", ABIS)
 def test_assemblers_make_the_object_of_it(work: Work, tmp_path: Path, abi: str) -> None:
     expected = contents(work.file(abi, "o"))
-    for number, assembler in enumerate((["as"], *([*clangs.tool(v), "-c"] for v in ("14", "22")))):
+    assemblers = (["as"], *([*clangs.tool(version), "-c"] for version in ("14", NEWEST)))
+    for number, assembler in enumerate(assemblers):
         out = tmp_path / f"{number}.o"
         run(*assembler, work.file(abi, "s"), "-o", out)
         assert contents(out) == expected
@@ -73,9 +76,10 @@ def test_assemblers_make_the_object_of_it(work: Work, tmp_path: Path, abi: str) 
 @pytest.mark.parametrize("abi", ABIS)
 def test_compilers_make_the_object_of_it(work: Work, tmp_path: Path, abi: str) -> None:
     expected = contents(work.file(abi, "o"))
-    for version in READ_BY.get(abi, ("16", "19", "22")):
+    for version in READ_BY.get(abi, FULL[1:]):
         out = tmp_path / f"{version}.o"
-        run(*clangs.tool(version), "-Werror", "-O1", "-c", work.file(abi, "ll"), "-o", out)
+        words = ("-Werror", f"--target={X86_64}", "-O1", "-c", work.file(abi, "ll"), "-o", out)
+        run(*clangs.tool(version), *words)
         assert contents(out) == expected
 
 
