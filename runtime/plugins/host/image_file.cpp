@@ -15,7 +15,7 @@ namespace omptool::host {
 namespace {
 
 // Descriptors are the program's: no more than this stay open, from this number on, which few programs get to.
-constexpr int kMostOpen = 64;
+constexpr int kMostOpen = 16;
 constexpr int kFirstNumber = 512;
 std::atomic<int> open_files{0};
 

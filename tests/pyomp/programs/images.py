@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numba.openmp import njit, openmp_context
 
-FIRST = 10  # what grows once has grown by then
+FIRST = 20  # what grows once has grown by then: descriptors of images, for debuggers
 
 
 def doubled(values):
