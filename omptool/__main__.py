@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+# Not signal, which is Python and loads others: an interrupt must not meet Python's own handler.
+import _signal  # type: ignore[import-not-found]
+
+if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
 import gc
 import os
-import signal
 import sys
 
 
 def main() -> None:
-    """Run the command line; an interrupt before it is there ends the process without a word."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Run the command line."""
     # What a command reads lives until its end: looking for cycles takes a fifth of the time of a
     # large `verify`, and a tenth of that of imports, and frees nothing.
     gc.disable()

@@ -74,13 +74,11 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a subcommand; what click would turn into exit code 1 stays the signal that it is."""
+        """Run a subcommand; what click would make exit code 1 stays the signal that it is."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise StoppedError(signal.SIGPIPE) from error
-        except KeyboardInterrupt as error:
-            raise StoppedError(signal.SIGINT) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

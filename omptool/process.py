@@ -12,12 +12,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import NoReturn
 
 import click
 
-STOPPING = (signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CANNOT_WRITE = 2
 
 
@@ -33,11 +33,10 @@ class StoppedError(BaseException):
 def ending_well() -> Iterator[None]:
     """Run the command line in the block; click's own handling of errors is off there."""
     _open_standard_streams()
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as __main__ has it until here
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in STOPPING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-            signal.signal(number, _stop)
+    sys.excepthook, sys.unraisablehook = _uncaught, _unraisable
+    stopping = [one for one in STOPPING if signal.getsignal(one) is not signal.SIG_IGN]  # nohup
+    for number in stopping:
+        signal.signal(number, _stop)
     try:
         try:
             yield
@@ -46,7 +45,7 @@ def ending_well() -> Iterator[None]:
     except click.ClickException as error:
         click.echo(f"Error: {in_a_line(error)}", err=True)
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         _die_of(signal.SIGINT)
     except StoppedError as stopped:
         _die_of(stopped.number)
@@ -54,6 +53,9 @@ def ending_well() -> Iterator[None]:
         _die_of(signal.SIGPIPE)
     except OSError as error:
         _cannot_write(error)
+    finally:
+        for number in stopping:  # nothing is left to be taken away
+            signal.signal(number, signal.SIG_DFL)
 
 
 def in_a_line(error: click.ClickException) -> str:
@@ -67,7 +69,24 @@ def in_a_line(error: click.ClickException) -> str:
 
 
 def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    """Raise StoppedError, once: the next signal must not stop what takes outputs away."""
+    for one in STOPPING:
+        signal.signal(one, signal.SIG_IGN)
     raise StoppedError(number)
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Die of a signal that came where nothing catches it any more."""
+    if isinstance(error, StoppedError):
+        _die_of(error.number)
+    sys.__excepthook__(kind, error, trace)
+
+
+def _unraisable(fault: sys.UnraisableHookArgs) -> None:
+    """Die of a signal that came where Python has to go on: while an object is taken apart."""
+    if isinstance(fault.exc_value, StoppedError):
+        _die_of(fault.exc_value.number)
+    sys.__unraisablehook__(fault)
 
 
 def _die_of(number: int) -> NoReturn:
