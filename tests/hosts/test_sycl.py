@@ -126,6 +126,15 @@ def test_a_file_of_ocloc_by_itself(tmp_path: Path) -> None:
     assert rows(dumped(path)) == [("zebin", None, "12.60.7", "first", "second")]
 
 
+def test_native_code_without_kernels(tmp_path: Path) -> None:
+    """Variables alone: Intel's driver takes it without the list of kernels."""
+    native = sycl.zebin(tmp_path).replace(b".ze_info", b".comment")
+    archive = sycl.ocloc([("64.12.60.7", native)])
+    path = sycl.library(tmp_path, [sycl.packed(archive, "spir64_gen")])
+    assert rows(dumped(path)) == [("zebin", "spir64_gen-unknown-unknown", "12.60.7")]
+    assert omptool("verify", path).exit_code == 0
+
+
 def damaged(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :]
 

@@ -48,9 +48,10 @@ def inspect(data: Reader) -> Contents:
 
 
 def _info(elf: Elf) -> str:
+    """Return the list of kernels; the driver takes code without one, which has variables alone."""
     sections = list(elf.named(INFO))
     if not sections:
-        raise FormatError(f"native code for Intel's GPUs has no {INFO}")
+        return ""
     data = elf.content(sections[0])
     if len(data) > MAX_INFO:
         raise FormatError(f"{INFO} of {len(data)} bytes is too large to be real")
