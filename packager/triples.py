@@ -79,7 +79,7 @@ def likely_meant(triple: str) -> str | None:
     that is a part of it, as in the names of bundles.
     """
     first, *rest = triple.split("-")
-    if re.fullmatch(r"(sm_|gfx)[0-9a-f]+", rest[-1]):
+    if rest and re.fullmatch(r"(sm_|gfx)[0-9a-f]+", rest[-1]):
         return f"{triple.removesuffix('-' + rest[-1])}:{rest[-1]}"
     parts = [first if is_known(triple) else _near(first, (*CPUS, *GPUS))]
     words = (*_VENDORS, *_SYSTEMS, *_ENVIRONMENTS)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
+from omptool.console import echo
+from omptool.errors import reported
 from omptool.installation import LIBRARY, includedir, libdir
 from omptool.options.linking import end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.wrapper import entry_source
-from packager.errors import UsageError
+from packager.errors import PackagerError, UsageError
 
-NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
-SCRIPT = 1 << 16  # what is read of one
+INPUTS = 2  # the exit code of what no compiler has a part in
 
 
 class CompileOptions(click.Command):
@@ -39,7 +37,7 @@ class CompileOptions(click.Command):
         }
         own: list[str] = []
         others: list[str] = []
-        words = iter(args)
+        words = _opened(args)
         for word in words:
             if word == "--":
                 others += words
@@ -50,6 +48,16 @@ class CompileOptions(click.Command):
             else:
                 others.append(word)
         return own, others
+
+
+def _opened(args: Sequence[str]) -> Iterator[str]:
+    """Return the words with those of each @FILE in its place: options may be there, too."""
+    if not any(word.startswith("@") for word in args):
+        return iter(args)
+    from packager.files.response_files import opened
+
+    with reported("arguments"):
+        return iter(list(opened(args)))
 
 
 def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
@@ -90,10 +98,11 @@ def command(words: tuple[str, ...], **chosen: Any) -> None:
 def _build(words: tuple[str, ...], **chosen: Any) -> int:
     from packager.compiling.build import Options, build
     from packager.compiling.command import parse
-    from packager.compiling.targets import targets, words_of
+    from packager.compiling.compilers import words_of
+    from packager.compiling.targets import targets
 
     expect_files(chosen["libraries"])
-    parsed = parse(words, words_of(chosen["cc"] or ""), _found)
+    parsed = parse(words, words_of(chosen["cc"] or ""))
     if parsed.triples and chosen["triples"]:
         raise UsageError("devices are named by --triple and by clang's own option: choose one")
     triples = chosen["triples"] or parsed.triples or (_host(parsed.host),)
@@ -110,35 +119,25 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
     )
     is_shown = chosen["dry_run"] or parsed.is_shown
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:
-        return build(parsed, options, working)
+        if parsed.is_shown:
+            _tell(parsed.choice)
+        try:
+            code = build(parsed, options, working)
+        except PackagerError as error:
+            if error.exit_code != INPUTS:
+                _tell(parsed.choice)
+            raise
+        if code:
+            _tell(parsed.choice)
+        return code
+
+
+def _tell(choice: str) -> None:
+    """Say which compiler was chosen, if the user did not name it."""
+    if choice:
+        echo(f"omptool: {choice}", err=True)
 
 
 def _host(named: str) -> str:
     """The triple of the host, where the devices are not named."""
     return named or f"{platform.machine()}-pc-linux-gnu"
-
-
-def _found(is_cxx: bool) -> list[str]:
-    """The compiler that nobody named: CC or CXX, a clang, or else the machine's."""
-    from packager.compiling.targets import words_of
-
-    named = words_of(os.environ.get("CXX" if is_cxx else "CC", ""))
-    if named and not _is_this(named):
-        return named
-    clang, other = ("clang++", "c++") if is_cxx else ("clang", "cc")
-    names = [clang, *(f"{clang}-{release}" for release in range(NEWEST, OLDEST - 1, -1))]
-    return [next((name for name in names if shutil.which(name)), other)]
-
-
-def _is_this(named: Sequence[str]) -> bool:
-    """Whether `named` is this command: `make CC="omptool cc"` exports it to what it starts."""
-    from packager.linking.host_command import program_at
-
-    if any(Path(word).name == "omptool" for word in named):
-        return True
-    found = shutil.which(named[program_at(named)])
-    try:
-        with Path(found or os.devnull).open("rb") as file:  # a script around it?
-            return file.read(2) == b"#!" and b"omptool" in file.read(SCRIPT)
-    except OSError:  # it may be started, and not read
-        return False

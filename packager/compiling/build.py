@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from packager.compiling import kernels, rules
 from packager.compiling.command import MADE, CompileCommand
+from packager.compiling.compilers import clangs_release
 from packager.compiling.sources import Compiling, compile_elsewhere, compile_source
-from packager.compiling.targets import OPENMP, QUIET, Target, clangs_release, expect_able
+from packager.compiling.spelling import expect_named
+from packager.compiling.targets import OPENMP, QUIET, Target, expect_able
 from packager.errors import PackagerError, UsageError
 from packager.linking import host_command
 from packager.linking.images import DeviceOptions
@@ -54,6 +56,8 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     if release is not None and compiles_devices and command.of_kind("source"):
         for target in options.targets:
             expect_able(release, target)
+            if not target.archs and not command.names_processors:
+                expect_named(target.triple)
     if command.end == "object":
         return _objects(how, options, tools)
     heard = options._replace(warn=lambda line: options.warn(tools.named(line)))

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from packager.compiling.compilers import Compiler, is_known, named, unnamed
 from packager.compiling.targets import device_of
 from packager.errors import UsageError
 from packager.files.response_files import opened
@@ -92,6 +93,7 @@ class CompileCommand(NamedTuple):
     end: End
     output: Path | None
     is_cxx_found: bool = False  # the compiler is that of C++, and the command does not name it
+    choice: str = ""  # a line about who chose the compiler; "" if the user did
 
     def of_kind(self, kind: Kind) -> list[Input]:
         """The inputs of one kind."""
@@ -131,6 +133,11 @@ class CompileCommand(NamedTuple):
         """The words for ptxas: who links device code in bitcode calls it."""
         return tuple(word for option, word in pairwise(self.words) if option == "-Xcuda-ptxas")
 
+    @property
+    def names_processors(self) -> bool:
+        """Return whether clang's own options may say for which processors of a GPU to compile."""
+        return any(word.startswith(("-march=", "-Xopenmp-target")) for word in self.words)
+
     def _kept(self, *dropped: re.Pattern[str]) -> Iterator[tuple[int, str]]:
         """The options but for these and what says where things go, each with its place."""
         inputs = {item.word for item in self.inputs}
@@ -141,10 +148,10 @@ class CompileCommand(NamedTuple):
 
 
 def parse(
-    words: Sequence[str], compiler: Sequence[str], default: Callable[[bool], Sequence[str]]
+    words: Sequence[str], compiler: Sequence[str], default: Callable[[bool], Compiler] = unnamed
 ) -> CompileCommand:
-    """What `words` say; the first of them may be the compiler, if none is given, and else it is
-    `default`'s for C++ or for C.
+    """Return what `words` say; the first of them may be the compiler, if none is given, and else
+    it is `default`'s for C++ or for C.
 
     Raises UsageError for one output of several sources, and for a source in another language.
     """
@@ -154,11 +161,13 @@ def parse(
     devices, given = _devices(given)
     inputs = tuple(_inputs(given))
     is_cxx = any(item.path.suffix in CXX for item in inputs)
-    named = tuple(compiler) or tuple(default(is_cxx))
+    chosen = named(compiler) if compiler else default(is_cxx)
     end, output = _end(given, inputs), _output(given)
     host = value_of(given, "--target=", "-target")  # the triple that it compiles for
     is_found = is_cxx and not compiler
-    command = CompileCommand(named, tuple(given), devices, host, inputs, end, output, is_found)
+    command = CompileCommand(
+        chosen.words, tuple(given), devices, host, inputs, end, output, is_found, chosen.choice
+    )
     foreign = [item.path for item in inputs if item.kind == "foreign"]
     if foreign and end in ("object", "program"):
         what = "is no C or C++: its own compiler makes an object of it, and that can be linked"
@@ -228,7 +237,9 @@ def _leading(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _is_program(word: str) -> bool:
     is_file = Path(word).suffix in SUFFIXES or INPUTS.fullmatch(word)
-    return not word.startswith("-") and not is_file and shutil.which(word) is not None
+    if word.startswith("-") or is_file:
+        return False
+    return shutil.which(word) is not None or is_known(word)
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[int, int]]:

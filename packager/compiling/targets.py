@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-import subprocess
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from packager.errors import MissingToolError, UsageError
+from packager.compiling.compilers import clangs_release, named, words_of
+from packager.compiling.spelling import expect_processor, expect_triple
+from packager.errors import UsageError
 from packager.triples import GPUS, code_of, normalise
 
 OPENMP = "-fopenmp"
@@ -17,7 +17,6 @@ FOR_GPUS = ("-foffload-lto", "-nogpulib")
 
 # Clang 22 says that it did not use several processors, and compiles for them.
 QUIET = "-Wno-unused-command-line-argument"
-VERSION = re.compile(rb"clang version (\d+)")
 # The release since which clang compiles for host and devices apart from each other.
 APART = 15
 # Releases since which a kernel's first argument, or its last one, is the runtime's.
@@ -45,17 +44,20 @@ class Target(NamedTuple):
         return [f"-Xopenmp-target={self.triple}", f"--offload-arch={','.join(archs)}", QUIET]
 
 
-def targets(named: Iterable[str], compilers: Iterable[str]) -> list[Target]:
+def targets(words: Iterable[str], compilers: Iterable[str]) -> list[Target]:
     """Those of `TRIPLE[:ARCH]` words, with the compilers of `TRIPLE=COMMAND` words.
 
     Raises UsageError for a word that is neither, and a compiler for a triple that is not there.
     """
     archs: dict[str, list[str]] = {}
-    for word in named:
+    for word in words:
         triple, colon, arch = word.partition(":")
         if not triple or (colon and not arch):
             raise UsageError(f"{word!r} is not TRIPLE[:ARCH]")
+        expect_triple(triple)
         known = archs.setdefault(normalise(triple), [])
+        if arch:
+            expect_processor(normalise(triple), arch)
         if arch in known:
             raise UsageError(f"{word} is named twice")
         known += [arch] if arch else []
@@ -66,7 +68,7 @@ def targets(named: Iterable[str], compilers: Iterable[str]) -> list[Target]:
             raise UsageError(f"{word!r} is not TRIPLE=COMPILER")
         if normalise(triple) not in archs:
             raise UsageError(f"no --triple is {normalise(triple)}, which has a compiler")
-        chosen[normalise(triple)] = tuple(words_of(text))
+        chosen[normalise(triple)] = named(words_of(text)).words
     return [Target(t, tuple(known), chosen.get(t, ())) for t, known in archs.items()]
 
 
@@ -78,32 +80,11 @@ def device_of(arch: str) -> str:
     raise UsageError(f"which triple --offload-arch={arch} is for is not known: --triple names both")
 
 
-def words_of(command: str) -> list[str]:
-    """The words of a compiler's command, as a shell parts them. Raises UsageError."""
-    try:
-        return shlex.split(command)
-    except ValueError as error:
-        raise UsageError(f"{command!r} is no command: {str(error).lower()}") from error
-
-
 def offloading(own: Sequence[Target]) -> list[str]:
     """What tells clang to compile for targets."""
     words = [OPENMP, f"-fopenmp-targets={','.join(target.triple for target in own)}"]
     words += [word for target in own for word in target.named(target.archs)]
     return words + (list(FOR_GPUS) if any(target.is_gpu for target in own) else [])
-
-
-def clangs_release(compiler: Sequence[str]) -> int | None:
-    """The release of a clang, None for another compiler.
-
-    Raises MissingToolError when it cannot be started.
-    """
-    try:
-        done = subprocess.run([*compiler, "--version"], capture_output=True, check=False)
-    except OSError as error:
-        raise MissingToolError(f"{compiler[0]} cannot be started: {error.strerror}") from error
-    found = VERSION.search(done.stdout)
-    return int(found[1]) if found else None
 
 
 def expect_able(host: int, target: Target) -> None:

@@ -452,7 +452,7 @@ def test_a_clang_whose_kernels_have_other_arguments(plain: Path) -> None:
         (["--cc", "'clang", "plain.c"], 2, "is no command: no closing quotation"),
         ([*OTHER, "x86_64=clang-19", "-xc", "-", "-c"], 2, "standard input is read once"),
         (
-            ["--cc", OLDEST, "--triple", "nvptx64", "plain.c"],
+            ["--cc", OLDEST, "--triple", "nvptx64:sm_80", "plain.c"],
             2,
             "clang 14 cannot compile for a GPU",
         ),

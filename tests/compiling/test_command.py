@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from packager.compiling.command import CompileCommand, parse
+from packager.compiling.compilers import Compiler
 from packager.compiling.targets import Target, offloading, targets
 from packager.errors import UsageError
 
 
-def default(is_cxx: bool) -> list[str]:
-    return ["default++" if is_cxx else "default"]
+def default(is_cxx: bool) -> Compiler:
+    return Compiler(("default++" if is_cxx else "default",))
 
 
-def parsed(text: str, compiler: str = "clang") -> CompileCommand:
+def parsed(text: str, compiler: str = "cc") -> CompileCommand:
     return parse(shlex.split(text), shlex.split(compiler), default)
 
 
@@ -60,7 +61,7 @@ def test_a_source_is_compiled_without_the_links_words() -> None:
     assert command.compiling() == ["-O2", "-DX=1", "-MD", "-MF", "d"]
     assert command.compiling(device=True) == ["-O2", "-DX=1"]
     assert command.linking([Path("made.o")]) == [
-        *("clang", "-O2", "-L", "lib", "-Wl,-z,now", "made.o", "-shared", "-lm"),
+        *("cc", "-O2", "-L", "lib", "-Wl,-z,now", "made.o", "-shared", "-lm"),
         *("-Xlinker", "-s", "-DX=1", "b.o", "-o", "app"),
     ]
 
@@ -75,7 +76,7 @@ def test_what_only_objects_need_is_not_linked() -> None:
     words = parsed("-Wa,-n -Xassembler -n -idirafter .. -iquote lib a.c -o app").linking(
         [Path("o")]
     )
-    assert words == ["clang", "o", "-o", "app"]
+    assert words == ["cc", "o", "-o", "app"]
 
 
 def test_long_names_are_the_short_ones() -> None:
@@ -113,7 +114,7 @@ def test_the_host_may_be_another_machine(text: str) -> None:
 
 
 def test_languages_are_not_those_of_objects() -> None:
-    assert parsed("-x c one -o app").linking([Path("1.o")]) == ["clang", "1.o", "-o", "app"]
+    assert parsed("-x c one -o app").linking([Path("1.o")]) == ["cc", "1.o", "-o", "app"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""The right spelling of targets that look wrong."""
+
+from __future__ import annotations
+
+import platform
+import re
+
+from packager.errors import UsageError
+from packager.triples import code_of, is_known, likely_meant, normalise
+
+# How GPUs whose processors have to be named call them, and one of them.
+PROCESSORS = {
+    "nvptx64": (re.compile(r"sm_\d+[af]?"), "sm_80"),
+    "amdgcn": (re.compile(r"gfx[\w-]+(:\w+[+-])*"), "gfx90a"),
+}
+# What users call triples.
+CPU = platform.machine()
+NVIDIA, AMD = (f"{code}:ARCH, such as {code}:{one}" for code, (_, one) in PROCESSORS.items())
+NAMES = {
+    **dict.fromkeys(("cuda", "nvidia", "nvptx", "ptx", "gpu"), NVIDIA),
+    **dict.fromkeys(("hip", "rocm", "amd"), AMD),
+    **dict.fromkeys(("opencl", "spirv", "intel"), "spirv64"),
+    **dict.fromkeys(("cpu", "host", "native"), CPU),
+    **dict.fromkeys(("x86-64", "x86", "x64"), "x86_64"),
+    "arm": "aarch64",
+}
+WITH_PROCESSOR = re.compile(r".*-(sm_|gfx)\w+")
+
+
+def expect_triple(triple: str) -> None:
+    """Raise UsageError, with the right spelling, for what looks like a misspelt triple."""
+    meant = NAMES.get(triple.lower())
+    if meant is None and (WITH_PROCESSOR.fullmatch(triple) or not is_known(normalise(triple))):
+        meant = likely_meant(triple)
+    if meant is not None:
+        raise UsageError(f"no triple is called {triple!r}; use {meant}")
+
+
+def expect_processor(triple: str, processor: str) -> None:
+    """Raise UsageError for a processor that is another triple's."""
+    own = PROCESSORS.get(code_of(triple))
+    if own and own[0].fullmatch(processor):
+        return
+    found = [code for code, (names, _) in PROCESSORS.items() if names.fullmatch(processor)]
+    meant = [f"{code}:{processor}" for code in found]
+    if own:
+        meant.append(f"{code_of(triple)}:ARCH, such as {code_of(triple)}:{own[1]}")
+    if meant:
+        what = f"use {' or '.join(meant)}"
+        raise UsageError(f"no processor of {triple} is called {processor!r}; {what}")
+
+
+def expect_named(triple: str) -> None:
+    """Raise UsageError for a GPU whose processor has to be named, and is not."""
+    code = code_of(triple)
+    if code in PROCESSORS:
+        example = f"{code}:{PROCESSORS[code][1]}"
+        raise UsageError(f"{triple} names no processor; use {code}:ARCH, such as {example}")
