@@ -15,8 +15,10 @@ def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:
 
 
 def own(image: DeviceImage) -> Sequence[DeviceSymbol]:
-    """What an image is for: its table, with PTX's globals; without one, all that it exports."""
-    if image.table is None or image.kind == "ptx":
+    """Return what an image is for: its table, with the globals of PTX and SPIR-V; without a table,
+    all that it exports.
+    """
+    if image.table is None or image.kind in ("ptx", "spirv"):
         return image.symbols
     return image.table
 

@@ -39,8 +39,9 @@ def shared_entries(
 
 
 def _in_order(image: DeviceImage, host: dict[str, HostSymbol] | None) -> Iterable[DeviceSymbol]:
-    if image.table is not None:
-        return image.table
+    if image.table is not None:  # a GPU's has kernels alone
+        names = {symbol.name for symbol in image.table}
+        return *image.table, *(s for s in image.contents.listed.values() if s.name not in names)
     if host is None:
         return image.symbols
     rank = {name: number for number, name in enumerate(host)}

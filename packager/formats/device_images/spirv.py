@@ -1,4 +1,5 @@
-"""SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points.
+"""SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points, and
+the variables that are exported.
 
 Words of 32 bits in either byte order: magic, version, generator, bound, 0; then instructions, each
 beginning with its number of words and its opcode.
@@ -17,7 +18,8 @@ from packager.model import Contents, DeviceSymbol
 MAGICS = {b"\x03\x02\x23\x07": "<", b"\x07\x23\x02\x03": ">"}
 WORD = 4
 HEADER = 5 * WORD
-MEMORY_MODEL, ENTRY_POINT, FUNCTION = 14, 15, 54
+MEMORY_MODEL, ENTRY_POINT, CAPABILITY, FUNCTION = 14, 15, 17, 54
+LINKAGE = 5  # the capability without which nothing is exported
 # What begins only where entry points and their modes have ended ("Logical Layout of a Module"):
 # sources and names, decorations, types, constants and variables, functions.
 LATER = frozenset((*range(2, 9), *range(19, 53), FUNCTION, 59, *range(71, 76), 330, 332))
@@ -28,10 +30,11 @@ MAX_INSTRUCTIONS = 1 << 16
 
 
 class Instruction(NamedTuple):
-    """An opcode, and the words that follow it."""
+    """An opcode, the words that follow it, and where the next instruction begins."""
 
     opcode: int
     operands: bytes
+    end: int
 
 
 def probe(data: Reader) -> bool:
@@ -40,11 +43,16 @@ def probe(data: Reader) -> bool:
 
 
 def inspect(data: Reader) -> Contents:
-    """Version (as the arch), addressing and kernels. Raises FormatError for a malformed module."""
+    """Return version (as the arch), addressing, kernels and variables.
+
+    Raises FormatError for a malformed module.
+    """
     order = MAGICS[data.bytes(0, WORD)]
     (version,) = unpack(f"{order}I", data.bytes(WORD, WORD, "SPIR-V header"))
     machine, kernels = "spirv", []
+    exports, end = False, HEADER
     for instruction in _instructions(data, order):
+        end = instruction.end
         if instruction.opcode == MEMORY_MODEL:
             (model,) = unpack(f"{order}I", instruction.operands[:WORD].ljust(WORD, b"\0"))
             machine = ADDRESSING.get(model, machine)
@@ -52,8 +60,16 @@ def inspect(data: Reader) -> Contents:
             name = _entry_point(instruction.operands, order)
             if name:
                 kernels.append(DeviceSymbol(name, "kernel", 0, "kernel"))
+        elif instruction.opcode == CAPABILITY:
+            (capability,) = unpack(f"{order}I", instruction.operands[:WORD].ljust(WORD, b"\0"))
+            exports = exports or capability == LINKAGE
     arch = f"SPIR-V {version >> 16 & 0xFF}.{version >> 8 & 0xFF}"
-    return Contents("spirv", machine, arch, tuple(kernels), tuple(kernels))
+    variables: list[DeviceSymbol] = []
+    if exports and data.look.symbols:
+        from packager.formats.device_images.spirv_variables import exported
+
+        variables += exported(data, end, order, machine)
+    return Contents("spirv", machine, arch, (*kernels, *variables), tuple(kernels))
 
 
 def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
@@ -68,8 +84,9 @@ def _instructions(data: Reader, order: str) -> Iterator[Instruction]:
             raise FormatError(f"SPIR-V instruction at {data.at + at:#x} has no words")
         if opcode in LATER:
             return
-        yield Instruction(opcode, data.bytes(at + WORD, size - WORD, "SPIR-V instruction"))
+        operands = data.bytes(at + WORD, size - WORD, "SPIR-V instruction")
         at += size
+        yield Instruction(opcode, operands, at)
     raise FormatError(f"SPIR-V module at {data.at:#x} has no types or functions for too long")
 
 

@@ -66,6 +66,50 @@ def test_entry_points_of_other_kinds_are_no_kernels() -> None:
     assert spirv.inspect(Reader(module(MODEL, shader))).symbols == ()
 
 
+LINKAGE = instruction(17, 5)
+# A pointer to 64 bits in the memory of the device, and four of those.
+TYPES = (instruction(21, 2, 64, 0), instruction(32, 3, 5, 2))
+VARIABLES = (*TYPES, *(instruction(59, 3, number, 5) for number in (5, 6, 7, 8)))
+ELSEWHERE = instruction(59, 3, 9, 4)  # in the memory of a team
+
+
+def exporting(number: int, name: str, linkage: int = 0) -> bytes:
+    """LinkageAttributes: a name, then whether it is exported (0), imported or for one."""
+    text = instruction(71, number, 41, name=name)
+    words = len(text) // 4 + 1
+    return struct.pack("<I", words << 16 | 71) + text[4:] + struct.pack("<I", linkage)
+
+
+NAMED = (exporting(5, "one"), exporting(6, "seven77"), exporting(7, "imported", 1))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_variables_that_are_exported(order: str) -> None:
+    parts = (LINKAGE, MODEL, *KERNELS, *NAMED, exporting(9, "of_team"), *VARIABLES, ELSEWHERE)
+    contents = spirv.inspect(Reader(module(*parts, instruction(54, 1), order=order)))
+    found = [(symbol.name, symbol.kind, symbol.size) for symbol in contents.symbols]
+    assert found[2:] == [("one", "global", 8), ("seven77", "global", 8)]
+    assert [symbol.name for symbol in contents.table or ()] == ["first", "four"]
+
+
+def test_without_linkage_nothing_is_exported() -> None:
+    contents = spirv.inspect(Reader(module(MODEL, *KERNELS, *NAMED, *VARIABLES)))
+    assert [symbol.name for symbol in contents.symbols] == ["first", "four"]
+
+
+@pytest.mark.parametrize("at", [3, 1])
+def test_a_module_that_ends_among_its_variables(at: int) -> None:
+    data = module(LINKAGE, MODEL, *KERNELS, *NAMED, *VARIABLES)
+    with pytest.raises(FormatError, match=r"SPIR-V instruction at 0x.* runs past the end"):
+        spirv.inspect(Reader(data[: -4 * at]))
+
+
+def test_operands_that_are_not_there() -> None:
+    short = (instruction(opcode) for opcode in (21, 22, 23, 28, 32, 43, 59, 71))
+    contents = spirv.inspect(Reader(module(LINKAGE, MODEL, *KERNELS, *short)))
+    assert [symbol.name for symbol in contents.symbols] == ["first", "four"]
+
+
 def test_what_the_assembler_writes(tmp_path: Path) -> None:
     (tmp_path / "k.spvasm").write_text(ASSEMBLY)
     out = tmp_path / "k.spv"

@@ -1,0 +1,111 @@
+"""The variables that a SPIR-V module exports, which OpenCL finds by name for the host.
+
+Such a variable is in the memory of the device (CrossWorkgroup), and its decoration
+LinkageAttributes says Export. Its size follows from its type, where that holds no structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from struct import unpack, unpack_from
+
+from packager.errors import FormatError
+from packager.files.reader import Reader, text
+from packager.model import DeviceSymbol
+
+WORD = 4
+WINDOW = 1 << 16
+TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, TYPE_ARRAY, TYPE_POINTER = 21, 22, 23, 28, 32
+CONSTANT, FUNCTION, VARIABLE, DECORATE = 43, 54, 59, 71
+# The words, behind the first, that each has at least.
+LEAST = {
+    TYPE_INT: 3, TYPE_FLOAT: 2, TYPE_VECTOR: 3, TYPE_ARRAY: 3, TYPE_POINTER: 3, CONSTANT: 3,
+    VARIABLE: 3, DECORATE: 4,
+}  # fmt: skip
+CROSS_WORKGROUP, LINKAGE_ATTRIBUTES, EXPORT = 5, 41, 0
+POINTER_SIZES = {"spirv32": 4, "spirv64": 8}
+# A module with more in front of its functions is made to waste time.
+MAX_INSTRUCTIONS = 1 << 22
+
+
+@dataclass
+class _Found:
+    """What has been read, by the numbers of things."""
+
+    pointer: int  # bytes
+    sizes: dict[int, int] = field(default_factory=dict)  # of types, where they are known
+    pointees: dict[int, int] = field(default_factory=dict)
+    constants: dict[int, int] = field(default_factory=dict)
+    exported: dict[int, str] = field(default_factory=dict)
+    variables: dict[int, int] = field(default_factory=dict)  # the types of pointers to them
+
+
+def exported(data: Reader, start: int, order: str, machine: str) -> Iterator[DeviceSymbol]:
+    """Yield what the module in `data` exports; its entry points end at `start`.
+
+    Raises FormatError for a malformed module.
+    """
+    found = _Found(POINTER_SIZES.get(machine, 0))
+    for opcode, at, size in _instructions(data, start, order):
+        least = LEAST.get(opcode)
+        if least is not None and size > least * WORD:
+            _note(opcode, data.bytes(at + WORD, size - WORD, "SPIR-V instruction"), order, found)
+    for number, pointer in found.variables.items():
+        if name := found.exported.get(number):
+            size = found.sizes.get(found.pointees.get(pointer, 0), 0)
+            yield DeviceSymbol(name, "global", size, "global", size)
+
+
+def _instructions(data: Reader, start: int, order: str) -> Iterator[tuple[int, int, int]]:
+    """Yield opcode, place and bytes of each instruction in front of the functions."""
+    at, window, window_at = start, b"", start
+    for _ in range(MAX_INSTRUCTIONS):
+        if at >= len(data):
+            return
+        if at + WORD > window_at + len(window):
+            size = min(WINDOW, max(WORD, len(data) - at))
+            window, window_at = data.bytes(at, size, "SPIR-V instruction"), at
+        (word,) = unpack_from(f"{order}I", window, at - window_at)
+        size, opcode = (word >> 16) * WORD, word & 0xFFFF
+        if opcode == FUNCTION:
+            return
+        if not size:
+            raise FormatError(f"SPIR-V instruction at {data.at + at:#x} has no words")
+        data.slice(at, size, "SPIR-V instruction")
+        yield opcode, at, size
+        at += size
+    raise FormatError(f"SPIR-V module at {data.at:#x} has no functions for too long")
+
+
+def _note(opcode: int, operands: bytes, order: str, found: _Found) -> None:
+    words = unpack(f"{order}{len(operands) // WORD}I", operands)
+    if opcode == DECORATE:
+        if words[1] == LINKAGE_ATTRIBUTES and words[-1] == EXPORT:
+            found.exported[words[0]] = _string(words[2:-1])
+    elif opcode == VARIABLE:
+        if words[2] == CROSS_WORKGROUP:
+            found.variables[words[1]] = words[0]
+    elif opcode == CONSTANT:
+        found.constants[words[1]] = sum(word << 32 * n for n, word in enumerate(words[2:4]))
+    elif opcode == TYPE_POINTER:
+        found.pointees[words[0]] = words[2]
+        found.sizes[words[0]] = found.pointer
+    elif opcode in (TYPE_INT, TYPE_FLOAT):
+        found.sizes[words[0]] = words[1] // 8
+    else:
+        _note_sequence(opcode, words, found)
+
+
+def _note_sequence(opcode: int, words: tuple[int, ...], found: _Found) -> None:
+    count = words[2] if opcode == TYPE_VECTOR else found.constants.get(words[2], 0)
+    if opcode == TYPE_VECTOR and count == 3:  # which is as large as one of four
+        count = 4
+    size = found.sizes.get(words[1], 0) * count
+    if size:
+        found.sizes[words[0]] = size
+
+
+def _string(words: tuple[int, ...]) -> str:
+    """Return a literal of whole words, whose first byte is the lowest, in either order."""
+    return text(b"".join(word.to_bytes(WORD, "little") for word in words).split(b"\0", 1)[0])
