@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from packager.model import FatBinary
 
 if TYPE_CHECKING:
     from packager.dwarf.sources import Asked
+    from packager.files.reader import Reader
     from packager.questions.offered import Offered
 
 
@@ -30,6 +31,10 @@ class Unread(NamedTuple):
         return {"path": portable(self.path), "message": self.message}
 
 
+def _as_it_is(binary: FatBinary, _: Sequence[Reader]) -> FatBinary:
+    return binary
+
+
 class Files:
     """The files of a command line; `failed` once any was not read whole."""
 
@@ -41,12 +46,14 @@ class Files:
         checked: bool = False,
         sourced: Asked | None = None,
         offered: Offered | None = None,
+        judged: Callable[[FatBinary, Sequence[Reader]], FatBinary] = _as_it_is,
     ) -> None:
         self._paths = paths
         self._look = look
         self._sourced = sourced  # debug information may be larger than all the rest of a file
         self._checked = checked  # faults are findings, of which the caller speaks
         self._offered = offered  # is told of what is read
+        self._judged = judged  # adds what others know of the images, whose bytes it gets
         self.errors: list[Unread] = []
 
     @property
@@ -67,7 +74,7 @@ class Files:
         try:
             with progress(path) as bar:
                 for loaded in load_all(path, self._look._replace(seen=bar.seen)):
-                    binary = self._with_sources(loaded)
+                    binary = self._judged(self._with_sources(loaded), loaded.data)
                     bar.pause()
                     self._tell(binary)
                     yield binary

@@ -95,6 +95,7 @@ class _Contents(NamedTuple):
     abi_version: int = 0  # EI_ABIVERSION
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled it, of ELF code for a CPU
     is_debugged: bool = True  # whether there may be debug information in it
+    is_own: bool = False  # of no known format, for a known triple: a plugin may have one of its own
 
 
 class Contents(_Contents):
@@ -144,6 +145,11 @@ class DeviceImage(NamedTuple):
     def kind(self) -> ImageKind:
         """The kind, from the bytes."""
         return self.contents.kind
+
+    @property
+    def taken(self) -> DeviceImage:
+        """The same image, of no known format, where a plugin takes it: nothing is wrong with it."""
+        return self._replace(contents=self.contents._replace(problem=None))
 
     @property
     def processor(self) -> str:

@@ -58,11 +58,13 @@ def command(
     or an unfit input.
     """
     with reported(host):
+        from omptool.probes import own_formats
         from packager.editing.linked import is_linked
         from packager.writers.requests import parse_request
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
+        requests = own_formats.with_plugins(host, requests, force=force)
         named = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
         outputs = [out] if dependencies is None else [out, dependencies]

@@ -70,6 +70,7 @@ def command(
     or an unfit input.
     """
     with reported(file):
+        from omptool.probes import own_formats
         from packager.editing.request import Change, parse_named, parse_order, parse_replacement
         from packager.files.checksums import Checksums
         from packager.writers.requests import parse_request
@@ -84,6 +85,7 @@ def command(
         if change.is_empty:
             raise click.UsageError("Nothing to do: say --add, --replace, --remove or --order.")
         warn_of_triples(change.added)
+        change = change._replace(added=own_formats.with_plugins(file, change.added, force=force))
         images = [request.path for request in change.added]
         images += [replacement.path for replacement in change.replaced]
         check_distinct([out], images)

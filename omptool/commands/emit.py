@@ -67,10 +67,12 @@ def command(
     or an unfit input.
     """
     with reported(out):
+        from omptool.probes import own_formats
         from packager.writers.bundle import emit, parse_request
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
+        requests = own_formats.with_plugins(out, requests, force=force)
         inputs = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)

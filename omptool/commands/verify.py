@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +14,9 @@ from omptool.options.paths import INPUT
 from omptool.reading import Files
 from packager.errors import UsageError
 from packager.model import FatBinary, Finding
+
+if TYPE_CHECKING:
+    from packager.files.reader import Reader
 
 
 @click.command()
@@ -52,7 +57,7 @@ def command(
         raise click.UsageError("--json and --sarif are two documents: choose one.")
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
-    found = Files(files, checked=True)
+    found = Files(files, checked=True, judged=_judged)
     fatal = {"error", "warning"} if strict else {"error"}
     results: list[tuple[FatBinary, list[Finding]]] = []
     for binary in found:
@@ -70,6 +75,15 @@ def command(
 
         echo_pieces(sarif.log(results, codes, found.errors, exit_code))
     ctx.exit(exit_code)
+
+
+def _judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
+    """Ask the plugins on this machine about images of no known format."""
+    if not any(image.contents.is_own for image in binary.images):
+        return binary
+    from omptool.probes.own_formats import judged
+
+    return judged(binary, data)
 
 
 def _codes(option: str, text: str | None) -> list[str]:

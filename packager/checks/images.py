@@ -25,6 +25,7 @@ MACHINES = {
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
 _SM = re.compile(r"sm_(\d+)")
 SHARED = "an image for a CPU is a shared object: link it with -shared, or use `omptool lower`"
+UNKNOWN = "rebuild it, or install the plugin that takes it: `omptool devices` lists plugins"
 HINT = "give the image the triple and arch that it was compiled for"
 
 
@@ -33,8 +34,9 @@ def mislabelled(binary: FatBinary) -> Iterator[Finding]:
 
     The runtime chooses images by their bytes, tools and linkers by the declared triple, arch and
     kind: an image with the wrong label is not loaded, loaded for the wrong device, or rejected with
-    an error that names neither. An image that is empty, cut off or of no known format is reported
-    here too, and one for a CPU that is not a shared object: no plugin can load an executable or a
+    an error that names neither. An image that is empty or cut off is reported here too, and one of
+    no known format, unless a plugin on this machine takes it: plugins are free to interpret images.
+    So is one for a CPU that is not a shared object: no plugin can load an executable or a
     relocatable object.
 
     Cure: name the triple and arch that the image was compiled for when bundling; `omptool dump`
@@ -52,7 +54,9 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
     if not image.size:
         yield "is empty", "rebuild it", "error"
         return
-    if contents.problem:
+    if contents.problem and contents.is_own:
+        yield f"({image.target}) is of no known format", UNKNOWN, "error"
+    elif contents.problem:
         yield (
             f"({image.target}) is damaged: {contents.problem}",
             "rebuild or copy it again",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,7 +62,19 @@ def edit(
         places = images(surgery, planned.images, found.form)
         list_images(surgery, found, places)
         _clear(surgery, binary, planned)
-        return finish(surgery, out, sums, is_wrapped=found.form.wraps, force=force, copied=copied)
+        return finish(
+            surgery, out, sums, is_wrapped=found.form.wraps, own=_own(binary, change),
+            force=force, copied=copied,
+        )  # fmt: skip
+
+
+def _own(binary: FatBinary, change: Change) -> set[tuple[str, int]]:
+    """Return the images of no known format, by triple and size, that may be in the result: those
+    that were there, and those that plugins take.
+    """
+    there = {(image.triple, image.size) for image in binary.images if image.contents.is_own}
+    added = [request for request in change.added if request.plugin]
+    return there | {(request.triple, request.path.stat().st_size) for request in added}
 
 
 def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> None:
@@ -128,6 +140,7 @@ def finish(
     sums: Checksums,
     *,
     is_wrapped: bool,
+    own: Collection[tuple[str, int]],
     force: bool,
     copied: Copied,
 ) -> Edited:
@@ -143,7 +156,7 @@ def finish(
             if old:
                 images = [sums.of(image) for image in new.images]
                 notes = renewed(stream, surgery, old, [*images, *new.content])
-        findings = checked(temporary, force=force, is_wrapped=is_wrapped)
+        findings = checked(temporary, force=force, is_wrapped=is_wrapped, own=own)
     if status.st_mode & ~MODE & 0o7000:
         notes.append("the result does not run as its owner or group: such bits are not copied")
     if surgery.headers is not None:

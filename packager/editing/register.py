@@ -33,7 +33,7 @@ from packager.model import FatBinary
 from packager.writers.bundle import EntrySource
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
 from packager.writers.generation import matching
-from packager.writers.requests import ImageRequest, for_openmp
+from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.streams import Copied, ignore
 from packager.writers.wrapper import DATA_SECTION
 
@@ -85,7 +85,10 @@ def register(
         surgery.pointer(descriptor, DESCRIPTOR_BEGIN, begin)
         surgery.pointer(descriptor, DESCRIPTOR_END, end)
         hook(surgery, descriptor, slots)
-        return finish(surgery, out, sums, is_wrapped=abi.is_wrapped, force=force, copied=copied)
+        own = own_formats(seen)
+        return finish(
+            surgery, out, sums, is_wrapped=abi.is_wrapped, own=own, force=force, copied=copied
+        )
 
 
 def _expect_unregistered(binary: FatBinary) -> None:

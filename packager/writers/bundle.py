@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from struct import Struct
 from typing import BinaryIO, Literal
@@ -20,7 +20,7 @@ from packager.writers.host_object import HostObject, blank_host, read_host
 from packager.writers.llvm_ir import write_ir
 from packager.writers.object_writer import write_object
 from packager.writers.requests import ImageRequest as ImageRequest
-from packager.writers.requests import for_openmp
+from packager.writers.requests import for_openmp, own_formats
 from packager.writers.requests import parse_request as parse_request
 from packager.writers.streams import Copied, ignore
 from packager.writers.wrapper import EntryInput, Wrapper, build
@@ -54,7 +54,8 @@ def bundle(
     chosen = _host_entries(host, images, entries, abi)
     says_requires = chosen is not None and abi.requires not in host.symbol_table()
     wrapper = build(inputs, chosen, abi, alone=False, says_requires=says_requires)
-    return _write(out, host, wrapper, abi, force=force, copied=copied)
+    own = own_formats(images)
+    return _write(out, host, wrapper, abi, force=force, copied=copied, own=own)
 
 
 def emit(
@@ -86,7 +87,8 @@ def emit(
             write_ir(file, inputs, chosen, abi, says_requires=says_requires, copied=copied)
 
     host, text = blank_host(), None if form == "object" else as_text
-    return _write(out, host, wrapper, abi, force=force, copied=copied, as_text=text)
+    own = own_formats(images)
+    return _write(out, host, wrapper, abi, force=force, copied=copied, own=own, as_text=text)
 
 
 def _host_entries(
@@ -146,6 +148,7 @@ def _write(
     *,
     force: bool,
     copied: Copied,
+    own: Collection[tuple[str, int]],
     as_text: Callable[[BinaryIO], None] | None = None,
 ) -> list[Finding]:
     """Write beside `out`, check, and rename only what is sound. A text is checked as an object."""
@@ -155,7 +158,7 @@ def _write(
             kept = {abi.entries_section}
             told = ignore if as_text else copied
             write_object(file, host, wrapper.sections, wrapper.symbols, kept, told)
-        findings = checked(temporary, force=force, is_wrapped=abi.is_wrapped)
+        findings = checked(temporary, force=force, is_wrapped=abi.is_wrapped, own=own)
         if as_text:
             with temporary.open("w+b") as file:
                 as_text(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from packager.checks import verify
@@ -13,12 +14,19 @@ from packager.model import Finding
 WRAPPED = "OMP113"
 
 
-def checked(path: Path, *, force: bool, is_wrapped: bool) -> list[Finding]:
-    """What `verify` finds in a result; `is_wrapped`: its images are meant to be in containers.
+def checked(
+    path: Path, *, force: bool, is_wrapped: bool, own: Collection[tuple[str, int]] = ()
+) -> list[Finding]:
+    """Return what `verify` finds in a result; `is_wrapped`: its images are meant to be in
+    containers; `own`: those of no known format that plugins take, by triple and size.
 
     Raises FindingError for an error, unless `force` is set.
     """
-    findings = [f for f in verify(load(path)) if not (f.code == WRAPPED and is_wrapped)]
+    binary = load(path)
+    if own:
+        images = (i.taken if (i.triple, i.size) in own else i for i in binary.images)
+        binary = binary._replace(images=tuple(images))
+    findings = [f for f in verify(binary) if not (f.code == WRAPPED and is_wrapped)]
     return accepted(findings, force=force)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -31,6 +31,7 @@ class ImageRequest(NamedTuple):
     strings: tuple[tuple[str, str], ...] = ()  # what else its container says of it
     spelled: str = ""
     keys: tuple[str, ...] = OURS
+    plugin: str = ""  # that takes the image, which is of no known format
 
 
 def parse_request(text: str) -> ImageRequest:
@@ -95,6 +96,8 @@ def inspect(
     images: list[DeviceImage] = []
     for index, request in enumerate(requests):
         image = _inspect_one(index, request)
+        if request.plugin and image.contents.is_own:
+            image = image.taken
         if image.contents.problem and not force:
             fault = _container(request.path) or image.contents.problem
             raise FormatError(f"image {request.path}: {fault}")
@@ -110,6 +113,18 @@ def inspect(
             )
         )
     return inputs, images
+
+
+def has_own_format(request: ImageRequest) -> bool:
+    """Return whether an image is of no known format, which a plugin may take all the same."""
+    own = _inspect_one(0, request).contents.is_own
+    return own and _container(request.path) is None
+
+
+def own_formats(images: Iterable[DeviceImage]) -> frozenset[tuple[str, int]]:
+    """Return the images of no known format with which nothing is wrong, by triple and size."""
+    own = (image for image in images if image.contents.is_own and not image.contents.problem)
+    return frozenset((image.triple, image.size) for image in own)
 
 
 def _container(path: Path) -> str | None:

@@ -33,8 +33,10 @@ def contents(data: Reader) -> Contents:
     """What `data` says about itself. Never raises for damaged images: they have a `problem`."""
     image_format = _format_of(data)
     if image_format is None:
-        what = "is of no known format" if len(data) else "is empty"
-        return Contents("unknown", is_opaque=True, problem=f"the image at {data.at:#x} {what}")
+        is_own = bool(len(data))
+        what = "is of no known format" if is_own else "is empty"
+        problem = f"the image at {data.at:#x} {what}"
+        return Contents("unknown", is_opaque=True, problem=problem, is_own=is_own)
     try:
         return image_format.inspect(data)
     except FormatError as error:

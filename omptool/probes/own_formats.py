@@ -1,0 +1,91 @@
+"""Images of no known format: whether a plugin on this machine takes them, as it may interpret the
+bytes as it likes (the proposal of 2013, "target device runtime library").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from omptool.errors import fail
+from omptool.probes.ask import ImageBytes, ask_plugins
+from packager.errors import MissingToolError
+from packager.files.reader import Reader
+from packager.files.temporary import store, temporary_folder
+from packager.model import FatBinary
+from packager.writers.requests import ImageRequest, has_own_format
+
+INPUTS = 2  # the exit code for an unfit input
+
+
+class Verdict(NamedTuple):
+    """The plugin that takes an image; "" and what each one says if none does."""
+
+    plugin: str
+    reasons: str
+
+
+def judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
+    """Return what was read, without the problem of images that a plugin here takes; `data` are the
+    bytes of its images.
+    """
+    own = [image.index for image in binary.images if image.contents.is_own]
+    if not own:
+        return binary
+    with temporary_folder() as folder:
+        places = [_stored(data[index], folder / str(index)) for index in own]
+        verdicts = dict(zip(own, _asked(places), strict=True))
+    taken = {index for index, verdict in verdicts.items() if verdict.plugin}
+    images = (image.taken if image.index in taken else image for image in binary.images)
+    return binary._replace(images=tuple(images))
+
+
+def with_plugins(
+    subject: Path, requests: Sequence[ImageRequest], *, force: bool
+) -> list[ImageRequest]:
+    """Return the requests, with the plugins that take images of no known format.
+
+    Where no plugin does, the command ends, unless `force` is set.
+    """
+    own = [request for request in requests if has_own_format(request)]
+    if not own:
+        return list(requests)
+    with temporary_folder() as folder:
+        places = [_copied(request.path, folder / str(n)) for n, request in enumerate(own)]
+        verdicts = dict(zip(map(id, own), _asked(places), strict=True))
+    found = []
+    for request in requests:
+        verdict = verdicts.get(id(request))
+        if verdict and not verdict.plugin and not force:
+            what = "is of no known format, and no plugin on this machine takes it"
+            fail(f"{subject}: image {request.path}: {what}{verdict.reasons}", INPUTS)
+        found.append(request._replace(plugin=verdict.plugin) if verdict else request)
+    return found
+
+
+def _asked(places: Sequence[ImageBytes]) -> list[Verdict]:
+    try:
+        answers = ask_plugins(places).images
+    except MissingToolError as error:  # there is no runtime, or its plugins end who asks them
+        return [Verdict("", f" ({error})")] * len(places)
+    return [_verdict(rows) for rows in answers]
+
+
+def _verdict(rows: Sequence[dict[str, object]]) -> Verdict:
+    plugin = next((str(row["plugin"]) for row in rows if row["accepts"]), "")
+    said = "; ".join(f"{row['plugin']}: {row['reason']}" for row in rows if row["reason"])
+    return Verdict(plugin, f" ({said})" if said else "")
+
+
+def _stored(data: Reader, copy: Path) -> ImageBytes:
+    store(copy, data.pieces())
+    return ImageBytes(copy, 0, len(data))
+
+
+def _copied(path: Path, copy: Path) -> ImageBytes:
+    """Return where plugins look at a file: in a copy, as a link may be changed meanwhile."""
+    from packager.files.reader import open_reader
+
+    with open_reader(path) as data:
+        return _stored(data, copy)
