@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import FULL, compiler, own_runtime
+from clangs import FULL, compiler, libraries, own_runtime
 from fixture_programs import OMPTOOL
 from outcomes import RACING, WAITS
 from places import TESTS
@@ -81,7 +81,7 @@ def test_a_program_ends_as_clangs_own(source: Path, version: str, tmp_path: Path
     expected, found = ended(theirs, search, source), ended(ours, search, source)
     assert found == expected
     arguments = SMALL.get(source.stem, ())
-    environment = DEVICES | LIMITED | {"LD_LIBRARY_PATH": search}
+    environment = DEVICES | LIMITED | {"LD_LIBRARY_PATH": libraries(version)}
     on_ours = [run(path, *arguments, **environment) for path in (theirs, ours)]
     assert _without_speed(on_ours[0].stdout) == _without_speed(on_ours[1].stdout)
     assert on_ours[0].returncode == on_ours[1].returncode

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,12 +32,13 @@ from doctoring import (
     without_the_second_kernel,
 )
 from machine import moved, with_tmp
+from places import ROOT
 from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, linked, run
 
 from omptool.installation import libdir
 from packager.checks import verify
 from packager.hosts.load import load
-from packager.machine.llvm_runtime import Surroundings, outcome
+from packager.machine.llvm_runtime import Outcome, Surroundings, outcome
 from packager.machine.program import inspect_program
 from packager.machine.runtimes import Runtime
 
@@ -58,7 +59,7 @@ SAMPLE = {
 }  # fmt: skip
 PAIRS = [
     pytest.param(*pair, marks=() if pair in SAMPLE else pytest.mark.exhaustive)
-    for pair in product(EVERY, RUNTIMES)
+    for pair in itertools.product(EVERY, RUNTIMES)
 ]
 
 
@@ -125,6 +126,24 @@ def test_each_program_on_each_runtime(
     assert "OMP113" in found or picked["outcome"] != "host"
 
 
+def in_words(ends: Outcome) -> str:
+    """An outcome as docs/runtime.md has it."""
+    return ends.where + ", message" * ("`requires`" in ends.reason)
+
+
+def documented() -> Iterator[tuple[tuple[str, str], str]]:
+    """The table of docs/runtime.md: clang and runtime, and what becomes of the program."""
+    lines = (ROOT / "docs" / "runtime.md").read_text().splitlines()
+    start = lines.index(next(line for line in lines if line.startswith("| program of |")))
+    head, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines[start:])
+    for row in itertools.takewhile(bool, rows):
+        for version in row[0].removeprefix("clang ").split(", "):
+            for release, words in zip(head[1:], row[1:], strict=True):
+                for name in RUNTIMES:
+                    if release == f"on LLVM {release_of(name)}":
+                        yield (version, name), words
+
+
 def test_every_outcome_is_in_the_sample(diagnosed: Path) -> None:
     around = Surroundings({}, has_gpu=False, tmp_problem="")
     read = {version: load(program(version, diagnosed)) for version in EVERY}
@@ -134,6 +153,7 @@ def test_every_outcome_is_in_the_sample(diagnosed: Path) -> None:
         for name in RUNTIMES
     }
     assert {outcomes[pair] for pair in SAMPLE} == set(outcomes.values())
+    assert {(pair, in_words(ends)) for pair, ends in outcomes.items()} == set(documented())
     assert {version for version, _ in SAMPLE} == set(EVERY)
     assert {name for _, name in SAMPLE} == set(RUNTIMES)
 

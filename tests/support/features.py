@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gccs
-from clangs import compiled_by, tool
+from clangs import NEWEST, compiled_by, tool
 from documents import document
 from fixture_programs import call
 from places import DATA, ROOT
@@ -68,6 +68,12 @@ class Bench:
     def old(self) -> Path:
         """A program of clang 14."""
         return compiled_by("14", self.source, self.folder)
+
+    def new(self) -> Path:
+        """A program of the newest clang."""
+        folder = self.folder / "new"
+        folder.mkdir(exist_ok=True)
+        return compiled_by(NEWEST, self.source, folder)
 
     def headerless(self, program: Path) -> Path:
         """The program without section headers."""
@@ -181,6 +187,10 @@ def objects(bench: Bench) -> bool:
     return images(bench.object) and images(bench.archive())
 
 
+def programs(bench: Bench) -> bool:
+    return images(bench.program) and images(bench.new())
+
+
 def headerless(bench: Bench) -> bool:
     return all(images(bench.headerless(path)) for path in (bench.program, bench.old()))
 
@@ -270,7 +280,7 @@ class Feature(NamedTuple):
 FEATURES = (
     Feature("images of objects and archives, clang 15 on", "npnyppnn", objects),
     Feature("images of objects, clang 14", "ynnnpnnn", lambda b: images(b.old_object())),
-    Feature("images of programs, clang 15 on", "npnypnnn", lambda b: images(b.program)),
+    Feature("images of programs, clang 15 on", "npnypnnn", programs),
     Feature("images of programs, clang 14", "nnnnpnnn", lambda b: images(b.old())),
     Feature("images without section headers", "nnnnnnnn", headerless),
     Feature("HIP's bundles, compressed too", "pnnppnpn", hip),
@@ -328,7 +338,7 @@ def table(shown: Collection[str]) -> str:
 INTRODUCTION = """# What omptool shows of offload files
 
 The column of omptool is made by `python tests/support/features.py --write` from runs on files that
-clang 14, 19 and 22, gcc 12, nvcc 13 and clang-offload-bundler have made, and a test compares it.
+clang 14, 19, 22 and 23, gcc 12, nvcc 13 and clang-offload-bundler have made; a test compares it.
 The other columns were found by hand with the tools of LLVM 14 to 22, CUDA 13 and ROCm 5.2.
 
 """
