@@ -119,7 +119,7 @@ def dumped(path: Path) -> dict[str, Any]:
     return dict(document("dump", result.stdout)["files"][0])
 
 
-@pytest.mark.parametrize("version", ["16", "19", "22"])
+@pytest.mark.parametrize("version", FULL[1:])
 def test_objects_whose_device_code_is_to_be_linked(tmp_path: Path, version: str) -> None:
     """-foffload-lto leaves bitcode in the object: its kernels are the entries."""
     source, out = tmp_path / "source.c", tmp_path / "source.o"

@@ -1,6 +1,7 @@
 // llvm-offload-binary of LLVM 23 for the tests: its packages lack the program, and have the library that does the work.
 // Packs device code into one OffloadBinary. Usage: llvm-offload-binary -o OUT --image=KEY=VALUE[,KEY=VALUE...]...
 
+#include <llvm/BinaryFormat/Magic.h>
 #include <llvm/Object/OffloadBinary.h>
 
 #include <llvm/Support/FileSystem.h>
@@ -29,7 +30,9 @@ bool read(StringRef fields, OffloadBinary::OffloadingImage& image) {
       ErrorOr<std::unique_ptr<MemoryBuffer>> content = MemoryBuffer::getFile(value);
       if (!content)
         return false;
-      image.TheImageKind = getImageKind(sys::path::extension(value).drop_front());
+      // Bitcode has the ending of objects where clang leaves it to be linked.
+      const bool is_bitcode = identify_magic((*content)->getBuffer()) == file_magic::bitcode;
+      image.TheImageKind = is_bitcode ? IMG_Bitcode : getImageKind(sys::path::extension(value).drop_front());
       image.Image = std::move(*content);
     } else {
       image.StringData[key] = value;
