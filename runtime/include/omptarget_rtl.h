@@ -153,6 +153,12 @@ int32_t __tgt_rtl_reaches_host_memory(int32_t device_id);
  * that the core may move the bytes by itself. Fallback: they are called. */
 int32_t __tgt_rtl_moves_like_memmove(int32_t device_id);
 
+/* As __tgt_rtl_load_binary, of an image some of whose entries lead to functions and virtual tables: kernels find those
+ * by the host's addresses. extents has a number for each of the image record's entries: 0, or the bytes at the entry's
+ * host address that lie on the device where the entry's variable, a pointer, says. It is there during the call only.
+ * Fallback: __tgt_rtl_load_binary; kernels get the host's addresses as they are. */
+tgt_target_table* __tgt_rtl_load_indirect(int32_t device_id, __tgt_device_image* image, const int64_t* extents);
+
 /* Release what load_binary made for this image. Fallback: nothing, the image stays loaded. */
 int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image);
 

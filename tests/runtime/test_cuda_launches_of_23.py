@@ -1,6 +1,7 @@
 """Device code of clang 23 for NVIDIA's GPUs, up to its launches on the fake driver: no kernel runs.
 
 The clang 23 that is here makes no PTX: llc of 22 lowers its IR. No device library of 23 is here.
+Virtual tables are clang 22's, too.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import nvptx
+import pytest
 from clangs import INSTALLED, libraries, tool
 from driver_log import NOTHING, Log
 from fixture_programs import NVPTX, OMPTOOL, call
@@ -24,9 +26,9 @@ LIBRARY = ".visible .const .align 8 .b8 __omp_rtl_device_environment[48];\n"
 NEW = (", target_mem: none", "target_mem: none, ")
 
 
-def ptx_of(source: Path, folder: Path) -> Path:
-    """The PTX of clang 23's device code."""
-    clang = [*tool("23"), "-O2", "-fopenmp", f"-fopenmp-targets={NVPTX}"]
+def ptx_of(source: Path, folder: Path, version: str = "23") -> Path:
+    """The PTX of a clang's device code."""
+    clang = [*tool(version), "-O2", "-fopenmp", f"-fopenmp-targets={NVPTX}"]
     march = ("-Xopenmp-target", f"-march={nvptx.ARCHITECTURE}")
     alone = ("-nogpulib", "--offload-device-only", "-emit-llvm", "-S")
     call(*clang, *march, *alone, source, "-o", folder / "device.ll")
@@ -41,14 +43,19 @@ def ptx_of(source: Path, folder: Path) -> Path:
     return folder / "device.ptx"
 
 
+def program_of(source: Path, folder: Path, version: str = "23") -> Path:
+    """The program of a source file, with its PTX."""
+    host = nvptx.host_object(version, source, folder, "-O2")
+    image = f"{NVPTX}:{nvptx.ARCHITECTURE}={ptx_of(source, folder, version)}"
+    call(OMPTOOL, "bundle", host, "--image", image, "-o", folder / "whole.o")
+    libraries_of_all = (f"-L{libdir()}", "-lomptarget", f"-L{libraries(INSTALLED)}", "-lomp")
+    call("g++", folder / "whole.o", *libraries_of_all, "-o", folder / "app")
+    return folder / "app"
+
+
 def test_each_region_gets_its_environment_last(tmp_path: Path, products: Products) -> None:
     driver = nvptx.fake_driver(products)
-    host = nvptx.host_object("23", REGIONS, tmp_path, "-O2")
-    image = f"{NVPTX}:{nvptx.ARCHITECTURE}={ptx_of(REGIONS, tmp_path)}"
-    call(OMPTOOL, "bundle", host, "--image", image, "-o", tmp_path / "whole.o")
-    libraries_of_all = (f"-L{libdir()}", "-lomptarget", f"-L{libraries(INSTALLED)}", "-lomp")
-    program, log = tmp_path / "app", tmp_path / "log"
-    call("gcc", tmp_path / "whole.o", *libraries_of_all, "-o", program)
+    program, log = program_of(REGIONS, tmp_path), tmp_path / "log"
     done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(log), OMP_TARGET_OFFLOAD="MANDATORY")
     assert (done.returncode, done.stderr) == (0, "")
     x, y = (int(word, 16) for word in done.stdout.split())
@@ -74,3 +81,21 @@ def test_each_region_gets_its_environment_last(tmp_path: Path, products: Product
     ):
         assert (host_address, 8 * N) in calls.sent(argument)
     calls.unloads_all()
+
+
+@pytest.mark.parametrize("version", ["22", "23"])
+def test_each_word_of_a_virtual_table_can_be_looked_up(
+    tmp_path: Path, products: Products, version: str
+) -> None:
+    """Objects point into their tables, behind what comes before the first function."""
+    driver = nvptx.fake_driver(products)
+    source = TESTS / "support" / "sources" / "nvptx_virtual.cpp"
+    log = tmp_path / "log"
+    environment = {"FAKE_CUDA_LOG": str(log), "OMP_TARGET_OFFLOAD": "MANDATORY"}
+    done = nvptx.run(program_of(source, tmp_path, version), driver, **environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    calls = Log(log)
+    assert len(calls.launches()) == 1
+    assert [call[1] for call in calls.of("cuMemAlloc")] == ["128"]  # of two tables of four words
+    assert [call[3] for call in calls.of("cuMemcpyHtoD")] == ["48", "128", "16"]
+    assert len(calls.of("cuMemFree")) == 1

@@ -64,6 +64,23 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
     publish(*library, device, images, std::move(failure));
 }
 
+namespace {
+
+tgt_target_table* load_binary(const Device& device, LoadedImage& image) {
+  const PluginFunctions& call = device.plugin.call();
+  std::vector<std::int64_t> extents;
+  bool has_indirect = false;
+  for (const HostEntry& entry : image.entries->entries) {
+    const bool is_indirect = entry.kind == EntryKind::kIndirect && is_variable(entry);
+    extents.push_back(is_indirect ? entry.extent : 0);
+    has_indirect = has_indirect || is_indirect;
+  }
+  return has_indirect && call.load_indirect ? call.load_indirect(device.rtl_id, &image.image, extents.data())
+                                            : call.load_binary(device.rtl_id, &image.image);
+}
+
+} // namespace
+
 // No lock is held: an image's constructors may call this library.
 Registry::Images Registry::load_images(const Library& library, Device& device, std::string& failure) {
   Images images;
@@ -77,7 +94,7 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
     loaded->passings = passings_of(image.origin.form, image.origin.is_old,
                                    !takes_compilers_shapes(device.plugin.call(), device.rtl_id));
     loaded->compiler = image.origin.compiler;
-    loaded->table = device.plugin.call().load_binary(device.rtl_id, &loaded->image);
+    loaded->table = load_binary(device, *loaded);
     if (loaded->table)
       observe::announce(observe::ImageLoaded{device.number, image.raw.ImageStart,
                                              static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -

@@ -79,6 +79,7 @@ void Plugin::bind(void* handle) {
   symbols.find("__tgt_rtl_memory_is_addressable", functions_.memory_is_addressable);
   symbols.find("__tgt_rtl_reaches_host_memory", functions_.reaches_host_memory);
   symbols.find("__tgt_rtl_moves_like_memmove", functions_.moves_like_memmove);
+  symbols.find("__tgt_rtl_load_indirect", functions_.load_indirect);
   symbols.find("__tgt_rtl_unload_binary", functions_.unload_binary);
   symbols.find("__tgt_rtl_last_error", functions_.last_error);
   bind_optional(symbols);

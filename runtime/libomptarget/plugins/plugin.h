@@ -47,6 +47,7 @@ struct PluginFunctions {
   decltype(&__tgt_rtl_memory_is_addressable) memory_is_addressable = nullptr;
   decltype(&__tgt_rtl_reaches_host_memory) reaches_host_memory = nullptr;
   decltype(&__tgt_rtl_moves_like_memmove) moves_like_memmove = nullptr;
+  decltype(&__tgt_rtl_load_indirect) load_indirect = nullptr;
   decltype(&__tgt_rtl_unload_binary) unload_binary = nullptr;
   decltype(&__tgt_rtl_last_error) last_error = nullptr;
   // Optional: shapes.

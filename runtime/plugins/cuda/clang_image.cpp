@@ -25,15 +25,14 @@ struct DeviceEnvironment {
 };
 constexpr char kEnvironment[] = "__omp_rtl_device_environment";
 
-// Of a function that the host names by its address. The table of these is in the order of the host's addresses.
+// A host's address and the device's. Kernels find a row by the very address: the table is in the order of the host's,
+// and has one for each word of a virtual table, since objects point into theirs.
 struct IndirectCall {
-  std::uint64_t host, function;
+  std::uint64_t host, device;
+  bool operator==(const IndirectCall& other) const = default;
+  bool operator<(const IndirectCall& other) const { return host < other.host; }
 };
-// Clang's name of a kernel, which has no size, and of a pointer to such a function.
-bool is_indirect(const __tgt_offload_entry& entry) {
-  return entry.size == sizeof(CUdeviceptr) && entry.name &&
-         std::string_view(entry.name).starts_with("__omp_offloading_");
-}
+constexpr std::uint64_t kMostIndirectCalls = 1U << 20; // more is a damaged table, not a program
 
 constexpr std::uint64_t kClock = 1'000'000'000; // of %globaltimer
 
@@ -137,19 +136,23 @@ bool ClangImage::read_kernel(const std::string& name, std::optional<ClangKernel>
   return true;
 }
 
-bool ClangImage::set_indirect_calls(Entries host, Entries here, CUdeviceptr& table) {
+bool ClangImage::set_indirect_calls(std::span<const IndirectEntry> entries, CUdeviceptr& table) {
   table = 0;
   std::vector<IndirectCall> calls;
-  for (std::size_t i = 0; i < host.size() && i < here.size(); ++i) {
-    CUdeviceptr function = 0;
-    if (!is_indirect(host[i]) || !here[i].addr)
-      continue;
-    if (!read(reinterpret_cast<CUdeviceptr>(here[i].addr), &function, sizeof function, host[i].name))
+  for (const IndirectEntry& entry : entries) {
+    CUdeviceptr there = 0;
+    if (!read(entry.pointer, &there, sizeof there, entry.name))
       return false;
-    if (function)
-      calls.push_back({reinterpret_cast<std::uint64_t>(host[i].addr), function});
+    if (entry.size / sizeof there > kMostIndirectCalls - calls.size()) {
+      fail("global " + std::string(entry.name) + " of " + std::to_string(entry.size) +
+           " bytes makes more than 1048576 indirect calls");
+      return false;
+    }
+    for (std::uint64_t at = 0; there && at + sizeof there <= entry.size; at += sizeof there)
+      calls.push_back({entry.host + at, there + at});
   }
-  std::sort(calls.begin(), calls.end(), [](const IndirectCall& a, const IndirectCall& b) { return a.host < b.host; });
+  std::sort(calls.begin(), calls.end());
+  calls.erase(std::unique(calls.begin(), calls.end()), calls.end()); // of a class in a header
   CUdeviceptr environment = 0;
   std::size_t size = 0;
   if (calls.empty())

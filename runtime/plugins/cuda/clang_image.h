@@ -18,7 +18,13 @@
 
 namespace omptool::cuda {
 
-using Entries = std::span<const __tgt_offload_entry>;
+// A function or a virtual table, which the host names by its own address.
+struct IndirectEntry {
+  const char* name;
+  std::uint64_t host;
+  std::uint64_t size;  // bytes there
+  CUdeviceptr pointer; // the variable that has the device's address
+};
 
 // A loaded image, as its variables and functions are found by name. Each function is false, with last_error set, where
 // the driver fails.
@@ -30,9 +36,9 @@ public:
   bool set_environment(const DeviceLimits& device, std::int32_t number, std::int32_t count, bool& is_clangs);
   // Nothing: `name` is a portable kernel, or one that is taken as it is.
   bool read_kernel(const std::string& name, std::optional<ClangKernel>& kernel);
-  // Clang 18 and later: kernels find the functions of `declare target indirect` by the host's addresses. `here` are the
-  // image's entries, as `host` has them; `table` is the memory that this takes, or 0, whatever is returned.
-  bool set_indirect_calls(Entries host, Entries here, CUdeviceptr& table);
+  // Clang 18 and later: kernels find the functions of `declare target indirect`, and since clang 22 virtual tables, by
+  // the host's addresses. `table` is the memory that this takes, or 0, whatever is returned.
+  bool set_indirect_calls(std::span<const IndirectEntry> entries, CUdeviceptr& table);
   // Clang 18 and later. `names` are those of __init_array_object_..., or __fini_array_object_..., in the image.
   bool run_functions(const char* which, const std::vector<std::string>& names);
 

@@ -79,7 +79,7 @@ bool Device::initialise_now() {
   return outcome.ok();
 }
 
-tgt_target_table* Device::load(const __tgt_device_image* image) {
+tgt_target_table* Device::load(const __tgt_device_image* image, Extents extents) {
   const Bytes bytes{static_cast<const std::byte*>(image->ImageStart), static_cast<const std::byte*>(image->ImageEnd)};
   const std::string processor = "sm_" + std::to_string(capability_);
   const compile::Compiled code = compile::compiled(bytes, {"nvptx64-nvidia-cuda", processor, {}});
@@ -92,7 +92,7 @@ tgt_target_table* Device::load(const __tgt_device_image* image) {
   auto* const begin = const_cast<std::byte*>(code.bytes.data());
   const __tgt_device_image as_code{begin, begin + code.bytes.size(), image->EntriesBegin, image->EntriesEnd};
   std::unique_ptr<Image> loaded =
-      Image::load(context_, as_code, {number_, count_, limits_}); // without the lock: it may take seconds
+      Image::load(context_, as_code, extents, {number_, count_, limits_}); // without the lock: it may take seconds
   if (!loaded)
     return nullptr;
   tgt_target_table* const table = loaded->table();

@@ -40,7 +40,7 @@ public:
   // The first call does it. False, with last_error set: the next may try again.
   bool initialise();
 
-  tgt_target_table* load(const __tgt_device_image* image);
+  tgt_target_table* load(const __tgt_device_image* image, Extents extents);
   std::int32_t unload(const __tgt_device_image* image);
   CUdeviceptr allocate(std::int64_t size) { return memory_.allocate(size); }
   std::int32_t release(void* memory) { return memory_.release(reinterpret_cast<CUdeviceptr>(memory)); }

@@ -36,7 +36,8 @@ std::string in_one_line(const char* log) {
 
 } // namespace
 
-std::unique_ptr<Image> Image::load(const Context& context, const __tgt_device_image& image, const DevicePlace& device) {
+std::unique_ptr<Image> Image::load(const Context& context, const __tgt_device_image& image, Extents extents,
+                                   const DevicePlace& device) {
   auto loaded = std::make_unique<Image>(context);
   const Bytes bytes = bytes_of(image);
   if (!loaded->open(bytes) || !loaded->find_environment(device) || !loaded->build_table(image) ||
@@ -44,7 +45,7 @@ std::unique_ptr<Image> Image::load(const Context& context, const __tgt_device_im
     return nullptr;
   if (!loaded->is_clangs_)
     return loaded;
-  if (!loaded->set_indirect_calls(image))
+  if (!loaded->set_indirect_calls(image, extents))
     return nullptr;
   if (!loaded->run_functions("init", names_with(bytes, "__init_array_object_")))
     return nullptr;
@@ -122,9 +123,13 @@ bool Image::run_functions(const char* which, const std::vector<std::string>& nam
   return names.empty() || (context_.enter().ok() && ClangImage(context_, module_).run_functions(which, names));
 }
 
-bool Image::set_indirect_calls(const __tgt_device_image& image) {
-  return ClangImage(context_, module_)
-      .set_indirect_calls({image.EntriesBegin, image.EntriesEnd}, entries_, indirect_calls_);
+bool Image::set_indirect_calls(const __tgt_device_image& image, Extents extents) {
+  std::vector<IndirectEntry> entries;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] > 0 && entries_[i].addr && entries_[i].size == sizeof(CUdeviceptr))
+      entries.push_back({entries_[i].name, reinterpret_cast<std::uint64_t>(image.EntriesBegin[i].addr),
+                         static_cast<std::uint64_t>(extents[i]), reinterpret_cast<CUdeviceptr>(entries_[i].addr)});
+  return ClangImage(context_, module_).set_indirect_calls(entries, indirect_calls_);
 }
 
 bool Image::set_device_number(std::int32_t number) {

@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,14 @@ struct DevicePlace {
   const DeviceLimits& limits;
 };
 
+// Of each entry: how many bytes of the host's its pointer leads to, or 0 (omptarget_rtl.h, load_indirect). May be
+// empty.
+using Extents = std::span<const std::int64_t>;
+
 class Image {
 public:
   // Null, with last_error set, when it cannot be loaded or does not fit the host's table.
-  static std::unique_ptr<Image> load(const Context& context, const __tgt_device_image& image,
+  static std::unique_ptr<Image> load(const Context& context, const __tgt_device_image& image, Extents extents,
                                      const DevicePlace& device);
   explicit Image(const Context& context) : context_(context) {}
   ~Image();
@@ -43,7 +48,7 @@ private:
   bool find_environment(const DevicePlace& device);
   bool run_functions(const char* which, const std::vector<std::string>& names);
   bool set_device_number(std::int32_t number);
-  bool set_indirect_calls(const __tgt_device_image& image);
+  bool set_indirect_calls(const __tgt_device_image& image, Extents extents);
   Outcome close(); // in its context
   // False, with last_error set: the driver failed. An address of 0: the image has no such variable.
   bool find_variable(const char* name, CUdeviceptr& address, std::size_t& size) const;

@@ -112,14 +112,14 @@ std::optional<Grid> grid_for(const Kernel& kernel, const tgt_launch_shape& asked
   return grid_for(kernel, without, facts, device);
 }
 
-// Puts the word for the environment where the kernel takes it.
-void place_environment(const ClangKernel& clang, std::uint32_t flags, std::vector<void*>& values) {
-  if (values.empty())
-    return;
-  if (clang.environment == Place::kLast && (flags & OMPTARGET_SHAPE_ENVIRONMENT_FIRST))
-    std::rotate(values.begin(), values.begin() + 1, values.end());
-  else if (clang.environment == Place::kFirst && (flags & OMPTARGET_SHAPE_ENVIRONMENT_LAST))
-    std::rotate(values.begin(), values.end() - 1, values.end());
+// Puts the word for the environment where the kernel takes it, wherever the call has it, if at all.
+void place_environment(Place place, std::uint32_t flags, std::vector<void*>& values) {
+  if ((flags & OMPTARGET_SHAPE_ENVIRONMENT_FIRST) && !values.empty())
+    values.erase(values.begin());
+  else if ((flags & OMPTARGET_SHAPE_ENVIRONMENT_LAST) && !values.empty())
+    values.pop_back();
+  if (place != Place::kNone)
+    values.insert(place == Place::kFirst ? values.begin() : values.end(), nullptr);
 }
 
 void tell(std::int32_t device, const Kernel& kernel, const Grid& grid) {
@@ -148,22 +148,21 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments 
     return std::nullopt;
   MemoryPromise memory;
   const std::optional<Grid> grid = grid_for(kernel, asked, *facts, launcher.limits, memory);
-  const std::size_t size = static_cast<std::size_t>(count) * kArgument;
+  std::vector<void*> words(values, values + count);
+  if (kernel.clang())
+    place_environment(kernel.clang()->environment, asked.flags, words);
+  const std::size_t size = words.size() * kArgument;
   if (!grid || !has_all(*facts, kernel.name(), size) || !kernel.allow_memory(launcher.context, grid->memory))
     return std::nullopt;
   // The driver takes no more than the parameters.
-  Launch launch{&kernel, *grid, std::vector<void*>(values, values + count),
-                facts->parameters_are_known ? facts->parameters : size, memory};
-  if (kernel.clang())
-    place_environment(*kernel.clang(), asked.flags, launch.values);
-  return launch;
+  return Launch{&kernel, *grid, std::move(words), facts->parameters_are_known ? facts->parameters : size, memory};
 }
 
 bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent) {
   lent = 0;
   const Context& context = launcher.context;
   const Kernel& kernel = *launch.kernel;
-  if (kernel.clang() && kernel.clang()->environment != Place::kNone && !launch.values.empty()) {
+  if (kernel.clang() && kernel.clang()->environment != Place::kNone) {
     const CUdeviceptr environment = lend(launcher, launch, stream, lent);
     if (!environment)
       return false;

@@ -39,8 +39,15 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_init_device(int32_t device_id) {
 }
 
 OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device_id, __tgt_device_image* image) {
-  return guarded(device_id, static_cast<tgt_target_table*>(nullptr),
-                 [&](Device& device) { return device.load(image); });
+  return __tgt_rtl_load_indirect(device_id, image, nullptr);
+}
+
+OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_indirect(int32_t device_id, __tgt_device_image* image,
+                                                             const int64_t* extents) {
+  return guarded(device_id, static_cast<tgt_target_table*>(nullptr), [&](Device& device) {
+    const std::ptrdiff_t count = extents ? image->EntriesEnd - image->EntriesBegin : 0;
+    return device.load(image, {extents, static_cast<std::size_t>(count)});
+  });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image) {

@@ -98,16 +98,17 @@ TEST_CASE("the device's environment is stored as far as the image has room for i
 TEST_CASE("a kernel of clang 18 and later gets a word in place of the environment that it does not use") {
   PassingImage image(bytes_of(text_of_head() + kDevice18 + environment_of("absent", 2, 0, 0) + kernel("absent", 3)));
   loading(image);
-  const Lines lines = launching(image, kAbsent, {nullptr, bits(8), bits(9)}, 1000);
+  const Lines lines = launching(image, kAbsent, {nullptr, bits(8), bits(9)}, 1000, OMPTARGET_SHAPE_ENVIRONMENT_FIRST);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].starts_with("cuLaunchKernel absent 32 1 1 32 1 1 0 "));
   CHECK(lines[0].ends_with(" 0xffffffffffffffff 0x8 0x9 = 0"));
+  CHECK(launching(image, kAbsent, {bits(8), bits(9)}, 1000)[0].ends_with(" 0xffffffffffffffff 0x8 0x9 = 0"));
 }
 
 TEST_CASE("a kernel with a reduction is lent an environment and a buffer, without a call for the memory") {
   PassingImage image(bytes_of(text_of_head() + kDevice18 + environment_of("absent", 2, 8, 64) + kernel("absent", 2)));
   loading(image);
-  const Lines lines = launching(image, kAbsent, {nullptr, bits(8)}, 1000);
+  const Lines lines = launching(image, kAbsent, {bits(8)}, 1000);
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].starts_with("cuMemcpyHtoDAsync "));
   CHECK(lines[0].find(" 16 0x") != std::string::npos);
@@ -144,7 +145,7 @@ static std::vector<std::uint64_t> lent(const Lines& lines) {
 TEST_CASE("a kernel of clang 23 with a reduction is lent room for each team of the launch") {
   PassingImage image(bytes_of(text_of_head() + kDevice18 + environment23_of("absent", 2, 8) + kernel("absent", 2)));
   loading(image);
-  const Lines lines = launching(image, kAbsent, {bits(8), nullptr}, 1000);
+  const Lines lines = launching(image, kAbsent, {bits(8)}, 1000);
   CHECK(lines[1].starts_with("cuLaunchKernel absent 32 1 1 32 1 1 0 "));
   CHECK(lines[1].find(" 0x8 0x") != std::string::npos);
   CHECK(lines[1].find("0xffffffffffffffff") == std::string::npos);
@@ -157,20 +158,19 @@ TEST_CASE("a kernel of clang 23 is told of the memory that it has asked for") {
   PassingImage image(bytes_of(text_of_head() + kDevice18 + environment23_of("absent", 2, 0) + kernel("absent", 1)));
   loading(image);
   constexpr std::uint64_t kLittle = 1000, kMuch = 100'000'000;
-  const Lines own = launching(image, kAbsent, {nullptr}, 64, OMPTARGET_SHAPE_MEMORY_OR_DEVICE, kLittle);
+  const Lines own = launching(image, kAbsent, {}, 64, OMPTARGET_SHAPE_MEMORY_OR_DEVICE, kLittle);
   CHECK(own[1].starts_with("cuLaunchKernel absent 2 1 1 32 1 1 1000 "));
   CHECK(lent(own) == std::vector<std::uint64_t>{0, 0, kLittle << 32, 0});
-  const Lines none = launching(image, kAbsent, {nullptr}, 64, OMPTARGET_SHAPE_MEMORY_OR_NULL, kMuch);
+  const Lines none = launching(image, kAbsent, {}, 64, OMPTARGET_SHAPE_MEMORY_OR_NULL, kMuch);
   CHECK(none[1].starts_with("cuLaunchKernel absent 2 1 1 32 1 1 0 "));
   CHECK(lent(none) == std::vector<std::uint64_t>{0, 0, kMuch << 32, 1});
-  const Lines devices = launching(image, kAbsent, {nullptr}, 64, OMPTARGET_SHAPE_MEMORY_OR_DEVICE, kMuch);
+  const Lines devices = launching(image, kAbsent, {}, 64, OMPTARGET_SHAPE_MEMORY_OR_DEVICE, kMuch);
   CHECK(with(devices, "cuMemAllocFromPoolAsync " + std::to_string(256 + 2 * kMuch) + " ").size() == 1);
   CHECK(with(devices, "cuLaunchKernel absent 2 1 1 32 1 1 0 ").size() == 1);
   tgt_launch_shape shape{};
   shape.size = sizeof shape;
   shape.dynamic_memory = kMuch;
-  void* argument = nullptr;
-  CHECK(RTL(__tgt_rtl_run_shaped)(0, image[kAbsent], &argument, 1, &shape) == OMPTARGET_RTL_NOT_STARTED);
+  CHECK(RTL(__tgt_rtl_run_shaped)(0, image[kAbsent], nullptr, 0, &shape) == OMPTARGET_RTL_NOT_STARTED);
 }
 
 TEST_CASE("a kernel whose environment is of no known size does not start, and says so") {
@@ -193,6 +193,10 @@ TEST_CASE("kernels of clang 14 to 17 take no environment, and run in their mode"
     REQUIRE(lines.size() == 2);
     CHECK(lines[0].starts_with("cuLaunchKernel absent 20 1 1 128 1 1 0 "));
     CHECK(lines[0].ends_with(" 0x8 = 0"));
+    const Lines first = launching(image, kAbsent, {nullptr, bits(8)}, 20, OMPTARGET_SHAPE_ENVIRONMENT_FIRST);
+    CHECK(first[0].ends_with(" 0x8 = 0"));
+    const Lines last = launching(image, kAbsent, {bits(8), nullptr}, 20, OMPTARGET_SHAPE_ENVIRONMENT_LAST);
+    CHECK(last[0].ends_with(" 0x8 = 0"));
   }
 }
 
@@ -214,16 +218,17 @@ TEST_CASE("constructors run in the order of their numbers when the image is load
   CHECK(with(log.lines(), "cuLaunchKernel nvptx$device$fini 1 1 1 1 1 1 0 ").size() == 1);
 }
 
-// Entries of its own, as clang has them for `declare target indirect`.
-TEST_CASE("kernels get a table of the functions that they call by the host's addresses, in the order of those") {
+// Entries of their own, as clang has them for `declare target indirect` and, since 22, for virtual tables.
+TEST_CASE("kernels get a table of what they find by the host's addresses, in the order of those") {
   const auto pointer = [](const std::string& name, int value) {
     return ".visible .global .align 8 .u64 " + name + " = " + std::to_string(value) + ";\n";
   };
   std::vector<char> bytes =
       bytes_of(text_of_head() + kDevice18 + pointer("__omp_offloading_1_2_one_l3", 1001) +
                pointer("__omp_offloading_1_2_two_l4", 1002) + pointer("__omp_offloading_1_2_none_l5", 0) +
-               pointer("plain", 1003) + kernel("__omp_offloading_1_2_main_l9", 0));
-  char hosts[6] = {};
+               pointer("__omp_offloading_1_2__ZTV5Shape_l2addr", 2000) + pointer("plain", 1003) +
+               kernel("__omp_offloading_1_2_main_l9", 0));
+  char hosts[32] = {};
   const auto entry = [&](int host, const char* name, std::int64_t size) {
     return __tgt_offload_entry{&hosts[host], const_cast<char*>(name), size};
   };
@@ -232,25 +237,44 @@ TEST_CASE("kernels get a table of the functions that they call by the host's add
                                            entry(2, "__omp_offloading_1_2_none_l5", 8),
                                            entry(3, "__omp_offloading_1_2_absent_l6", 8),
                                            entry(0, "plain", 8),
-                                           entry(5, "__omp_offloading_1_2_main_l9", 0)};
+                                           entry(5, "__omp_offloading_1_2_main_l9", 0),
+                                           entry(6, "__omp_offloading_1_2__ZTV5Shape_l2addr", 8),
+                                           entry(6, "__omp_offloading_1_2__ZTV5Shape_l2addr", 8)};
+  const std::vector<std::int64_t> extents{8, 8, 8, 8, 0, 0, 20, 20}; // of the tables: two words, and no third
   __tgt_device_image image{bytes.data(), bytes.data() + bytes.size(), entries.data(), entries.data() + entries.size()};
   REQUIRE(init_device(0) == 0);
   CallLog log;
   log.lines();
-  REQUIRE(RTL(__tgt_rtl_load_binary)(0, &image));
-  const Lines lines = log.lines(), allocated = with(lines, "cuMemAlloc 32 "), sent = with(lines, "cuMemcpyHtoD ");
+  REQUIRE(RTL(__tgt_rtl_load_indirect)(0, &image, extents.data()));
+  const Lines lines = log.lines(), allocated = with(lines, "cuMemAlloc 64 "), sent = with(lines, "cuMemcpyHtoD ");
   REQUIRE(allocated.size() == 1);
   REQUIRE(sent.size() == 3); // the environment, the table, and where that is
-  std::uint64_t words[2] = {}, table[4] = {};
+  std::uint64_t words[2] = {}, table[8] = {};
   const std::uint64_t environment = std::stoull(sent[0].substr(sent[0].find(' ')));
   CHECK(std::stoull(sent[2].substr(sent[2].find(' '))) == environment + 24);
   CHECK(retrieve(words, reinterpret_cast<void*>(environment + 24), sizeof words) == 0);
-  CHECK(words[1] == 2);
+  CHECK(words[1] == 4);
   CHECK(retrieve(table, reinterpret_cast<void*>(words[0]), sizeof table) == 0);
   const auto host = [&](int number) { return reinterpret_cast<std::uint64_t>(&hosts[number]); };
-  CHECK(std::vector<std::uint64_t>(table, table + 4) == std::vector<std::uint64_t>{host(1), 1001, host(4), 1002});
+  CHECK(std::vector<std::uint64_t>(table, table + 8) ==
+        std::vector<std::uint64_t>{host(1), 1001, host(4), 1002, host(6), 2000, host(14), 2008});
   CHECK(RTL(__tgt_rtl_unload_binary)(0, &image) == 0);
   CHECK(with(log.lines(), "cuMemFree ").size() == 1);
+}
+
+TEST_CASE("a virtual table of an impossible size is named, and nothing is allocated for it") {
+  std::vector<char> bytes = bytes_of(text_of_head() + kDevice18 + ".visible .global .align 8 .u64 table = 2000;\n");
+  char host = 0, name[] = "table";
+  __tgt_offload_entry entry{&host, name, 8};
+  __tgt_device_image image{bytes.data(), bytes.data() + bytes.size(), &entry, &entry + 1};
+  const std::int64_t extent = std::int64_t{1} << 40;
+  REQUIRE(init_device(0) == 0);
+  CallLog log;
+  log.lines();
+  CHECK(!RTL(__tgt_rtl_load_indirect)(0, &image, &extent));
+  CHECK(std::string(RTL(__tgt_rtl_last_error)()) ==
+        "global table of 1099511627776 bytes makes more than 1048576 indirect calls");
+  CHECK(with(log.lines(), "cuMemAlloc ").empty());
 }
 
 TEST_CASE("names with a beginning are found once each, by their numbers") {

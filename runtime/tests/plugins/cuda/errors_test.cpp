@@ -131,7 +131,8 @@ SCENARIO_OF(indirect_life) {
   }
   RTL(__tgt_rtl_reaches_host_memory)(0);
   const int before = device_blocks();
-  const bool is_loaded = RTL(__tgt_rtl_load_binary)(0, &image) != nullptr;
+  const std::int64_t extent = 8;
+  const bool is_loaded = RTL(__tgt_rtl_load_indirect)(0, &image, &extent) != nullptr;
   const bool is_unloaded = is_loaded && RTL(__tgt_rtl_unload_binary)(0, &image) == 0;
   EXPECT((is_loaded && !is_unloaded) || device_blocks() == before);
   entry.name = empty;
