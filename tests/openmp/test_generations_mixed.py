@@ -101,6 +101,21 @@ def test_sections_of_bytes_are_those_that_their_clang_means(tmp_path: Path, vers
     assert said(program) == "15 15\n"
 
 
+def test_a_librarys_clang_is_known_as_long_as_it_is_loaded(tmp_path: Path) -> None:
+    """Its file is read once; the next library may be loaded where it was."""
+    program = linked("22", tmp_path / "loaded_bytes", MIXED / "loaded_bytes.c")
+    paths = []
+    for number, version in enumerate(("23", "22", "23")):
+        # Without an image, which would tell as well.
+        host = ("--offload-host-only", "-fPIC", "-c", "-o", tmp_path / "update.o")
+        call(*compiler(version, MIXED / "update.c"), *host, MIXED / "update.c")
+        paths.append(tmp_path / f"libupdate{number}.so")
+        call("gcc", "-shared", tmp_path / "update.o", "-o", paths[-1])
+    done = run(program, *paths, **MANDATORY)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "15 15\n" * 6
+
+
 def test_virtual_calls_are_linked_with_this_library(tmp_path: Path) -> None:
     source = SOURCES / "linked" / "virtual.cpp"
     call(*compiler("23", source), OURS, source, "-o", tmp_path / "virtual")

@@ -3,6 +3,7 @@
 #include "process/loaded_object.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <link.h>
 #include <span>
 #include <unistd.h>
@@ -29,7 +30,7 @@ std::vector<HostRange> constants_of(const dl_phdr_info& info) {
   return all;
 }
 
-int visit_object(dl_phdr_info* info, std::size_t, void* context) {
+int visit_object(dl_phdr_info* info, std::size_t size, void* context) {
   LoadedObject& home = *static_cast<LoadedObject*>(context);
   HostRange object{UINTPTR_MAX, 0};
   for (const ElfW(Phdr) & segment : std::span(info->dlpi_phdr, info->dlpi_phnum))
@@ -44,13 +45,15 @@ int visit_object(dl_phdr_info* info, std::size_t, void* context) {
   home.permanent = !info->dlpi_name || !*info->dlpi_name;
   home.constants = constants_of(*info);
   home.path = home.permanent ? "/proc/self/exe" : info->dlpi_name;
+  if (size >= offsetof(dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+    home.unloads = info->dlpi_subs;
   return 1;
 }
 
 } // namespace
 
 LoadedObject loaded_object_of(const void* descriptor) {
-  LoadedObject home{descriptor, {}, false, {}, {}};
+  LoadedObject home{descriptor, {}, false};
   ::dl_iterate_phdr(visit_object, &home);
   return home;
 }

@@ -4,6 +4,7 @@
 
 #include "process/host_range.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct LoadedObject {
   bool permanent;                     // the executable, which is never unloaded
   std::vector<HostRange> constants{}; // what of it nothing can write to
   std::string path{};                 // of its file
+  std::uint64_t unloads = 0;          // of objects until now: while it stays, no address has become another object's
 };
 
 // Asks the dynamic linker. `descriptor` may be any address of the object.

@@ -6,8 +6,11 @@
 #include "devices/registry.h"
 #include "file.h"
 #include "process/loaded_object.h"
+#include "process/per_process.h"
 
 #include <fcntl.h>
+#include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -29,10 +32,35 @@ std::string compilers_of_file(const std::string& path) {
   return found;
 }
 
+// The clangs of objects whose files have been read, as long as nothing is unloaded.
+class KnownObjects {
+public:
+  Clangs clangs_of(const LoadedObject& asked) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (asked.unloads != unloads_)
+        clangs_.clear();
+      unloads_ = asked.unloads;
+      if (const auto known = clangs_.find(asked.object.begin); known != clangs_.end())
+        return known->second;
+    }
+    const Clangs clangs = clangs_in(compilers_of_file(asked.path));
+    const std::lock_guard lock(mutex_);
+    if (asked.unloads == unloads_)
+      clangs_.emplace(asked.object.begin, clangs);
+    return clangs;
+  }
+
+private:
+  std::mutex mutex_;
+  std::uint64_t unloads_ = 0;
+  std::map<std::uintptr_t, Clangs> clangs_; // by where the object begins
+};
+
 // The clangs that compiled the executable or library around `address`.
 Clangs clangs_at(const void* address) {
-  const std::string path = loaded_object_of(address).path;
-  return path.empty() ? Clangs{} : clangs_in(compilers_of_file(path));
+  const LoadedObject object = loaded_object_of(address);
+  return object.path.empty() ? Clangs{} : PerProcess<KnownObjects>::get().clangs_of(object);
 }
 
 } // namespace
