@@ -427,10 +427,18 @@ def test_no_clang_is_said(plain: Path) -> None:
     )  # fmt: skip
 
 
-def test_a_clang_whose_kernels_have_other_arguments(plain: Path) -> None:
+@pytest.mark.offloads
+@pytest.mark.parametrize(("host", "image"), [("18", "17"), ("22", "23"), ("23", "22")])
+def test_a_clang_whose_kernels_have_other_arguments(tmp_path: Path, host: str, image: str) -> None:
+    two = ("--cc", shlex.join(tool(host)), "--device-compiler", f"x86_64={shlex.join(tool(image))}")
+    call(tmp_path, OMPTOOL, "cc", *two, "--triple", X86_64, *sources(), "-O1", "-o", "app")
+    assert printed(tmp_path / "app") == PRINTED
+
+
+def test_a_clang_whose_kernels_the_host_does_not_call(plain: Path) -> None:
     older = shlex.join(tool("17"))
     ran = done(plain, OMPTOOL, "cc", *OTHER, f"x86_64={older}", "plain.c")
-    what = "is clang 17, and the host's is clang 19: since clang 18 kernels have other arguments"
+    what = "is clang 17: a program of clang 19 calls kernels of clang 18 or later only"
     assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
     assert what in ran.stderr
 

@@ -6,11 +6,14 @@ import shlex
 from pathlib import Path
 
 import pytest
+from fixture_programs import NVPTX, X86_64
 
 from packager.compiling.command import CompileCommand, parse
 from packager.compiling.compilers import Compiler
-from packager.compiling.targets import Target, offloading, targets
+from packager.compiling.targets import Target, expect_able, offloading, targets
 from packager.errors import UsageError
+
+AMDGCN = "amdgcn-amd-amdhsa"
 
 
 def default(is_cxx: bool) -> Compiler:
@@ -175,6 +178,34 @@ def test_targets_are_told_to_clang() -> None:
         *("-foffload-lto", "-nogpulib"),
     ]
     assert "-foffload-lto" not in offloading(found[:1])
+
+
+@pytest.mark.parametrize(
+    ("host", "triple", "own", "called"),
+    [
+        (17, X86_64, 16, ""),
+        (18, X86_64, 17, ""),
+        (18, X86_64, 22, ""),
+        (22, X86_64, 23, ""),
+        (23, X86_64, 18, ""),
+        (17, X86_64, 18, "17 or older"),
+        (18, X86_64, 23, "22 or older"),
+        (19, X86_64, 17, "18 or later"),
+        (23, X86_64, 17, "18 or later"),
+        (17, NVPTX, 23, ""),
+        (23, NVPTX, 16, ""),
+        (22, AMDGCN, 18, ""),
+        (22, AMDGCN, 23, "18 to 22"),
+        (23, AMDGCN, 22, "23 or later"),
+    ],
+)
+def test_kernels_are_such_as_the_host_calls(host: int, triple: str, own: int, called: str) -> None:
+    target = Target(triple, (), ("sh", "-c", f"echo clang version {own}.0.0"))
+    if not called:
+        return expect_able(host, target)
+    words = rf"is clang {own}: a program of clang {host} calls kernels of clang {called} only"
+    with pytest.raises(UsageError, match=words):
+        expect_able(host, target)
 
 
 def test_a_triple_may_have_its_own_compiler() -> None:
