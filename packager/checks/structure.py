@@ -13,7 +13,7 @@ from packager.foreign_runtimes import at_start, when_used
 from packager.formats.containers import omptool_section
 from packager.generations import named
 from packager.kernel_names import decode
-from packager.model import DeviceImage, EntryTable, FatBinary, Finding, Severity
+from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
 
 RUNTIMES = ("libomptarget.so", "libtarget.so")
@@ -87,19 +87,20 @@ def _is_garbled(table: EntryTable) -> bool:
 def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
     """A compiler that came after this omptool made the file.
 
-    What it writes may mean something else than before: nothing is guessed, and its regions run on
-    the host. These mark it: a version of entry records or of an OffloadBinary, or bits of map types
-    that are not known, and the release that `.comment` names of the host or of an image. The last
-    is a warning where images are of known clangs and the host is of those, too: then parts of it
-    without device code may be the newer one's. A call's record has a version as well, which the
-    runtime alone sees.
+    What it writes may mean something else than before, and nothing is guessed. These mark it: a
+    version of entry records or of an OffloadBinary, or bits of map types that are not known, and
+    the release that `.comment` names of the host or of an image. The runtime ignores a library with
+    such entries or registered containers, and a construct with such bits. The release alone decides
+    nothing: the record of a call has a version as well, which the runtime alone sees, and regions
+    whose calls it knows run on the device. The release is a warning where images are of known
+    clangs and the host is of those, too: then parts of it without device code may be the newer
+    one's.
 
     Cure: update omptool, or compile with the newest clang that it knows.
     """
     found = newer.newer_compiler(binary)
     if found:
-        severity: Severity = "error" if found.is_certain else "warning"
-        yield Finding("OMP131", severity, found.sentence, newer.CURE)
+        yield Finding("OMP131", found.severity, found.sentence, newer.CURE)
 
 
 def same_target_twice(binary: FatBinary) -> Iterator[Finding]:

@@ -41,7 +41,7 @@ def _newer(program: FatBinary) -> Iterator[Finding]:
     """Yield D02 for a compiler that came after this omptool."""
     found = newer.newer_compiler(program)
     if found:
-        yield Finding("OMP202", "warning", found.sentence, newer.CURE)
+        yield Finding("OMP202", found.severity, found.sentence, newer.CURE)
 
 
 def _openmp(program: FatBinary) -> set[int]:
@@ -140,7 +140,7 @@ def _entries(
 ) -> Iterator[EntryFate]:
     states = iter(entry_states(program))
     found = newer.newer_compiler(program)
-    later = found.sentence if found and found.is_certain else ""
+    later = found.sentence if found and found.is_ignored else ""
     for table in program.tables:
         rows = [(entry, next(states)) for entry in table.entries]
         broken = _broken(table, rows, images)

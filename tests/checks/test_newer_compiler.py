@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections.abc import Callable
@@ -20,7 +21,9 @@ pytestmark = pytest.mark.slow
 
 HERE = b"clang version 23."
 LATER = b"clang version 24."
-UNKNOWN = "omptool does not know what it writes since clang 23"
+UNKNOWN = (
+    "its calls may have a version that omptool does not know, and such regions run on the host"
+)
 NOT_KNOWN = "which omptool does not know"
 CURE = "update omptool, or compile with clang 23 or older"
 Change = Callable[[bytes, Path], bytes]
@@ -80,6 +83,14 @@ def both(data: bytes, path: Path) -> bytes:
     return everywhere(entries(data, path), path)
 
 
+def places(path: Path) -> set[str]:
+    """Where doctor says that entries are used."""
+    return {
+        str(entry["runs_on"])
+        for entry in json.loads(omptool("doctor", "--json", path).stdout)["entries"]
+    }
+
+
 def lines(path: Path) -> list[tuple[str, str, str]]:
     found = [f for f in findings(path) if f["code"] == "OMP131"]
     return [(str(f["severity"]), str(f["message"]), str(f["hint"])) for f in found]
@@ -110,9 +121,17 @@ def test_doctor_says_it_before_the_program_runs(folder: Path) -> None:
     path = changed(folder, everywhere)
     done = omptool("doctor", path)
     assert done.exit_code == 1
-    assert f"OMP202 warning: clang 24 compiled image 0: {UNKNOWN}" in done.stdout
+    assert f"OMP202 error: clang 24 compiled image 0: {UNKNOWN}" in done.stdout
     assert CURE in done.stdout
+    assert places(path) == {"device 0 (host)"}
     assert omptool("doctor", of_23(folder)).stdout.count("clang 24") == 0
+
+
+@pytest.mark.parametrize("way", [{}], ids=["at-once"], indirect=True)
+def test_doctor_says_that_the_runtime_ignores_unknown_entries(folder: Path) -> None:
+    path = changed(folder, entries)
+    assert omptool("doctor", path).exit_code == 1
+    assert places(path) == {"host"}
 
 
 def test_a_part_of_the_host_that_may_have_no_regions(folder: Path) -> None:
@@ -123,7 +142,7 @@ def test_a_part_of_the_host_that_may_have_no_regions(folder: Path) -> None:
     later_one.write_bytes(later_one.read_bytes().replace(HERE, LATER))
     run(*tool("23"), *OFFLOADING[:2], of_23(folder, "-c"), later_one, "-o", folder / "mixed")
     ((severity, message, _),) = lines(folder / "mixed")
-    assert (severity, message[:39]) == ("warning", "clang 24 compiled parts of the host: om")
+    assert (severity, message[:39]) == ("warning", "clang 24 compiled parts of the host: it")
 
 
 def test_bits_of_map_types(folder: Path) -> None:

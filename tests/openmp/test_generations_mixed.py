@@ -10,6 +10,7 @@ from clangs import compiler, made, tool
 from fixture_programs import OMPTOOL, call
 from linked_programs import driver
 from running import MANDATORY, run
+from toolchain import omptool
 from whole_programs import SOURCES
 
 from omptool.installation import libdir
@@ -133,7 +134,6 @@ def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
     store = re.compile(r"(movl\s+\$)5(, -?\d+\(%r[sb]p\))")  # of the version
     text, count = store.subn(r"\g<1>6\2", text)
     assert count == 2, count  # a record for each region
-    text = text.replace("clang version 23.1.4", "clang version 24.0.0")
     (tmp_path / "first.s").write_text(text)
     call(*tool("23"), "-c", tmp_path / "first.s", "-o", tmp_path / "host.o")
     # Its images are clang 23's: the program has the same file.
@@ -145,6 +145,14 @@ def test_a_clang_that_is_yet_to_come_is_named_and_its_regions_run_on_the_host(
     call("objcopy", *added, *flags, tmp_path / "host.o", tmp_path / "first.o")
     second = compiled("23", MIXED / "second.c", tmp_path / "second.o")
     program = linked("23", tmp_path / "app", tmp_path / "first.o", second)
+    as_24 = program.read_bytes().replace(b"clang version 23.1.4", b"clang version 24.0.0")
+    program.write_bytes(as_24)
+    for command, code in (("verify", "OMP131"), ("doctor", "OMP202")):
+        shown = omptool(command, program)
+        assert shown.exit_code == 1
+        (line,) = (line for line in shown.stdout.splitlines() if "clang 24" in line)
+        assert f"{code} error: clang 24 compiled image 0: its calls may have a version " in line
+    # The region of the second object has a call of version 5: it runs on the device.
     done = run(program)
     assert (done.returncode, done.stdout) == (0, "5 7 9 11\n")
     fault = (
