@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from packager.conventions import ARRAY, FIRST, PLAIN
 from packager.generations import Generation, is_newer, named
 from packager.model import FatBinary
 
@@ -20,10 +21,7 @@ FIRST_WITH_LONG_ENTRIES = 20
 FIRST_BLIND_TO_WRAPPED = 21
 LONG_ENTRY = 56
 
-# How a kernel for a CPU is called: with the arguments of its region, with one of the runtime's in
-# front of them, or with an array of pointers to all of them.
-Call = Literal["plain", "first", "array"]
-FIRST_WITH_FIRST, FIRST_WITH_ARRAY = 18, 23
+Call = Literal["plain", "first", "array"]  # packager/conventions.py
 # Clang's calls have a version. From the second release on the runtime goes by it.
 FIRST_WITH_VERSION_3, FIRST_WITH_VERSION_5 = 19, 23
 WANTED: dict[Call, str] = {
@@ -101,9 +99,9 @@ def _uncallable(clangs: Iterable[int], row: Generation | None, release: int) -> 
 
 def _takes(clang: int) -> Call:
     """Return the calling convention of a clang's kernels for CPUs."""
-    if clang >= FIRST_WITH_ARRAY:
+    if clang in ARRAY:
         return "array"
-    return "first" if clang >= FIRST_WITH_FIRST else "plain"
+    return "first" if clang in FIRST else "plain"
 
 
 def _version(clang: int) -> int:
@@ -115,7 +113,7 @@ def _version(clang: int) -> int:
 
 def _passed(version: int, release: int) -> Call | None:
     """Return how a runtime calls kernels for a call of that version; None if it refuses to."""
-    if release < FIRST_WITH_FIRST:
+    if release in PLAIN:
         return "plain"
     if release < FIRST_WITH_VERSION_3:
         return "first"

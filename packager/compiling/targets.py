@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from packager.compiling.compilers import clangs_release, named, words_of
 from packager.compiling.spelling import expect_processor, expect_triple
+from packager.conventions import ARRAY, FIRST, PLAIN, called_by, in_words
 from packager.errors import UsageError
 from packager.triples import GPUS, code_of, normalise
 
@@ -20,9 +20,7 @@ FOR_GPUS = ("-foffload-lto", "-nogpulib")
 QUIET = "-Wno-unused-command-line-argument"
 # The release since which clang compiles for host and devices apart from each other.
 APART = 15
-# Releases whose kernels take the runtime's own argument not at all, first, or last.
-WITHOUT, FIRST, LAST = range(18), range(18, 23), range(23, sys.maxsize)
-# Images that say by themselves how each kernel is called, to omptool's runtime.
+# Images that tell omptool's runtime by themselves how each kernel is called.
 TELLING = "nvptx64"
 
 
@@ -101,30 +99,11 @@ def expect_able(host: int, target: Target) -> None:
     if min(own, host) < APART and (target.is_gpu or target.compiler):
         what = "beside another" if target.compiler else "for a GPU without its vendor's libraries"
         raise UsageError(f"clang {min(own, host)} cannot compile {what}: clang {APART} can")
-    called = _called(host, target)
-    if own not in called:
+    called = called_by(host)
+    if target.is_gpu:
+        called = next(releases for releases in (PLAIN, FIRST, ARRAY) if host in releases)
+    if own not in called and code_of(target.triple) != TELLING:
         raise UsageError(
             f"{name}, for {target.triple}, is clang {own}: a program of clang {host} calls kernels "
-            f"of clang {_in_words(called)} only"
+            f"of clang {in_words(called)} only"
         )
-
-
-def _called(host: int, target: Target) -> range:
-    """Return the releases whose kernels a host's calls reach; omptool's runtime translates them.
-
-    Calls of clang 18 have the version of those before, whose images have no such argument.
-    """
-    if code_of(target.triple) == TELLING:
-        return range(sys.maxsize)
-    if target.is_gpu:
-        return next(own for own in (WITHOUT, FIRST, LAST) if host in own)
-    if host in WITHOUT:
-        return WITHOUT
-    return range(FIRST.stop) if host == FIRST.start else range(FIRST.start, sys.maxsize)
-
-
-def _in_words(releases: range) -> str:
-    if releases.stop == sys.maxsize:
-        return f"{releases.start} or later"
-    last = releases.stop - 1
-    return f"{releases.start} to {last}" if releases.start else f"{last} or older"

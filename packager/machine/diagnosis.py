@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from packager import newer
+from packager.conventions import are_called, called_by, in_words
 from packager.machine import gcc_runtime, other_runtimes
 from packager.machine.checks import findings, general_findings
 from packager.machine.dynamic_loader import Library
 from packager.machine.facts import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import Outcome, Surroundings, default_device, outcome, policy
 from packager.machine.runtimes import NAME as RUNTIME
-from packager.model import EntryTable, FatBinary, Finding, OffloadEntry
+from packager.model import DeviceImage, EntryTable, FatBinary, Finding, OffloadEntry
 from packager.pairing import entry_states, needs_device
 
 
@@ -158,10 +159,21 @@ def _entries(
                 reason = (
                     _no_device(machine, images)
                     or _absence(entry, row, fitting, device)
+                    or _uncalled(program, fitting[0].image)
                     or _unloadable(fitting, machine)
                 )
             where = f"device {device} ({fitting[0].plugin})" if fitting and not reason else "host"
             yield EntryFate(entry, where, reason)
+
+
+def _uncalled(program: FatBinary, image: DeviceImage) -> str:
+    """Say why the runtime does not call the image's kernels; "" if it does."""
+    kernels = image.contents.clangs
+    if image.kind != "elf" or are_called(program.clangs, kernels):
+        return ""
+    called = in_words(called_by(max(program.clangs)))
+    what = f"image {image.index} has kernels of clang {max(kernels)}"
+    return f"{what}, and the program calls those of clang {called} only"
 
 
 def _unloadable(fitting: Sequence[ImageFate], machine: Machine) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -64,20 +65,46 @@ def test_objects_of_two_clangs_are_one_program(
     assert said(out) == "5 7 9 11\n"
 
 
+def with_image(folder: Path, host: str, image: str) -> Path:
+    """The program of one clang with the image of another."""
+    source = folder / "both.c"  # kernels are named after their file
+    text = (MIXED / "second.c").read_text() + (MIXED / "first.c").read_text()
+    source.write_text(text)
+    programs = {by: linked(by, folder / by, source) for by in (host, image)}
+    call(OMPTOOL, "extract", programs[image], "--image", "0", "-o", folder / "images")
+    (taken,) = (folder / "images").iterdir()
+    changed = folder / "changed"
+    # What verify finds is tried here.
+    call(OMPTOOL, "edit", programs[host], "--replace", f"0={taken}", "--force", "-o", changed)
+    return changed
+
+
 @pytest.mark.parametrize(("host", "image"), [("22", "23"), ("23", "22")])
 def test_an_image_of_the_other_clang_runs_without_a_word(
     tmp_path: Path, host: str, image: str
 ) -> None:
-    source = tmp_path / "both.c"  # kernels are named after their file
-    text = (MIXED / "second.c").read_text() + (MIXED / "first.c").read_text()
-    source.write_text(text)
-    programs = {by: linked(by, tmp_path / by, source) for by in (host, image)}
-    call(OMPTOOL, "extract", programs[image], "--image", "0", "-o", tmp_path / "images")
-    (taken,) = (tmp_path / "images").iterdir()
-    changed = tmp_path / "changed"
-    # What verify finds is tried here.
-    call(OMPTOOL, "edit", programs[host], "--replace", f"0={taken}", "--force", "-o", changed)
-    assert said(changed) == "5 7 9 11\n"
+    assert said(with_image(tmp_path, host, image)) == "5 7 9 11\n"
+
+
+def test_an_image_that_no_call_fits_is_named_and_its_regions_run_on_the_host(
+    tmp_path: Path,
+) -> None:
+    program = with_image(tmp_path, "23", "17")
+    done = run(program)
+    assert (done.returncode, done.stdout) == (0, "5 7 9 11\n")
+    why = (
+        r"the program calls it with a launch environment last, which the image for device 0 "
+        r"\(host\), compiled by clang 17\.0\.6, does not expect; compile both with one compiler"
+    )
+    lines = done.stderr.splitlines()
+    assert len(lines) == 3, lines
+    for line in lines:
+        assert re.fullmatch(rf"omptarget: region \S+ runs on the host: {why}", line), line
+    entries = json.loads(omptool("doctor", "--json", program).stdout)["entries"]
+    reason = (
+        "image 0 has kernels of clang 17, and the program calls those of clang 18 or later only"
+    )
+    assert {(entry["runs_on"], entry["reason"]) for entry in entries} == {("host", reason)}
 
 
 def test_a_library_of_clang_14_is_beside_one_of_23(tmp_path: Path) -> None:
