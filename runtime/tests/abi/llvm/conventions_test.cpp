@@ -5,6 +5,7 @@
 // environment is, the image how its kernels are called.
 #include "llvm_calls.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -150,4 +151,29 @@ TEST_CASE("use_device_ptr with fb_nullify gives NULL for what is absent, unless 
     const Outcome outcome = run_scenario("conventions_nullify", {memory});
     CHECK_MESSAGE(outcome.code == 0, memory << ": " << outcome.output);
   }
+}
+
+SCENARIO_OF(conventions_overflow) {
+  const Library<Record56> library(image_file("clang23"), {{&host::record, "record"}});
+  int values[4] = {1, 2, 3, 4};
+  struct {
+    std::uint64_t offset, count, stride;
+  } dimensions[] = {{0, 3, std::uint64_t{1} << 62}, {0, 4, 1}};
+  data("__tgt_target_data_begin_mapper", {element(values, kTo)});
+  values[0] = 5;
+  data("__tgt_target_data_update_mapper", {{values, dimensions, 2, kTo | kNonContiguous}});
+  data("__tgt_target_data_update_mapper", {{values, dimensions, 0, kTo | kNonContiguous}});
+  data("__tgt_target_data_update_mapper", {element(values, kFrom)});
+  EXPECT(values[0] == (std::getenv("OMPTOOL_HOST_MEMORY") ? 5 : 1) && values[3] == 4);
+  data("__tgt_target_data_end_mapper", {element(values, kTo)});
+  return 0;
+}
+
+TEST_CASE("an update whose dimensions overflow, or are none, is named and ignored") {
+  const Outcome outcome = run_scenario("conventions_overflow");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  const std::string call = "omptarget: __tgt_target_data_update_mapper: argument 0 ";
+  CHECK(outcome.has(call + "names memory that cannot exist (address 0x"));
+  CHECK(outcome.has(call + "has an impossible number of dimensions (address 0x"));
+  CHECK(std::count(outcome.output.begin(), outcome.output.end(), '\n') == 2);
 }
