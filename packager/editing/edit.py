@@ -9,7 +9,7 @@ from typing import NamedTuple
 from packager.editing.added import Place, images, records
 from packager.editing.build_id import find_build_id, renewed
 from packager.editing.described import Described, Held, described
-from packager.editing.linked import REMAINING_SECTION, REMOVED_SECTION, LinkedFile
+from packager.editing.linked import REMAINING_SECTION, LinkedFile, removed_name
 from packager.editing.output import write
 from packager.editing.plan import Plan, plan
 from packager.editing.request import Change
@@ -130,7 +130,7 @@ def _rename(surgery: Surgery, section: Section) -> None:
     gone = sum(size for at, size in surgery.holes if section.offset <= at < end)
     surgery.renamed[section.number] = REMAINING_SECTION
     if gone == section.size:
-        surgery.renamed[section.number] = REMOVED_SECTION
+        surgery.renamed[section.number] = removed_name(section.address)
         surgery.emptied.add(section.number)
 
 
@@ -159,11 +159,6 @@ def finish(
         findings = checked(temporary, force=force, is_wrapped=is_wrapped, own=own)
     if status.st_mode & ~MODE & 0o7000:
         notes.append("the result does not run as its owner or group: such bits are not copied")
-    if surgery.headers is not None:
-        notes.append(
-            "its program headers had no room in front: llvm-strip strips it, and binutils' strip "
-            "would break it"
-        )
     behind = len(file.data) - file.end
     # patchelf leaves a zero there.
     if behind > FILLING or any(file.data.bytes(file.end, behind)):

@@ -28,14 +28,19 @@ from packager.files.reader import Reader, open_reader
 # is in them, as long as no other tool has put something behind.
 DATA_MARK, REST_MARK = ".omptool.edit.data", ".omptool.edit.rest"
 MARKS = (DATA_MARK, REST_MARK)
-# Images whose bytes are gone, in a section that no reader takes for a container; and one that still
-# has other images.
+# Images and tables that are gone, in a section that no reader takes for a container; and one that
+# still has other images.
 REMOVED_SECTION, REMAINING_SECTION = ".omptool.removed", ".omptool.remaining"
 SHN_LORESERVE = 0xFF00
 PN_XNUM = 0xFFFF
 NAMES_AT = Struct("<H")
 MOST = 1 << 47  # bytes of address space that a process has, on x86-64
 EDITED = "x86_64"  # the machine whose relocations and code are written
+
+
+def removed_name(address: int) -> str:
+    """Return the name of a section that nothing is in; patchelf tells sections by their names."""
+    return f"{REMOVED_SECTION}.{address:x}"
 
 
 class ProgramHeader(NamedTuple):
@@ -122,6 +127,11 @@ class LinkedFile:
     def _past(self, load: ProgramHeader) -> int:
         """Where in the file the segments from `load` on, by address, end."""
         return max(s.end for s in self.loads if s.address >= load.address)
+
+    @cached_property
+    def front(self) -> ProgramHeader | None:
+        """The segment with the program headers, which the loader reads in memory."""
+        return next((s for s in self.loads if s.offset <= self.segments_at < s.end), None)
 
     @cached_property
     def kept(self) -> list[ProgramHeader]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from struct import pack_into
 from typing import BinaryIO, NamedTuple
 
-from packager.editing.linked import LinkedFile
+from packager.editing.linked import LinkedFile, removed_name
 from packager.editing.parts import Kept, Part, Piece, aligned
 from packager.editing.surgery import Surgery
 from packager.elf.headers import (
@@ -22,10 +22,10 @@ from packager.elf.headers import (
 )
 from packager.errors import FormatError, UsageError
 from packager.files.copying import copy, put
-from packager.writers.elf_types import SHN_LORESERVE, FilePart
+from packager.writers.elf_types import SHF_ALLOC, SHN_LORESERVE, FilePart
 from packager.writers.streams import Copied
 
-SEGMENTS_AT, COUNTS_AT = 0x20, 0x38  # fields of the ELF header
+SECTIONS_AT, COUNTS_AT = 0x28, 0x38  # fields of the ELF header
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
 
 
@@ -91,12 +91,12 @@ class _Writer:
         self._put(table_at, table)
         self._put(total, overlay)
         rows = surgery.program_headers()
-        self._put(surgery.headers_at, rows)
+        self._put(file.segments_at, rows)
         self._put(0, self._header(table_at, len(rows), len(headers)))
 
     def _header(self, table_at: int, rows: int, count: int) -> bytes:
         header = bytearray(self._file.data.bytes(0, HEADER.size, "ELF header"))
-        pack_into("<QQ", header, SEGMENTS_AT, self._surgery.headers_at, table_at)
+        pack_into("<Q", header, SECTIONS_AT, table_at)
         pack_into("<H", header, COUNTS_AT, rows // 56)
         pack_into("<H", header, COUNTS_AT + 4, count)
         return bytes(header)
@@ -157,17 +157,12 @@ def _section_headers(surgery: Surgery) -> tuple[list[Section], bytes]:
         if headers[number] is NO_SECTION:
             continue
         headers[number] = headers[number]._replace(name_at=_name(names, name), type=1)
-    free = [s.number for s in file.sections if headers[s.number] is NO_SECTION and s.number]
     for part in (part for group in surgery.groups for part in group.parts):
-        if part.is_block:
-            continue
         if part.takes is not None:
             number = part.takes.number
             headers[number] = _placed(headers[number], part)
-            continue
-        added = Section(0, part.name, part.type, part.flags, 0, 0, 0, part.link, 0, part.alignment,
-                        part.entry_size, _name(names, part.name))  # fmt: skip
-        added = _placed(added, part)
+    free = [s.number for s in file.sections if headers[s.number] is NO_SECTION and s.number]
+    for added in _added(surgery, names):
         if free:
             headers[free.pop(0)] = added
         else:
@@ -177,6 +172,20 @@ def _section_headers(surgery: Surgery) -> tuple[list[Section], bytes]:
     if len(headers) >= SHN_LORESERVE:
         raise UsageError(f"the result would have {len(headers)} sections, more than ELF allows")
     return headers, bytes(names)
+
+
+def _added(surgery: Surgery, names: bytearray) -> Iterator[Section]:
+    """The headers of new sections, and of places that nothing is in any more."""
+    for part in (part for group in surgery.groups for part in group.parts):
+        if not part.is_block and part.takes is None:
+            added = Section(0, part.name, part.type, part.flags, 0, 0, 0, part.link, 0,
+                            part.alignment, part.entry_size, _name(names, part.name))  # fmt: skip
+            yield _placed(added, part)
+    for start, end in surgery.vacant():
+        yield NO_SECTION._replace(
+            type=SHT_PROGBITS, flags=SHF_ALLOC, address=start, size=end - start, alignment=1,
+            offset=surgery.file.elf.offset(start) or 0, name_at=_name(names, removed_name(start)),
+        )  # fmt: skip
 
 
 def _changed(surgery: Surgery, section: Section) -> Section:

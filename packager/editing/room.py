@@ -1,8 +1,13 @@
 """Room for more program headers, which stand in front of all else in the file.
 
-The loader wants them in the first segment, and binutils writes them right behind the ELF header. So
-what follows them makes room: sections that only program headers and the dynamic table point to.
-Where nothing can make room, segments that are there become longer.
+The loader wants them in the first segment, and binutils writes them right behind the ELF header.
+There are two ways to make room:
+
+- What follows them moves: sections that only program headers and the dynamic table point to.
+  Debian's bash needs this, and most other files.
+- Segments that are there become longer. The library librt of mypy's wheel needs this: it begins
+  with code. numpy's lapack_lite needs it, too: patchelf has put a last segment into it, and takes
+  everything out of that segment again if it can add another one.
 """
 
 from __future__ import annotations
@@ -33,8 +38,6 @@ MOVABLE = frozenset(
         SHT_GNU_VERNEED, SHT_GNU_VERDEF, SHT_RELA,
     )
 )  # fmt: skip
-
-
 PF_X, PF_W = 1, 2
 SHF_TLS = 0x400
 MOST_ZEROS = 16 << 20  # bytes of .bss that become part of the file
@@ -78,13 +81,18 @@ class Longer(NamedTuple):
         return is_zeros and section.is_allocated and start <= section.address < end
 
 
-def longer(file: LinkedFile, data: Sequence[Group], code: Group | None) -> Longer | None:
-    """How the last segment takes what is data, and one of code what is code; None if none can."""
+def longer(
+    file: LinkedFile, data: Sequence[Group], code: Group | None, zeros: int
+) -> Longer | None:
+    """How the last segment takes what is data, and one of code what is code; None if none can.
+
+    So many bytes that were zeros in memory alone may get a place in the file.
+    """
     loads = [s for s in file.loads if s not in file.own]
     last = loads[-1] if loads else None
     if last is None or last.end != file.cut or last.flags & (PF_W | PF_X) != PF_W:
         return None
-    if last.memory_size - last.file_size > MOST_ZEROS:
+    if last.memory_size - last.file_size > zeros:
         return None
     if code is None:
         return Longer(last, data, None, None)
@@ -146,8 +154,7 @@ def room(file: LinkedFile, count: int, empty: Collection[int]) -> Room | None:
             end = max(end, section.offset + section.size)
         else:
             return None
-    first = next((s for s in file.loads if s.offset <= start < s.end), None)
-    if first is None or end > first.end or first in file.own:
+    if file.front is None or end > file.front.end or file.front in file.own:
         return None
     return Room(moved, cut, end)
 

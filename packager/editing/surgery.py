@@ -12,7 +12,7 @@ from packager.editing.linked import DATA_MARK, MOST, REST_MARK, LinkedFile, Prog
 from packager.editing.linked import REMOVED_SECTION as REMOVED
 from packager.editing.parts import PAGE, Group, Kept, Moves, Part, Piece, aligned
 from packager.editing.relocations import DT_RELACOUNT, Relocations
-from packager.editing.room import Longer, Room, longer, room
+from packager.editing.room import ALIGNMENT, MOST_ZEROS, Longer, Room, longer, room
 from packager.elf.headers import (
     DT_NEEDED,
     DT_RELA,
@@ -20,7 +20,6 @@ from packager.elf.headers import (
     DYNAMIC,
     PROGRAM_HEADER,
     PT_DYNAMIC,
-    PT_INTERP,
     PT_LOAD,
     RELA,
     SHT_DYNSYM,
@@ -63,7 +62,6 @@ class Surgery:
         self.dynamic_part: Part | None = None
         self.groups: list[Group] = []
         self.vacated = Room((), (), 0)
-        self.headers: Part | None = None  # the program headers, where they cannot stay in front
         self.longer: Longer | None = None  # segments that are there, where none can be added
         own = file.own
         self.relocations.take_out(lambda at: any(s.holds(at) for s in own))
@@ -261,19 +259,7 @@ class Surgery:
         groups = [g for g in self._all() if len(g.parts) > (1 if g in marked else 0)]
         if not groups:
             return
-        kept = len(self.file.kept)
-        empty = {*self.emptied, *(s.number for s in self.file.sections if s.name == REMOVED)}
-        # With some to spare: patchelf would put a table that is full elsewhere, and strip would
-        # break the file. It wants one more, and one for each section of notes.
-        spare = 1 + len(self.file.elf.of_type(SHT_NOTE))
-        found = room(self.file, kept + len(groups) + spare, empty)
-        merged = self._merged(groups)
-        if found is None and (found := self._lengthened(merged, empty, spare)):
-            groups = merged
-        found = found or room(self.file, kept + len(groups), empty)
-        if found is None:
-            groups = merged
-            found = room(self.file, kept + len(groups), empty) or self._elsewhere(groups, kept)
+        groups, found = self._room(groups)
         taken = [p.takes for g in groups for p in g.parts if p.takes]
         block: list[Section] = []
         for section in found.moved:
@@ -289,6 +275,38 @@ class Surgery:
             start = min(s.offset for s in (*found.moved, *found.cut))
             self.holes.append((start, found.end - start))
 
+    def _room(self, groups: list[Group]) -> tuple[list[Group], Room]:
+        """The segments to be, and what makes room for their headers, and for patchelf's."""
+        kept, spare = len(self.file.kept), self._spare()
+        empty = {
+            *self.emptied,
+            *(s.number for s in self.file.sections if s.name.startswith(REMOVED)),
+        }
+        merged = self._merged(groups)
+        none = room(self.file, kept + spare, empty)
+        # A segment without zeros is patchelf's. The next patchelf may take everything out of it,
+        # and then strip breaks the file.
+        if self._lengthened(merged, 0):
+            return merged, none or Room((), (), 0)
+        if found := room(self.file, kept + len(groups) + spare, empty):
+            return groups, found
+        if self._lengthened(merged, MOST_ZEROS):
+            return merged, none or Room((), (), 0)
+        raise UsageError("has no room for another program header, and none can be made")
+
+    def _lengthened(self, groups: list[Group], zeros: int) -> bool:
+        code = next((g for g in groups if g is self.code), None)
+        self.longer = longer(self.file, [g for g in groups if g is not code], code, zeros)
+        return self.longer is not None
+
+    def _spare(self) -> int:
+        """How many program headers patchelf adds: one, and one for each section of notes.
+
+        Whatever stands where they go it moves, also code. In front of a program of fixed addresses
+        it puts pages of its own.
+        """
+        return 0 if self.file.elf.is_executable else 1 + len(self.file.elf.of_type(SHT_NOTE))
+
     def _merged(self, groups: list[Group]) -> list[Group]:
         """What is only read goes along with what is written."""
         if self.data not in groups or self.rest not in groups:
@@ -296,39 +314,12 @@ class Surgery:
         both = Group(self.data.flags, [*self.data.parts, *self.rest.parts[1:]])
         return [*(g for g in groups if g not in (self.data, self.rest)), both]
 
-    def _lengthened(self, groups: list[Group], empty: set[int], spare: int) -> Room | None:
-        """No program header is added, but some room is left: segments that are there take all."""
-        code = next((g for g in groups if g is self.code), None)
-        data = [g for g in groups if g is not code]
-        self.longer = longer(self.file, data, code)
-        if self.longer is None:
-            return None
-        kept = len(self.file.kept)
-        rooms = (room(self.file, kept + more, empty) for more in range(spare, 0, -1))
-        return next(filter(None, rooms), Room((), (), 0))
-
-    def _elsewhere(self, groups: list[Group], kept: int) -> Room:
-        """The program headers of a library may be anywhere in it; a kernel wants a program's in
-        front.
-        """
-        if self.file.elf.is_executable or any(s.type == PT_INTERP for s in self.file.segments):
-            raise UsageError("has no room for another program header, and none can be made")
-        size = (kept + len(groups)) * PROGRAM_HEADER.size
-        self.headers = Part("", size, WORD.size, lambda: [bytes(size)], is_block=True)
-        groups[-1].parts.insert(1, self.headers)
-        return Room((), (), 0)
-
     # What comes of it.
 
     @property
     def added(self) -> list[Group]:
         """The groups that get segments of their own."""
         return [] if self.longer else self.groups
-
-    @property
-    def headers_at(self) -> int:
-        """Where in the file the program headers are."""
-        return self.headers.offset if self.headers else self.file.segments_at
 
     def program_headers(self) -> bytes:
         """The program headers after the edit."""
@@ -345,11 +336,7 @@ class Surgery:
     def _moved(self, row: ProgramHeader, count: int) -> ProgramHeader:
         if row.type == PT_PHDR:
             size = count * PROGRAM_HEADER.size
-            row = row._replace(file_size=size, memory_size=size)
-            part = self.headers
-            if part is None:
-                return row
-            return row._replace(offset=part.offset, address=part.address, physical=part.address)
+            return row._replace(file_size=size, memory_size=size)
         if row.type == PT_LOAD:
             return self.longer.row(row) if self.longer else row
         if not row.file_size:
@@ -363,6 +350,30 @@ class Surgery:
             return row
         offset = self.moves.offset(row.address) or 0
         return row._replace(address=address, physical=address, offset=offset)
+
+    def vacant(self) -> list[tuple[int, int]]:
+        """Return the places that something has left and nothing is in now: addresses, from and to.
+
+        strip breaks segments that no section is in. In front of a program of fixed addresses
+        patchelf would put the dynamic table there, in a segment that nobody may write; in front of
+        others it gets the room.
+        """
+        front = self.file.front
+        count = len(self.file.kept) + len(self.added)
+        last = self.file.segments_at + count * PROGRAM_HEADER.size
+        if front is not None:
+            last += front.address - front.offset
+        found: list[tuple[int, int]] = []
+        for start, end, _, _ in sorted(self.moves, key=lambda move: move[0]):
+            start, last = max(start, aligned(last, ALIGNMENT)), max(end, last)
+            if end <= start or any(s.holds(start) for s in self.file.own):
+                continue
+            if front is not None and front.holds(start) and not self.file.elf.is_executable:
+                continue
+            if found and start == aligned(found[-1][1], ALIGNMENT):
+                start = found.pop()[0]
+            found.append((start, end))
+        return found
 
     def symbol_patches(self) -> None:
         """Symbols of sections that have moved lead there, too."""
