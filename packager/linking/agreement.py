@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from packager.errors import UsageError
@@ -94,23 +95,36 @@ def _requirements(parts: Sequence[HostPart]) -> Iterator[str]:
 
 
 def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
-    """Device numbers follow the order of images, which is the first object's."""
-    first: dict[str, int] = {}
-    whose: dict[str, str] = {}
-    for part in parts:
-        targets = list(dict.fromkeys(one.image.target for one in part.parts))
-        known = [target for target in targets if target in first]
-        places = [first[target] for target in known]
-        if places != sorted(places):
-            other = whose[known[0]]
-            yield (
-                f"{part.name} has its images in the order {', '.join(known)}, {other} in another: "
-                f"devices are numbered in that of {other}"
-            )
-            return
-        for target in targets:
-            first.setdefault(target, len(first))
-            whose.setdefault(target, part.name)
+    """Yield what is said of objects whose images are in another order than the devices'.
+
+    Devices are numbered as targets first come. Where objects disagree, the fewer are the odd ones;
+    where they do not, an object that lacks a target has put another in front.
+    """
+    targets = {p.name: list(dict.fromkeys(one.image.target for one in p.parts)) for p in parts}
+    numbered = list(dict.fromkeys(target for own in targets.values() for target in own))
+    place = {target: number for number, target in enumerate(numbered)}
+    others = [name for name, own in targets.items() if own != sorted(own, key=place.__getitem__)]
+    if not others:
+        return
+    own = targets[others[0]]
+    one, two = next(pair for pair in pairwise(own) if place[pair[0]] > place[pair[1]])
+    maker = next(name for name, own in targets.items() if two in own)
+    devices = f"devices are numbered {', '.join(numbered)}"
+    if one not in targets[maker]:
+        yield (
+            f"{maker} has no code for {one}, and comes first: {devices}, and {_listed(others)} "
+            f"would have them as {', '.join(own)}"
+        )
+        return
+    agreeing = [
+        name for name, own in targets.items() if {one, two} <= {*own} and name not in others
+    ]
+    odd, rest = sorted((others, agreeing), key=len)
+    known = ", ".join(target for target in targets[odd[0]] if target in targets[rest[0]])
+    verb = "have their" if len(odd) > 1 else "has its"
+    yield (
+        f"{_listed(odd)} {verb} images in the order {known}, {_listed(rest)} in another: {devices}"
+    )
 
 
 def _absent(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:

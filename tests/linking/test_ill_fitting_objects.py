@@ -146,11 +146,23 @@ def test_a_target_that_an_object_lacks_and_another_order(tmp_path: Path) -> None
     scaled = compiled(tmp_path, "scaled", *TWO_TARGETS)
     said = warned(tmp_path, main, summed, scaled)
     order = f"two/summed.o has its images in the order {X86_64}, {NVPTX} sm_90, "
-    assert f"{order}calls.o in another" in said
+    assert f"{order}calls.o, scaled.o in another: devices are numbered {NVPTX} sm_90, " in said
     cpu = compiled(tmp_path / "one", "summed")
     words = [main, cpu, scaled]
     done = omptool("link", "--", *driver(), *words, "-o", tmp_path / "app")
     assert f"no code for {NVPTX}:sm_90 in {cpu}" in done.stderr
+    assert "order" not in done.stderr
+
+
+def test_an_object_that_lacks_a_target_is_the_odd_one(tmp_path: Path) -> None:
+    """The others have their images in one order, and are two."""
+    main, scaled = (compiled(tmp_path, name, *TWO_TARGETS) for name in ("calls", "scaled"))
+    cpu = compiled(tmp_path, "summed")
+    done = omptool("link", "--dry-run", "--", *driver(), cpu, main, scaled, "-o", tmp_path / "app")
+    devices = f"devices are numbered {X86_64}, {NVPTX} sm_90"
+    whose = f"{main}, {scaled} would have them as {NVPTX} sm_90, {X86_64}"
+    lack = f"{cpu} has no code for {NVPTX} sm_90, and comes first"
+    assert f"Warning: {lack}: {devices}, and {whose}\n" in done.stderr
 
 
 @pytest.mark.parametrize("version", ["14", NEWEST])
