@@ -278,6 +278,7 @@ class _FatBinary(NamedTuple):
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled parts of the host
     map_bits: int = 0  # of map types, those that no known release of clang sets
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
+    search: tuple[str, ...] = ()  # folders of the host's DT_RUNPATH and DT_RPATH
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen
 
 

@@ -80,11 +80,11 @@ def _is_of_cuda(name: str) -> bool:
 
 
 def second_runtime(binary: FatBinary) -> Iterator[Finding]:
-    """An image for the CPU brings another runtime, or looks for libraries in a fixed folder.
+    """An image for the CPU brings another runtime, or looks for libraries in a folder of its own.
 
     Clang links such images with libomptarget. When it is not the one that the host needs, loading
-    the image loads a second runtime into the process. A RUNPATH that is absolute names a folder of
-    the machine that it was built on.
+    the image loads a second runtime into the process. An absolute RUNPATH that the host does not
+    have names a folder of the machine that the image was built on.
 
     Cure: compile and link host and device with one clang; -fno-rtlib-add-rpath leaves RUNPATH out.
     """
@@ -97,9 +97,11 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
             message += f"its host {', '.join(sorted(host))}: two runtimes in one process"
             hint = "build host and device with one clang, or use `omptool run`"
             yield Finding("OMP115", "warning", message, hint, None, image.index)
-        fixed = [path for path in links.search if path.startswith("/")]
+        # Clang's driver links images with the words of the host's link.
+        fixed = [p for p in links.search if p.startswith("/") and p not in binary.search]
         if fixed:
             message = f"image {image.index} looks for libraries in {', '.join(fixed)}"
+            message += ", where its host does not"
             hint = "-fno-rtlib-add-rpath leaves that out"
             yield Finding("OMP115", "warning", message, hint, None, image.index)
 

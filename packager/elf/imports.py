@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
+from typing import NamedTuple
 
 from packager.elf.headers import (
     DT_NEEDED,
+    DT_RPATH,
+    DT_RUNPATH,
     SHT_DYNSYM,
     SHT_GNU_VERNEED,
     SHT_GNU_VERSYM,
@@ -24,14 +27,24 @@ VERNAUX = Struct("<IHHII")  # hash, flags, index, name, next
 MAX_VERSIONS = 1 << 14
 
 
-def needed(elf: Elf) -> tuple[str, ...]:
-    """DT_NEEDED, in order."""
+class Libraries(NamedTuple):
+    """What a file says of the libraries that it needs."""
+
+    needed: tuple[str, ...] = ()  # DT_NEEDED, in order
+    search: tuple[str, ...] = ()  # folders of DT_RPATH and DT_RUNPATH
+
+
+def libraries(elf: Elf) -> Libraries:
+    """Return the libraries that a file needs, and where it has them looked for."""
     tables = elf.of_type(SHT_DYNSYM)
-    wanted = elf.dynamic().get(DT_NEEDED, []) if tables else []
-    if not wanted:
-        return ()
+    tags = elf.dynamic() if tables else {}
+    paths = [offset for tag in (DT_RPATH, DT_RUNPATH) for offset in tags.get(tag, [])]
+    wanted = tags.get(DT_NEEDED, [])
+    if not (wanted or paths):
+        return Libraries()
     names = elf.strings(tables[0].link, "dynamic strings")
-    return tuple(names[offset] for offset in wanted)
+    folders = (folder for offset in paths for folder in names[offset].split(":"))
+    return Libraries(tuple(names[offset] for offset in wanted), tuple(folders))
 
 
 def offload_imports(elf: Elf) -> tuple[str, ...]:

@@ -189,7 +189,8 @@ def _unsectioned(
 
 def _assembled(path: str, found: _Found) -> FatBinary:
     file = found.memory.elf
-    needed = imports.needed(file)
+    libraries = imports.libraries(file)
+    needed = libraries.needed
     places = Places(found.images)
     used = [_indices(descriptor, places) for descriptor in found.descriptors]
     images = host_images.marked(found.images, found.descriptors)
@@ -205,6 +206,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         descriptors=_descriptors(found, used),
         imports=found.imports,
         needed=needed,
+        search=libraries.search,
         has_headers=file.has_headers,
         unlisted=_unlisted(file, tables),
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),

@@ -15,6 +15,7 @@ from packager.machine.llvm_runtime import Outcome, Surroundings, default_device,
 from packager.machine.runtimes import NAME as RUNTIME
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding, OffloadEntry
 from packager.pairing import entry_states, needs_device
+from packager.triples import GPUS
 
 
 def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
@@ -117,10 +118,21 @@ def _images(program: FatBinary, machine: Machine) -> tuple[ImageFate, ...]:
         if plugin and registered and plugin not in numbered:
             numbered[plugin] = tuple(range(total, total + machine.devices.get(plugin, 0)))
             total += machine.devices.get(plugin, 0)
-        rule = _rule(plugin, answers, machine) if registered else "nothing registers it"
+        rule = "nothing registers it"
+        if registered:
+            elsewhere = "" if plugin else _of_another_machine(image, program)
+            rule = elsewhere or _rule(plugin, answers, machine)
         devices = numbered.get(plugin or "", ()) if registered else ()
         fates.append(ImageFate(image, plugin if registered else None, devices, rule))
     return tuple(fates)
+
+
+def _of_another_machine(image: DeviceImage, program: FatBinary) -> str:
+    """Return why no plugin takes code for another CPU; "" of all else."""
+    own, its = program.machine, image.contents.machine
+    if image.kind != "elf" or None in (own, its) or own == its or its in GPUS:
+        return ""
+    return f"it is for {its}, and this machine is {own}"
 
 
 def _rule(plugin: str | None, answers: Sequence[Answer], machine: Machine) -> str:

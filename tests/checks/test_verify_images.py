@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from clangs import libraries, tool, unpacked
+from documents import dumped_images
 from places import CORPUS, TESTS
 from toolchain import (
     HOST,
@@ -20,6 +21,7 @@ from toolchain import (
     PTX,
     X86_64,
     bundled,
+    clang_offload,
     compile_c,
     device_image,
     fake_runtime,
@@ -102,6 +104,15 @@ def test_what_an_image_brings(work: Path, tmp_path: Path, flags: list[str]) -> N
     out = bundled(work / "host.o", tmp_path / "bundled.o", {X86_64: image})
     path = linked([out], tmp_path / "x", runtime=work / "libomptarget.so")
     assert codes(path).get("OMP115") == ("warning" if flags else None)
+
+
+@pytest.mark.parametrize("flags", [[], ["-Wl,--enable-new-dtags"], ["-Wl,--disable-new-dtags"]])
+def test_a_folder_that_the_host_names_too(tmp_path: Path, flags: list[str]) -> None:
+    """Clang links images with the host's words."""
+    path = clang_offload(OPENMP, tmp_path / "x", "-Wl,-rpath,/opt/one:/opt/two", *flags)
+    (image,) = dumped_images(path)
+    assert "libomptarget.so.19.1" in image["needed"]
+    assert "OMP115" not in codes(path)
 
 
 def test_ptx_alone_and_beside_a_cubin(work: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from toolchain import HOST, MAIN, compile_c, fake_runtime, linked, run
 from packager.elf import headers
 from packager.elf.address_space import read_window
 from packager.elf.headers import MAX_SECTIONS, Elf
-from packager.elf.imports import needed, offload_imports
+from packager.elf.imports import libraries, offload_imports
 from packager.elf.relocated import Range
 from packager.elf.space_of import space
 from packager.errors import FormatError, LimitError
@@ -59,7 +59,7 @@ def test_headers_are_those_of_pyelftools(program: Path) -> None:
 def test_machine_and_imports(program: Path) -> None:
     ours = read(program)
     assert ours.machine == "x86_64"
-    assert "libomptarget.so" in needed(ours)
+    assert "libomptarget.so" in libraries(ours).needed
     assert offload_imports(ours) == ("__tgt_target@OMPTARGET_4.5",)
 
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from packager.elf import headers
+from packager.elf import headers, imports
 from packager.elf.address_space import Space
 from packager.elf.headers import (
     DT_FLAGS_1,
-    DT_NEEDED,
-    DT_RPATH,
-    DT_RUNPATH,
     GPUS,
     SHT_DYNSYM,
     SHT_RELA,
@@ -149,14 +146,7 @@ def _links(elf: Elf) -> Links:
             used = _relocated(elf)
             wanted = {n: symbol for n, symbol in wanted.items() if n in used}
         undefined += (names[symbol.name_at] for symbol in wanted.values())
-    dynamic = elf.dynamic()
-    tables = elf.of_type(SHT_DYNSYM)
-    if not tables:
-        return Links(tuple(undefined))
-    strings = elf.strings(tables[0].link, "dynamic strings")
-    needed = tuple(strings[at] for at in dynamic.get(DT_NEEDED, []))
-    paths = [strings[at] for tag in (DT_RPATH, DT_RUNPATH) for at in dynamic.get(tag, [])]
-    return Links(tuple(undefined), needed, tuple(p for path in paths for p in path.split(":")))
+    return Links(tuple(undefined), *imports.libraries(elf))
 
 
 def _relocated(elf: Elf) -> set[int]:
