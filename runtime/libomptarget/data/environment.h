@@ -174,7 +174,8 @@ public:
 
   // Mappings that no construct counts. False: something else is mapped there.
   bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
-  void unmap_global(HostRange host);
+  // Returns what was mapped there, or nothing.
+  HostRange unmap_global(HostRange host);
   bool associate(HostRange host, void* device);
   enum class Disassociation { kDone, kHeld, kNothingThere };
   Disassociation disassociate(const void* host);

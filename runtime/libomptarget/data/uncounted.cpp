@@ -26,12 +26,14 @@ bool DataEnvironment::map_global(HostRange host, void* device, const std::string
   return insert_infinite(host, device, name, sync, lock);
 }
 
-void DataEnvironment::unmap_global(HostRange host) {
+HostRange DataEnvironment::unmap_global(HostRange host) {
   Lookup found; // given up without the lock
   Lock lock(*this);
   found = look_up_any(host, lock);
-  if (found.overlap == Overlap::kWhole && found.mapping->is_named())
-    remove(*found.mapping, lock);
+  if (found.overlap != Overlap::kWhole || !found.mapping->is_named())
+    return {};
+  remove(*found.mapping, lock);
+  return found.mapping->host;
 }
 
 bool DataEnvironment::associate(HostRange host, void* device) {

@@ -1,61 +1,93 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Kernels by host address: an open-addressing table that is never changed once it is published, so
-// that launches look into it without a lock (see threads/hazard_pointers.h).
+// Kernels by host address: a trie that is never changed once it is published, so that launches look into it
+// without a lock (see threads/hazard_pointers.h). A copy that is changed shares with the original all nodes but
+// those on the way to the change: programs that compile while they run register libraries all the time.
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
-#include <vector>
+#include <utility>
 
 namespace omptool {
 
 struct Kernel;
-using Kernels = std::unordered_map<const void*, std::shared_ptr<Kernel>>;
 
 class KernelIndex {
 public:
-  explicit KernelIndex(const Kernels& kernels)
-      : slots_(std::bit_ceil(2 * kernels.size() + 1)), shift_(64 - std::countr_zero(slots_.size())) {
-    kernels_.reserve(kernels.size());
-    for (const auto& [address, kernel] : kernels) {
-      std::size_t at = place_of(address);
-      while (slots_[at].kernel)
-        at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = {address, kernel.get()};
-      kernels_.push_back(kernel);
+  const std::shared_ptr<Kernel>* slot(const void* address) const {
+    const Node* node = &root_;
+    for (std::uint64_t hash = hash_of(address);; hash <<= kBits) {
+      const Slot& slot = (*node)[hash >> (64 - kBits)];
+      if (slot.address == address) // of an empty slot, or of a node, it is null
+        return slot.kernel ? &slot.kernel : nullptr;
+      if (!slot.below)
+        return nullptr;
+      node = slot.below.get();
     }
-    std::sort(kernels_.begin(), kernels_.end());
   }
-
   const Kernel* find(const void* address) const {
-    for (std::size_t at = place_of(address); slots_[at].kernel; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].address == address)
-        return slots_[at].kernel;
-    return nullptr;
+    const std::shared_ptr<Kernel>* const found = slot(address);
+    return found ? found->get() : nullptr;
   }
-  // In the order of their addresses.
-  const std::vector<std::shared_ptr<Kernel>>& kernels() const { return kernels_; }
+  std::shared_ptr<Kernel> shared(const void* address) const {
+    const std::shared_ptr<Kernel>* const found = slot(address);
+    return found ? *found : nullptr;
+  }
+  void set(const void* address, std::shared_ptr<Kernel> kernel) { set(root_, 0, address, std::move(kernel)); }
+  void erase(const void* address) { erase(root_, 0, address); }
 
 private:
+  static constexpr unsigned kBits = 4;
+  struct Slot;
+  using Node = std::array<Slot, 1U << kBits>;
+  // Empty, a kernel, or those that begin with the same bits.
   struct Slot {
     const void* address = nullptr;
-    const Kernel* kernel = nullptr; // null: free
+    std::shared_ptr<Kernel> kernel;
+    std::shared_ptr<Node> below;
   };
-  // Fibonacci hashing (Knuth, volume 3, 6.4): addresses of neighbours come in even steps.
-  std::size_t place_of(const void* address) const {
-    const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15ULL;
-    return shift_ == 64 ? 0 : static_cast<std::size_t>(hash >> shift_);
+  // Fibonacci hashing (Knuth, volume 3, 6.4): addresses of neighbours come in even steps, and no two have one hash.
+  static std::uint64_t hash_of(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15ULL;
+  }
+  static Slot& slot_at(Node& node, unsigned depth, const void* address) {
+    return node[hash_of(address) << (kBits * depth) >> (64 - kBits)];
+  }
+  // A node that another index has as well is copied before it is changed.
+  static Node& own(std::shared_ptr<Node>& node) {
+    if (node.use_count() > 1)
+      node = std::make_shared<Node>(*node);
+    return *node;
   }
 
-  std::vector<Slot> slots_; // at most half full
-  int shift_;
-  std::vector<std::shared_ptr<Kernel>> kernels_;
+  static void set(Node& node, unsigned depth, const void* address, std::shared_ptr<Kernel> kernel) {
+    Slot& slot = slot_at(node, depth, address);
+    if (!slot.below && (!slot.kernel || slot.address == address)) {
+      slot.address = address;
+      slot.kernel = std::move(kernel);
+      return;
+    }
+    if (!slot.below) {
+      slot.below = std::make_shared<Node>();
+      set(*slot.below, depth + 1, std::exchange(slot.address, nullptr), std::move(slot.kernel));
+    }
+    set(own(slot.below), depth + 1, address, std::move(kernel));
+  }
+
+  // Whether nothing is left in the node.
+  static bool erase(Node& node, unsigned depth, const void* address) {
+    Slot& slot = slot_at(node, depth, address);
+    if (slot.below ? erase(own(slot.below), depth + 1, address) : slot.address == address)
+      slot = {};
+    return std::none_of(node.begin(), node.end(), [](const Slot& one) { return one.kernel || one.below; });
+  }
+
+  Node root_{};
 };
 
 } // namespace omptool

@@ -37,29 +37,62 @@ bool Kernel::in_several_objects() const {
   });
 }
 
-// Caller holds the lock. Launches find what kernels_ holds now; what it held before goes when the
-// launches that use it have ended.
-void Registry::publish_kernels() {
-  const std::shared_ptr<const KernelIndex> before = published_;
-  published_ = std::make_shared<const KernelIndex>(kernels_);
-  index_.store(published_.get(), std::memory_order_release);
-  if (!before)
-    return;
+// Caller holds the lock. Launches find what the index holds now; what it held before goes when the launches
+// that use it have ended.
+void Registry::publish(KernelIndex changed) {
+  const std::shared_ptr<const KernelIndex> before =
+      std::exchange(kernels_, std::make_shared<const KernelIndex>(std::move(changed)));
+  index_.store(kernels_.get(), std::memory_order_release);
   retired_.add(before.get(), before);
-  for (const std::shared_ptr<Kernel>& kernel : before->kernels())
-    if (!std::binary_search(published_->kernels().begin(), published_->kernels().end(), kernel))
-      retired_.add(kernel.get(), kernel);
+}
+
+// Caller holds the lock. A fresh record takes the place of a known one, so that a region that is running keeps what
+// it was resolved to.
+void Registry::list_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t number) {
+  const HostEntry& entry = library->entries->entries[number];
+  auto kernel = std::make_shared<Kernel>();
+  if (const std::shared_ptr<Kernel> known = index.shared(entry.address)) {
+    kernel->owners = known->owners;
+    retired_.add(known.get(), known);
+  }
+  kernel->name = name_of(entry);
+  kernel->owners.push_back({library, number});
+  index.set(entry.address, kernel);
+  if (kernel->in_several_objects())
+    list_apart(index, *kernel);
+}
+
+// Caller holds the lock. A running region keeps the old record; the index gets one without this library.
+void Registry::unlist_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t number) {
+  const HostEntry& entry = library->entries->entries[number];
+  if (const std::shared_ptr<Kernel> own = index.shared(&entry)) {
+    index.erase(&entry);
+    retired_.add(own.get(), own);
+  }
+  const std::shared_ptr<Kernel> known = index.shared(entry.address);
+  if (!known)
+    return;
+  auto rest = std::make_shared<Kernel>();
+  rest->name = known->name;
+  std::copy_if(known->owners.begin(), known->owners.end(), std::back_inserter(rest->owners),
+               [&](const Kernel::Owner& owner) { return owner.library != library; });
+  if (!rest->owners.empty())
+    index.set(entry.address, rest);
+  else
+    index.erase(entry.address);
+  retired_.add(known.get(), known);
 }
 
 // Each library's kernel also gets an address of its own, that of the entry. Caller holds the lock.
-void Registry::list_apart(const Kernel& kernel) {
+void Registry::list_apart(KernelIndex& index, const Kernel& kernel) {
   for (const Kernel::Owner& owner : kernel.owners) {
-    std::shared_ptr<Kernel>& own = kernels_[&owner.library->entries->entries[owner.index]];
-    if (own)
+    const void* const address = &owner.library->entries->entries[owner.index];
+    if (index.find(address))
       continue;
-    own = std::make_shared<Kernel>();
+    auto own = std::make_shared<Kernel>();
     own->name = kernel.name;
     own->owners = {owner};
+    index.set(address, std::move(own));
   }
   any_apart_.store(true, std::memory_order_release);
   launches_plainly_.store(false, std::memory_order_release);
@@ -68,10 +101,10 @@ void Registry::list_apart(const Kernel& kernel) {
 const void* Registry::meant_by(const void* host_address, const void* caller) {
   const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(caller);
   const std::shared_lock lock(mutex_);
-  const auto known = kernels_.find(host_address);
-  if (known == kernels_.end() || !known->second->in_several_objects())
+  const Kernel* const known = kernels_->find(host_address);
+  if (!known || !known->in_several_objects())
     return host_address;
-  for (const Kernel::Owner& owner : known->second->owners)
+  for (const Kernel::Owner& owner : known->owners)
     if (owner.library->object.begin <= from && from < owner.library->object.end)
       return &owner.library->entries->entries[owner.index];
   return host_address;
@@ -80,8 +113,7 @@ const void* Registry::meant_by(const void* host_address, const void* caller) {
 std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
   settle();
   const std::shared_lock lock(mutex_);
-  const auto at = kernels_.find(host_address);
-  return at == kernels_.end() ? nullptr : at->second;
+  return kernels_->shared(host_address);
 }
 
 void KernelUse::find_nested(const void* host_address) {
@@ -152,7 +184,7 @@ ImageOrigin Registry::images_at(const void* address) {
   settle();
   const std::shared_lock lock(mutex_);
   std::optional<ImageOrigin> joint;
-  for (const std::shared_ptr<Library>& library : libraries_) {
+  for (const auto& [number, library] : libraries_) {
     const HostRange object = library->object;
     if (object.size() > 0 && (at < object.begin || at >= object.end)) // one that nobody knows may be meant
       continue;
@@ -176,7 +208,8 @@ std::vector<Device*> Registry::used_devices(const void* host_address) {
     };
     const bool any = kernel ? std::any_of(kernel->owners.begin(), kernel->owners.end(),
                                           [&](const Kernel::Owner& owner) { return uses(owner.library); })
-                            : !host_address && std::any_of(libraries_.begin(), libraries_.end(), uses);
+                            : !host_address && std::any_of(libraries_.begin(), libraries_.end(),
+                                                           [&](const auto& one) { return uses(one.second); });
     if (any)
       used.push_back(device(number));
   }
@@ -191,10 +224,10 @@ void Registry::mark_unusable(const Kernel& kernel, Device& device, const std::st
       continue;
     there->second.unusable = true;
     there->second.failure = reason;
-    for (auto& [address, other] : kernels_)
-      if (std::any_of(other->owners.begin(), other->owners.end(),
-                      [&](const Kernel::Owner& its) { return its.library == owner.library; }))
-        other->loaded.store(nullptr, std::memory_order_release);
+    for (const HostEntry& entry : owner.library->entries->entries)
+      for (const void* address : {static_cast<const void*>(entry.address), static_cast<const void*>(&entry)})
+        if (const Kernel* const other = kernels_->find(address))
+          other->loaded.store(nullptr, std::memory_order_release);
   }
 }
 

@@ -184,7 +184,7 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
     return why;
   if (library.host_memory)
     image.device.data.share_host_memory(DataEnvironment::Sharing::kRequired);
-  map_globals(library, image);
+  map_globals(image);
   if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
     const std::string why = image.device.plugin.last_error();
     unmap_globals(library, image.device);
@@ -194,16 +194,18 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
   return {};
 }
 
-void Registry::map_globals(const Library& library, const LoadedImage& image) {
-  for (std::size_t i = 0; i < library.entries->entries.size(); ++i) {
-    const HostEntry& entry = library.entries->entries[i];
-    void* const there = image.addresses[i];
-    // Another library may have mapped the same variable: it has one copy on each device.
-    if (is_variable(entry) && there && entry.kind == EntryKind::kGlobal)
-      image.device.data.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry), Sync::kCopied);
-    else if (is_variable(entry) && there)
-      map_reference(entry, there, image);
-  }
+void Registry::map_globals(const LoadedImage& image) {
+  for (std::size_t i = 0; i < image.addresses.size(); ++i)
+    if (is_variable(image.entries->entries[i]) && image.addresses[i])
+      map_global(image.entries->entries[i], image.addresses[i], image);
+}
+
+// Another library may have mapped the same variable: it has one copy on each device.
+void Registry::map_global(const HostEntry& entry, void* there, const LoadedImage& image) {
+  if (entry.kind == EntryKind::kGlobal)
+    image.device.data.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry), Sync::kCopied);
+  else
+    map_reference(entry, there, image);
 }
 
 // Maps an entry whose host memory is never copied as it is.
@@ -223,17 +225,36 @@ void Registry::map_reference(const HostEntry& entry, void* there, const LoadedIm
 
 void Registry::unmap_globals(const Library& gone, Device& device) {
   for (const HostRange& global : gone.globals)
-    device.data.unmap_global(global);
-  for (const std::shared_ptr<Library>& library : libraries()) { // they may list the same variable
-    std::vector<std::shared_ptr<LoadedImage>> images;
-    {
-      const std::shared_lock lock(mutex_);
-      if (const auto there = library->on_device.find(device.number); there != library->on_device.end())
-        images = there->second.images;
+    map_again(device.data.unmap_global(global), device);
+}
+
+// Other libraries may list variables there: the first of each that has an image with it maps it.
+void Registry::map_again(HostRange unmapped, Device& device) {
+  struct Found {
+    std::shared_ptr<LoadedImage> image;
+    std::size_t entry;
+  };
+  std::vector<Found> found;
+  {
+    const std::shared_lock lock(mutex_);
+    auto at = variables_.lower_bound({unmapped.begin, 0, 0});
+    while (at != variables_.end() && at->address < unmapped.end) {
+      const Library& library = *libraries_.at(at->library);
+      const auto there = library.on_device.find(device.number);
+      const Images images = there == library.on_device.end() ? Images() : there->second.images;
+      const auto image = std::find_if(images.begin(), images.end(), [&](const std::shared_ptr<LoadedImage>& one) {
+        return one->addresses[at->entry] != nullptr;
+      });
+      if (image == images.end()) {
+        ++at;
+        continue;
+      }
+      found.push_back({*image, at->entry});
+      at = variables_.lower_bound({at->address + 1, 0, 0});
     }
-    for (const std::shared_ptr<LoadedImage>& image : images)
-      map_globals(*library, *image);
   }
+  for (const auto& [image, entry] : found)
+    map_global(image->entries->entries[entry], image->addresses[entry], *image);
 }
 
 } // namespace omptool

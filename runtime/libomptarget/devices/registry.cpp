@@ -9,7 +9,6 @@
 #include "process/read_only.h"
 
 #include <algorithm>
-#include <iterator>
 #include <pthread.h>
 
 namespace omptool {
@@ -88,7 +87,9 @@ void Registry::add(const void* descriptor, LibraryReader read) {
   const LoadedObject home = loaded_object_of(descriptor);
   read_only_memory.add(descriptor, home.constants);
   const std::lock_guard lock(mutex_);
-  pending_.push_back({descriptor, read, home.permanent, home.object});
+  const std::uint64_t number = ++last_number_;
+  numbers_.emplace(descriptor, number);
+  pending_.emplace(number, Registration{number, descriptor, read, home.permanent, home.object});
   any_pending_ = true;
 }
 
@@ -113,7 +114,7 @@ void Registry::remove(const void* descriptor) {
 
 bool Registry::is_last(const void* descriptor) {
   const std::shared_lock lock(mutex_);
-  return pending_.empty() && libraries_.size() == 1 && libraries_.front()->descriptor == descriptor;
+  return pending_.empty() && libraries_.size() == 1 && libraries_.begin()->second->descriptor == descriptor;
 }
 
 // Takes the library out of every list, so that new calls do not find it. Null: it was not settled.
@@ -122,43 +123,33 @@ std::shared_ptr<Library> Registry::unlist(const void* descriptor) {
   any_removed_ = true;
   if (examined_ == descriptor) // on another thread, which will find it gone
     examined_ = nullptr;
-  const auto waiting = std::find_if(pending_.begin(), pending_.end(), [&](const Registration& registration) {
-    return registration.descriptor == descriptor;
-  });
-  if (waiting != pending_.end()) {
+  const auto numbered = numbers_.find(descriptor);
+  if (numbered == numbers_.end())
+    return nullptr;
+  const std::uint64_t number = numbered->second;
+  numbers_.erase(numbered);
+  if (const auto waiting = pending_.find(number); waiting != pending_.end()) {
     if (!deferred_.empty())
-      forget_deferred_of(*waiting);
+      forget_deferred_of(waiting->second);
     pending_.erase(waiting);
   }
-  const auto at = std::find_if(libraries_.begin(), libraries_.end(), [&](const std::shared_ptr<Library>& library) {
-    return library->descriptor == descriptor;
-  });
+  const auto at = libraries_.find(number);
   if (at == libraries_.end())
     return nullptr;
-  const std::shared_ptr<Library> gone = *at;
+  const std::shared_ptr<Library> gone = at->second;
   gone->removed = true;
   libraries_.erase(at);
   forget_deferred_within(gone->object);
   for (const HostRange& global : gone->globals)
     forget_deferred_within(global);
-  for (const HostEntry& entry : gone->entries->entries) {
-    kernels_.erase(&entry);
-    const auto known = kernels_.find(entry.address);
-    if (known == kernels_.end())
-      continue;
-    // A running region keeps the old record; the index gets one without this library.
-    auto rest = std::make_shared<Kernel>();
-    rest->name = known->second->name;
-    std::copy_if(known->second->owners.begin(), known->second->owners.end(), std::back_inserter(rest->owners),
-                 [&](const Kernel::Owner& owner) { return owner.library != gone; });
-    if (!rest->owners.empty()) {
-      known->second = rest;
-    } else {
-      kernels_.erase(known);
-      forget_deferred(entry.address);
-    }
+  KernelIndex kernels = *kernels_;
+  for (std::size_t i = 0; i < gone->entries->entries.size(); ++i) {
+    unlist_kernel(kernels, gone, i);
+    variables_.erase({reinterpret_cast<std::uintptr_t>(gone->entries->entries[i].address), number, i});
   }
-  publish_kernels();
+  publish(std::move(kernels));
+  for (const HostEntry& entry : gone->entries->entries)
+    forget_deferred(entry.address);
   return gone;
 }
 
@@ -178,7 +169,7 @@ void Registry::forget_deferred_of(const Registration& waiting) {
 // Caller holds the lock. Devices count what they have done, so the place in line stays.
 void Registry::forget_deferred(const void* host_address) {
   for (Deferred& work : deferred_)
-    if (host_address && work.host_address == host_address && !kernels_.contains(host_address))
+    if (host_address && work.host_address == host_address && !kernels_->find(host_address))
       work = {[](Device&) {}, nullptr};
 }
 
@@ -191,7 +182,26 @@ void Registry::forget_deferred_within(HostRange gone) {
 
 std::vector<std::shared_ptr<Library>> Registry::libraries() {
   const std::shared_lock lock(mutex_);
-  return libraries_;
+  std::vector<std::shared_ptr<Library>> all;
+  for (const auto& [number, library] : libraries_)
+    all.push_back(library);
+  return all;
+}
+
+// From the first that the device has not loaded on, so that those before are not looked at each time.
+std::vector<std::shared_ptr<Library>> Registry::libraries_to_load(Device& device) {
+  const std::lock_guard lock(mutex_);
+  const auto is_loaded = [&](const Library& library) {
+    const auto there = library.on_device.find(device.number);
+    return there != library.on_device.end() && there->second.loaded;
+  };
+  auto next = libraries_.upper_bound(device.loaded_up_to);
+  for (; next != libraries_.end() && is_loaded(*next->second); ++next)
+    device.loaded_up_to = next->first;
+  std::vector<std::shared_ptr<Library>> rest;
+  for (; next != libraries_.end(); ++next)
+    rest.push_back(next->second);
+  return rest;
 }
 
 // ---- devices ----
@@ -228,7 +238,7 @@ bool Registry::prepare_now(Device& device) {
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
   const bool started = start(device);
   if (started)
-    for (const std::shared_ptr<Library>& library : libraries())
+    for (const std::shared_ptr<Library>& library : libraries_to_load(device))
       load(library, device);
   const observe::Postponed postponed;
   const std::lock_guard lock(device.preparing);

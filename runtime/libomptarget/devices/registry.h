@@ -18,10 +18,12 @@
 
 #include <array>
 #include <atomic>
+#include <compare>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -56,6 +58,7 @@ struct Device {
   State state = State::kUntouched;            // under `preparing`
   std::string failure;                        // under `preparing`; of kFailed
   std::size_t deferred_done = 0;              // under `preparing`
+  std::uint64_t loaded_up_to = 0;             // the number of a library; under the registry's lock
   std::atomic<bool> usable{false};            // kReady
   std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
   std::atomic<std::size_t> regions{0};        // begun and not ended; see Placement
@@ -102,8 +105,9 @@ struct Library {
     ImageOrigin origin;
   };
   const void* descriptor = nullptr;
-  bool permanent = false; // part of the executable: its memory outlives every use
-  HostRange object{};     // see Registration
+  std::uint64_t number = 0; // in the order in which they have registered, from 1 on
+  bool permanent = false;   // part of the executable: its memory outlives every use
+  HostRange object{};       // see Registration
   std::shared_ptr<const EntryTable> entries;
   std::vector<Image> images;
   std::vector<HostRange> globals;
@@ -254,10 +258,18 @@ private:
   class Settling;
   static thread_local bool settling_here_;
   struct Registration {
+    std::uint64_t number; // see Library
     const void* descriptor;
     LibraryReader read;
     bool permanent;   // see Library
     HostRange object; // what the executable or shared library occupies; empty: not known
+  };
+  // A variable that a library lists.
+  struct Listed {
+    std::uintptr_t address;
+    std::uint64_t library;
+    std::size_t entry;
+    auto operator<=>(const Listed&) const = default;
   };
   using Images = std::vector<std::shared_ptr<LoadedImage>>;
 
@@ -284,21 +296,26 @@ private:
   static std::string second_copy(const Library& library, const LoadedImage& image, const Images& others);
   static std::string fault_of_memory(const Device& device);
   std::string adopt(const Library& library, LoadedImage& image);
-  void map_globals(const Library& library, const LoadedImage& image);
-  void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);
+  static void map_globals(const LoadedImage& image);
+  static void map_global(const HostEntry& entry, void* there, const LoadedImage& image);
+  static void map_reference(const HostEntry& entry, void* there, const LoadedImage& image);
   void unmap_globals(const Library& gone, Device& device);
+  void map_again(HostRange unmapped, Device& device);
   std::shared_ptr<Library> unlist(const void* descriptor);
   void forget_deferred_of(const Registration& waiting);
   void forget_deferred(const void* host_address);
   void forget_deferred_within(HostRange gone);
   void run_deferred(Device& device);
   std::vector<std::shared_ptr<Library>> libraries();
+  std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
   Resolved find_on(const Kernel* kernel, Device& device);
   static Resolved disagreement(const LoadedImage& image, EnvironmentPlace environment);
   bool prepare_now(Device& device);
-  void publish_kernels();
-  void list_apart(const Kernel& kernel);
+  void list_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t entry);
+  void unlist_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t entry);
+  void list_apart(KernelIndex& index, const Kernel& kernel);
+  void publish(KernelIndex changed);
 
   Registry* parents_ = nullptr; // of the process that forked this one; never looked into
   // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
@@ -315,20 +332,22 @@ private:
 
   std::shared_mutex mutex_; // the members below; held briefly
   bool any_removed_ = false;
-  std::vector<Registration> pending_;
+  std::uint64_t last_number_ = 0;
+  std::unordered_multimap<const void*, std::uint64_t> numbers_; // of what has registered, by its descriptor
+  std::map<std::uint64_t, Registration> pending_;
   std::string ignored_;            // why the first descriptor was that could not be used
   const void* examined_ = nullptr; // neither pending nor enlisted
-  std::vector<std::shared_ptr<Library>> libraries_;
-  Kernels kernels_;
+  std::map<std::uint64_t, std::shared_ptr<Library>> libraries_;
+  std::set<Listed> variables_;
   std::vector<Deferred> deferred_;
   std::atomic<bool> any_pending_{false};
   std::atomic<bool> any_apart_{false};
   std::atomic<bool> launches_plainly_{environment().device_policy == DevicePolicy::kOpenMP};
   std::atomic<std::uint64_t> generation_{1};
 
-  std::shared_ptr<const KernelIndex> published_;   // under the lock: what index_ points to
-  std::atomic<const KernelIndex*> index_{nullptr}; // kernels_ for launches
-  Retired retired_;                                // indexes and kernels that launches may still use
+  std::shared_ptr<const KernelIndex> kernels_ = std::make_shared<KernelIndex>();
+  std::atomic<const KernelIndex*> index_{kernels_.get()}; // the same, for launches, which take no lock
+  Retired retired_;                                       // indexes and kernels that launches may still use
 };
 
 // The kernel at a host address, kept from being freed, and its images from being unloaded, while this

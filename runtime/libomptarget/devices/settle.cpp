@@ -84,7 +84,7 @@ Plugin* Registry::settle_known() {
         any_pending_ = false;
         return nullptr;
       }
-      next = pending_.front();
+      next = pending_.begin()->second;
       pending_.erase(pending_.begin());
       examined_ = next.descriptor;
     }
@@ -94,7 +94,7 @@ Plugin* Registry::settle_known() {
     if (Plugin* const plugin = uncounted(*library)) {
       const std::lock_guard lock(mutex_);
       if (examined_) // not unregistered in the meantime
-        pending_.insert(pending_.begin(), next);
+        pending_.emplace(next.number, next);
       examined_ = nullptr;
       return plugin;
     }
@@ -133,6 +133,7 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
   }
   auto library = std::make_shared<Library>();
   library->descriptor = registration.descriptor;
+  library->number = registration.number;
   library->permanent = registration.permanent;
   library->object = registration.object;
   library->globals_required = contents.globals_required;
@@ -186,23 +187,16 @@ void Registry::enlist(const std::shared_ptr<Library>& library) {
   const std::lock_guard lock(mutex_);
   if (!examined_)
     return;
-  libraries_.push_back(library);
+  libraries_.emplace(library->number, library);
+  KernelIndex kernels = *kernels_;
   for (std::size_t i = 0; i < library->entries->entries.size(); ++i) {
     const HostEntry& entry = library->entries->entries[i];
-    if (!entry.address || entry.kind != EntryKind::kKernel)
-      continue;
-    // A fresh record, so that a region that is running keeps what it was resolved to.
-    const std::shared_ptr<Kernel>& known = kernels_[entry.address];
-    auto kernel = std::make_shared<Kernel>();
-    if (known)
-      kernel->owners = known->owners;
-    kernel->name = name_of(entry);
-    kernel->owners.push_back({library, i});
-    kernels_[entry.address] = kernel;
-    if (kernel->in_several_objects())
-      list_apart(*kernel);
+    if (entry.address && entry.kind == EntryKind::kKernel)
+      list_kernel(kernels, library, i);
+    else if (is_variable(entry))
+      variables_.insert({reinterpret_cast<std::uintptr_t>(entry.address), library->number, i});
   }
-  publish_kernels();
+  publish(std::move(kernels));
   generation_.fetch_add(1, std::memory_order_release);
 }
 
