@@ -35,7 +35,7 @@ PYTHON = {
         ("hosts",),
         ("dwarf",),
         ("formats/device_images",),
-        ("formats/host_records",),
+        ("formats/host_records", "formats/packages"),
         ("formats/containers",),
         ("elf",),
         ("files",),

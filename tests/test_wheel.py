@@ -259,3 +259,4 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
     ):
         assert name in names
     assert "/tests/" not in names
+    assert omptool("verify", omptool.wheel).endswith(": no offload code\n")

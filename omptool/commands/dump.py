@@ -106,9 +106,10 @@ def command(
 ) -> None:
     """Show the device images, offload entries and descriptors in each FILE.
 
-    FILE is an object, archive, executable, shared library, bundle of images or bare image, or - for
-    standard input; stripped ones are read too. Kinds and archs are those of the images' bytes.
-    Without --images, --entries, --descriptors and --kernels all but the kernels are shown.
+    FILE is an object, archive, executable, shared library, package (.whl, .deb), bundle of images
+    or bare image, or - for standard input; stripped ones are read too. Kinds and archs are those of
+    the images' bytes. Without --images, --entries, --descriptors and --kernels all but the kernels
+    are shown.
 
     Exits 0 also for a file without offload code, 1 when no image or kernel is as --triple, --arch,
     --kind, --kernel or --disassemble says, nothing is at an --address or, with --exit-code,

@@ -46,17 +46,8 @@ def inflate(
     """
     where = f"{what} at {data.at:#x}"
     limit = MAX_BLOCK if method == "lz4" else MAX_PART
-    if size > limit:
-        raise FormatError(f"{where} claims to inflate to {size} bytes; the limit is {limit}")
-    if size > ANY_RATIO and size > MAX_RATIO * len(data):
-        raise FormatError(
-            f"{where} claims that {len(data)} bytes inflate to {size}; "
-            f"the limit is {MAX_RATIO} times as many"
-        )
-    data.spent.inflated += size
-    limit = max(MAX_INFLATED, MAX_TIMES * data.whole)
-    if data.spent.inflated > limit:
-        raise LimitError(f"{where}: the file inflates to more than the limit of {limit} bytes")
+    expect_ratio(len(data), size, where, limit)
+    count(data, size, where)
 
     spent = data.spent
     is_begun = is_image and not spent.look.is_whole
@@ -66,7 +57,7 @@ def inflate(
         whole = _zstd_frame(data, size - len(head)) if is_small and method == "zstd" else None
         pieces = _pieces(data, method, size, where) if whole is None else (whole,)
         # Without a head one piece stays as it is: the join of two is a copy.
-        return _expected(chain((head,), pieces) if head else pieces, size, where)
+        return expected(chain((head,), pieces) if head else pieces, size, where)
 
     if not is_begun and spent.inflated <= IN_MEMORY:
         return Reader(b"".join(make()), spent=spent, whole=data.whole)
@@ -80,13 +71,32 @@ def inflate(
     return Reader(kept, 0, size, spent, data.whole)
 
 
+def expect_ratio(stored: int, size: int, where: str, limit: int) -> None:
+    """Raise FormatError for more bytes than `limit`, or than so many stored ones inflate to."""
+    if size > limit:
+        raise FormatError(f"{where} claims to inflate to {size} bytes; the limit is {limit}")
+    if size > ANY_RATIO and size > MAX_RATIO * stored:
+        raise FormatError(
+            f"{where} claims that {stored} bytes inflate to {size}; "
+            f"the limit is {MAX_RATIO} times as many"
+        )
+
+
+def count(data: Reader, size: int, where: str) -> None:
+    """Count what a part of a file inflates to. Raises LimitError when all of it is too much."""
+    data.spent.inflated += size
+    limit = max(MAX_INFLATED, MAX_TIMES * data.whole)
+    if data.spent.inflated > limit:
+        raise LimitError(f"{where}: the file inflates to more than the limit of {limit} bytes")
+
+
 def _pieces(data: Reader, method: str, size: int, where: str) -> Iterable[bytes]:
     if method == "lz4":
         return (_lz4(data, size, where),)
-    return _zlib(data, where) if method == "zlib" else _zstd(data, where)
+    return zlib_pieces(data, where) if method == "zlib" else zstd_pieces(data, where)
 
 
-def _expected(pieces: Iterable[bytes], size: int, where: str) -> Iterator[bytes]:
+def expected(pieces: Iterable[bytes], size: int, where: str) -> Iterator[bytes]:
     """The pieces, which are read no further than `size` allows."""
     total = 0
     for piece in pieces:
@@ -103,16 +113,19 @@ def _stored(data: Reader, size: int = PIECE) -> Iterator[bytes]:
         yield data.bytes(start, min(size, len(data) - start), "compressed data")
 
 
-def _zlib(data: Reader, where: str) -> Iterator[bytes]:
+def zlib_pieces(data: Reader, where: str, form: int = 15) -> Iterator[bytes]:
+    """Yield what a stream of zlib inflates to; `form` is zlib's wbits."""
     import zlib
 
-    stream = zlib.decompressobj()
+    stream = zlib.decompressobj(form)
     try:
         for piece in _stored(data):
             rest = piece
             while rest and not stream.eof:
                 yield stream.decompress(rest, PIECE)
                 rest = stream.unconsumed_tail
+        while not stream.eof and (piece := stream.decompress(b"", PIECE)):
+            yield piece  # its last bits were read with those before
     except zlib.error as error:
         raise FormatError(f"{where} is no zlib stream: {error}") from error
     if not stream.eof:
@@ -129,7 +142,7 @@ def _is_frame(data: bytes) -> bool:
     return magic == ZSTD_MAGIC or magic & ~0xF == SKIPPABLE_MAGIC
 
 
-def _zstd(data: Reader, where: str) -> Iterator[bytes]:
+def zstd_pieces(data: Reader, where: str) -> Iterator[bytes]:
     """What all frames inflate to: those to skip inflate to nothing; what is no frame is padding."""
     import zstandard
 

@@ -63,6 +63,13 @@ def probe(data: Reader) -> bool:
     return tables.machine in MACHINES and is_object and tables.sections > 0 and size <= len(data)
 
 
+def begins(data: Reader) -> bool:
+    """Return whether the first bytes may be those of one."""
+    head = data.bytes(0, min(4, len(data)))
+    is_big = head == b"\0\0\xff\xff"
+    return head.startswith(MZ) or int.from_bytes(head[:2], "little") in MACHINES or is_big
+
+
 def _is_pe(data: Reader) -> bool:
     (at,) = data.unpack(PLACE, PLACE_AT, "place of the PE header")
     if at + len(PE) + HEADER.size > len(data) or data.bytes(at, len(PE)) != PE:

@@ -14,10 +14,9 @@ from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage
 from packager.formats.device_images import bitcode_magic
 from packager.formats.device_images import known as images
-from packager.hosts import coff
+from packager.hosts import coff, members
 from packager.hosts.host import read_host
 from packager.hosts.limits import Limits
-from packager.hosts.members import Member, members
 from packager.look import WHOLE, Look
 from packager.model import DeviceImage, FatBinary
 from packager.triples import GPUS
@@ -56,11 +55,12 @@ def load_all(
     """The same of any `wanted` file: of an archive, what each such member with offload code says.
 
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
-    in an archive in it "libk.a(inner.a(k.o))". What is malformed is a fault of what it is in; only
-    where nothing can be read FormatError is raised.
+    in an archive in it "libk.a(inner.a(k.o))". A package (.whl, .deb) is an archive of
+    its files. What is malformed is a fault of what it is in; only where nothing can be read
+    FormatError is raised.
     """
     with open_input(path, look) as data:
-        if archive.probe(data):
+        if members.probe(data):
             yield from _archive(path, data, wanted)
         elif wanted(data):
             yield _load(str(path), data)
@@ -69,7 +69,7 @@ def load_all(
 def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iterator[Loaded]:
     faults: list[FatBinary] = []
     found = False
-    for member in members(path, data):
+    for member in members.members(path, data):
         name = f"{path}({member.name})" if member.name else str(path)
         try:
             if isinstance(member.data, Damage):
@@ -85,15 +85,15 @@ def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iter
             break
         except FormatError as error:
             fault = _bare(name, (), data).binary._replace(faults=(str(error),))
-            faults.append(fault._replace(file=str(member.file)))
+            faults.append(fault._replace(file=_file(member)))
     if faults and not found:
-        raise FormatError(faults[0].faults[0])
+        raise FormatError(_of_member(str(path), faults[0]))
     yield from (Loaded(fault, (), data) for fault in faults)
     if not found:
         yield _bare(str(path), (), data)
 
 
-def _load_member(name: str, member: Member, data: Reader) -> Iterator[Loaded]:
+def _load_member(name: str, member: members.Member, data: Reader) -> Iterator[Loaded]:
     """Nothing for a member of another kind: archives hold what they like."""
     is_host = headers.probe(data) or coff.probe(data)
     if is_host or containers.of_file(data) or _is_for_gpu(data):
@@ -104,8 +104,19 @@ def _load_member(name: str, member: Member, data: Reader) -> Iterator[Loaded]:
         return
     if not loaded.binary.is_empty:
         named = (image._replace(member=member.name) for image in loaded.binary.images)
-        binary = loaded.binary._replace(images=tuple(named), file=str(member.file))
+        binary = loaded.binary._replace(images=tuple(named), file=_file(member))
         yield loaded._replace(binary=binary)
+
+
+def _of_member(path: str, fault: FatBinary) -> str:
+    """Return the first fault, with the member that it is of."""
+    name, message = fault.path.removeprefix(path)[1:-1], fault.faults[0]
+    return message if not name or message.startswith("member ") else f"member {name}: {message}"
+
+
+def _file(member: members.Member) -> str | None:
+    """Return the file that offsets in a member are in, if that is one on disk."""
+    return None if member.file is None else str(member.file)
 
 
 def _is_for_gpu(data: Reader) -> bool:

@@ -1,9 +1,10 @@
-"""The members of static archives, those of archives in them too, and of thin ones."""
+"""The members of static archives, of packages, of archives in them too, and of thin ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import archive
 from packager.formats.containers.payload import Damage
+from packager.hosts import packages
 from packager.look import Look
 
 # Linkers look into no archive in an archive; whoever makes one may have made two.
@@ -24,15 +26,16 @@ class Member(NamedTuple):
 
     name: str  # "k.o", "inner.a(k.o)"; "" for the archive itself
     data: Reader | Damage
-    file: Path  # that it is in: of a thin archive another one
+    file: Path | None  # that it is in: of a thin archive another one; None: it was inflated
 
 
 class _Place(NamedTuple):
     """Where the archive is that is being read."""
 
-    file: Path  # that it is in; a thin one's members are beside it
+    file: Path | None  # that it is in; a thin one's members are beside it
     parents: tuple[str, ...]  # names of the archives around it, without the outermost
     open_files: tuple[tuple[int, int], ...]  # device and inode
+    is_packed: bool = False  # whether it is in a package
 
     def name(self, *member: str) -> str:
         """The whole name of a member; without one, the archive's."""
@@ -44,8 +47,13 @@ class _Place(NamedTuple):
         return self._replace(parents=(*self.parents, name))
 
 
+def probe(data: Reader) -> bool:
+    """Return whether `data` is an archive or a package."""
+    return archive.probe(data) or packages.probe(data)
+
+
 def members(path: Path, data: Reader) -> Iterator[Member]:
-    """The members of the archive in `data`, which was read from `path`."""
+    """The members of the archive or package in `data`, which was read from `path`."""
     damaged = 0
     for member in _members(_Place(path, (), (_identity(path),)), data):
         damaged += isinstance(member.data, Damage)
@@ -58,10 +66,37 @@ def members(path: Path, data: Reader) -> Iterator[Member]:
 
 def _members(place: _Place, data: Reader) -> Iterator[Member]:
     try:
+        if packages.probe(data):
+            yield from _packed(place, data)
+            return
         for member in archive.members(data):
             yield from _member(place, member, data.look)
     except FormatError as error:
         yield Member(place.name(), Damage(str(error)), place.file)
+
+
+def _packed(place: _Place, data: Reader) -> Iterator[Member]:
+    """The files of a package that may hold offload code."""
+    place = place._replace(is_packed=True)
+    for one in packages.files(data):
+        inside = place.inside(one.name)
+        try:
+            if isinstance(one.data, Reader):
+                yield from _leaf(inside, one.data)
+            elif isinstance(one.data, Damage):
+                yield Member(inside.name(), one.data, place.file)
+            else:
+                # How far reading has come is told by the package, not by places in the file.
+                seen = data.look._replace(seen=partial(_seen, data.look, one.at))
+                with data.spent.looking(seen), packages.opened(data, one.data) as inflated:
+                    if inflated is not None:
+                        yield from _leaf(inside._replace(file=None), inflated)
+        except FormatError as error:
+            yield Member(inside.name(), Damage(str(error)), place.file)
+
+
+def _seen(look: Look, at: int, _: int) -> None:
+    look.seen(at)
 
 
 def _member(place: _Place, member: archive.Member, look: Look) -> Iterator[Member]:
@@ -83,18 +118,24 @@ def _member(place: _Place, member: archive.Member, look: Look) -> Iterator[Membe
 @contextmanager
 def _opened(place: _Place, name: str, look: Look) -> Iterator[tuple[_Place, Reader]]:
     """A file that a thin archive names."""
+    if place.file is None or place.is_packed:
+        raise FormatError("is a file of a thin archive, which is in a package: it is not there")
     path = place.file.parent / name
     with open_reader(path, look) as data:
         identity = _identity(path)
         if identity in place.open_files:
             raise FormatError("is an archive that is a member of itself")
         parents, open_files = (*place.parents, name), (*place.open_files, identity)
-        yield _Place(path, parents, open_files), data
+        yield place._replace(file=path, parents=parents, open_files=open_files), data
 
 
 def _leaf(place: _Place, data: Reader) -> Iterator[Member]:
-    """The member at `place`, or if it is an archive, its members."""
-    if not archive.probe(data):
+    """The member at `place`, or if it is an archive, its members.
+
+    A package in another one is known by its name: other zip files are whatever their owner likes.
+    """
+    is_package = place.parents[-1].endswith(packages.NAMES) and packages.probe(data)
+    if not (archive.probe(data) or is_package):
         yield Member(place.name(), data, place.file)
     elif len(place.parents) == MAX_DEPTH:
         damage = Damage(f"archives are nested more than {MAX_DEPTH} deep")

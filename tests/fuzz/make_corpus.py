@@ -59,7 +59,7 @@ def main() -> None:
     CORPUS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        made = (images, bundles, nested, hosts, windows, gcc_programs, archives, of_sycl)
+        made = (images, bundles, nested, hosts, windows, gcc_programs, archives, packages, of_sycl)
         for path in (path for make in made for path in make(work)):
             shutil.copyfile(path, CORPUS / f"seed-{path.name}")
     for path in DATA.glob("*.fatbin"):
@@ -203,6 +203,18 @@ def archives(work: Path) -> list[Path]:
         run("llvm-ar-19", "rcS", f"--format={form}", work / name, long_name)
     run("llvm-ar-19", "rcS", work / "outer.a", work / "gnu.a")
     return [work / name for name in ("gnu.a", "bsd.a", "outer.a")]
+
+
+def packages(work: Path) -> list[Path]:
+    """PTX in a wheel and in a package of Debian's."""
+    run("env", "-C", work, "zip", "-q", "-X", "packed.whl", "image.ptx")
+    root = work / "root"
+    (root / "DEBIAN").mkdir(parents=True)
+    lines = ("Package: p", "Version: 1", "Architecture: all", "Maintainer: n", "Description: d")
+    (root / "DEBIAN" / "control").write_text("\n".join((*lines, "")))
+    shutil.copy(work / "image.ptx", root)
+    run("dpkg-deb", "--root-owner-group", "-Znone", "-b", root, work / "packed.deb")
+    return [work / "packed.whl", work / "packed.deb"]
 
 
 if __name__ == "__main__":

@@ -51,6 +51,8 @@ NAMES = (
     "packed",
     "joint",
     "libsycl_user.so",
+    "packed.whl",
+    "packed.deb",
 )
 # What headers and tables count on: small numbers, all ones, signs, one off.
 BYTES = st.one_of(st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]), st.integers(0, 255))
@@ -93,7 +95,20 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
         == 0
     )
     sycl.sample(folder)
+    packages(folder, [image, ptx])
     return folder
+
+
+def packages(folder: Path, files: list[Path]) -> None:
+    """The same images in a zip file, and in a package of Debian's."""
+    run("env", "-C", folder, "zip", "-q", "-j", "packed.whl", *files)
+    root = folder / "root"
+    (root / "DEBIAN").mkdir(parents=True)
+    lines = ("Package: p", "Version: 1", "Architecture: all", "Maintainer: n", "Description: d")
+    (root / "DEBIAN" / "control").write_text("\n".join((*lines, "")))
+    for path in files:
+        shutil.copy(path, root)
+    run("dpkg-deb", "-Zgzip", "-b", root, folder / "packed.deb")
 
 
 def proposal(folder: Path) -> None:

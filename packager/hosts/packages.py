@@ -1,0 +1,61 @@
+"""Packages: which of their files are looked into, and their bytes while they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+from packager.elf import headers
+from packager.files.reader import Reader
+from packager.formats.containers import archive
+from packager.formats.containers import known as containers
+from packager.formats.device_images import known as images
+from packager.formats.packages.packed import Packed, Stream, is_debian, is_zip
+from packager.hosts import coff_headers
+
+# Names of packages in packages; other zip files there are data of whoever made them.
+NAMES = (".whl", ".deb")
+HEAD = 1 << 16  # bytes by which a file is known
+
+
+def probe(data: Reader) -> bool:
+    """Return whether `data` is a package, by its first bytes."""
+    return is_zip(data) or is_debian(data)
+
+
+def files(data: Reader) -> Iterator[Packed]:
+    """Yield the files of a package. Raises FormatError and LimitError as its format does."""
+    # Imported where there is a package: starting is a feature.
+    from packager.formats.packages import debian, zip_file
+
+    return zip_file.files(data) if is_zip(data) else debian.files(data)
+
+
+@contextmanager
+def opened(package: Reader, packed: Stream) -> Iterator[Reader | None]:
+    """Keep the bytes of a file for the block; None of one that nobody would look into."""
+    from packager.files.streams import spooled
+
+    pieces = filter(None, packed.pieces())
+    head = b""
+    while len(head) < min(HEAD, packed.size) and (piece := next(pieces, b"")):
+        head += piece
+    if not _is_known(Reader(head)):
+        yield None
+        return
+    every = chain((head,), pieces)
+    with spooled(every, packed.size, package.spent, package.whole) as data:
+        yield data
+
+
+def _is_known(head: Reader) -> bool:
+    """Return whether a file may hold offload code, by its first bytes."""
+    return (
+        headers.probe(head)
+        or archive.probe(head)
+        or is_zip(head)
+        or coff_headers.begins(head)
+        or containers.of_file(head) is not None
+        or images.is_image(head)
+    )
