@@ -119,6 +119,27 @@ TEST_CASE("what cannot be run in a shape is refused") {
   CHECK(calls.values<int>(1)[0] == 0);
 }
 
+// ---- images ----
+
+TEST_CASE("an image whose entries lead nowhere is loaded as by load_binary") {
+  const auto load = find<decltype(&__tgt_rtl_load_indirect)>("__tgt_rtl_load_indirect");
+  if (!load)
+    return; // optional
+  Image image;
+  loaded();
+  const std::array<std::int64_t, kEntries> extents{};
+  const tgt_target_table* const table = load(0, image.record(), extents.data());
+  REQUIRE(table);
+  CHECK(table->EntriesEnd - table->EntriesBegin == kEntries);
+  CHECK(table->EntriesBegin[kCounter].addr);
+  image.unload();
+  for (const std::int32_t wrong : wrong_devices()) {
+    CAPTURE(wrong);
+    CHECK(!load(wrong, image.record(), extents.data()));
+    check_reason();
+  }
+}
+
 // ---- the host's memory ----
 
 TEST_CASE("a device that reaches the host's memory uses it by its addresses, or says why not") {
