@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builds import Build, built, each
-from clangs import run
+from clangs import run, runtime
 from whole_programs import SOURCES
 
 pytestmark = pytest.mark.offloads
@@ -19,3 +19,10 @@ SOURCE = SOURCES / "linked" / "nowait.c"
 def test_each_region_ends_when_all_have_begun(build: Build, tmp_path: Path) -> None:
     done = run(built(build, tmp_path / "main", SOURCE))
     assert (done.returncode, done.stdout, done.stderr) == (0, "right\n", "")
+
+
+def test_tasks_end_with_intels_libomp(tmp_path: Path) -> None:
+    """It takes a handle for what goes on after a call, and never asks about it as LLVM's does."""
+    program = built(Build("23"), tmp_path / "main", SOURCES / "tasks.c")
+    done = run(program, LD_LIBRARY_PATH=str(runtime("23")))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")

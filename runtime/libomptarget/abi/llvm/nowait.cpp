@@ -25,7 +25,9 @@ Calls* find_calls() {
       reinterpret_cast<decltype(Calls::has_task_team)>(find_in_libomp("__kmpc_omp_has_task_team")),
       reinterpret_cast<decltype(Calls::handle_of)>(find_in_libomp("__kmpc_omp_get_target_async_handle_ptr")),
   };
-  if (!found->thread_number || !found->has_task_team || !found->handle_of)
+  // Intel's libomp has them all, but runs no task again: it waits for a call that nobody makes here.
+  const bool is_intels = find_in_libomp("kmp_target_task_completed_cb") != nullptr;
+  if (is_intels || !found->thread_number || !found->has_task_team || !found->handle_of)
     *found = {};
   return found;
 }
