@@ -13,6 +13,7 @@ from packager.files.reader import called, text
 
 # Characters that are printed at a time.
 PIECE = 1 << 16
+SEVERITIES = {"error": "red", "warning": "yellow", "info": "cyan", "note": "cyan"}
 
 
 def echo_pieces(pieces: Iterable[str]) -> None:
@@ -32,7 +33,23 @@ def echo(line: str, *, err: bool = False) -> None:
     """Print `line`; characters that the stream cannot encode are escaped, not an error."""
     stream = sys.stderr if err else sys.stdout
     encoding = stream.encoding or "utf-8"
+    if err:
+        head, colon, rest = line.partition(": ")
+        line = f"{coloured(head, SEVERITIES.get(head.lower()), err=True)}{colon}{rest}"
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
+
+
+def coloured(text: str, colour: str | None, *, err: bool = False) -> str:
+    """Return `text` in a colour, where one is given and wanted: on a terminal, or by --color."""
+    return click.style(text, fg=colour) if colour and _has_colours(err) else text
+
+
+def _has_colours(err: bool) -> bool:
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is not None:
+        return context.color
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return not is_plain and (sys.stderr if err else sys.stdout).isatty()
 
 
 def portable(path: Path | str) -> str:

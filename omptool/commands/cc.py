@@ -11,6 +11,7 @@ import click
 from omptool.console import echo
 from omptool.errors import reported
 from omptool.installation import LIBRARY, includedir, libdir
+from omptool.options.completing import triples
 from omptool.options.linking import end_as, expect_files, tools, warn
 from omptool.options.paths import FILE, FOLDER
 from omptool.options.wrapper import entry_source
@@ -67,7 +68,7 @@ def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
 
 
 @click.command(cls=CompileOptions)
-@click.option("--triple", "triples", multiple=True, metavar="T[:ARCH]",
+@click.option("--triple", "triples", multiple=True, metavar="T[:ARCH]", shell_complete=triples,
               help="A device to compile for (repeatable; default: the CPU here).")  # fmt: skip
 @click.option("--cc", metavar="COMPILER", help="The host's compiler, and that of the devices.")
 @click.option("--device-compiler", "compilers", multiple=True, metavar="T=COMPILER",

@@ -11,6 +11,7 @@ import click
 
 from omptool.console import echo, echo_pieces, shown
 from omptool.errors import reported
+from omptool.options.colour import colour_option
 from omptool.options.paths import INPUT
 from omptool.options.wanted import wanted_options
 from omptool.reading import Files
@@ -80,6 +81,7 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
     "--disassemble", metavar="KERNEL", help="Show only a kernel's code, by this machine's tools."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with everything.")
+@colour_option
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -9,6 +9,7 @@ import click
 
 from omptool.console import echo, shown
 from omptool.errors import fail, reported
+from omptool.options.completing import triples
 from omptool.options.paths import FILE, INPUT, check_distinct
 from packager.files.replacing import replacing
 from packager.lowering.lower import Target, lower
@@ -21,6 +22,7 @@ from packager.lowering.request import EMITS, Emit, SourceError
     "--triple",
     metavar="T",
     required=True,
+    shell_complete=triples,
     help="Target: x86_64, aarch64, nvptx64, amdgcn or spirv64, in any spelling of the triple.",
 )
 @click.option(

@@ -10,6 +10,8 @@ import click
 
 from omptool.console import echo, echo_pieces
 from omptool.errors import reported
+from omptool.options.colour import colour_option
+from omptool.options.completing import code, codes
 from omptool.options.paths import INPUT
 from omptool.reading import Files
 from packager.errors import UsageError
@@ -21,12 +23,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", nargs=-1, type=INPUT, metavar="FILE...")
-@click.option("--select", metavar="CODES", help="Check only these, e.g. OMP105,OMP109.")
-@click.option("--ignore", metavar="CODES", help="Leave these checks out.")
+@click.option(
+    "--select",
+    metavar="CODES",
+    shell_complete=codes,
+    help="Check only these, e.g. OMP105,OMP109.",
+)
+@click.option("--ignore", metavar="CODES", shell_complete=codes, help="Leave these checks out.")
 @click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for other tools.")
-@click.option("--explain", metavar="CODE", help="Print cause and cure of a finding, and exit.")
+@click.option(
+    "--explain",
+    metavar="CODE",
+    shell_complete=code,
+    help="Print cause and cure of a finding, and exit.",
+)
+@colour_option
 @click.pass_context
 def command(
     ctx: click.Context,

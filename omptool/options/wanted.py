@@ -7,12 +7,20 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from omptool.options.completing import triples
 from packager.model import ImageKind
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--triple", "triples", multiple=True, metavar="T", help="Images for triple T."),
+    click.option(
+        "--triple",
+        "triples",
+        multiple=True,
+        metavar="T",
+        help="Images for triple T.",
+        shell_complete=triples,
+    ),
     click.option("--arch", "archs", multiple=True, metavar="A", help="Images for processor A."),
     click.option(
         "--kind",

@@ -26,8 +26,10 @@ from packager.wording import runs
 
 # More images than this make a table of states too wide: then only exceptions are listed.
 WIDE = 4
-# The columns that give way to a terminal's width.
-CUT = ("kernel", "name", "source", "file", "symbol")
+# The columns that give way to a terminal's width, and then those that are left out.
+CUT = ("kernel", "name", "source", "file", "symbol", "architectures", "images")
+SPARE = ("file", "source", "images", "SGPR spills", "SGPRs", "AGPRs", "stack", "VGPR spills")
+SPARE_OF_ENTRIES = ("file", "source", "model", "flags", "symbol", "address", "size")
 # What a kernel needs, in the order of Resources.
 NEEDS = ("registers", "shared", "stack", "SGPRs", "AGPRs", "VGPR spills", "SGPR spills")
 
@@ -78,7 +80,9 @@ def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
     elif parts.entries and binary.is_bitcode:
         yield "entries are not seen before the link: the object is LLVM bitcode (-flto)"
     elif parts.entries:
-        yield column_table("entries", _entries(binary, images, parts), parts.width, CUT)
+        columns = _entries(binary, images, parts)
+        states = [name for name in columns if name.startswith("image")]
+        yield column_table("entries", columns, parts.width, CUT, SPARE_OF_ENTRIES, states)
     if parts.kernels:
         yield from _kernels(binary, images, parts)
     if parts.descriptors and binary.machine is not None:
@@ -186,7 +190,7 @@ def _kernels(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
     places: dict[tuple[int, ...], tuple[str, str]] = {}
     rows = [_kernel(kernel, parts, places) for kernel in found]
     said = remark([kernel.name for kernel in found]) if parts.is_demangled else ""
-    return [table("kernels", rows, parts.width, CUT), said]
+    return [table("kernels", rows, parts.width, CUT, SPARE), said]
 
 
 def _kernel(kernel: Kernel, parts: Parts, places: dict[tuple[int, ...], tuple[str, str]]) -> Row:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
+
+from omptool.console import coloured
 
 Row = dict[str, Any]
 Columns = dict[str, Sequence[Any]]
@@ -12,54 +14,95 @@ Columns = dict[str, Sequence[Any]]
 LARGEST = 1 << 24
 NARROW = 256
 # What is cut to the terminal's width stays as long as this; this is between columns, and behind
-# headers.
-SHORTEST = 24
+# headers where no width is given.
+SHORTEST = 16
 GAP = 2
+# Colours of how an entry stands in an image.
+STATES = {
+    "present": "green",
+    "missing": "red",
+    "misordered": "red",
+    "size": "red",
+    "kind": "red",
+    "unknown": "yellow",
+}
 
 
 def table(
-    title: str, rows: Sequence[Row], width: int | None = None, cut: Sequence[str] = ()
+    title: str,
+    rows: Sequence[Row],
+    width: int | None = None,
+    cut: Sequence[str] = (),
+    spare: Sequence[str] = (),
 ) -> str:
     """A table with its title; columns that are empty throughout are left out.
 
-    Where it is wider than `width`, the columns `cut` are shortened.
+    Where it is wider than `width`, the columns `cut` are shortened. Where that is not enough, those
+    of `spare` are left out, in their order, and a line below names them.
     """
     names = rows[0] if rows else {}
-    return column_table(title, {name: [row[name] for row in rows] for name in names}, width, cut)
+    columns: Columns = {name: [row[name] for row in rows] for name in names}
+    return column_table(title, columns, width, cut, spare)
 
 
 def column_table(
-    title: str, columns: Columns, width: int | None = None, cut: Sequence[str] = ()
+    title: str,
+    columns: Columns,
+    width: int | None = None,
+    cut: Sequence[str] = (),
+    spare: Sequence[str] = (),
+    states: Container[str] = (),
 ) -> str:
-    """The same of columns, which are of one length."""
+    """The same of columns, which are of one length; those of `states` are coloured."""
     kept = {name: cells for name, cells in columns.items() if not {None, ""}.issuperset(cells)}
     length = max(map(len, kept.values()), default=0)
     if not length:
         return f"no {title}"
     room = max(NARROW, LARGEST // length)
     shown = {name: _cells(values, room) for name, values in kept.items()}
+    note = ""
     if width is not None:
-        shown = _fitted(shown, width, cut)
-    is_number = [any(isinstance(value, int) for value in values) for values in kept.values()]
+        shown, left_out = _fitted(shown, width, cut, spare)
+        note = f"\nnot shown at this width: {', '.join(left_out)} (--wide shows all)"
+        note = note if left_out else ""
+    is_number = [any(isinstance(value, int) for value in kept[name]) for name in shown]
     align = ["right" if number else "left" for number in is_number]
+    rows = zip(*(_coloured(cells, name in states) for name, cells in shown.items()), strict=True)
     # Imported where a table is shown: starting is a feature.
-    from tabulate import tabulate
+    import tabulate
 
-    lines = tabulate(
-        list(zip(*shown.values(), strict=True)), list(shown), disable_numparse=True, colalign=align
-    )
-    return f"{title}:\n{lines}"
+    tabulate.MIN_PADDING = GAP if width is None else 0
+    lines = tabulate.tabulate(list(rows), list(shown), disable_numparse=True, colalign=align)
+    return f"{title}:\n{lines}{note}"
 
 
-def _fitted(shown: dict[str, list[str]], width: int, cut: Sequence[str]) -> dict[str, list[str]]:
-    """Columns, those that may be cut so short that a row fits."""
-    widths = {name: max(len(name) + GAP, *map(len, cells)) for name, cells in shown.items()}
+def _coloured(cells: list[str], has_states: bool) -> list[str]:
+    """Return how something stands in an image, in its colour; other columns as they are."""
+    if not has_states:
+        return cells
+    return [coloured(cell, STATES.get(cell.split(" ")[0])) for cell in cells]
+
+
+def _fitted(
+    shown: dict[str, list[str]], width: int, cut: Sequence[str], spare: Sequence[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Return columns, those that may be cut so short that a row fits, and those left out."""
+    widths = {name: max(len(name), *map(len, cells)) for name, cells in shown.items()}
+    least = {n: min(w, max(SHORTEST, len(n))) if n in cut else w for n, w in widths.items()}
+    left_out: list[str] = []
+    for name in (name for name in spare if name in shown):
+        if sum(least.values()) + GAP * (len(least) - 1) <= width:
+            break
+        least.pop(name)
+        left_out.append(name)
+    shown = {name: shown[name] for name in least}
+    widths = {name: widths[name] for name in least}
     excess = sum(widths.values()) + GAP * (len(widths) - 1) - width
     for name in sorted((name for name in cut if name in shown), key=lambda one: -widths[one]):
-        room = max(widths[name] - max(excess, 0), min(SHORTEST, widths[name]))
+        room = max(widths[name] - max(excess, 0), least[name])
         excess -= widths[name] - room
         shown[name] = [shortened(cell, room) for cell in shown[name]]
-    return shown
+    return shown, left_out
 
 
 def shortened(text: str, room: int, gap: str = "…") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from omptool.console import portable, shown
+from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.reading import Unread
 from omptool.render.json_stream import document
 from omptool.render.tables import counted
@@ -20,10 +20,11 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
         return f"{path}: nothing in a form that is checked"
     lines = []
     for finding in findings:
-        lines.append(f"{path}: {finding.code} {finding.severity}: {finding.message}")
+        severity = coloured(finding.severity, SEVERITIES[finding.severity])
+        lines.append(f"{path}: {finding.code} {severity}: {finding.message}")
         lines += (f"    {line}" for line in (finding.hint, *finding.detail))
     if all(finding.severity == "info" for finding in findings):
-        verdict = "no errors, no warnings" if findings else "no findings"
+        verdict = coloured("no errors, no warnings" if findings else "no findings", "green")
         images = counted(len(binary.images), "image", "images")
         entries = counted(len(binary.entries), "entry", "entries")
         lines.append(f"{path}: {verdict} ({images}, {entries}; checked {_checked(codes)})")

@@ -41,6 +41,15 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["omptool", "lower", "--emit", ""], ["image", "asm", "obj", "bc"]),
         (["omptool", "bundle", "--for"], ["--force"]),
         (["omptool", "verify", "--json", "--st"], ["--strict"]),
+        (["omptool", "lower", "--triple", "nv"], ["nvptx64-nvidia-cuda"]),
+        (["omptool", "cc", "--triple", "a"], ["aarch64-unknown-linux-gnu", "amdgcn-amd-amdhsa"]),
+        (["omptool", "dump", "--triple", "x"], ["x86_64-pc-linux-gnu"]),
+        (["omptool", "extract", "--triple", "sp"], ["spirv64-unknown-unknown"]),
+        (["omptool", "verify", "--explain", "omp13"], ["OMP130", "OMP131"]),
+        (["omptool", "verify", "--select", "OMP13"], ["OMP130", "OMP131"]),
+        (["omptool", "verify", "--ignore", "OMP130,OMP13"], ["OMP130,OMP131"]),
+        (["omptool", "dump", "--color", ""], ["auto", "always", "never"]),
+        (["omptool", "help", "de"], ["devices"]),
     ],
 )
 def test_bash_completes(words: list[str], offered: list[str]) -> None:

@@ -43,6 +43,18 @@ def test_a_cut_column_still_tells_its_names_apart() -> None:
     assert second.endswith("main_l31")
 
 
+def test_columns_that_do_not_fit_are_left_out_and_named() -> None:
+    row = {"kernel": "k" * 60, "file": "f" * 60, "images": "0-4", "registers": 12}
+    spare = ("file", "images")
+    for width, left_out in ((80, []), (40, ["file"]), (30, ["file", "images"])):
+        lines = tables.table("kernels", [row], width, ("kernel", "file"), spare).splitlines()
+        named = [name for name in row if name not in left_out]
+        assert lines[1].split() == named
+        assert max(map(len, lines[1:4])) <= width
+        note = [f"not shown at this width: {', '.join(left_out)} (--wide shows all)"]
+        assert lines[4:] == (note if left_out else [])
+
+
 def test_no_rows_and_no_cells() -> None:
     assert tables.table("things", []) == "no things"
     assert tables.table("things", [{"name": None}, {"name": ""}]) == "no things"

@@ -10,7 +10,7 @@ from packager.lowering.targets.family import Family
 from packager.triples import normalise
 
 # Triples, each with the module of its family, which is loaded for that alone, and its name there.
-_FAMILIES = {
+FAMILIES = {
     "x86_64-pc-linux-gnu": ("cpus", "X86_64"),
     "aarch64-unknown-linux-gnu": ("cpus", "AARCH64"),
     "nvptx64-nvidia-cuda": ("nvptx", "FAMILY"),
@@ -22,8 +22,8 @@ _FAMILIES = {
 def family_of(triple: str) -> Family:
     """The family of a triple in any spelling. Raises UsageError for one that is not built for."""
     wanted = normalise(triple)
-    if wanted not in _FAMILIES:
-        known = ", ".join(_FAMILIES)
+    if wanted not in FAMILIES:
+        known = ", ".join(FAMILIES)
         raise UsageError(f"cannot lower for {wanted}: the targets are {known}")
-    module, name = _FAMILIES[wanted]
+    module, name = FAMILIES[wanted]
     return cast(Family, getattr(import_module(f"{__package__}.{module}"), name))

@@ -1,0 +1,26 @@
+"""What shells offer for values that omptool knows: triples, and codes of findings."""
+
+from __future__ import annotations
+
+import click
+
+
+def triples(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the triples that omptool builds for and that begin so."""
+    from packager.lowering.targets.families import FAMILIES
+
+    return [triple for triple in FAMILIES if triple.startswith(incomplete)]
+
+
+def code(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the codes of findings that begin so, in capitals or not."""
+    from packager.checks import CHECKS
+
+    return [code for code in CHECKS if code.startswith(incomplete.upper())]
+
+
+def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the same for the last code of a list, behind those that are there."""
+    before, comma, last = incomplete.rpartition(",")
+    named = before.upper().split(",")
+    return [f"{before}{comma}{one}" for one in code(ctx, param, last) if one not in named]
