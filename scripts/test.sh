@@ -87,7 +87,8 @@ runtime_tests() {  # runtime_tests FOLDER
   ctest --test-dir "$1" --output-on-failure --parallel $((at_once + 1))
 }
 
-rooms=(tests/{checks,commands,compiling,dwarf,elf,formats,hosts,lowering,render,support,writers} tests/test_*.py)
+# `tests/test_rooms.py` compares them with the rooms of packager and omptool.
+rooms=(tests/{api,checks,commands,compiling,dwarf,editing,elf,files,formats,hosts,linking,lowering,machine,questions,render,support,writers} tests/test_*.py)
 mkdir -p $logs
 case $what in
   check | quick)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -21,6 +22,18 @@ def test_no_room_is_too_large(tree: str) -> None:
             units[path.parent.relative_to(ROOT).as_posix()].add(path.stem)
     units.pop("omptool/commands", None)  # one for each command
     assert {room: names for room, names in units.items() if len(names) > MOST_UNITS} == {}
+
+
+def test_the_quick_tests_are_those_of_every_room() -> None:
+    """`make check` runs them; what whole programs and the runtime need has folders of its own."""
+    listed = re.search(
+        r"^rooms=\(tests/{([\w,]+)} ", (ROOT / "scripts" / "test.sh").read_text(), re.M
+    )
+    assert listed
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
+    trees = [ROOT / "packager", ROOT / "omptool"]
+    rooms = {path.name for tree in trees for path in tree.iterdir() if path.is_dir()}
+    assert set(listed[1].split(",")) == rooms & folders | {"support"}
 
 
 def test_the_compiled_helper_is_short() -> None:

@@ -93,6 +93,7 @@ def test_generations_with_one_form_of_entries(tmp_path: Path) -> None:
     assert printed(tmp_path / "app") == PRINTED
 
 
+@pytest.mark.slow
 def test_two_bodies_of_one_kernel(tmp_path: Path) -> None:
     """A source that was compiled twice: its kernels have one name."""
     (tmp_path / "other").mkdir()
@@ -107,6 +108,7 @@ def test_two_bodies_of_one_kernel(tmp_path: Path) -> None:
     assert "differ" not in warned(tmp_path, main, summed, scaled, same)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["14", INSTALLED])
 def test_one_body_between_others(version: str, tmp_path: Path) -> None:
     """What a compiler numbers differs, and the code is one."""
@@ -138,6 +140,7 @@ def turned(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_target_that_an_object_lacks_and_another_order(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()

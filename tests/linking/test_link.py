@@ -30,6 +30,7 @@ from toolchain import omptool
 from omptool.installation import libdir
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", FULL)
 def test_each_clangs_objects_run_on_its_runtime_and_ours(version: str, tmp_path: Path) -> None:
     objects = program(tmp_path, version=version)
@@ -56,6 +57,7 @@ def test_our_runtime_is_found_before_a_folder_of_llvms(command: str, tmp_path: P
     assert printed(out) == PRINTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linker", ["ld.bfd", "gold", f"{LLD_FOLDER}/ld.lld", "mold"])
 def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
     main, summed, scaled = program(tmp_path)
@@ -71,6 +73,7 @@ def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
     assert printed(second) == PRINTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", FULL[1:])
 def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
     (tmp_path / "clang-linker-wrapper").symlink_to(OMPTOOL)
@@ -87,6 +90,7 @@ def test_in_place_of_clangs_wrapper(version: str, tmp_path: Path) -> None:
     assert (tmp_path / "app.temps" / "wrapper.o").is_file()
 
 
+@pytest.mark.slow
 def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
     """Nothing else would keep it where libraries are linked as needed."""
     objects, search = program(tmp_path, version="14"), libraries("14")
@@ -205,6 +209,7 @@ def test_a_word_for_the_devices_linker(triple: str, tmp_path: Path) -> None:
     assert ("-Xlinker max-page-size=4096" in done.stderr) == (triple != f"{NVPTX}=")
 
 
+@pytest.mark.slow
 def test_words_for_ptxas(tmp_path: Path) -> None:
     objects = program(tmp_path, f"-fopenmp-targets={NVPTX}", *GPU, "--cuda-path=/nowhere")
     words = (*driver(), *objects)
@@ -221,6 +226,7 @@ def test_a_word_for_no_linker(tmp_path: Path) -> None:
         assert ("bitcode, and none is told --suppress" in done.stderr) == is_said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["16", INSTALLED, NEWEST])
 def test_host_objects_of_bitcode(version: str, tmp_path: Path) -> None:
     """Link-time optimisation of the host; clang 14 has no device code in such objects."""
@@ -230,6 +236,7 @@ def test_host_objects_of_bitcode(version: str, tmp_path: Path) -> None:
     assert printed(tmp_path / "app", LD_LIBRARY_PATH=own_runtime(version)) == PRINTED
 
 
+@pytest.mark.slow
 def test_a_command_that_only_a_response_file_can_hold(tmp_path: Path) -> None:
     words = [*program(tmp_path), *(f"-DNOTHING={number:0100}" for number in range(20000))]
     (tmp_path / "words").write_text("\n".join(map(str, words)))

@@ -14,6 +14,7 @@ from toolchain import omptool
 from omptool.installation import libdir
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linker", LINKERS)
 def test_each_linker_takes_from_archives_what_it_takes_without(linker: str, tmp_path: Path) -> None:
     main, *others = program(tmp_path, "-ffunction-sections")
@@ -103,6 +104,7 @@ def test_the_libraries_that_images_are_linked_with(tmp_path: Path) -> None:
     assert f" -L{tmp_path} -lh {tmp_path}/libh.a {libdir()}/libomptarget.so -o " in device
 
 
+@pytest.mark.slow
 def test_a_member_whose_code_is_there_already(tmp_path: Path) -> None:
     """The host's link does not take it, and device code does not need it, in either order."""
     main, summed, scaled = program(tmp_path)

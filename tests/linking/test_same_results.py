@@ -62,6 +62,7 @@ def _without_speed(text: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if "/s " not in line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "version"), cases())
 def test_a_program_ends_as_clangs_own(source: Path, version: str, tmp_path: Path) -> None:
     command = compiler(version, source)

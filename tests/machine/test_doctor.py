@@ -273,6 +273,7 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
     assert found[name] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "build"), DIAGNOSED)
 def test_it_is_right_about_real_programs(programs: Programs, program: Path, build: Build) -> None:
     """They run where the device is mandatory, and nothing is on it without its plugin."""

@@ -80,6 +80,7 @@ NONE_FOR_AMD = (
 )
 
 
+@pytest.mark.slow
 def test_each_image_has_its_plugin(products: Products, environment: dict[str, str]) -> None:
     said = diagnosis(portable.four_images(products), **environment)
     assert _choices(said) == [
@@ -90,6 +91,7 @@ def test_each_image_has_its_plugin(products: Products, environment: dict[str, st
     ]
 
 
+@pytest.mark.slow
 def test_each_bitcode_has_its_plugin(products: Products, environment: dict[str, str]) -> None:
     said = diagnosis(portable.left_as_bitcode(products), FAKE_CUDA_DEVICES="2", **environment)
     assert _choices(said) == [
@@ -142,6 +144,7 @@ OF_IMAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "place"), OF_IMAGES, ids=str)
 def test_regions_run_where_it_says(
     products: Products,
@@ -156,6 +159,7 @@ def test_regions_run_where_it_says(
     assert _where_it_ran(program, tmp_path / "log", chosen) == place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("setting", "place"), SETTINGS[:3], ids=str)
 def test_regions_left_as_bitcode_run_where_it_says(
     products: Products,

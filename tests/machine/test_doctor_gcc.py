@@ -75,6 +75,7 @@ def test_it_is_right(program: Path, environment: dict[str, str]) -> None:
     assert foreseen(program, **environment) == ran_on(program, **environment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["amd", "both"])
 def test_it_is_right_of_amds_gpus(of_gcn: dict[str, Path], path: str) -> None:
     """Without libgomp's plugin, and with the real one, which finds no driver here."""
