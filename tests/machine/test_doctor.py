@@ -87,6 +87,7 @@ def test_it_is_right_about_wrong_images(
     if change is for_another_machine:
         assert not image["accepted"]
         assert image["rule"] == "it is for aarch64, and this machine is x86_64"
+        assert f"accepts an image of this program: {image['rule']}\n" in started(path).stderr
     else:
         reasons = {entry["reason"] for entry in document["entries"]}
         assert "image 0 lacks it" in reasons

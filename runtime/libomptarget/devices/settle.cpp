@@ -4,6 +4,7 @@
 // What has registered is taken in: descriptors are read, plugins asked, devices numbered.
 #include "devices/registry.h"
 
+#include "devices/other_cpu.h"
 #include "observe/sink.h"
 #include "process/message.h"
 
@@ -167,6 +168,11 @@ Plugin* Registry::owner_of(__tgt_device_image& image, std::string& refusals) {
     if (const std::string why = plugin->last_error(); !why.empty())
       refusals += (refusals.empty() ? "" : ", ") + plugin->name() + why;
   }
+  const auto* const begin = static_cast<const std::byte*>(image.ImageStart);
+  const auto* const end = static_cast<const std::byte*>(image.ImageEnd);
+  const Bytes bytes(begin, begin < end ? static_cast<std::size_t>(end - begin) : 0);
+  if (std::string fault = fault_of_cpu(bytes); !fault.empty())
+    refusals = std::move(fault);
   return nullptr;
 }
 
