@@ -37,6 +37,16 @@ _DEFAULTS = {
 _NO_DEFAULTS = ("unknown", "unknown", "")
 _HOSTED = ("gnu", "musl", "android")
 # LLVM after 22 names AMD's GPUs so: all of them, a family (amdgpu9), or one (amdgpu9.0a).
+# What users call triples, and how these are spelled.
+_OF_NVIDIA = "nvptx64:ARCH, such as nvptx64:sm_80"
+_OF_AMD = "amdgcn:ARCH, such as amdgcn:gfx90a"
+SPELLED = {
+    **dict.fromkeys(("cuda", "nvidia", "nvptx", "ptx", "gpu"), _OF_NVIDIA),
+    **dict.fromkeys(("hip", "rocm", "amd"), _OF_AMD),
+    **dict.fromkeys(("opencl", "spirv", "intel"), "spirv64"),
+    **dict.fromkeys(("x86-64", "x86", "x64"), "x86_64"),
+    "arm": "aarch64",
+}
 _AMDGPU = re.compile(r"amdgpu[0-9a-f.]*")
 
 
@@ -78,6 +88,9 @@ def likely_meant(triple: str) -> str | None:
     """The triple that is probably meant, if this one looks misspelt; with its architecture, if
     that is a part of it, as in the names of bundles.
     """
+    named = re.sub("(-unknown)+$", "", triple)
+    if named in SPELLED and not is_known(triple):
+        return SPELLED[named]
     first, *rest = triple.split("-")
     if rest and re.fullmatch(r"(sm_|gfx)[0-9a-f]+", rest[-1]):
         return f"{triple.removesuffix('-' + rest[-1])}:{rest[-1]}"

@@ -6,7 +6,7 @@ import platform
 import re
 
 from packager.errors import UsageError
-from packager.triples import code_of, is_known, likely_meant, normalise
+from packager.triples import SPELLED, code_of, is_known, likely_meant, normalise
 
 # How GPUs whose processors have to be named call them, and one of them.
 PROCESSORS = {
@@ -15,15 +15,7 @@ PROCESSORS = {
 }
 # What users call triples.
 CPU = platform.machine()
-NVIDIA, AMD = (f"{code}:ARCH, such as {code}:{one}" for code, (_, one) in PROCESSORS.items())
-NAMES = {
-    **dict.fromkeys(("cuda", "nvidia", "nvptx", "ptx", "gpu"), NVIDIA),
-    **dict.fromkeys(("hip", "rocm", "amd"), AMD),
-    **dict.fromkeys(("opencl", "spirv", "intel"), "spirv64"),
-    **dict.fromkeys(("cpu", "host", "native"), CPU),
-    **dict.fromkeys(("x86-64", "x86", "x64"), "x86_64"),
-    "arm": "aarch64",
-}
+NAMES = {**SPELLED, **dict.fromkeys(("cpu", "host", "native"), CPU)}
 WITH_PROCESSOR = re.compile(r".*-(sm_|gfx)\w+")
 
 

@@ -98,8 +98,9 @@ def inspect(
         image = _inspect_one(index, request)
         if request.plugin and image.contents.is_own:
             image = image.taken
-        if image.contents.problem and not force:
-            fault = _container(request.path) or image.contents.problem
+        problem = image.contents.problem or _of_a_host(request.path, image)
+        if problem and not force:
+            fault = _container(request.path) or problem
             raise FormatError(f"image {request.path}: {fault}")
         images.append(image)
         inputs.append(
@@ -125,6 +126,17 @@ def own_formats(images: Iterable[DeviceImage]) -> frozenset[tuple[str, int]]:
     """Return the images of no known format with which nothing is wrong, by triple and size."""
     own = (image for image in images if image.contents.is_own and not image.contents.problem)
     return frozenset((image.triple, image.size) for image in own)
+
+
+def _of_a_host(path: Path, image: DeviceImage) -> str:
+    """Return what is wrong with bitcode that is a host's object; "" of every other image."""
+    if image.kind != "bitcode":
+        return ""
+    from packager.hosts import bitcode
+
+    with open_reader(path) as data:
+        is_host = bitcode.read_host(str(path), data) is not None
+    return "is a host's object of bitcode (-flto): extract its images first" if is_host else ""
 
 
 def _container(path: Path) -> str | None:

@@ -270,6 +270,18 @@ def test_a_triple_that_looks_misspelt_is_said(work: Path, tmp_path: Path) -> Non
     assert "triple nvptx46-nvidia-cuda: did you mean nvptx64-nvidia-cuda?" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("triple", "meant"),
+    [("cuda", "nvptx64:ARCH, such as nvptx64:sm_80"), ("x86-64", "x86_64"), ("opencl", "spirv64")],
+)
+def test_what_users_call_a_triple_is_said(
+    work: Path, tmp_path: Path, triple: str, meant: str
+) -> None:
+    image = ("--image", f"{triple}={work}/image.so")
+    done = omptool("bundle", work / "host.o", *image, "-o", tmp_path / "out.o")
+    assert f": did you mean {meant}?\n" in done.stderr
+
+
 @pytest.mark.parametrize(("names", "fault"), [("gone", "is in no image"), ("f\nf", "twice")])
 def test_emit_names_the_list_that_is_at_fault(
     work: Path, tmp_path: Path, names: str, fault: str

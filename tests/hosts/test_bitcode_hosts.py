@@ -129,6 +129,16 @@ def test_a_wrapper_around_the_bitcode(both: Path, tmp_path: Path) -> None:
     assert [image["triple"] for image in dumped_images(path)] == BOTH
 
 
+def test_it_is_no_image_to_bundle(both: Path, tmp_path: Path) -> None:
+    image = ["--image", f"{X86_64}={both}"]
+    done = omptool("emit", *image, "-o", tmp_path / "out.o")
+    fault = "is a host's object of bitcode (-flto): extract its images first"
+    assert (done.exit_code, done.stderr) == (2, f"Error: {tmp_path}/out.o: image {both}: {fault}\n")
+    assert omptool("extract", both, "--all", "-o", tmp_path).exit_code == 0
+    (own,) = tmp_path.glob(f"*-{X86_64}.bc")
+    assert omptool("emit", "--image", f"{X86_64}={own}", "-o", tmp_path / "out.o").exit_code == 0
+
+
 def test_bundle_does_not_take_it(both: Path, tmp_path: Path) -> None:
     image = ["--image", f"{NVPTX}:sm_90={both}"]
     done = omptool("bundle", both, *image, "-o", tmp_path / "out.o")
