@@ -43,7 +43,7 @@ def test_programs_run_on_the_device(program: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-class Tested(NamedTuple):
+class Suite(NamedTuple):
     """How PyOMP's own tests ended."""
 
     ran: int
@@ -51,13 +51,13 @@ class Tested(NamedTuple):
     failed: frozenset[str]
 
 
-def suite(*, ours: bool) -> Tested:
+def suite(*, ours: bool) -> Suite:
     done = run(*SUITE, ours=ours, TEST_DEVICE="host", RUN_TARGET="1")
     ran = re.search(r"^Ran (\d+) tests", done.stderr, re.MULTILINE)
     assert ran, done.stderr[-2000:]
     skipped = re.search(r"skipped=(\d+)", done.stderr)
     failed = re.findall(r"^(?:FAIL|ERROR): (\w+)", done.stderr, re.MULTILINE)
-    return Tested(int(ran[1]), int(skipped[1]) if skipped else 0, frozenset(failed))
+    return Suite(int(ran[1]), int(skipped[1]) if skipped else 0, frozenset(failed))
 
 
 @pytest.mark.exhaustive
