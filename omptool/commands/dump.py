@@ -18,7 +18,6 @@ from omptool.reading import Files
 from packager.files.presence import is_file
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
-from packager.questions.offered import Offered
 from packager.questions.sorting import COLUMNS
 from packager.questions.wanted import Wanted
 from packager.triples import normalise
@@ -38,6 +37,7 @@ def _numbers(
 
 if TYPE_CHECKING:
     from packager.dwarf.sources import Asked
+    from packager.questions.offered import Offered
 
 # What a file is compared with that the other archive has no counterpart of.
 EMPTY = FatBinary("", None, None, None, (), (), ())
@@ -144,7 +144,7 @@ def command(
         sourced = None
     else:
         sourced = _asked(wanted, of_kernels)
-    offered = Offered(wanted)
+    offered = _offered(wanted)
     found = Files(files, look, sourced=sourced, offered=offered)
     if disassemble is not None:
         if as_json or hashed or addresses or against or chosen or wide or summary or sort:
@@ -168,8 +168,19 @@ def command(
     ctx.exit(_ended(found.failed, offered))
 
 
-def _ended(has_failed: bool, offered: Offered) -> int:
+def _offered(wanted: Wanted) -> Offered | None:
+    """Return what collects what there is to choose from, where something is chosen."""
+    if wanted.is_open:
+        return None
+    from packager.questions.offered import Offered
+
+    return Offered(wanted)
+
+
+def _ended(has_failed: bool, offered: Offered | None) -> int:
     """Return the exit code, and report what was asked for and is in no file."""
+    if offered is None:
+        return 2 if has_failed else 0
     for line in offered.lacks():
         echo(f"{'Warning' if offered.is_met else 'Error'}: {line}", err=True)
     return 2 if has_failed else 0 if offered.is_met else 1

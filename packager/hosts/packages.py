@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from packager.elf import headers
 from packager.files.reader import Reader
 from packager.formats.containers import archive
 from packager.formats.containers import known as containers
 from packager.formats.device_images import known as images
-from packager.formats.packages.packed import Packed, Stream, is_debian, is_zip
+from packager.formats.packages import is_debian, is_zip
 from packager.hosts import coff_headers
+
+if TYPE_CHECKING:
+    from packager.formats.packages.packed import Packed, Stream
 
 # Names of packages in packages; other zip files there are data of whoever made them.
 NAMES = (".whl", ".deb")
@@ -26,7 +30,6 @@ def probe(data: Reader) -> bool:
 
 def files(data: Reader) -> Iterator[Packed]:
     """Yield the files of a package. Raises FormatError and LimitError as its format does."""
-    # Imported where there is a package: starting is a feature.
     from packager.formats.packages import debian, zip_file
 
     return zip_file.files(data) if is_zip(data) else debian.files(data)

@@ -1,4 +1,4 @@
-"""What every package begins with and yields: a file in it, or why one cannot be read."""
+"""What every package yields: a file in it, or why one cannot be read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import NamedTuple
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Damage
 
-# Of a zip file; without any files its end is all there is.
-ZIP_FILE, EMPTY_ZIP = b"PK\x03\x04", b"PK\x05\x06"
-DEBIAN = b"!<arch>\ndebian-binary"  # an archive and the name of its first member
 MAX_FILES = 1 << 20
 MAX_NAME = 4096
 
@@ -21,16 +18,6 @@ class Stream(NamedTuple):
     size: int  # of all that follow from `pieces`, which is asked at most once for each look
     pieces: Callable[[], Iterable[bytes]]  # raises FormatError where they are damaged
     stored: Reader | None  # the compressed bytes of this file alone, if it has its own
-
-
-def is_zip(data: Reader) -> bool:
-    """Return whether `data` begins like a zip file."""
-    return data.starts_with(ZIP_FILE) or data.starts_with(EMPTY_ZIP)
-
-
-def is_debian(data: Reader) -> bool:
-    """Return whether `data` begins like one of Debian's packages."""
-    return data.starts_with(DEBIAN)
 
 
 class Packed(NamedTuple):

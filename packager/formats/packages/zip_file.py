@@ -15,14 +15,8 @@ from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.files.streams import deflated
 from packager.formats.containers.payload import Damage
-from packager.formats.packages.packed import (
-    EMPTY_ZIP,
-    MAX_FILES,
-    MAX_NAME,
-    ZIP_FILE,
-    Packed,
-    Stream,
-)
+from packager.formats.packages import EMPTY_ZIP, ZIP_FILE
+from packager.formats.packages.packed import MAX_FILES, MAX_NAME, Packed, Stream
 
 LOCAL = Struct("<4s5H3I2H")
 ENTRY = Struct("<4s6H3I5H2I")
