@@ -113,6 +113,10 @@ class Moves:
                 return part.offset + inside + address - start
         return None
 
+    def size(self, address: int) -> int:
+        """How many bytes moved from `address` on."""
+        return next((end - start for start, end, _, _ in self._rows if start == address), 0)
+
     def __iter__(self) -> Iterator[tuple[int, int, Part, int]]:
         return iter(self._rows)
 

@@ -17,6 +17,7 @@ from packager.elf.headers import (
     DT_NEEDED,
     DT_RELA,
     DT_RELASZ,
+    DT_STRTAB,
     DYNAMIC,
     PROGRAM_HEADER,
     PT_DYNAMIC,
@@ -38,6 +39,7 @@ PF_X, PF_W, PF_R = 1, 2, 4
 SHT_DYNAMIC = 6
 # Tags whose values are addresses of what may move.
 ADDRESSES = frozenset((4, 5, 6, 7, 17, 23, 36, 0x6FFFFEF5, 0x6FFFFFF0, 0x6FFFFFFC, 0x6FFFFFFE))
+LOWEST = 1 << 20  # address to which patchelf may come with what it puts below a program
 MOST_SYMBOLS = 1 << 14  # of notes and tables, which have one each
 MARK = b"omptool edit 1\0\0"
 
@@ -356,24 +358,36 @@ class Surgery:
 
         strip breaks segments that no section is in. In front of a program of fixed addresses
         patchelf would put the dynamic table there, in a segment that nobody may write; in front of
-        others it gets the room.
+        others it gets the room, and in front of node room for names that do not fit below it.
         """
         front = self.file.front
         count = len(self.file.kept) + len(self.added)
         last = self.file.segments_at + count * PROGRAM_HEADER.size
         if front is not None:
             last += front.address - front.offset
+        spare = self._above()
         found: list[tuple[int, int]] = []
         for start, end, _, _ in sorted(self.moves, key=lambda move: move[0]):
             start, last = max(start, aligned(last, ALIGNMENT)), max(end, last)
             if end <= start or any(s.holds(start) for s in self.file.own):
                 continue
-            if front is not None and front.holds(start) and not self.file.elf.is_executable:
-                continue
+            if front is not None and front.holds(start):
+                left = min(spare, end - start) if self.file.elf.is_executable else end - start
+                start, spare = start + left, spare - left
+                if start == end:
+                    continue
             if found and start == aligned(found[-1][1], ALIGNMENT):
                 start = found.pop()[0]
             found.append((start, end))
         return found
+
+    def _above(self) -> int:
+        """Return how many bytes of moved names patchelf cannot put below a program."""
+        table, front = self.file.dynamic, self.file.front
+        if table is None or front is None:
+            return 0
+        names = self.moves.size(table.value(DT_STRTAB) or 0)
+        return max(0, names - max(0, front.address - LOWEST))
 
     def symbol_patches(self) -> None:
         """Symbols of sections that have moved lead there, too."""
