@@ -19,6 +19,7 @@ class Look(NamedTuple):
     for_entries: bool = False  # symbols only where a host has entries, which pair with them
     resources: bool = True  # what kernels need of a GPU, with their symbols
     hashed: bool = False  # the SHA-256, for which all bytes are read
+    code: bool = False  # digests of the code of an object's kernels
     seen: Callable[[int], None] = unwatched  # is told where in the file each image begins
 
     @property

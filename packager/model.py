@@ -257,6 +257,14 @@ class Registration(NamedTuple):
     is_traced: bool = True
 
 
+class KernelCode(NamedTuple):
+    """What tells the code of a kernel in one image from that of another."""
+
+    image: int  # DeviceImage.index
+    name: str
+    digest: bytes
+
+
 class _FatBinary(NamedTuple):
     path: str
     machine: str | None  # of the host, e.g. "x86_64"; None for a bare image
@@ -280,6 +288,7 @@ class _FatBinary(NamedTuple):
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
     search: tuple[str, ...] = ()  # folders of the host's DT_RUNPATH and DT_RPATH
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen
+    codes: tuple[KernelCode, ...] = ()  # of an object, where they were asked for
 
 
 class FatBinary(_FatBinary):

@@ -15,6 +15,7 @@ from omptool.options.completing import code, codes
 from omptool.options.paths import INPUT
 from omptool.reading import Files
 from packager.errors import UsageError
+from packager.look import Look
 from packager.model import FatBinary, Finding
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def command(
         raise click.UsageError("--json and --sarif are two documents: choose one.")
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
-    found = Files(files, checked=True, judged=_judged)
+    found = Files(files, Look(code=True), checked=True, judged=_judged)
     fatal = {"error", "warning"} if strict else {"error"}
     results: list[tuple[FatBinary, list[Finding]]] = []
     for binary in found:

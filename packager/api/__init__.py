@@ -81,7 +81,7 @@ def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[Fat
     be read.
     """
     with _naming(path):
-        found = load_all(Path(path), Look(hashed=hashed))
+        found = load_all(Path(path), Look(hashed=hashed, code=True))
         if sourced:
             return [with_sources(one.binary, one.file, one.data) for one in found]
         return [loaded.binary for loaded in found]

@@ -128,12 +128,12 @@ def _load(path: str, data: Reader) -> Loaded:
     if not len(data):
         raise FormatError("is empty")
     if coff.probe(data):
-        return _expect_parts(Loaded(*coff.read_host(path, data), data))
+        return _of_host(Loaded(*coff.read_host(path, data), data))
     if not headers.probe(data) or opencl_elf.probe(data):
         return _bitcode_host(path, data) or _container(path, data)
     file = headers.read(data)
     if not headers.is_foreign(file) and (host := read_host(path, file)):
-        return _expect_parts(Loaded(*host, data))
+        return _of_host(Loaded(*host, data))
     return _bare(path, [(images.bare(data), data)], data)
 
 
@@ -145,6 +145,16 @@ def _bitcode_host(path: str, data: Reader) -> Loaded | None:
 
     host = bitcode.read_host(path, data)
     return _expect_parts(Loaded(*host, data)) if host else None
+
+
+def _of_host(loaded: Loaded) -> Loaded:
+    """The same, with digests of kernels where they are asked for."""
+    if loaded.file.look.code and loaded.binary.type == "object":
+        from packager.hosts.kernel_code import digests
+
+        codes = tuple(digests(loaded.binary, loaded.data))
+        loaded = loaded._replace(binary=loaded.binary._replace(codes=codes))
+    return _expect_parts(loaded)
 
 
 def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]], file: Reader) -> Loaded:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from toolchain import (
 )
 from verifying import findings
 
+import packager
 from packager.checks import CHECKS
 from packager.hosts.load import load
 from packager.model import DeviceImage, FatBinary, Links
@@ -369,6 +371,12 @@ def test_one_source_compiled_twice(work: Path) -> None:
     assert omptool("verify", "--select", "OMP108", one, same).exit_code == 0
     run("ar", "rcs", work / "twice.a", one, two)
     assert omptool("verify", "--select", "OMP108", work / "twice.a").exit_code == 1
+    with zipfile.ZipFile(work / "twice.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path in (one, two):
+            wheel.write(path, path.name)
+    assert omptool("verify", "--select", "OMP108", work / "twice.whl").exit_code == 1
+    assert not packager.verify(one, same, select=["OMP108"])[1].has_errors
+    assert packager.verify(one, two, select=["OMP108"])[1].has_errors
     for other, code in ((one, 0), (two, 1)):
         command = [OMPTOOL, "verify", "--select", "OMP108", "-", str(other)]
         done = subprocess.run(command, input=same.read_bytes(), capture_output=True, check=False)
