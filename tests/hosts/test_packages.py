@@ -191,6 +191,7 @@ def test_a_package_without_offload_code(tmp_path: Path) -> None:
             assert result.stdout == f"{package}: no offload code\n"
 
 
+@pytest.mark.slow
 def test_large_files_are_kept_on_disk(tree: Path, tmp_path: Path) -> None:
     """A library of 64 MiB, most of which is not compressible to nothing, in little memory."""
     root = tmp_path / "root"

@@ -32,7 +32,7 @@ from whole_programs import FIGURES, REFUSED, SOUND, chosen, is_error
 from omptool import installation
 from packager.machine.dynamic_loader import libraries
 
-pytestmark = pytest.mark.offloads
+pytestmark = [pytest.mark.offloads, pytest.mark.slow]
 
 RUNNING = [path for path in FIGURES if path.stem not in REFUSED and not is_error(path)]
 # Every fourth figure in `make test`, all in `make test-all`.
@@ -274,7 +274,6 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
     assert found[name] is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("program", "build"), DIAGNOSED)
 def test_it_is_right_about_real_programs(programs: Programs, program: Path, build: Build) -> None:
     """They run where the device is mandatory, and nothing is on it without its plugin."""

@@ -104,6 +104,7 @@ def test_severities_and_states_have_colours_on_a_terminal(host: Path) -> None:
     assert on_terminal("dump", "/absent").startswith("\x1b[31mError\x1b[0m: /absent: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["dump", "verify"])
 def test_colours_are_asked_for_and_refused(host: Path, command: str) -> None:
     def has_colours(shown: str) -> bool:
