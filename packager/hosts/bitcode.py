@@ -9,7 +9,8 @@ from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
 from packager.formats.containers.payload import Damage
-from packager.formats.device_images import bitcode, bitcode_embedded, bitcode_producer
+from packager.formats.device_images.bitcode import embedded, producer
+from packager.formats.device_images.bitcode.module import machine as machine_of
 from packager.formats.device_images.known import from_payload
 from packager.generations import of_release
 from packager.hosts.limits import Limits
@@ -27,17 +28,17 @@ def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]] | None:
     faults: list[str] = []
     limits = Limits()
     try:
-        machine = bitcode.machine(data)
+        machine = machine_of(data)
         if machine in GPUS:
             return None
         with limits.noted():
-            for item in bitcode_embedded.images(data):
+            for item in embedded.images(data):
                 if isinstance(item, Damage):
                     faults.append(item.message)
                     continue
                 images.append(from_payload(item, len(images), offload_binary.NAME, None))
                 found.append(item.image)
-        release = bitcode_producer.release(data)
+        release = producer.release(data)
     except FormatError as error:
         if not images:
             return None

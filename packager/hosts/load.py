@@ -12,8 +12,8 @@ from packager.files.reader import Reader, open_input, open_reader
 from packager.formats.containers import archive, nested, opencl_elf
 from packager.formats.containers import known as containers
 from packager.formats.containers.payload import Damage
-from packager.formats.device_images import bitcode_magic
 from packager.formats.device_images import known as images
+from packager.formats.device_images.bitcode import magic
 from packager.hosts import coff, members
 from packager.hosts.host import read_host
 from packager.hosts.limits import Limits
@@ -139,7 +139,7 @@ def _load(path: str, data: Reader) -> Loaded:
 
 def _bitcode_host(path: str, data: Reader) -> Loaded | None:
     """Return the host's object of bitcode that holds device code; None for any other file."""
-    if not bitcode_magic.probe(data):
+    if not magic.probe(data):
         return None
     from packager.hosts import bitcode
 

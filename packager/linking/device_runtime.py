@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import open_reader
-from packager.formats.device_images import bitcode
-from packager.formats.device_images.bitcode_producer import Release
+from packager.formats.device_images.bitcode import module as bitcode
+from packager.formats.device_images.bitcode.producer import Release
 from packager.generations import is_newer, of_release
 from packager.linking.bitcode_files import library_parts, release_of, suits
 from packager.linking.host_command import DEVICE_LIBRARIES

@@ -14,8 +14,8 @@ from packager.files.reader import Reader, open_reader
 from packager.files.temporary import store
 from packager.formats.containers import archive as archives
 from packager.formats.containers import cuda_fatbin, hip_fatbin
-from packager.formats.device_images import bitcode_magic
-from packager.formats.device_images.bitcode_magic import MAGIC, WRAPPER_MAGIC
+from packager.formats.device_images.bitcode import magic
+from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import requirements
 from packager.hosts.load import Loaded, load_all
@@ -117,7 +117,7 @@ def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[Host
         own = [(image, data) for image, data in found if image.container not in REGISTERED]
         if found and not (own or binary.entries):
             continue
-        is_bitcode = bitcode_magic.probe(loaded.file)
+        is_bitcode = magic.probe(loaded.file)
         if is_bitcode and binary.machine is None and archive is None:
             continue  # a module without device code
         for fault in (*binary.faults, *binary.limits):
@@ -150,7 +150,7 @@ def _with_elf(part: HostPart, loaded: Loaded) -> HostPart:
 
 def _with_bitcode(part: HostPart, loaded: Loaded) -> HostPart:
     """Return the part with what the host's module says; its entries are not seen."""
-    from packager.formats.device_images.bitcode import ENTRIES, linked_names
+    from packager.formats.device_images.bitcode.module import ENTRIES, linked_names
 
     _, defined = linked_names(loaded.file)
     return part._replace(
@@ -205,7 +205,7 @@ def device_symbols(part: Part) -> tuple[set[str], set[str]]:
     with open_reader(part.bytes.path) as file:
         data = file.slice(part.bytes.offset, part.bytes.size, "device image")
         if part.image.kind == "bitcode":
-            from packager.formats.device_images.bitcode import linked_names
+            from packager.formats.device_images.bitcode.module import linked_names
 
             return linked_names(data)
         if not headers.probe(data):

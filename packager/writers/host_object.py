@@ -17,7 +17,7 @@ from packager.elf.headers import (
 )
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
-from packager.formats.device_images import bitcode_magic
+from packager.formats.device_images.bitcode import magic
 from packager.writers.elf_types import (
     EM_X86_64,
     SHN_LORESERVE,
@@ -97,7 +97,7 @@ def read_host(path: Path, data: Reader) -> HostObject:
 
     Raises FormatError when it is malformed, UsageError when it is no x86-64 relocatable object.
     """
-    if bitcode_magic.probe(data):
+    if magic.probe(data):
         raise UsageError("is LLVM bitcode; compile the host without -flto")
     if not probe(data):
         raise FormatError("is not an ELF object" if len(data) else "is empty")

@@ -64,7 +64,7 @@ def _formats() -> Iterator[ImageFormat]:
     from packager.formats.device_images import device_elf
 
     yield device_elf
-    from packager.formats.device_images import bitcode
+    from packager.formats.device_images.bitcode import module as bitcode
 
     yield bitcode
     from packager.formats.containers import fatbin_image

@@ -16,7 +16,8 @@ from verifying import findings
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.device_images import bitcode, bitstream
+from packager.formats.device_images.bitcode import bitstream
+from packager.formats.device_images.bitcode import module as bitcode
 from packager.model import Contents
 
 BITCODE = ("-emit-llvm", "-c")

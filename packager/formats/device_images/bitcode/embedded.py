@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from packager.files.reader import Reader
 from packager.formats.containers import nested, offload_binary
 from packager.formats.containers.payload import Damage, Payload
-from packager.formats.device_images.bitcode import MODULE
-from packager.formats.device_images.bitstream import Block, Record, items, outermost
+from packager.formats.device_images.bitcode.bitstream import Block, Record, items, outermost
+from packager.formats.device_images.bitcode.module import MODULE
 
 CONSTANTS = 11  # a block of a module
 STRING = 8  # a record there: an array of bytes that holds a NUL, eight bits each

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from packager.files.reader import Reader
-from packager.formats.device_images import bitcode_magic
-from packager.formats.device_images.bitstream import Block, Record, items, outermost
+from packager.formats.device_images.bitcode import magic
+from packager.formats.device_images.bitcode.bitstream import Block, Record, items, outermost
 
 IDENTIFICATION, STRING = 13, 1  # a block, and its record of the producer: "LLVM19.1.7"
 PRODUCER = re.compile(r"(?:APPLE_\w+|LLVM)(\d+)\.")
@@ -15,7 +15,7 @@ Release = str  # "19"; "": not said
 
 def release(data: Reader) -> Release:
     """Return the release; "" if the file does not say it. Raises FormatError."""
-    if not bitcode_magic.probe(data):
+    if not magic.probe(data):
         return ""
     stream, whole = outermost(data)
     for block in items(stream, whole):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.device_images.bitcode_magic import MAGIC, WRAPPER_MAGIC
+from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
 
 WORD = 32
 WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode

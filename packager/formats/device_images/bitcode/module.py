@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from packager.errors import FormatError
 from packager.files.reader import Reader, text
-from packager.formats.device_images import bitcode_types
-from packager.formats.device_images.bitcode_magic import probe as probe
-from packager.formats.device_images.bitcode_metadata import annotated_kernels
-from packager.formats.device_images.bitstream import Block, Record, Stream, items, outermost
+from packager.formats.device_images.bitcode.bitstream import Block, Record, Stream, items, outermost
+from packager.formats.device_images.bitcode.magic import probe as probe
+from packager.formats.device_images.bitcode.metadata import annotated_kernels
+from packager.formats.device_images.bitcode.types import Types
+from packager.formats.device_images.bitcode.types import read as read_types
 from packager.model import Contents, DeviceSymbol, Links
 from packager.triples import GPUS, code_of
 
@@ -62,7 +63,7 @@ class _Module:
     version: int = 0
     triple: str = ""
     values: list[_Global] = field(default_factory=list)  # in the order of their numbers
-    types: bitcode_types.Types = field(default_factory=bitcode_types.Types)
+    types: Types = field(default_factory=Types)
     metadata: Block | None = None
 
 
@@ -135,7 +136,7 @@ def _module(stream: Stream, block: Block, is_head: bool) -> _Module:
     for item in items(stream, block):
         if isinstance(item, Block):
             if item.number == TYPES and not is_head:
-                found.types = bitcode_types.read(stream, item)
+                found.types = read_types(stream, item)
             elif item.number == METADATA and found.metadata is None:
                 found.metadata = item
         elif item.code == VERSION and item.operands:
@@ -151,7 +152,7 @@ def _module(stream: Stream, block: Block, is_head: bool) -> _Module:
     return found
 
 
-def _value(stream: Stream, record: Record, types: bitcode_types.Types) -> _Global:
+def _value(stream: Stream, record: Record, types: Types) -> _Global:
     """A record of version 2, which begins with the place of the name."""
     fields = record.operands
     if len(fields) < 6:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
-from packager.formats.device_images.bitstream import Block, Cursor, Record, Stream, items
+from packager.formats.device_images.bitcode.bitstream import Block, Cursor, Record, Stream, items
 
 VALUE, NODE, NAME, NAMED_NODE, STRINGS = 2, 3, 4, 10, 35
 # Records without a number: names, kinds, attachments, where the index is, the index, lists.
