@@ -217,6 +217,7 @@ def _tables(
 def _summarised(found: Files, wanted: Wanted, as_json: bool) -> None:
     from omptool.render.dump import headline
     from omptool.render.summary import summary_json, summary_text
+    from omptool.render.tables import counted
     from packager.questions.summary import summary
 
     def pairs(binaries: Iterable[FatBinary]) -> list[tuple[FatBinary, list[DeviceImage]]]:
@@ -229,8 +230,16 @@ def _summarised(found: Files, wanted: Wanted, as_json: bool) -> None:
     for number, (path, binaries) in enumerate(found.by_path()):
         read = pairs(binaries)
         if read:
-            what = headline(read[0][0]) if len(read) == 1 else f"archive, {len(read)} members"
-            text = summary_text(str(path), _size(path), what, summary(read))
+            first, *others = (binary for binary, _ in read)
+            is_file = not others and first.path == str(path)
+            what = (
+                headline(first)
+                if is_file
+                else f"archive, {counted(len(read), 'member', 'members')}"
+            )
+            # Of what a package has compressed, no share is known.
+            has_shares = all(one.path == str(path) or one.file for one in (first, *others))
+            text = summary_text(str(path), _size(path), what, summary(read), has_shares=has_shares)
             echo(("\n" if number else "") + text)
 
 

@@ -12,12 +12,17 @@ from packager.model import DeviceImage
 from packager.questions.summary import Container, Sum, Summary
 
 
-def summary_text(path: str, size: int | None, what: str, found: Summary) -> str:
+def summary_text(
+    path: str, size: int | None, what: str, found: Summary, *, has_shares: bool = True
+) -> str:
     """The tables of a file, without a newline at the end."""
     length = "" if size is None else f", {size} bytes"
     if not found.total.images:
         return f"{shown(path)}: no device images{length}"
-    blocks = [f"{shown(path)}: {what}{length}", table("targets", _targets(found, size))]
+    blocks = [
+        f"{shown(path)}: {what}{length}",
+        table("targets", _targets(found, size if has_shares else None)),
+    ]
     if len(found.containers) > 1:
         blocks.append(table("containers", [_container(one) for one in found.containers]))
     if found.coverage:

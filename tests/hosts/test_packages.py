@@ -162,6 +162,16 @@ def test_verify_names_the_file_in_the_package(tree: Path, tmp_path: Path) -> Non
         assert f"{package}({name}): no " in result.stdout
 
 
+def test_sums_of_a_package(tree: Path, tmp_path: Path) -> None:
+    text = omptool("dump", "--summary", deflated_wheel(tree, tmp_path)).stdout
+    assert ".whl: archive, 4 members, " in text
+    assert "share" not in text  # of bytes that are compressed
+    alone = _of_files(tmp_path / "one.whl", ("k.ptx", PTX), method=0)
+    text = omptool("dump", "--summary", alone).stdout
+    assert ".whl: archive, 1 member, " in text
+    assert "share" in text
+
+
 def test_images_come_out_of_a_package(tree: Path, tmp_path: Path) -> None:
     package = debian("xz")(tree, tmp_path)
     result = omptool("extract", package, "--arch", "sm_80", "-o", tmp_path / "out")
