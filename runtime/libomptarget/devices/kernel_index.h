@@ -19,24 +19,13 @@ struct Kernel;
 
 class KernelIndex {
 public:
-  const std::shared_ptr<Kernel>* slot(const void* address) const {
-    const Node* node = &root_;
-    for (std::uint64_t hash = hash_of(address);; hash <<= kBits) {
-      const Slot& slot = (*node)[hash >> (64 - kBits)];
-      if (slot.address == address) // of an empty slot, or of a node, it is null
-        return slot.kernel ? &slot.kernel : nullptr;
-      if (!slot.below)
-        return nullptr;
-      node = slot.below.get();
-    }
-  }
   const Kernel* find(const void* address) const {
-    const std::shared_ptr<Kernel>* const found = slot(address);
-    return found ? found->get() : nullptr;
+    const Slot* const slot = slot_of(address);
+    return slot ? slot->kernel.get() : nullptr;
   }
   std::shared_ptr<Kernel> shared(const void* address) const {
-    const std::shared_ptr<Kernel>* const found = slot(address);
-    return found ? *found : nullptr;
+    const Slot* const slot = slot_of(address);
+    return slot ? slot->kernel : nullptr;
   }
   void set(const void* address, std::shared_ptr<Kernel> kernel) { set(root_, 0, address, std::move(kernel)); }
   void erase(const void* address) { erase(root_, 0, address); }
@@ -54,6 +43,17 @@ private:
   // Fibonacci hashing (Knuth, volume 3, 6.4): addresses of neighbours come in even steps, and no two have one hash.
   static std::uint64_t hash_of(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15ULL;
+  }
+  const Slot* slot_of(const void* address) const {
+    const Node* node = &root_;
+    for (std::uint64_t hash = hash_of(address);; hash <<= kBits) {
+      const Slot& slot = (*node)[hash >> (64 - kBits)];
+      if (slot.address == address) // null in an empty slot, and in one that leads on
+        return &slot;
+      if (!slot.below)
+        return nullptr;
+      node = slot.below.get();
+    }
   }
   static Slot& slot_at(Node& node, unsigned depth, const void* address) {
     return node[hash_of(address) << (kBits * depth) >> (64 - kBits)];
