@@ -20,7 +20,7 @@ def demangled(name: str) -> str:
 
 
 def is_possible() -> bool:
-    """Whether this machine has the library."""
+    """Return whether this machine has the library."""
     return _demangler() is not _none
 
 

@@ -50,7 +50,7 @@ _FAMILIES = {
 
 
 def on_nvidia(arch: str, gpu: str, *, is_ptx: bool) -> How | None:
-    """How a GPU runs a cubin, or PTX, for `arch`; None: it does not.
+    """Return how a GPU runs a cubin, or PTX, for `arch`; None: it does not.
 
     A cubin runs on GPUs of its major number and no lower minor one, PTX is compiled for all that
     came later. Code for an architecture's own features ("a") runs on that one alone, code for a

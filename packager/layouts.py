@@ -115,7 +115,7 @@ class WrittenAbi(NamedTuple):
 
     @property
     def is_llvm(self) -> bool:
-        """Whether hosts are compiled by clang."""
+        """Return whether hosts are compiled by clang."""
         return self.generation is not None
 
 

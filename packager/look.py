@@ -24,7 +24,7 @@ class Look(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all that is compressed is to be inflated."""
+        """Return whether all that is compressed is to be inflated."""
         return self.symbols or self.hashed
 
 

@@ -33,7 +33,7 @@ DEVICE_KINDS: dict[EntryKind, Literal["kernel", "global"]] = {
 
 
 def needs_device(entry: OffloadEntry) -> bool:
-    """Whether images must define the entry."""
+    """Return whether images must define the entry."""
     return entry.model == "openmp" and entry.kind in DEVICE_KINDS
 
 
@@ -47,7 +47,7 @@ def counterparts(table: EntryTable, image: DeviceImage) -> Sequence[DeviceSymbol
 
 
 def is_opaque(table: EntryTable, image: DeviceImage) -> bool:
-    """Whether the image does not show what it has for the entries."""
+    """Return whether the image does not show what it has for the entries."""
     unplaced = not table.has_names and image.contents.places is None and image.kind != "elf"
     return image.contents.is_opaque or unplaced
 
@@ -76,7 +76,7 @@ def order_differences(table: EntryTable, image: DeviceImage) -> dict[str, str]:
 
 
 def listed(table: EntryTable) -> list[str]:
-    """What images must list for a table, in its order."""
+    """Return what images must list for a table, in its order."""
     return [known_as(entry) for entry in table.entries if needs_device(entry)]
 
 
@@ -100,12 +100,12 @@ def sizes(symbol: DeviceSymbol) -> set[int]:
 
 
 def has_kind(entry: OffloadEntry, symbol: DeviceSymbol) -> bool:
-    """Whether host and image agree that an entry is a kernel or a global."""
+    """Return whether host and image agree that an entry is a kernel or a global."""
     return (symbol.symbol_kind or symbol.kind) == DEVICE_KINDS.get(entry.kind)
 
 
 def has_size(entry: OffloadEntry, symbol: DeviceSymbol) -> bool:
-    """Whether host and image agree on the size of a global."""
+    """Return whether host and image agree on the size of a global."""
     if DEVICE_KINDS.get(entry.kind) != "global":
         return True
     return sizes(symbol) <= {entry.size if entry.device_size is None else entry.device_size}
@@ -123,7 +123,7 @@ def entry_states(binary: FatBinary) -> list[tuple[EntryState, ...]]:
 
 
 def _states(table: EntryTable, image: DeviceImage) -> list[EntryState]:
-    """How each entry of a table stands in an image that it is for."""
+    """Return how each entry of a table stands in an image that it is for."""
     if is_opaque(table, image):
         return ["unknown" if needs_device(entry) else "unrelated" for entry in table.entries]
     moved = order_differences(table, image)

@@ -73,7 +73,7 @@ def normalise(triple: str) -> str:
 
 
 def code_of(triple: str) -> str:
-    """What a triple's code is for, by the name that all releases of LLVM know."""
+    """Return what a triple's code is for, by the name that all releases of LLVM know."""
     first = triple.split("-")[0]
     return "amdgcn" if _AMDGPU.fullmatch(first) else first
 
@@ -109,7 +109,7 @@ def _near(part: str, words: Sequence[str]) -> str:
 
 
 def is_meant(named: str, triple: str) -> bool:
-    """Whether who names a triple means another one: amdgcn and amdgpu mean all of AMD's."""
+    """Return whether who names a triple means another one: amdgcn and amdgpu mean all of AMD's."""
     if named == triple:
         return True
     first, _, rest = named.partition("-")

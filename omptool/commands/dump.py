@@ -319,7 +319,7 @@ def _compared(
 
 
 def _by_member(found: Files, path: Path) -> dict[str, FatBinary]:
-    """What was read, by the member of an archive that it is; "" where there is none.
+    """Return what was read, by the member of an archive that it is; "" where there is none.
 
     Members of one name keep their order.
     """

@@ -38,7 +38,7 @@ def dependency_options(command: Command) -> Command:
 
 
 def rule_path(beside: Path | None, file: Path | None, out: Path) -> Path | None:
-    """Where the rule goes, if one is wanted. Raises UsageError for two places."""
+    """Return where the rule goes, if one is wanted. Raises UsageError for two places."""
     if beside == BESIDE:
         return file or out.with_suffix(".d")
     if beside and file and beside != file:

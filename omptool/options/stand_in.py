@@ -26,7 +26,7 @@ _REFUSED = r"--(override-image|embed-bitcode|print-wrapped-module|emit-fatbin-on
 
 
 def is_meant(words: Sequence[str]) -> bool:
-    """Whether they are its arguments, under its name or behind `omptool link`."""
+    """Return whether they are its arguments, under its name or behind `omptool link`."""
     own = words[: words.index("--")] if "--" in words else words
     return any(word.startswith(_LINKER) for word in own)
 

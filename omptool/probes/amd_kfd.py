@@ -9,7 +9,7 @@ MAX_NODES = 1024
 
 
 def processors() -> tuple[str, ...]:
-    """What each is, as in "gfx90a", in the driver's order; none without a driver."""
+    """Return what each is, as in "gfx90a", in the driver's order; none without a driver."""
     numbers = [int(path.name) for path in NODES.glob("*") if path.name.isdecimal()]
     found = (_processor(NODES / str(number)) for number in sorted(numbers)[:MAX_NODES])
     return tuple(name for name in found if name)

@@ -58,7 +58,7 @@ def passed_on(said: str) -> None:
 
 
 def _text(stream: bytes | None) -> str:
-    """What was read before the time was over, up to the last whole line."""
+    """Return what was read before the time was over, up to the last whole line."""
     whole = (stream or b"").rpartition(b"\n")
     return (whole[0] + whole[1]).decode("utf-8", "backslashreplace")
 

@@ -94,7 +94,7 @@ def _blocks(binary: FatBinary, parts: Parts) -> Iterator[str]:
 
 
 def headline(binary: FatBinary) -> str:
-    """What a file is."""
+    """Return what a file is."""
     if binary.machine is None:
         return "device images without a host"
     abi = f", ABI {binary.abi}" if binary.abi else ""
@@ -145,7 +145,7 @@ def _levels(images: Iterable[DeviceImage]) -> list[Row]:
 
 
 def _is_other(image: DeviceImage) -> bool:
-    """Whether a container says of an image that it is of another kind than its bytes are."""
+    """Return whether a container says of an image that it is of another kind than its bytes are."""
     return image.declared_kind is not None and image.declared_kind != image.kind
 
 
@@ -178,7 +178,7 @@ def _entries(binary: FatBinary, images: Sequence[DeviceImage], parts: Parts) -> 
 
 
 def _is_obvious(entry: OffloadEntry) -> bool:
-    """Whether the host symbol says no more than the name: clang has one for each region."""
+    """Return whether the host symbol says no more than the name: clang has one for each region."""
     return entry.symbol in (entry.name, f".{entry.name}.region_id")
 
 

@@ -55,7 +55,7 @@ def _driver(codes: Sequence[str]) -> Json:
 
 
 def _rule(code: str) -> Json:
-    """What viewers show of a code: a line, the cause, and with the cure as help."""
+    """Return what viewers show of a code: a line, the cause, and with the cure as help."""
     whole = checks.explain(code)
     cause, _, _ = whole.partition("\n\nCure: ")
     return {
@@ -104,7 +104,7 @@ def _message(finding: Finding) -> str:
 
 
 def _places(binary: FatBinary, finding: Finding) -> Json:
-    """Where it is: the entry, else the image, else the file; the image beside an entry."""
+    """Return where it is: the entry, else the image, else the file; the image beside an entry."""
     image = None if finding.image is None else _image(binary, finding.image)
     if finding.entry is None:
         return {"locations": [_location(binary, image)]}

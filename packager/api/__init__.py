@@ -186,7 +186,7 @@ def image_bytes(path: Name) -> Iterator[tuple[DeviceImage, bytes]]:
 
 
 def compare(old: FatBinary, new: FatBinary) -> list[Change]:
-    """What changed between two builds; bytes count where both were loaded `hashed`."""
+    """Return what changed between two builds; bytes count where both were loaded `hashed`."""
     return list(differences(old, new, Wanted()))
 
 

@@ -89,7 +89,7 @@ def _form(image: DeviceImage, binary: FatBinary) -> Iterator[tuple[str, str, Sev
 
 
 def _is_to_be_linked(image: DeviceImage, binary: FatBinary) -> bool:
-    """Whether it is what clang puts into objects: the images are linked when the host is."""
+    """Return whether it is what clang puts into objects: the images are linked when the host is."""
     return image.container in ("offload-binary", "clang-bundle") and binary.type in ("object", None)
 
 

@@ -117,7 +117,7 @@ class CompileCommand(NamedTuple):
 
     @property
     def level(self) -> int:
-        """How much is optimised, as LLVM counts."""
+        """Return how much is optimised, as LLVM counts."""
         said = [word[2:] for word in self.words if re.fullmatch(r"-O(\d|g|s|z|fast)?", word)]
         if not said:
             return 2
@@ -125,7 +125,7 @@ class CompileCommand(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the compiler, and so who calls it, shows what it starts."""
+        """Return whether the compiler, and so who calls it, shows what it starts."""
         return any(self.words[at] == "-v" for at, _ in _options(self.words))
 
     @property
@@ -193,7 +193,7 @@ def _plain(words: Iterable[str]) -> Iterator[str]:
 
 
 def _devices(words: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """What clang's own options name, the last of them, and the other words."""
+    """Return what clang's own options name, the last of them, and the other words."""
     triples = [word.split("=", 1)[1] for word in words if word.startswith(TARGETS)]
     if triples:
         return tuple(triples[-1].split(",")), [w for w in words if not w.startswith(TARGETS)]
@@ -243,7 +243,7 @@ def _is_program(word: str) -> bool:
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where each option or input begins, and how many words it has."""
+    """Yield where each option or input begins, and how many words it has."""
     at = 0
     while at < len(words):
         count = 2 if TAKES_WORD.fullmatch(words[at]) and at + 1 < len(words) else 1

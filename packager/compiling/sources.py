@@ -42,7 +42,7 @@ class Compiling(NamedTuple):
         return [*self.command.compiler, *self.command.compiling(), *([QUIET] if quiet else [])]
 
     def including(self) -> list[str]:
-        """What finds omptarget.h behind all other headers."""
+        """Return what finds omptarget.h behind all other headers."""
         return ["-idirafter", str(self.includes)]
 
 
@@ -100,7 +100,7 @@ def compile_elsewhere(how: Compiling, tools: Tools) -> int:
 
 
 def _offloading(targets: Sequence[Target]) -> list[str]:
-    """What tells the host's compiler of devices."""
+    """Return what tells the host's compiler of devices."""
     own = [target for target in targets if not target.compiler]
     return offloading(own) if own else _of_the_host(targets)
 

@@ -33,11 +33,11 @@ class Target(NamedTuple):
 
     @property
     def is_gpu(self) -> bool:
-        """Whether its code is bitcode until the link."""
+        """Return whether its code is bitcode until the link."""
         return code_of(self.triple) in GPUS
 
     def named(self, archs: Sequence[str]) -> list[str]:
-        """What tells clang of its processors."""
+        """Return what tells clang of its processors."""
         if not archs:
             return []
         if len(archs) == 1:
@@ -82,7 +82,7 @@ def device_of(arch: str) -> str:
 
 
 def offloading(own: Sequence[Target]) -> list[str]:
-    """What tells clang to compile for targets."""
+    """Return what tells clang to compile for targets."""
     words = [OPENMP, f"-fopenmp-targets={','.join(target.triple for target in own)}"]
     words += [word for target in own for word in target.named(target.archs)]
     return words + (list(FOR_GPUS) if any(target.is_gpu for target in own) else [])

@@ -45,7 +45,7 @@ def files(data: bytes, at: int, compiled_in: bytes, texts: Texts) -> dict[int, b
 
 
 def header(data: bytes, at: int) -> tuple[Header, Cursor]:
-    """What stands in front of the files of the program at `at`, and where they are."""
+    """Return what stands in front of the files of the program at `at`, and where they are."""
     cursor = Cursor(data, at, ".debug_line")
     length = cursor.number(4)
     offset = 4

@@ -22,7 +22,7 @@ _LINE = re.compile(
 
 
 def places(data: Reader, names: Collection[str]) -> dict[str, Place]:
-    """Where the kernels of these names are declared, as far as the text says.
+    """Return where the kernels of these names are declared, as far as the text says.
 
     Raises LimitError for text that is larger than what is read.
     """

@@ -75,7 +75,7 @@ def _kernels(image: DeviceImage) -> set[str]:
 
 
 def _host_name(entry: OffloadEntry) -> str:
-    """What debug information calls an entry: GCC's have other names on the device."""
+    """Return what debug information calls an entry: GCC's have other names on the device."""
     if entry.kind in ("kernel", "ctor", "dtor"):
         return (entry.symbol if "$" in entry.name else entry.name) or ""
     return ""

@@ -39,7 +39,7 @@ def copy(
 
 
 def _in_kernel(source: int, start: int, size: int, out: int, at: int) -> int:
-    """How many bytes the kernel has copied; none where it does not."""
+    """Return how many bytes the kernel has copied; none where it does not."""
     try:
         return os.copy_file_range(source, out, size, start, at)
     except OSError as error:

@@ -133,7 +133,7 @@ def zlib_pieces(data: Reader, where: str, form: int = 15) -> Iterator[bytes]:
 
 
 def is_zstd(data: Reader) -> bool:
-    """Whether `data` begins with a frame of zstd (RFC 8878), or with one to skip."""
+    """Return whether `data` begins with a frame of zstd (RFC 8878), or with one to skip."""
     return len(data) >= MAGIC_SIZE and _is_frame(data.bytes(0, MAGIC_SIZE))
 
 
@@ -171,7 +171,7 @@ class _Local(threading.local):
 
     @cached_property
     def inflater(self) -> zstandard.ZstdDecompressor:
-        """What inflates frames, one at a time."""
+        """Return what inflates frames, one at a time."""
         import zstandard
 
         return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)

@@ -37,7 +37,7 @@ def text(name: bytes) -> str:
 
 
 def called(path: Path | str) -> str:
-    """What messages call a file, or a member of what is on standard input."""
+    """Return what messages call a file, or a member of what is on standard input."""
     name = str(path)
     if name == str(STANDARD_INPUT) or name.startswith(f"{STANDARD_INPUT}("):
         return "standard input" + name.removeprefix(str(STANDARD_INPUT))
@@ -175,12 +175,12 @@ class Reader:
 
     @property
     def look(self) -> Look:
-        """How far the images of its file are looked into."""
+        """Return how far the images of its file are looked into."""
         return self.spent.look
 
     @property
     def is_stored(self) -> bool:
-        """Whether its bytes are those of the file at `at`, not inflated or piped."""
+        """Return whether its bytes are those of the file at `at`, not inflated or piped."""
         return type(self._source) is File
 
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
@@ -188,7 +188,7 @@ class Reader:
         return layout.unpack(self.bytes(offset, layout.size, what))
 
     def starts_with(self, magic: builtins.bytes) -> bool:
-        """Whether the view begins with `magic`; a shorter view does not."""
+        """Return whether the view begins with `magic`; a shorter view does not."""
         return self._size >= len(magic) and self.bytes(0, len(magic)) == magic
 
     def string(self, offset: int, what: str) -> str:

@@ -91,7 +91,7 @@ class Kept(File):
         self._fd, self._start = fd, start
 
     def begin(self) -> int:
-        """Where it is."""
+        """Return where it is."""
         return self._start
 
     def read(self, offset: int, size: int) -> bytes:
@@ -167,7 +167,7 @@ class Room:
             self._writing -= 1
 
     def _taken(self, size: int) -> int:
-        """Where there is room now: the parts that were there have given way."""
+        """Return where there is room now: the parts that were there have given way."""
         if self._end + size > ROOM and not self._writing:
             while self._kept and self._kept[0].begin() >= self._end:
                 self._kept.popleft().is_there = False

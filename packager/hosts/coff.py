@@ -28,7 +28,7 @@ probe = coff_headers.probe
 
 
 def read_host(path: str, data: Reader) -> tuple[FatBinary, list[Reader]]:
-    """What a host file says about offloading, and the bytes of its images in their order.
+    """Return what a host file says about offloading, and the bytes of its images in their order.
 
     Raises FormatError when it is malformed.
     """

@@ -69,7 +69,7 @@ def in_sections(memory: Space, told: Collection[int], limits: Limits) -> FoundIm
 def _in_containers(
     memory: Space, told: Collection[int]
 ) -> Iterator[tuple[Section, str, Payload | Damage]]:
-    """What sections hold, each with the name of its container."""
+    """Yield what sections hold, each with the name of its container."""
     for section in memory.elf.sections:
         container = containers.of_section(section)
         if container and not _is_told(memory, section, container, told):
@@ -85,7 +85,7 @@ def _in_containers(
 def payloads(
     section: Section, data: Reader, container: containers.SectionContainer
 ) -> Iterator[Payload | Damage]:
-    """What is in a section that a container claims, and what is malformed there."""
+    """Yield what is in a section that a container claims, and what is malformed there."""
     if container is llvm_offloading and _is_bare(section, data):
         return
     if _is_unbundled(container, data):
@@ -97,7 +97,7 @@ def payloads(
 def _is_told(
     memory: Space, section: Section, container: containers.SectionContainer, told: Collection[int]
 ) -> bool:
-    """Whether a section holds images that are known by their addresses.
+    """Return whether a section holds images that are known by their addresses.
 
     In an object a bundler's section is one image, in a linked file of Intel's compilers many.
     """
@@ -108,7 +108,7 @@ def _is_told(
 
 
 def _is_bare(section: Section, data: Reader) -> bool:
-    """Whether bare images are where OffloadBinaries are looked for.
+    """Return whether bare images are where OffloadBinaries are looked for.
 
     So it is where `llvm-offload-wrapper` was given files that are no OffloadBinaries. Where they
     begin and what they are for is known to the descriptors that point to them.
@@ -118,7 +118,7 @@ def _is_bare(section: Section, data: Reader) -> bool:
 
 
 def _is_unbundled(container: containers.SectionContainer, data: Reader) -> bool:
-    """Whether an image is there by itself, or in another container.
+    """Return whether an image is there by itself, or in another container.
 
     LLVM's wrapper of images puts what it is given into CUDA's and HIP's sections.
     """

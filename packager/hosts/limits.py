@@ -32,7 +32,7 @@ class Limits:
             self._met[str(error)] = None
 
     def of(self, read: Callable[[], Found], otherwise: Other) -> Found | Other:
-        """What a pass finds, or where it meets a limit, something else."""
+        """Return what a pass finds, or where it meets a limit, something else."""
         with self.noted():
             return read()
         return otherwise

@@ -34,7 +34,7 @@ class Loaded(NamedTuple):
 
 
 def load(path: Path, look: Look = WHOLE) -> FatBinary:
-    """What the file at `path`, which is no archive, says about offloading.
+    """Return what the file at `path`, which is no archive, says about offloading.
 
     Image bytes are not read but for their headers, symbols and tables, and what else `look` asks
     for. Raises FormatError, without the file's name, when the file cannot be read or is malformed.
@@ -120,7 +120,7 @@ def _file(member: members.Member) -> str | None:
 
 
 def _is_for_gpu(data: Reader) -> bool:
-    """Whether it is a device image by its own words: PTX is, bitcode may be the host's."""
+    """Return whether it is a device image by its own words: PTX is, bitcode may be the host's."""
     return images.is_image(data) and images.contents(data).machine in GPUS
 
 

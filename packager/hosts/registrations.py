@@ -72,7 +72,7 @@ class _Placed:
 
 
 def _ends(space: Space, begins: set[int]) -> dict[int | None, int]:
-    """Where each fat binary ends: where the next one begins, or its section ends."""
+    """Return where each fat binary ends: where the next one begins, or its section ends."""
     known = sorted(begins)
     ends: dict[int | None, int] = dict(pairwise(known))
     sections = sorted(

@@ -24,7 +24,7 @@ MAX_PAIRS = 1 << 18
 
 
 def ranges(space: Space) -> Iterator[ImageRange | Damage]:
-    """Where the images are, or what is wrong with a pair."""
+    """Yield where the images are, or what is wrong with a pair."""
     for section in space.elf.named(f".{NAME}"):
         if section.has_bytes and section.is_allocated:
             yield from _ranges(space, section)
@@ -54,7 +54,7 @@ def _ranges(space: Space, section: Section) -> Iterator[ImageRange | Damage]:
 
 
 def _stored(space: Space, start: int, size: int) -> int:
-    """How many bytes an image has in the file."""
+    """Return how many bytes an image has in the file."""
     offset = space.offset(start, zstd_frame.MAGIC.size)
     if offset is None:
         return size

@@ -36,7 +36,7 @@ class Sycl(NamedTuple):
 
     @property
     def starts(self) -> set[int]:
-        """Where its images begin."""
+        """Return where its images begin."""
         return {told.at.start for told in self.images if isinstance(told, Told)}
 
 
@@ -68,7 +68,7 @@ def sycl(space: Space) -> Sycl:
 
 
 def _of_wrapper(space: Space) -> Iterator[int]:
-    """Where the first image of LLVM's linker wrapper is; its records tell of the others."""
+    """Yield where the first image of LLVM's linker wrapper is; its records tell of the others."""
     for section in space.elf.sections:
         if section.is_allocated and llvm_offloading.claims(section) and section.size:
             yield space.address(section)

@@ -20,7 +20,7 @@ CUT = 8
 
 
 def traces(elf: Elf) -> Iterator[str]:
-    """What a host file holds and this version does not read, once for each section."""
+    """Yield what a host file holds and this version does not read, once for each section."""
     for section in elf.sections:
         is_read = section.type == SHT_LLVM_OFFLOADING  # whatever it is called
         for prefix, what in SECTIONS.items() if section.size and not is_read else ():

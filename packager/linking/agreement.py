@@ -63,7 +63,7 @@ def _form(table: EntryTable) -> str:
 
 
 def differences(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[str]:
-    """What a user should know of, a line each; regions that will not offload above all."""
+    """Yield what a user should know of, a line each; regions that will not offload above all."""
     yield from _generations(parts)
     yield from _requirements(parts)
     yield from _orders(parts)

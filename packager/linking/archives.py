@@ -83,7 +83,7 @@ def _by_host(
 
 
 def _last_word(path: str) -> str:
-    """What of a path is after the last blank, as maps do not quote them."""
+    """Return what of a path is after the last blank, as maps do not quote them."""
     word = (path.split() or [""])[-1]
     return os.path.normpath(word) if "/" in word else word
 

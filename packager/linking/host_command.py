@@ -104,7 +104,7 @@ class HostCommand(NamedTuple):
 
     @property
     def names_runtime(self) -> bool:
-        """Whether it names an OpenMP offloading runtime."""
+        """Return whether it names an OpenMP offloading runtime."""
         names = [library.name for library in self.libraries]
         files = [item.path.name for item in self.inputs]
         return "omptarget" in names or any(
@@ -113,7 +113,7 @@ class HostCommand(NamedTuple):
 
     @property
     def names_libomp(self) -> bool:
-        """Whether it names LLVM's OpenMP library behind its first input."""
+        """Return whether it names LLVM's OpenMP library behind its first input."""
         names = [one.name for one in self.libraries if one.word > self._first]
         files = [item.path.name for item in self.inputs]
         return not LIBOMP.isdisjoint(names) or any(
@@ -263,7 +263,7 @@ def is_device_library(path: Path) -> bool:
 
 
 def program_at(words: Sequence[str]) -> int:
-    """Which word is the driver or linker: launchers and `env` may stand in front of it."""
+    """Return which word is the driver or linker: launchers and `env` may stand in front of it."""
     at = 0
     while at + 1 < len(words) and Path(words[at]).name in PREFIXES:
         is_env = Path(words[at]).name == "env"

@@ -83,7 +83,7 @@ def _is_assembled(group: Group, options: DeviceOptions) -> bool:
 
 
 def _left_out(group: Group, options: DeviceOptions, emit: Emit) -> Iterator[str]:
-    """What nobody is told where LLVM joins modules; libraries are found without."""
+    """Yield what nobody is told where LLVM joins modules; libraries are found without."""
     left = [word for word in options.of(group) if not word.startswith(("-l", "-L"))]
     if left:
         yield f"there is no linker for bitcode, and none is told {' '.join(left)}"
@@ -92,7 +92,7 @@ def _left_out(group: Group, options: DeviceOptions, emit: Emit) -> Iterator[str]
 
 
 def _state(part: Part) -> str:
-    """What has to be done with it: "object", "bitcode", or "linked", which is nothing."""
+    """Return what has to be done with it: "object", "bitcode", or "linked", which is nothing."""
     if part.image.kind == "bitcode":
         return "bitcode"
     with open_reader(part.bytes.path) as file:

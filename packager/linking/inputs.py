@@ -85,7 +85,7 @@ def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
 
 
 def _kind(path: Path) -> str:
-    """What of an input is looked into; "" for what the linker alone knows."""
+    """Return what of an input is looked into; "" for what the linker alone knows."""
     try:
         with path.open("rb") as file:
             begin = file.read(TYPE_AT + len(OBJECT))
@@ -177,7 +177,7 @@ def _host_symbols(elf: headers.Elf, loaded: Loaded) -> tuple[tuple[str, ...], bo
 
 
 def _bytes(data: Reader, file: Path, folder: Path) -> FilePart:
-    """Where the bytes of an image are; those that are compressed are copied to `folder`."""
+    """Return where the bytes of an image are; those that are compressed are copied to `folder`."""
     if data.is_stored:
         return FilePart(file, data.at, len(data))
     path = unused(folder, "inflated")

@@ -52,7 +52,7 @@ class Strings:
         self.bytes = data
 
     def add(self, text: str) -> int:
-        """Where `text` is in the table from now on."""
+        """Return where `text` is in the table from now on."""
         at = len(self.bytes)
         self.bytes += text.encode() + b"\0"
         return at

@@ -91,7 +91,7 @@ class Tools:
         return said
 
     def answer(self, command: Sequence[str]) -> str:
-        """What a command that changes nothing writes on stdout; "" where it fails."""
+        """Return what a command that changes nothing writes on stdout; "" where it fails."""
         self.show(shlex.join(command))
         if self.is_dry:
             return ""
@@ -152,7 +152,7 @@ class Tools:
 
 
 def _environment(**more: str) -> dict[str, str]:
-    """What commands are started with: ours, and what a user says of the heap stands."""
+    """Return what commands are started with: ours, and what a user says of the heap stands."""
     return {"GLIBC_TUNABLES": HEAP, **os.environ, **more}
 
 

@@ -48,7 +48,7 @@ def _decoded(data: bytes) -> str:
 
 
 def parsed(parse: Callable[[], llvm.ModuleRef]) -> llvm.ModuleRef:
-    """What `parse` gives. LLVM's own messages become FaultError."""
+    """Return what `parse` gives. LLVM's own messages become FaultError."""
     try:
         return parse()
     except RuntimeError as error:  # llvmlite's class for LLVM's own messages

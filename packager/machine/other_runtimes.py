@@ -37,7 +37,7 @@ class Taken(NamedTuple):
 
 
 def diagnose(program: FatBinary, machine: Machine) -> tuple[OtherRuntime, ...]:
-    """What there is to say of each runtime that the file registers images with."""
+    """Return what there is to say of each runtime that the file registers images with."""
     models = dict.fromkeys(row.model for row in program.registrations)
     return tuple(_of(model, program, machine) for model in models)
 
@@ -48,7 +48,7 @@ def registered(program: FatBinary) -> frozenset[int]:
 
 
 def rules(program: FatBinary, machine: Machine) -> dict[int, Taken]:
-    """What becomes of each image that is registered so, by its index."""
+    """Return what becomes of each image that is registered so, by its index."""
     return {
         index: takes(program.images[index], row.model, machine)
         for row in program.registrations
@@ -81,7 +81,7 @@ def _is(name: str, model: Model) -> bool:
 def _reasons(
     model: Model, machine: Machine, is_lacking: bool, each: Sequence[Sequence[Taken]]
 ) -> Iterator[str]:
-    """Why not all of it runs; nothing if it does."""
+    """Yield why not all of it runs; nothing if it does."""
     if is_lacking:
         yield f"{LIBRARIES[model]} is not found"
     if not any(name in machine.files for name in DRIVERS[model]):
@@ -94,7 +94,7 @@ def _reasons(
 
 
 def takes(image: DeviceImage, model: Model, machine: Machine) -> Taken:
-    """Whether a device of this machine takes an image of a runtime."""
+    """Return whether a device of this machine takes an image of a runtime."""
     code = image.contents.machine or code_of(image.triple)
     if image.kind == "spirv" and model == "sycl":
         return _compiled_by_driver(machine)

@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
 
 def differences(old: FatBinary, new: FatBinary, wanted: Wanted) -> Iterator[Change]:
-    """What is not the same in two files, of the images and kernels that are wanted.
+    """Yield what is not the same in two files, of the images and kernels that are wanted.
 
     Images are compared by their bytes if both were loaded with hashes.
     """
@@ -93,7 +93,7 @@ def _hashes(images: Iterable[DeviceImage]) -> list[tuple[str, int]]:
 
 
 def _of_all(binary: FatBinary, images: Sequence[DeviceImage], *, is_new: bool) -> tuple[Fact, ...]:
-    """What there is of images that only one file has."""
+    """Return what there is of images that only one file has."""
     count = sum(len(kernels(binary, image)) for image in images)
     numbers = {"images": len(images), "bytes": sum(i.size for i in images), "kernels": count}
     return tuple(
@@ -163,7 +163,7 @@ def _numbers(kernel: DeviceSymbol) -> Numbers:
 def _changed(
     old: Sequence[Numbers], new: Sequence[Numbers]
 ) -> Iterator[tuple[How, tuple[Fact, ...]]]:
-    """What became of the kernels of one name: those that are the same are left out."""
+    """Yield what became of the kernels of one name: those that are the same are left out."""
     ours = [row for row in old if row not in new]
     theirs = [row for row in new if row not in old]
     if len(old) == len(new) or (ours and theirs):

@@ -11,7 +11,7 @@ PAGE = 4096
 
 
 def locate(binary: FatBinary, address: int) -> list[str]:
-    """What `binary` has at `address`, in words; empty if nothing.
+    """Return what `binary` has at `address`, in words; empty if nothing.
 
     A program that was loaded elsewhere than its file says is met by its page offset: then every
     entry at that offset is named, with the base that it would mean.

@@ -36,7 +36,7 @@ class Offered:
 
     @property
     def is_met(self) -> bool:
-        """Whether something is as wanted, or nothing was there to choose from."""
+        """Return whether something is as wanted, or nothing was there to choose from."""
         if self._is_chosen or self._wanted.is_open or not (self._images or self._names):
             return True
         return not self._images and any(map(self._wanted.names, self._names))

@@ -26,7 +26,7 @@ class Wanted:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing says which ones."""
+        """Return whether nothing says which ones."""
         named = self.indices or self.triples or self.archs or self.kinds or self.kernels
         return not (named or self.all)
 
@@ -41,7 +41,7 @@ class Wanted:
 
     @staticmethod
     def is_for(image: DeviceImage, arch: str) -> bool:
-        """Whether it is for `arch`; one for any setting of a feature is for each.
+        """Return whether it is for `arch`; one for any setting of a feature is for each.
 
         As clang-offload-bundler has it: gfx906 is for gfx906:xnack-, and not the other way round.
         """
@@ -54,7 +54,7 @@ class Wanted:
         return (image for image in binary.images if self(image.index, binary, image))
 
     def names(self, name: str) -> bool:
-        """Whether a kernel or entry of this name is meant."""
+        """Return whether a kernel or entry of this name is meant."""
         return self._names(name)
 
     @cached_property

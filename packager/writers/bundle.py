@@ -111,7 +111,7 @@ def _has_entries(host: HostObject, abi: WrittenAbi) -> bool:
 
 
 def _where_entries(host: HostObject, abi: WrittenAbi) -> str:
-    """What to do about a host without entries."""
+    """Return what to do about a host without entries."""
     for other in WRITTEN.values():
         if _has_entries(host, other):
             name = "llvm" if other.is_llvm else other.name

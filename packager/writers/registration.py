@@ -66,13 +66,13 @@ def functions(abi: WrittenAbi, *, says_requires: bool) -> list[Function]:
 
 
 def referred(symbol: str) -> str:
-    """What text calls a symbol with a version, which `.symver` ties to it."""
+    """Return what text calls a symbol with a version, which `.symver` ties to it."""
     name, _, version = symbol.partition("@")
     return f"omptool{name}" if version else symbol
 
 
 def arrays(abi: WrittenAbi, *, says_requires: bool) -> list[Array]:
-    """Who calls them.
+    """Return who calls them.
 
     The documents' have priority 0: registered before the host's first constructor, unregistered
     after its last destructor (DECISIONS 9). LLVM's have what each generation has.

@@ -140,7 +140,7 @@ def _of_a_host(path: Path, image: DeviceImage) -> str:
 
 
 def _container(path: Path) -> str | None:
-    """What a file is, if it is no image but holds some."""
+    """Return what a file is, if it is no image but holds some."""
     from packager.formats.containers import archive
     from packager.formats.containers.known import of_file
 

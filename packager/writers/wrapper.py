@@ -76,7 +76,7 @@ class EntryInput(NamedTuple):
 
     @property
     def host_symbol(self) -> str:
-        """What its address is."""
+        """Return what its address is."""
         return self.symbol or self.name
 
     @property
@@ -150,7 +150,7 @@ def offload_header(image: ImageInput, version: int) -> tuple[bytes, int]:
 
 
 def image_content(image: ImageInput, abi: WrittenAbi) -> tuple[int, Content]:
-    """What the section of an image holds, and its size."""
+    """Return what the section of an image holds, and its size."""
     head, padding = offload_header(image, abi.container_version)
     content: Content = (head, FilePart(image.path, 0, image.size), bytes(padding))
     return len(head) + image.size + padding, content

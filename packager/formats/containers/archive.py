@@ -32,7 +32,7 @@ class Member(NamedTuple):
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins like an archive."""
+    """Return whether `data` begins like an archive."""
     return data.starts_with(MAGIC) or data.starts_with(THIN_MAGIC)
 
 

@@ -21,7 +21,7 @@ __all__ = ["NAME", "claims", "parse_section"]
 
 
 def claims(section: Section) -> bool:
-    """Whether a section is of this format."""
+    """Return whether a section is of this format."""
     return section.name.startswith(SECTION_PREFIX)
 
 

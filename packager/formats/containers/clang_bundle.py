@@ -40,12 +40,12 @@ PRODUCERS: dict[str, Model] = {
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with a binary bundle."""
+    """Return whether `data` begins with a binary bundle."""
     return data.starts_with(MAGIC)
 
 
 def probe_text(data: Reader) -> bool:
-    """Whether `data` begins with a START line."""
+    """Return whether `data` begins with a START line."""
     found = _LINE.match(data.bytes(0, min(TEXT_HEAD, len(data)), "text bundle"))
     return found is not None and found[1] == b"START"
 
@@ -124,7 +124,7 @@ def _targets(bundle: Reader) -> Iterator[tuple[str, Reader | FormatError]]:
 
 
 def zeros(data: Reader, start: int) -> int:
-    """How many zero bytes begin at `start`: bundles are padded, at most to a page."""
+    """Return how many zero bytes begin at `start`: bundles are padded, at most to a page."""
     count, size = 0, ALIGNMENT  # most have little: read little first
     while start + count < len(data):
         piece = data.bytes(start + count, min(size, len(data) - start - count), "padding")

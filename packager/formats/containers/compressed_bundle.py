@@ -26,7 +26,7 @@ PIECE = 1 << 20
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with a compressed bundle."""
+    """Return whether `data` begins with a compressed bundle."""
     return data.starts_with(MAGIC)
 
 

@@ -35,7 +35,7 @@ TRIPLE = "nvptx64-nvidia-cuda"
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with a fatbin."""
+    """Return whether `data` begins with a fatbin."""
     return data.starts_with(MAGIC)
 
 
@@ -126,7 +126,7 @@ def _unpadded(text: Reader) -> Reader:
 
 
 def claims(section: Section) -> bool:
-    """Whether a section holds fat binaries."""
+    """Return whether a section holds fat binaries."""
     return section.name in SECTIONS
 
 

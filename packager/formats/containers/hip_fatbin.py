@@ -14,12 +14,12 @@ NAME = "hip-fatbin"
 
 
 def claims(section: Section) -> bool:
-    """Whether a section is of this format; relocatable links add to the name."""
+    """Return whether a section is of this format; relocatable links add to the name."""
     return section.name == ".hip_fatbin" or section.name.startswith(".hip_fatbin_")
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with a bundle."""
+    """Return whether `data` begins with a bundle."""
     return clang_bundle.probe(data) or compressed_bundle.probe(data)
 
 

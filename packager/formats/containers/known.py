@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
         @property
         def probe(self) -> Callable[[Reader], bool]:
-            """Whether a file begins like this format."""
+            """Return whether a file begins like this format."""
 
         @property
         def parse(self) -> Callable[[Reader], Iterator[Payload]]:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
         @property
         def claims(self) -> Callable[[Section], bool]:
-            """Whether a section is of this format."""
+            """Return whether a section is of this format."""
 
         @property
         def parse_section(self) -> Callable[[Section, Reader], Iterator[Payload]]:

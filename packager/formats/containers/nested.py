@@ -48,7 +48,7 @@ def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
 
 
 def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
-    """What is in an image that is a container itself; the image, if it is none."""
+    """Yield what is in an image that is a container itself; the image, if it is none."""
     found = None if outer.contents or outer.is_text else _container(outer.image)
     if found is None:
         yield outer
@@ -96,7 +96,7 @@ def _is_blank(data: Reader) -> bool:
 
 
 def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
-    """What is in a container is for the container's target unless it says more.
+    """Return `inner` with the target of its container, as far as it names none.
 
     Of compressed bytes the outermost are those that are in the file.
     """

@@ -71,7 +71,7 @@ class Blob(NamedTuple):
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with an OffloadBinary."""
+    """Return whether `data` begins with an OffloadBinary."""
     return data.starts_with(MAGIC)
 
 

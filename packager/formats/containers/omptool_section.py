@@ -14,7 +14,7 @@ NAME = "omptool"
 
 
 def claims(section: Section) -> bool:
-    """Whether a section is of this format."""
+    """Return whether a section is of this format."""
     return section.name.startswith(IMAGE_SECTION_PREFIX)
 
 

@@ -22,7 +22,7 @@ DEVICE_BINARY = 0xFF000005
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with such a file."""
+    """Return whether `data` begins with such a file."""
     if not headers.probe(data) or len(data) < headers.HEADER.size:
         return False
     return data.unpack(headers.HEADER, 0, "ELF header")[1] in TYPES

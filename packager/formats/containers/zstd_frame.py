@@ -37,12 +37,12 @@ class Frame(NamedTuple):
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with a frame."""
+    """Return whether `data` begins with a frame."""
     return is_zstd(data)
 
 
 def parse(data: Reader) -> Iterator[Payload]:
-    """What is in the frame. Raises FormatError where it is damaged."""
+    """Yield what is in the frame. Raises FormatError where it is damaged."""
     frame = measure(data)
     stored = data.slice(0, frame.stored, "zstd frame")
     image = inflate(stored, "zstd", frame.inflated, "zstd frame")
@@ -65,7 +65,7 @@ def measure(data: Reader) -> Frame:
 
 
 def _skipped(data: Reader) -> int:
-    """How many bytes the frames take that inflate to nothing."""
+    """Return how many bytes the frames take that inflate to nothing."""
     at = 0
     for _ in range(MAX_SKIPPED):
         if data.unpack(MAGIC, at, "zstd frame header")[0] & ~0xF != SKIPPABLE_MAGIC:

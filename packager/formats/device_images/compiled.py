@@ -56,13 +56,13 @@ class Helper:
         self._lock = Lock()
 
     def cubin(self, block: bytes, resources: bool) -> bytes | None:
-        """What it writes of a cubin."""
+        """Return what it writes of a cubin."""
         with self._lock:
             size = self._cubin(block, len(block), resources, self._out, ROOM)
             return self._copy(self._out, size) if size >= 0 else None
 
     def lines(self, text: bytes) -> tuple[int, ...] | None:
-        """Where lines begin that may have a directive."""
+        """Return where lines begin that may have a directive."""
         with self._lock:
             count = self._lines(text, len(text), self._out, ROOM // 8)
             found = self._copy(self._out, 8 * count) if count >= 0 else None
@@ -81,7 +81,7 @@ def helper() -> Helper | None:
 
 
 def cubin(data: Reader, *, resources: bool) -> Found | None:
-    """What a cubin has for a host; None: it is for the twin."""
+    """Return what a cubin has for a host; None: it is for the twin."""
     compiled = helper() if len(data) <= LARGEST else None
     answer = compiled.cubin(data.bytes(what="cubin"), resources) if compiled else None
     if answer is None:

@@ -50,7 +50,7 @@ LINKER_SYMBOLS = frozenset(
 
 
 def probe(data: Reader) -> bool:
-    """Whether it begins like an ELF file."""
+    """Return whether it begins like an ELF file."""
     return headers.probe(data)
 
 
@@ -164,18 +164,18 @@ def _relocated(elf: Elf) -> set[int]:
 
 
 def _is_asked_for(symbol: Symbol, elf: Elf) -> bool:
-    """Whether an undefined symbol is what another file must define."""
+    """Return whether an undefined symbol is what another file must define."""
     is_bound = elf.machine == "nvptx64" and symbol.type in STT_CUDA_REFERENCES
     return symbol.binding not in (STB_LOCAL, STB_WEAK) and not is_bound
 
 
 def _symbol_table(elf: Elf) -> int:
-    """What a plugin looks symbols up in: .dynsym, in a cubin or an object .symtab."""
+    """Return what a plugin looks symbols up in: .dynsym, in a cubin or an object .symtab."""
     return SHT_SYMTAB if elf.machine == "nvptx64" or elf.is_object else SHT_DYNSYM
 
 
 def _form(elf: Elf) -> ElfForm:
-    """What dlopen goes by: it refuses programs, position-independent ones by their flag."""
+    """Return what dlopen goes by: it refuses programs, position-independent ones by their flag."""
     if elf.is_object:
         return "relocatable object"
     flags = elf.dynamic().get(DT_FLAGS_1, [0])
@@ -196,7 +196,7 @@ _Places = tuple[DeviceSymbol | None, ...]
 
 
 def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
-    """What a host can find, the table of entries, and the same record by record."""
+    """Return what a host can find, the table of entries, and the same record by record."""
     exports = {symbol.name: symbol for symbol in _exports(elf)}
     if elf.machine == "amdgcn":
         exports = _with_amd_kernels(elf, exports)
@@ -217,7 +217,7 @@ def _symbols(elf: Elf) -> tuple[_Symbols, _Symbols | None, _Places | None]:
 def _listed(
     memory: Space, table: FoundTable, exports: dict[str, DeviceSymbol]
 ) -> Iterator[DeviceSymbol | None]:
-    """What a table lists; without an address the image lacks the entry."""
+    """Yield what a table lists; without an address the image lacks the entry."""
     records = list(entries.records(memory, table))
     names: dict[int, str] = {}
     if table.layout.name is None:  # what stands at the address has one, as a rule
@@ -236,7 +236,7 @@ def _listed(
 
 
 def _agreed(listed: DeviceSymbol, export: DeviceSymbol) -> DeviceSymbol:
-    """What a table lists, with what the symbol table says of it."""
+    """Return what a table lists, with what the symbol table says of it."""
     if listed[:3] == export[:3] and listed.address == export.address:
         return export  # which need not be there twice
     return listed._replace(symbol_kind=export.kind, symbol_size=export.size, code=export.code)
@@ -283,7 +283,7 @@ def _local_functions(elf: Elf, wanted: frozenset[str]) -> Iterator[tuple[str, De
 
 
 def _code(elf: Elf, symbol: Symbol) -> tuple[int, int] | None:
-    """Where in the file the instructions of a function are."""
+    """Return where in the file the instructions of a function are."""
     offset = elf.offset_of(symbol)
     return None if offset is None else (elf.data.at + offset, symbol.size)
 

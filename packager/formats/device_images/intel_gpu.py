@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"^ +(grf_count|slm_size|private_size|spill_size):\s+(\d+)\
 
 
 def probe(data: Reader) -> bool:
-    """Whether it is ELF code for Intel's GPUs."""
+    """Return whether it is ELF code for Intel's GPUs."""
     if not headers.probe(data) or len(data) < headers.HEADER.size:
         return False
     machine = data.unpack(headers.HEADER, 0, "ELF header")[2]
@@ -59,7 +59,7 @@ def _info(elf: Elf) -> str:
 
 
 def _kernels(info: str) -> Iterator[DeviceSymbol]:
-    """What is listed as kernels, each with the numbers that follow its name."""
+    """Yield what is listed as kernels, each with the numbers that follow its name."""
     name, numbers, is_kernels = "", dict[str, int](), False
     for line in info.split("\n"):
         if found := _LIST.match(line):

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
         @property
         def probe(self) -> Callable[[Reader], bool]:
-            """Whether bytes begin like an image of this format."""
+            """Return whether bytes begin like an image of this format."""
 
         @property
         def inspect(self) -> Callable[[Reader], Contents]:
-            """What they say about themselves."""
+            """Return what they say about themselves."""
 
 
 HASH_PIECE = 1 << 20
@@ -44,7 +44,7 @@ def contents(data: Reader) -> Contents:
 
 
 def is_image(data: Reader) -> bool:
-    """Whether `data` begins like a device image of a known format."""
+    """Return whether `data` begins like a device image of a known format."""
     return _format_of(data) is not None
 
 
@@ -114,7 +114,7 @@ def from_payload(payload: Payload, index: int, container: str, address: int | No
 
 
 def contents_of(payload: Payload) -> Contents:
-    """What the bytes of an image say, as far as its container does not."""
+    """Return what the bytes of an image say, as far as its container does not."""
     data = payload.image
     said = payload.contents or _of_text(payload) or _of_plugin(data, _normalised(payload.triple))
     return said or contents(data)

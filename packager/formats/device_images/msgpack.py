@@ -64,7 +64,7 @@ class _Decoder:
         raise FormatError(f"MessagePack has a value of type {first:#x}, which is not read")
 
     def _part(self, kind: str, size: int, depth: int) -> Value:
-        """What has parts: `size` of them."""
+        """Return what has parts: `size` of them."""
         if size > len(self._data) - self._at:
             raise FormatError(f"MessagePack of {len(self._data)} bytes has a {kind} of {size}")
         if depth == MAX_DEPTH:
@@ -133,7 +133,7 @@ PARTS = {MAP: 2, LIST: 1, STRING: 0, BYTES: 0}
 
 
 def _step(first: int) -> tuple[int, int]:
-    """How many bytes a value that begins so has by itself, and how many values follow in it.
+    """Return how many bytes a value that begins so has by itself, and how many values follow in it.
 
     The latter is -1 where a size says it.
     """

@@ -43,7 +43,7 @@ _VARIABLE = re.compile(
 
 
 def probe(data: Reader) -> bool:
-    """Whether the first thing that is neither blank nor comment is `.version`."""
+    """Return whether the first thing that is neither blank nor comment is `.version`."""
     heads = (data.bytes(0, min(size, len(data)), "PTX") for size in (SHORT_HEAD, HEAD))
     return any(_begins(head) for head in heads)
 

@@ -38,7 +38,7 @@ class Instruction(NamedTuple):
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins with SPIR-V's magic, in either byte order."""
+    """Return whether `data` begins with SPIR-V's magic, in either byte order."""
     return len(data) >= WORD and data.bytes(0, WORD) in MAGICS
 
 

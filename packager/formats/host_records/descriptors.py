@@ -95,7 +95,7 @@ def find(
 def _registered(
     space: Space, forms: RecordForms, bounds: Set[tuple[int | None, int | None]] = frozenset()
 ) -> list[FoundDescriptor]:
-    """What constructors of position-dependent code refer to and is a descriptor.
+    """Return what constructors of position-dependent code refer to and is a descriptor.
 
     Clang 14 leaves it among the constants there, behind images that are too large to be searched.
     One without images, as an edit may leave it, is known by the `bounds` of its entries.

@@ -179,7 +179,7 @@ def version(table: FoundTable) -> int:
 
 
 def models(table: FoundTable) -> set[Model]:
-    """Which models the records of a table are for."""
+    """Return which models the records of a table are for."""
     return set(islice(_models(table), table.size // table.layout.record))
 
 

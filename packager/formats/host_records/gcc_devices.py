@@ -128,7 +128,7 @@ def _gcn(space: Space, address: int) -> DeviceData:
 
 
 def listed_variables(image: Reader, count: int) -> tuple[str, ...]:
-    """What the first `count` variables in the table of a code object are called there.
+    """Return what the first `count` variables in the table of a code object are called there.
 
     Raises FormatError when it is malformed.
     """

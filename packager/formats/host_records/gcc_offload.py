@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
 
 def claims(elf: Elf) -> bool:
-    """Whether a linked file has GCC's tables."""
+    """Return whether a linked file has GCC's tables."""
     return not elf.is_object and any(s.name in (FUNCTIONS, VARIABLES) for s in elf.sections)
 
 
@@ -163,7 +163,7 @@ def _real_tables(
 
 
 def _is_table(window: Window, functions: Section | None, variables: Section | None) -> bool:
-    """Whether the bounds of both sections are there."""
+    """Return whether the bounds of both sections are there."""
     found = [_pointer(window, at) for at in _steps(window, WORD.size)]
     return all(
         found[at : at + 2] == [section.address, section.address + section.size]

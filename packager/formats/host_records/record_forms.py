@@ -71,7 +71,7 @@ class RecordForms:
         return PROPOSAL_ENTRY if _has_sizes(window) else None
 
     def _has_names(self, table: Window, layout: EntryLayout) -> bool:
-        """Whether every record has a pointer into the file where its name should be."""
+        """Return whether every record has a pointer into the file where its name should be."""
         if layout.name is None or len(table.data) % layout.record:
             return False
         places = range(layout.name, len(table.data), layout.record)
@@ -80,7 +80,7 @@ class RecordForms:
         return all(self._is_name(table.pointer(at)) for at in places)
 
     def _is_name(self, address: int | None) -> bool:
-        """Whether a symbol's name is there, as far as its characters tell."""
+        """Return whether a symbol's name is there, as far as its characters tell."""
         offset = self._space.offset(address) if address else None
         if offset is None:
             return False
@@ -91,7 +91,7 @@ class RecordForms:
 
 
 def is_nameless(space: Space, begin: int | None, end: int | None) -> bool:
-    """Whether what lies between can be records of 2013."""
+    """Return whether what lies between can be records of 2013."""
     window = _window(space, begin or 0, end or 0)
     return window is not None and _has_sizes(window)
 
@@ -104,7 +104,7 @@ def _window(space: Space, begin: int, end: int) -> Window | None:
 
 
 def _has_sizes(table: Window) -> bool:
-    """Whether every record has a size that is no pointer, and padding behind it."""
+    """Return whether every record has a size that is no pointer, and padding behind it."""
     layout = PROPOSAL_ENTRY
     if len(table.data) % layout.record:
         return False

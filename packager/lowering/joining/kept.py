@@ -46,7 +46,7 @@ def definitions(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
 
 
 def declarations(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
-    """What a module uses and does not define; LLVM's own functions are not among it."""
+    """Yield what a module uses and does not define; LLVM's own functions are not among it."""
     for value in (*module.global_variables, *module.functions):
         is_own = not value.is_declaration and value.linkage != llvm.Linkage.available_externally
         if not is_own and not value.name.startswith("llvm."):
@@ -54,12 +54,12 @@ def declarations(module: llvm.ModuleRef) -> Iterator[llvm.ValueRef]:
 
 
 def is_local(value: llvm.ValueRef) -> bool:
-    """Whether no other module can name it."""
+    """Return whether no other module can name it."""
     return value.linkage in _LOCAL
 
 
 def is_kernel(value: llvm.ValueRef) -> bool:
-    """Whether a host may launch the function."""
+    """Return whether a host may launch the function."""
     return bool(value.name.startswith(_KERNEL) or _KERNEL_CALL.search(str(value)))
 
 
@@ -75,12 +75,12 @@ def is_for_others(value: llvm.ValueRef) -> bool:
 
 
 def is_for_runtime(name: str) -> bool:
-    """Whether a runtime looks for the name in any image."""
+    """Return whether a runtime looks for the name in any image."""
     return bool(_BY_RUNTIMES.fullmatch(name))
 
 
 def is_for_optimisations(name: str) -> bool:
-    """Whether it must still be there when LLVM optimises OpenMP's calls."""
+    """Return whether it must still be there when LLVM optimises OpenMP's calls."""
     return bool(_BY_OPTIMISATIONS.fullmatch(name))
 
 

@@ -185,7 +185,7 @@ def _link_libraries(program: _Program, libraries: Sequence[Part], device: Device
 
 
 def _definition(library: llvm.ModuleRef, value: llvm.ValueRef) -> llvm.ValueRef | None:
-    """What the library defines of the name that a program uses."""
+    """Return what the library defines of the name that a program uses."""
     try:
         get = library.get_function if value.is_function else library.get_global_variable
         found = get(value.name)

@@ -98,7 +98,7 @@ def with_functions_for(text: str, names: Mapping[str, str]) -> str:
 
 
 def unusual_convention(text: str, kernel: str) -> str:
-    """What `kernel`'s definition says that keeps it from being called as in C, or ""."""
+    """Return what `kernel`'s definition says that keeps it from being called as in C, or ""."""
     head = _head(text, kernel)[0]
     return _PLAIN_HEAD.sub("", _KERNEL_CONVENTION.sub("", head), count=1).strip()
 
@@ -114,7 +114,7 @@ def with_convention(text: str, kernels: Sequence[str], convention: str) -> str:
 
 
 def _head(text: str, kernel: str) -> re.Match[str]:
-    """What stands before the result type in the definition of `kernel`."""
+    """Return what stands before the result type in the definition of `kernel`."""
     pattern = rf"^define (?:[^\s(]+ )*?(?=void {re.escape(symbol(kernel))}\()"
     found = re.search(pattern, text, re.MULTILINE)
     if not found:
@@ -146,7 +146,7 @@ def _name(body: str) -> str:
 
 
 def mentions(text: str) -> dict[str, set[str]]:
-    """What each function and variable of the module names, as LLVM prints their names."""
+    """Return what each function and variable of the module names, as LLVM prints their names."""
     found = {_name(body[0]): _symbols(body[0]) for body in BODY.finditer(text)}
     for variable in VARIABLE.finditer(text):
         found[variable[1]] = _symbols(variable[0])

@@ -122,7 +122,7 @@ class _Function:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the parenthesis ends that was opened just before `at`."""
+    """Return where the parenthesis ends that was opened just before `at`."""
     depth = 1
     while depth:
         depth += {"(": 1, ")": -1}.get(text[at], 0)

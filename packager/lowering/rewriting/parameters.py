@@ -46,7 +46,7 @@ def _wide(type_: str, pointer: str) -> str:
 
 
 def _conversions(type_: str, passed: str) -> list[tuple[str, str]]:
-    """How `passed` becomes `type_`: instruction and type, one after the other."""
+    """Return how `passed` becomes `type_`: instruction and type, one after the other."""
     if type_ == passed:
         return []
     if _INTEGER.fullmatch(type_):

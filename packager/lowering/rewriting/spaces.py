@@ -19,5 +19,5 @@ class Spaces(NamedTuple):
 
     @property
     def moves_locals(self) -> bool:
-        """Whether the address of a local variable has to be converted to a plain pointer."""
+        """Return whether the address of a local variable has to be converted to a plain pointer."""
         return self.stack != self.generic

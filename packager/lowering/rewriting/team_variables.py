@@ -48,7 +48,7 @@ class TeamVariable(NamedTuple):
 
 
 def is_team_variable(value: llvm.ValueRef) -> bool:
-    """Whether this global is one."""
+    """Return whether this global is one."""
     return not value.is_function and _MARK in str(value)
 
 

@@ -98,7 +98,7 @@ def _expect_reader(form: ContainerForm, generation: Generation) -> None:
 def _findings(
     out: Path, requests: Sequence[ImageRequest], images: Iterable[DeviceImage], form: ContainerForm
 ) -> list[Finding]:
-    """What verify would say of the file, which is not read for it."""
+    """Return what verify would say of the file, which is not read for it."""
     container = offload_binary.NAME if form == "offload-binary" else clang_bundle.NAME
     held: list[DeviceImage] = []
     offset = 0

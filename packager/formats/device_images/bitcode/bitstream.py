@@ -138,7 +138,7 @@ def outermost(data: Reader) -> tuple[Stream, Block]:
 
 
 def items(stream: Stream, block: Block) -> Iterator[Block | Record]:
-    """What is in a block, blocks in it unread.
+    """Yield what is in a block, blocks in it unread.
 
     Raises FormatError for what is malformed, and for more than any module has.
     """

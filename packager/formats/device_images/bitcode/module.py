@@ -51,7 +51,7 @@ class _Global:
 
     @property
     def is_visible(self) -> bool:
-        """Whether a host can find it by name."""
+        """Return whether a host can find it by name."""
         is_own = self.is_defined and self.linkage not in (*LOCAL, ELSEWHERE)
         return is_own and self.visibility != HIDDEN
 
@@ -211,7 +211,7 @@ def _mark_kernels(stream: Stream, module: _Module) -> None:
 
 
 def _told(values: list[_Global]) -> set[str]:
-    """What records of entries name; clang's kernels are known by their own names, too."""
+    """Return what records of entries name; clang's kernels are known by their own names, too."""
     names = (value.name for value in values)
     return {n.removeprefix(prefix) for n in names for prefix in ENTRIES if n.startswith(prefix)}
 

@@ -42,7 +42,7 @@ class Types:
         return self._extent(number).size
 
     def is_function(self, number: int) -> bool:
-        """Whether it is the type of functions."""
+        """Return whether it is the type of functions."""
         return number in self.functions
 
     def add(self, record: Record) -> None:
