@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -15,8 +16,8 @@ from packager.layouts import (
 )
 from packager.model import Abi
 
-_LIBRARY = "libomptarget.so."
-MAX_DIGITS = 5
+# auditwheel puts a hash of the file into the name.
+_LIBRARY = re.compile(r"libomptarget(?:-[0-9a-f]{8})?\.so\.(\d{1,4})(?:\..*)?")
 # The ABIs of the documents, by their records and by what their registration is called.
 DOCUMENTS: dict[EntryLayout, Abi] = {INTERFACE_ENTRY: "interface", PROPOSAL_ENTRY: "proposal"}
 _REGISTRATIONS: dict[str, Abi] = {REGISTER: "interface", PROPOSAL_REGISTER: "proposal"}
@@ -83,10 +84,9 @@ def _tests(section: str, evidence: Evidence) -> Iterator[Callable[[Generation], 
 
 
 def release_of(library: str) -> int:
-    """The release of LLVM that the name of a libomptarget says; 0 for another name."""
-    release = library.removeprefix(_LIBRARY).split(".")[0]
-    named = library.startswith(_LIBRARY) and release.isdecimal() and len(release) < MAX_DIGITS
-    return int(release) if named else 0
+    """Return the release of LLVM that the name of a libomptarget says; 0 for another name."""
+    named = _LIBRARY.fullmatch(library)
+    return int(named[1]) if named else 0
 
 
 def newest(abis: Iterable[Abi]) -> Abi:

@@ -275,6 +275,7 @@ class _FatBinary(NamedTuple):
     descriptors: tuple[Descriptor, ...]
     imports: tuple[str, ...] = ()  # undefined __tgt_*, e.g. "__tgt_register_lib@OMPTARGET_4.5"
     needed: tuple[str, ...] = ()  # DT_NEEDED
+    runtimes: tuple[str, ...] = ()  # of those, the ones that are asked for versions of `imports`
     has_headers: bool = True  # False: found without section headers
     unlisted: tuple[str, ...] = ()  # kernels of regions that have no entry, where that shows
     data_address: int | None = None  # of the first writable section that holds bytes

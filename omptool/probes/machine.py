@@ -88,7 +88,7 @@ def probe(
             answers=[[Answer(**row) for row in next(answers)] if i else [] for i in images],
             fatal_plugin=fatal,
             unread_folders={r["path"]: r["reason"] for r in plugins if r["name"] == FOLDERS},
-            runtime=picked(found, environment),
+            runtime=picked(found, environment, binary.runtimes),
         ),
         plugins,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from packager.abi import release_of
 from packager.formats.device_images.device_elf import CUDA_V2_ABI
@@ -23,6 +24,7 @@ COMPILED = ("x86_64", "nvptx64", "spirv64")
 LAST_BLIND_TO_CUDA_13 = 20
 UNSAFE_AT_EXIT = [row.name for row in GENERATIONS if row.registration == "init_array"]
 REQUIRES_SHARED_MEMORY = 0x8
+PACKAGED = "package the library under its own name: docs/packaging.md"
 
 
 def wrapped(binary: FatBinary) -> Iterator[Finding]:
@@ -83,10 +85,15 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
     """An image for the CPU brings another runtime, or looks for libraries in a folder of its own.
 
     Clang links such images with libomptarget. When it is not the one that the host needs, loading
-    the image loads a second runtime into the process. An absolute RUNPATH that the host does not
-    have names a folder of the machine that the image was built on.
+    the image loads a second runtime into the process. `auditwheel repair` renames the libraries
+    that the host needs (libomp-6a3e1b2c.so.5), and images go on asking for the old name: where
+    there is such a library, two libomp are in the process, which ends it; where there is none, the
+    image does not load. An absolute RUNPATH that the host does not have names a folder of the
+    machine that the image was built on.
 
-    Cure: compile and link host and device with one clang; -fno-rtlib-add-rpath leaves RUNPATH out.
+    Cure: compile and link host and device with one clang; put the libraries into the wheel under
+    their own names before auditwheel sees it (docs/packaging.md); -fno-rtlib-add-rpath leaves
+    RUNPATH out.
     """
     host = {name for name in binary.needed if name.startswith(RUNTIME)}
     for image in binary.images:
@@ -97,6 +104,8 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
             message += f"its host {', '.join(sorted(host))}: two runtimes in one process"
             hint = "build host and device with one clang, or use `omptool run`"
             yield Finding("OMP115", "warning", message, hint, None, image.index)
+        for message in renamed_libraries(image, binary.needed):
+            yield Finding("OMP115", "error", message, PACKAGED, None, image.index)
         # Clang's driver links images with the words of the host's link.
         fixed = [p for p in links.search if p.startswith("/") and p not in binary.search]
         if fixed:
@@ -104,6 +113,21 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
             message += ", where its host does not"
             hint = "-fno-rtlib-add-rpath leaves that out"
             yield Finding("OMP115", "warning", message, hint, None, image.index)
+
+
+def renamed_libraries(image: DeviceImage, host: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each OpenMP library of the image that auditwheel has renamed in `host`.
+
+    `host` is what the host needs.
+    """
+    for name in image.contents.links.needed:
+        if name in host or not name.startswith(OPENMP_LIBRARIES):
+            continue
+        stem, _, rest = name.partition(".")
+        pattern = re.compile(rf"{re.escape(stem)}-[0-9a-f]{{8}}\.{re.escape(rest)}")
+        for other in filter(pattern.fullmatch, host):
+            what = f"image {image.index} needs {name}, which its host needs as {other}"
+            yield f"{what}: the image does not load, or the second copy ends the program"
 
 
 def compiled_later(binary: FatBinary) -> Iterator[Finding]:

@@ -26,15 +26,17 @@ _HASHED = re.compile(r".*entries_[0-9a-f]{8,}")
 def without_runtime(binary: FatBinary) -> Iterator[Finding]:
     """Calls of the offload runtime, and no library that has them.
 
-    A linked file calls __tgt_ functions but names no libomptarget among the libraries it needs. It
-    loads only into a program that has brought one already; otherwise the loader ends the program
-    with "undefined symbol". It happens when -fopenmp-targets= is given to the compiler alone.
+    A linked file calls __tgt_ functions but names no libomptarget among the libraries it needs. A
+    library that is asked for the versions of these functions counts as one, whatever its name is:
+    auditwheel renames libraries. The file loads only into a program that has brought a runtime
+    already; otherwise the loader ends the program with "undefined symbol". It happens when
+    -fopenmp-targets= is given to the compiler alone.
 
     Cure: give the offload flags to the link too, or link with -lomptarget.
     """
     if binary.type not in ("executable", "shared") or not binary.imports:
         return
-    if any(name.startswith(RUNTIMES) for name in binary.needed):
+    if binary.runtimes or any(name.startswith(RUNTIMES) for name in binary.needed):
         return
     some = ", ".join(name.split("@")[0] for name in binary.imports[:3])
     message = f"{some}{', …' if len(binary.imports) > 3 else ''} are called, but no libomptarget"

@@ -47,10 +47,20 @@ def libraries(elf: Elf) -> Libraries:
     return Libraries(tuple(names[offset] for offset in wanted), tuple(folders))
 
 
-def offload_imports(elf: Elf) -> tuple[str, ...]:
-    """The undefined __tgt_* symbols, with their versions, e.g. "__tgt_register_lib@VERS1.0"."""
+class OffloadImports(NamedTuple):
+    """What a file asks an offload runtime for."""
+
+    names: tuple[
+        str, ...
+    ] = ()  # undefined __tgt_*, with versions, e.g. "__tgt_target@OMPTARGET_4.5"
+    libraries: tuple[str, ...] = ()  # that are to have those versions, whatever they are called
+
+
+def offload_imports(elf: Elf) -> OffloadImports:
+    """Return the undefined __tgt_* symbols, and the libraries that their versions are asked of."""
     tables = elf.of_type(SHT_SYMTAB if elf.is_object else SHT_DYNSYM)
     found: dict[str, None] = {}
+    libraries: dict[str, None] = {}
     for table in tables[:1]:
         names = elf.strings(table.link, f"names of {table.name}")
         versions = _Versions(elf)
@@ -59,8 +69,10 @@ def offload_imports(elf: Elf) -> tuple[str, ...]:
                 continue
             name = names[symbol.name_at]
             if name.startswith(PREFIX):
-                found[name + versions.suffix(index)] = None
-    return tuple(found)
+                library, version = versions.of(index)
+                found[f"{name}@{version}" if version else name] = None
+                libraries |= {library: None} if library else {}
+    return OffloadImports(tuple(found), tuple(libraries))
 
 
 def defines(elf: Elf, name: str) -> bool:
@@ -78,30 +90,29 @@ class _Versions:
     def __init__(self, elf: Elf) -> None:
         self._numbers = [elf.content(section) for section in elf.of_type(SHT_GNU_VERSYM)]
         self._names = {
-            number: name
+            number: (library, name)
             for section in elf.of_type(SHT_GNU_VERNEED)
-            for number, name in _needed_versions(elf, section)
+            for number, library, name in _needed_versions(elf, section)
         }
 
-    def suffix(self, index: int) -> str:
-        """ "@VERSION" of dynamic symbol `index`, or nothing."""
+    def of(self, index: int) -> tuple[str, str]:
+        """Return the library and the version that dynamic symbol `index` asks for, or ("", "")."""
         if not self._numbers:
-            return ""
+            return "", ""
         (number,) = self._numbers[0].unpack(HALF, index * HALF.size, "symbol version")
-        name = self._names.get(number & ~VERSION_HIDDEN)
-        return f"@{name}" if name else ""
+        return self._names.get(number & ~VERSION_HIDDEN, ("", ""))
 
 
-def _needed_versions(elf: Elf, section: Section) -> Iterator[tuple[int, str]]:
+def _needed_versions(elf: Elf, section: Section) -> Iterator[tuple[int, str, str]]:
     data = elf.content(section)
     names = elf.strings(section.link, "version names")
     at = total = 0
     while total < MAX_VERSIONS:
-        _, count, _, first, following = data.unpack(VERNEED, at, "needed versions")
+        _, count, library, first, following = data.unpack(VERNEED, at, "needed versions")
         aux = at + first
         for _ in range(min(count, MAX_VERSIONS - total)):
             _, _, number, name, step = data.unpack(VERNAUX, aux, "needed version")
-            yield number, names[name]
+            yield number, names[library], names[name]
             aux += step
         total += count + 1
         if not following:

@@ -60,6 +60,7 @@ class _Found(NamedTuple):
     images: Sequence[PlacedImage]
     descriptors: Sequence[FoundDescriptor]
     imports: tuple[str, ...]
+    runtimes: tuple[str, ...]
     faults: Sequence[str]
     limits: Limits
 
@@ -89,7 +90,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     with file.data.spent.looking(brief):
         sectioned = host_images.in_sections(memory, sycl.starts, limits)
     sectioned_tables = limits.of(lambda: entries.find(memory), [])
-    calls = imports.offload_imports(memory.elf)
+    calls, runtimes = imports.offload_imports(memory.elf)
     is_host = sectioned.images or sectioned.faults or sycl.images or calls or _is_program(file)
     # Entries of other models than OpenMP are in hosts only.
     models = set().union(*(entries.models(table) for table in sectioned_tables))
@@ -118,7 +119,8 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
     # What refers to what, in the terms of the model; then what GCC has put beside it.
     faults = [*sectioned.faults, *placed.faults, *wrong]
-    binary = _assembled(path, _Found(memory, tables, images, described, calls, faults, limits))
+    found = _Found(memory, tables, images, described, calls, runtimes, faults, limits)
+    binary = _assembled(path, found)
     binary = binary._replace(registrations=tuple(registered), limits=limits.met)
     return _with_gcc(memory, binary, [item.data for item in images])
 
@@ -207,6 +209,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
         imports=found.imports,
         needed=needed,
         search=libraries.search,
+        runtimes=tuple(name for name in needed if name in found.runtimes),
         has_headers=file.has_headers,
         unlisted=_unlisted(file, tables),
         data_address=min((s.address for s in file.sections if s.is_data and s.size), default=None),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from packager.checks.loading import PACKAGED, renamed_libraries
 from packager.foreign_runtimes import unread
 from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, policy
@@ -36,6 +37,7 @@ def findings(
     yield from _unresolved(machine)
     yield from _generation(program, machine)
     yield from _two_of_a_kind(machine)
+    yield from _renamed(program)
     yield from _another_release(program, machine)
     yield from _without_device(machine, images)
     yield from _environment(machine, count)
@@ -96,6 +98,13 @@ def _two_of_a_kind(machine: Machine) -> Iterator[Finding]:
         message = f"two LLVMs are loaded: {', '.join(llvm)}"
         hint = 'they may end with "registered more than once": link with one of them'
         yield Finding("OMP203", "warning", message, hint)
+
+
+def _renamed(program: FatBinary) -> Iterator[Finding]:
+    """Yield D03 for each image that asks for a library of its host's by an older name."""
+    for image in program.images:
+        for message in renamed_libraries(image, program.needed):
+            yield Finding("OMP203", "error", message, PACKAGED, None, image.index)
 
 
 def _another_release(program: FatBinary, machine: Machine) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from packager.machine.checks import findings, general_findings
 from packager.machine.dynamic_loader import Library
 from packager.machine.facts import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import Outcome, Surroundings, default_device, outcome, policy
-from packager.machine.runtimes import NAME as RUNTIME
+from packager.machine.runtimes import is_asked
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding, OffloadEntry
 from packager.pairing import entry_states, needs_device
 from packager.triples import GPUS
@@ -77,7 +77,7 @@ def _obstacle(libraries: Sequence[Library]) -> str:
 
 def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outcome | None:
     """What the runtime makes of it that the loader picks; None if the program asks for none."""
-    asks = any(library.name.startswith(RUNTIME) for library in machine.libraries)
+    asks = any(is_asked(library, program.runtimes) for library in machine.libraries)
     if not asks or program.abi == "proposal" or not found.entries:
         return None
     obstacle = machine.refusal or _obstacle(machine.libraries)

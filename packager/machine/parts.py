@@ -130,6 +130,7 @@ def _added(whole: FatBinary, part: FatBinary) -> FatBinary:
             *whole.registrations,
             *(r._replace(images=moved(r.images)) for r in part.registrations),
         ),
+        runtimes=tuple(dict.fromkeys((*whole.runtimes, *part.runtimes))),
         clangs=(*whole.clangs, *(part.clangs if part.tables else ())),
         map_bits=whole.map_bits | part.map_bits,
     )

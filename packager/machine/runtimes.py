@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from packager.abi import release_of
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
 from packager.files.reader import open_reader
 from packager.formats.device_images.comment import clang_releases, llvm_releases
 from packager.machine.dynamic_loader import Library, find_library, libraries
 
-NAME = "libomptarget.so"
+NAME, STEM = "libomptarget.so", "libomptarget"
 # The version of the interface documents' calls, which LLVM's libraries do not have.
 OURS = b"\0OMPTARGET_4.5\0"
 # The last LLVM whose library has no release in its name.
@@ -23,7 +23,6 @@ KERNEL_CALL = b"\0__tgt_target_kernel\0"
 # Up to this LLVM the code for each kind of device is a library of its own.
 LAST_WITH_PLUGINS = 18
 CPU_PLUGIN = "libomptarget.rtl.x86_64.so"
-_RELEASE = re.compile(re.escape(NAME) + r"\.(\d{1,4})(?:\..*)?")
 
 
 class Runtime(NamedTuple):
@@ -34,23 +33,31 @@ class Runtime(NamedTuple):
     lack: str = ""  # why it cannot use images for the CPU; "" if it can
 
 
-def picked(loaded: Sequence[Library], environment: Mapping[str, str]) -> Runtime | None:
-    """The first of the libraries, in the order in which they are loaded; None if none is found.
+def picked(
+    loaded: Sequence[Library], environment: Mapping[str, str], asked: Collection[str] = ()
+) -> Runtime | None:
+    """Return the first runtime in the order in which libraries are loaded; None if none is found.
 
-    Raises FormatError when it is malformed.
+    `asked` names libraries that the program asks for the versions of a runtime's calls: it may have
+    another name than LLVM's. Raises FormatError when the library is malformed.
     """
-    found = [lib for lib in loaded if lib.path and lib.name.startswith(NAME)]
-    library = next(iter(found), None)
-    if library and NAME in library.needed:  # a stub of omptool's, for the core under this name
-        library = next((lib for lib in found if lib.name == NAME), None)
+    library = next((lib for lib in loaded if lib.path and is_asked(lib, asked)), None)
     if library is None or library.path is None:
         return None
-    if _is_core(library.path):
-        return Runtime(library.path, None)
+    # A stub of omptool's needs the core, which its name stands for.
+    needed = [lib for lib in loaded if lib.name in library.needed and lib.name.startswith(STEM)]
+    for path in (library.path, *(lib.path for lib in needed if lib.path)):
+        if _is_core(path):
+            return Runtime(path, None)
     release = _release(library, library.path)
     has_plugins = 0 < release <= LAST_WITH_PLUGINS
     lack = _lack_of_plugin(library.path, loaded, environment) if has_plugins else ""
     return Runtime(library.path, release, lack)
+
+
+def is_asked(library: Library, asked: Collection[str]) -> bool:
+    """Return whether a program means this library as its offload runtime; see `picked`."""
+    return library.name.startswith(NAME) or library.name in asked
 
 
 def _lack_of_plugin(
@@ -79,9 +86,9 @@ def _release(library: Library, path: Path) -> int:
 
     Vendors leave it out of the name: what compiled and linked theirs is of the release, mostly.
     """
-    named = _RELEASE.fullmatch(library.soname or library.name)
+    named = release_of(library.soname or library.name)
     if named:
-        return int(named[1])
+        return named
     with open_reader(path) as data:
         elf = headers.read(data)
         if KERNEL_CALL not in Dynamic(elf).strings():
