@@ -264,7 +264,7 @@ std::string Registry::reason_for_none() {
     return "there is no device: a plugin that is asked for its devices cannot use them";
   const std::lock_guard settling(settling_);
   if (plugins_.empty())
-    return "there is no device: no plugin was found";
+    return "there is no device: " + why_no_plugin();
   for (const std::unique_ptr<Plugin>& plugin : plugins_)
     if (!plugin->refusal().empty())
       return "there is no device: plugin " + plugin->name() + " was refused: " + plugin->refusal();

@@ -22,6 +22,7 @@ namespace {
 constexpr int kMostDevices = 1024; // more is a broken plugin, not a machine
 constexpr std::string_view kPrefix = "libomptarget.rtl.";
 constexpr std::string_view kSuffix = ".so";
+constexpr std::string_view kOwnName = "libomptarget.so";
 
 // "libomptarget.rtl.host.so" -> "host"; empty for any other file.
 std::string plugin_name(const std::string& file) {
@@ -31,13 +32,20 @@ std::string plugin_name(const std::string& file) {
   return std::string(name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size()));
 }
 
-std::string own_folder() {
+// Of this library.
+std::string own_path() {
   Dl_info here{};
-  if (!::dladdr(reinterpret_cast<const void*>(&find_plugins), &here) || !here.dli_fname)
-    return ".";
-  const std::string path = here.dli_fname;
+  const bool known = ::dladdr(reinterpret_cast<const void*>(&find_plugins), &here) && here.dli_fname;
+  return known ? std::string(here.dli_fname) : std::string(kOwnName);
+}
+
+// Where plugins are looked for, in this order.
+std::vector<std::string> plugin_folders() {
+  std::vector<std::string> folders = environment().plugin_path;
+  const std::string path = own_path();
   const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
+  folders.push_back(slash == std::string::npos ? "." : path.substr(0, slash));
+  return folders;
 }
 
 // Returns why there is nothing to be read, or "".
@@ -159,10 +167,10 @@ std::string Plugin::last_error() const {
 
 std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread) {
   std::map<std::string, std::string> paths;
-  for (const std::string& folder : environment().plugin_path)
-    if (std::string reason = add_from(folder, paths); !reason.empty())
+  const std::vector<std::string> folders = plugin_folders();
+  for (const std::string& folder : folders)
+    if (std::string reason = add_from(folder, paths); !reason.empty() && &folder != &folders.back())
       unread.push_back({folder, std::move(reason)});
-  add_from(own_folder(), paths);
 
   const std::vector<std::string>& only = environment().plugins;
   static std::atomic<bool> told{false}; // threads may look at once
@@ -184,6 +192,21 @@ std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unr
   for (const PluginFile& file : plugin_files(unread))
     plugins.push_back(std::make_unique<Plugin>(file.name, file.path));
   return plugins;
+}
+
+std::string why_no_plugin() {
+  std::string folders;
+  for (const std::string& folder : plugin_folders())
+    folders += (folders.empty() ? "" : ", ") + folder;
+  if (!environment().plugins.empty())
+    return "no plugin that OMPTOOL_PLUGINS names is in " + folders;
+  const std::string path = own_path();
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const std::string cure = name == kOwnName
+                               ? "copy omptool's beside " + path + ", or name their folder in OMPTOOL_PLUGIN_PATH"
+                               : name + " was renamed when it was packaged: package " + std::string(kOwnName) +
+                                     ", its plugins and libomp together, under their own names (docs/packaging.md)";
+  return "no plugin (" + std::string(kPrefix) + "*" + std::string(kSuffix) + ") is in " + folders + ": " + cure;
 }
 
 } // namespace omptool

@@ -136,4 +136,7 @@ std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread);
 // The plugins in these files.
 std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread);
 
+// For a process without any plugin: the folders that were searched, and what to do.
+std::string why_no_plugin();
+
 } // namespace omptool

@@ -86,7 +86,7 @@ TEST_CASE("no device at all is a reason, too") {
   outcome = run_scenario("no_devices", {"OMPTOOL_PLUGINS=nosuch"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.has("OMPTOOL_PLUGINS names nosuch, but no libomptarget.rtl.nosuch.so was found\n"));
-  CHECK(outcome.has("there is no device: no plugin was found\n"));
+  CHECK(outcome.has("there is no device: no plugin that OMPTOOL_PLUGINS names is in "));
 }
 
 // ---- numbers that may be addresses ----
