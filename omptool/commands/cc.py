@@ -81,6 +81,7 @@ def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
               help="Leave PTX to the driver, even where ptxas could assemble it.")  # fmt: skip
 @click.option("--keep", "kept", type=FOLDER, metavar="DIR",
               help="Keep what is made on the way in DIR.")  # fmt: skip
+@click.option("--no-rpath", is_flag=True, help="Leave the folder of libomptarget out of RUNPATH.")
 @click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
 @click.option("--dry-run", is_flag=True, help="Show the commands, run none.")
 @click.argument("words", metavar="[--] ARGUMENTS...", nargs=-1, required=True)
@@ -117,6 +118,7 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
         chosen["libraries"],
         chosen["keeps_ptx"],
         chosen["force"],
+        sets_rpath=not chosen["no_rpath"],
     )
     is_shown = chosen["dry_run"] or parsed.is_shown
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:

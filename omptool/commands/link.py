@@ -58,6 +58,7 @@ def _opened(args: list[str]) -> list[str]:
               )  # fmt: skip
 @click.option("--save-temps", "kept", type=FOLDER, metavar="DIR",
               help="Keep what is made on the way in DIR.")  # fmt: skip
+@click.option("--no-rpath", is_flag=True, help="Leave the folder of libomptarget out of RUNPATH.")
 @click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
 @click.option("--dry-run", is_flag=True, help="Show the commands, run none.")
 @click.option("-v", "--verbose", is_flag=True, help="Show each command on stderr.")
@@ -91,6 +92,7 @@ def _link(words: tuple[str, ...], **chosen: Any) -> int:
         ),
         force=chosen["force"],
         warn=warn,
+        sets_rpath=not chosen["no_rpath"],
     )
     host = parse(words)
     with tools(chosen["kept"], is_shown=is_shown, is_dry=chosen["dry_run"]) as working:

@@ -34,6 +34,7 @@ class Options(NamedTuple):
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
     keeps_ptx: bool = False  # also where ptxas could assemble it
     force: bool = False
+    sets_rpath: bool = True  # to the folder of `runtime`
 
 
 def build(command: CompileCommand, options: Options, tools: Tools) -> int:
@@ -139,13 +140,15 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     words = command.linking(objects)
     words += [*([OPENMP] if how.compiles_devices else []), *([QUIET] if how.release else [])]
     device = DeviceOptions(options.libraries, (), command.level, options.keeps_ptx, command.ptxas)
-    chosen = LinkOptions("", device, options.warn, lambda: options.runtime, options.force)
+    chosen = LinkOptions(
+        "", device, options.warn, lambda: options.runtime, options.force, options.sets_rpath
+    )
     if not modules:
-        return link(_with_runtime(words, options.runtime), chosen, tools)
+        return link(_with_runtime(words, options), chosen, tools)
     words.append(
         str(kernels.wrapper(_images(modules, how, options, tools), options.entries, tools))
     )
-    host = _with_runtime(words, options.runtime)
+    host = _with_runtime(words, options)
     tools.options_at = len(command.compiler)
     code = tools.pass_on(host.words)
     if not code and not tools.is_dry and str(host.output) != os.devnull:
@@ -153,16 +156,17 @@ def _program(how: Compiling, options: Options, tools: Tools) -> int:
     return code
 
 
-def _with_runtime(words: Sequence[str], runtime: Path) -> host_command.HostCommand:
-    """The link with our runtime, if it names none; what does not call it does not need it."""
+def _with_runtime(words: Sequence[str], options: Options) -> host_command.HostCommand:
+    """Return the link with our runtime, if it names none; needed only where something calls it."""
     host = host_command.parse(words)
     if host.names_runtime or host.is_relocatable or host.is_static:
         return host
     before = host.passed("--push-state", "--as-needed")
     behind = host.passed("--pop-state")
     compiler, rest = words[: host.options_at], words[host.options_at :]
-    named = (*before, str(runtime), *behind)
-    return host_command.parse([*compiler, *host.finding(runtime.parent), *rest, *named])
+    finding = host.finding(options.runtime.parent) if options.sets_rpath else ()
+    named = (*before, str(options.runtime), *behind)
+    return host_command.parse([*compiler, *finding, *rest, *named])
 
 
 def _images(

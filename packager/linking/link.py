@@ -47,6 +47,7 @@ class Options(NamedTuple):
     warn: Callable[[str], None]
     runtime: Callable[[], Path | None]  # the libomptarget of a command that names none
     force: bool = False  # leave a result in which verify finds an error
+    sets_rpath: bool = True  # to the folder of `runtime`
 
 
 def link(command: HostCommand, options: Options, tools: Tools) -> int:
@@ -80,7 +81,7 @@ def _linked(
         what = "is a shared library, and the command links statically"
         raise UsageError(f"{what}: it has to name a runtime, or --runtime", runtime)
     added = () if runtime is None else (str(runtime),)
-    if runtime is not None:
+    if runtime is not None and options.sets_rpath:
         command = command._replace(leading=command.finding(runtime.parent))
     parts = taken(found, command, added, tools)
 

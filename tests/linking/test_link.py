@@ -58,6 +58,16 @@ def test_our_runtime_is_found_before_a_folder_of_llvms(command: str, tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("command", ["link", "cc"])
+def test_the_folder_of_the_runtime_stays_out_of_runpath(command: str, tmp_path: Path) -> None:
+    words = ("--", *driver(), *program(tmp_path), "-o", "app")
+    for options, has_folder in (((), True), (("--no-rpath",), False)):
+        done = omptool(command, "--dry-run", *options, *words)
+        *_, link = done.stderr.splitlines()
+        assert f"{libdir()}/libomptarget.so" in link
+        assert (f"-rpath -Xlinker {libdir()} " in link) is has_folder, link
+
+
 @pytest.mark.parametrize("linker", ["ld.bfd", "gold", f"{LLD_FOLDER}/ld.lld", "mold"])
 def test_a_relocatable_link_is_closed(linker: str, tmp_path: Path) -> None:
     main, summed, scaled = program(tmp_path)
