@@ -1,10 +1,13 @@
 # find_package(omptool): the runtime as a library, and functions that make device images and put them into targets.
 # docs/build-systems.md describes them.
 #
-#   omptool::omptarget    the runtime and omptarget.h, and omptool::target, the one of the proposal with libtarget.h
-#   OMPTOOL_EXECUTABLE    the command that makes images
-#   omptool_lower()       LLVM IR to the device image of a triple
-#   omptool_add_images()  device images into an executable or a shared library
+#   omptool::omptarget         the runtime and omptarget.h, and omptool::target, the one of the proposal with libtarget.h
+#   OMPTOOL_EXECUTABLE         the command that makes images
+#   omptool_lower()            LLVM IR to the device image of a triple
+#   omptool_add_images()       device images into an executable or a shared library
+#   omptool_install_runtime()  the runtime and its plugins into a folder of what is installed
+#
+# With OMPTOOL_NO_RPATH, set before, no program gets the folder of the runtime into its RUNPATH.
 if(CMAKE_VERSION VERSION_LESS 3.22)
   set(omptool_FOUND FALSE)
   set(omptool_NOT_FOUND_MESSAGE "omptool needs CMake 3.22 or later")
@@ -23,17 +26,25 @@ if(NOT OMPTOOL_EXECUTABLE)
   return()
 endif()
 
-function(_omptool_library name file)
+function(_omptool_library name library)
   if(TARGET omptool::${name})
     return()
   endif()
-  add_library(omptool::${name} SHARED IMPORTED)
-  set_target_properties(omptool::${name} PROPERTIES
-    IMPORTED_LOCATION "${omptool_root}/lib/${file}"
-    IMPORTED_SONAME "${file}"
-    INTERFACE_INCLUDE_DIRECTORIES "${omptool_root}/include")
+  if(OMPTOOL_NO_RPATH)  # CMake adds the folders that it knows of: of files and of link directories
+    add_library(omptool::${name} INTERFACE IMPORTED)
+    set_target_properties(omptool::${name} PROPERTIES
+      IMPORTED_LIBNAME "${library}"
+      INTERFACE_LINK_OPTIONS "-L${omptool_root}/lib")
+  else()
+    add_library(omptool::${name} SHARED IMPORTED)
+    set_target_properties(omptool::${name} PROPERTIES
+      IMPORTED_LOCATION "${omptool_root}/lib/lib${library}.so"
+      IMPORTED_SONAME "lib${library}.so")
+  endif()
+  set_target_properties(omptool::${name} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${omptool_root}/include")
 endfunction()
-_omptool_library(omptarget libomptarget.so)
-_omptool_library(target libtarget.so)
+_omptool_library(omptarget omptarget)
+_omptool_library(target target)
 
 include("${CMAKE_CURRENT_LIST_DIR}/omptoolImages.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/omptoolRuntime.cmake")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -63,6 +64,9 @@ def test_a_version_that_it_is_not_is_not_found(tmp_path: Path) -> None:
         ("no-target", "omptool_add_images: there is no target 'another'"),
         ("archive", "omptool_add_images: archive is neither an executable nor a shared library,"),
         ("twice", "omptool_add_images: app has images already: give all of them in one call"),
+        ("no-destination", "omptool_install_runtime: DESTINATION is missing"),
+        ("no-plugin", f"there is no {libdir()}/libomptarget.rtl.nosuch.so"),
+        ("no-libomp", "omptool_install_runtime: the compiler has no libomp.so"),
         ("elsewhere", f"omptool_add_images: app is made in {SOURCES / 'misuse'}: call it there"),
     ],
 )
@@ -106,6 +110,40 @@ def test_every_keyword_reaches_the_command(tmp_path: Path) -> None:
     for target, words in named.items():
         (emit,) = re.findall(rf"COMMAND = .* emit .*{target}\.images\.o.*", graph)
         assert [word for word in words if word not in emit] == []
+
+
+@pytest.mark.parametrize(
+    ("launcher", "module"),
+    [
+        pytest.param("omptool;link;--no-rpath;--", "OFF", id="launcher"),
+        pytest.param("omptool;link;--", "ON", id="module"),
+    ],
+)
+@pytest.mark.offloads
+def test_what_is_installed_has_no_folder_of_the_build(
+    launcher: str, module: str, tmp_path: Path
+) -> None:
+    shutil.copytree(SOURCES / "installed", tmp_path / "source")
+    options = [f"-DCMAKE_C_LINKER_LAUNCHER={launcher}", f"-DWITH_MODULE={module}"]
+    options += ["-DCMAKE_C_COMPILER=clang-19", f"-DOMPTOOL_NO_RPATH={module}"]
+    call(tmp_path, "cmake", "-S", "source", "-B", "build", "-G", "Ninja", *options)
+    call(tmp_path, "cmake", "--build", "build")
+    call(tmp_path, "cmake", "--install", "build", "--prefix", "first")
+    for path in ("build/app", "build/libpart.so"):
+        assert str(libdir()) not in call(tmp_path, "readelf", "-d", path)
+    (tmp_path / "first").rename(tmp_path / "second")
+    for path in ("second/bin/app", "second/lib/libpart.so"):
+        dynamic = call(tmp_path, "readelf", "-d", path)
+        assert "runpath: [$ORIGIN/../lib]" in dynamic
+        assert "[libomptarget.so]" in dynamic
+    app = tmp_path / "second" / "bin" / "app"
+    if module == "ON":
+        shutil.rmtree(tmp_path / "build")
+        environment = os.environ | running.MANDATORY
+        alone = subprocess.run([app], capture_output=True, text=True, check=False, env=environment)
+        assert (alone.stdout, alone.stderr) == ("14\n", "")
+    else:
+        assert running.run(app, **running.MANDATORY).stdout == "14\n"
 
 
 @pytest.mark.exhaustive
