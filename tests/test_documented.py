@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from fixture_programs import OMPTOOL
 from places import FIXTURES, ROOT
+from typed import typed
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
@@ -27,14 +25,6 @@ def test_the_main_job(tmp_path: Path) -> None:
     for name in ("kernels.ll", "host.c", "expected.txt"):
         shutil.copy(FIXTURES / "two_images" / name, tmp_path)
     assert text.count("\n") >= 8
-    path = f"{Path(OMPTOOL).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", text],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    done = typed(text, tmp_path)
+    assert done.stderr == ""
     assert done.stdout.endswith((tmp_path / "expected.txt").read_text())
