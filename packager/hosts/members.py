@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
+from packager.formats import packages
 from packager.formats.containers import archive
 from packager.formats.containers.payload import Damage
-from packager.hosts import packages
 from packager.look import Look
 
 # Linkers look into no archive in an archive; whoever makes one may have made two.
@@ -77,8 +77,11 @@ def _members(place: _Place, data: Reader) -> Iterator[Member]:
 
 def _packed(place: _Place, data: Reader) -> Iterator[Member]:
     """The files of a package that may hold offload code."""
+    # Loaded where there is a package: starting is a feature.
+    from packager.hosts.packages import files, opened
+
     place = place._replace(is_packed=True)
-    for one in packages.files(data):
+    for one in files(data):
         inside = place.inside(one.name)
         try:
             if isinstance(one.data, Reader):
@@ -88,7 +91,7 @@ def _packed(place: _Place, data: Reader) -> Iterator[Member]:
             else:
                 # How far reading has come is told by the package, not by places in the file.
                 seen = data.look._replace(seen=partial(_seen, data.look, one.at))
-                with data.spent.looking(seen), packages.opened(data, one.data) as inflated:
+                with data.spent.looking(seen), opened(data, one.data) as inflated:
                     if inflated is not None:
                         yield from _leaf(inside._replace(file=None), inflated)
         except FormatError as error:

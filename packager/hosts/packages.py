@@ -5,41 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from packager.elf import headers
 from packager.files.reader import Reader
+from packager.files.streams import spooled
 from packager.formats.containers import archive
 from packager.formats.containers import known as containers
 from packager.formats.device_images import known as images
-from packager.formats.packages import is_debian, is_zip
+from packager.formats.packages import debian, is_zip, zip_file
+from packager.formats.packages.packed import Packed, Stream
 from packager.hosts import coff_headers
 
-if TYPE_CHECKING:
-    from packager.formats.packages.packed import Packed, Stream
-
-# Names of packages in packages; other zip files there are data of whoever made them.
-NAMES = (".whl", ".deb")
 HEAD = 1 << 16  # bytes by which a file is known
-
-
-def probe(data: Reader) -> bool:
-    """Return whether `data` is a package, by its first bytes."""
-    return is_zip(data) or is_debian(data)
 
 
 def files(data: Reader) -> Iterator[Packed]:
     """Yield the files of a package. Raises FormatError and LimitError as its format does."""
-    from packager.formats.packages import debian, zip_file
-
     return zip_file.files(data) if is_zip(data) else debian.files(data)
 
 
 @contextmanager
 def opened(package: Reader, packed: Stream) -> Iterator[Reader | None]:
     """Keep the bytes of a file for the block; None of one that nobody would look into."""
-    from packager.files.streams import spooled
-
     pieces = filter(None, packed.pieces())
     head = b""
     while len(head) < min(HEAD, packed.size) and (piece := next(pieces, b"")):
