@@ -10,6 +10,7 @@ import edited
 import pytest
 import running
 from click.testing import Result
+from next_tools import COPYING, apply
 from places import TESTS
 from toolchain import X86_64, compile_c, omptool, run
 
@@ -83,5 +84,10 @@ def test_a_static_program_finds_its_relocations(tmp_path: Path, kind: str) -> No
     compile_c((SOURCES / "static.c").read_text(), tmp_path / "host.o", "-c", "-fPIE")
     run("gcc", kind, tmp_path / "host.o", wrapper, "-o", app)
     out = edited.edited(app, tmp_path / "out", "--add", f"{edited.GPU}={image}")
-    for changed, count in ((app, 1), (out, 2), (edited.stripped(out, "strip"), 2)):
-        assert run(changed) == f"{count} of {image.stat().st_size} bytes\n"
+    assert run(app) == f"1 of {image.stat().st_size} bytes\n"
+    for tool in COPYING:  # patchelf refuses static programs
+        if kind == "-static" and tool.startswith("llvm"):  # they refuse it, also without an edit
+            continue
+        apply(tool, out, tmp_path / "changed")
+        for changed in (out, tmp_path / "changed"):
+            assert run(changed) == f"2 of {image.stat().st_size} bytes\n"

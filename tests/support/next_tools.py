@@ -10,7 +10,7 @@ from clangs import tool
 from machine import lacks
 
 RPATH = "/nowhere/" * 40  # needs more room than there is
-LIBRARY = "libm.so.6"
+LIBRARY = "libutil.so.1"
 SONAME = "libwith_a_name_that_is_longer_than_it_was.so.1"
 CHANGES = {"rpath": ("--set-rpath", RPATH), "needed": ("--add-needed", LIBRARY),
            "soname": ("--set-soname", SONAME)}  # fmt: skip

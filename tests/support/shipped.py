@@ -33,7 +33,7 @@ FETCHED = {
     "pydantic_core": "pydantic_core==2.50.5",
 }
 LOAD = "import ctypes, sys\nctypes.CDLL(sys.argv[1])\nprint('loaded')"
-QUESTIONS = {"dash": ("-c", "echo it runs")}
+QUESTIONS = {"dash": ("-c", "echo it runs"), "mawk": ("-W", "version"), "openssl": ("version",)}
 MOST = 4096  # bytes of an object that an image gets
 PTX = ".version 7.0\n.target sm_70\n.address_size 64\n"
 PATIENCE = 120
@@ -81,7 +81,8 @@ def some_symbols(path: Path) -> list[HostSymbol]:
     """Return a function and an object of a file, as far as their names are known."""
     with open_reader(path) as data:
         known = symbols_of(LinkedFile(path, data))
-    hosts = [s.host for n, s in known.items() if 0 < s.host.size <= MOST and n.isidentifier()]
+    names = [name for name in known if name.isidentifier() and not name.startswith("_")]
+    hosts = [known[name].host for name in names if 0 < known[name].host.size <= MOST]
     functions = [host for host in hosts if host.type == STT_FUNC]
     objects = [host for host in hosts if host.type != STT_FUNC]
     return [*functions[:1], *objects[:1]]
@@ -123,9 +124,13 @@ def does(path: Path, origin: Path) -> str:
         command = [str(path), *QUESTIONS.get(path.name, ("--version",))]
     beside = [origin.parent, *(f for up in list(origin.parents)[:3] for f in up.glob("*.libs"))]
     search = ":".join(map(str, [libdir(), *beside]))
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=PATIENCE,
-        stdin=subprocess.DEVNULL, env=os.environ | {"LD_LIBRARY_PATH": search},
-    )  # fmt: skip
+    environment = os.environ | {"LD_LIBRARY_PATH": search}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=PATIENCE,
+            stdin=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError(f"does not end in {PATIENCE} s") from error
     assert done.returncode == 0, f"ends with {done.returncode}: {done.stderr.strip()[-300:]}"
     return done.stdout.replace(str(path), path.name)
