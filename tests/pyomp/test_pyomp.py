@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from pyomp import python
 
-from omptool.commands.run import on_the_runtime
+from omptool.probes.launching import on_the_runtime
 
 pytestmark = pytest.mark.offloads
 

@@ -16,7 +16,7 @@ from fixture_programs import OMPTOOL
 from machine import lacks, moved, with_tmp
 from places import TESTS
 
-from omptool.commands.run import on_the_runtime
+from omptool.probes.launching import on_the_runtime
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 

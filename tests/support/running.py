@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from omptool.commands.run import on_the_runtime
+from omptool.probes.launching import on_the_runtime
 
 PATIENCE = 120  # seconds, on a loaded machine
 

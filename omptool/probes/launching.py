@@ -1,0 +1,107 @@
+"""How programs are put on the bundled runtime: which is found, and the environment that it gets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from omptool.errors import fail
+from omptool.installation import LIBRARY, libdir
+from packager.errors import PackagerError
+from packager.files.presence import exists, is_file
+from packager.machine.program import Program, inspect_program
+
+# As in a shell.
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+# Bytes of a file that tell whether it can be a script.
+SCRIPT_START = 128
+# Libraries that insist on being loaded first.
+FIRST = ("libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan")
+
+
+def on_the_runtime(program: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """`environment` with what puts the runtime in the place of any other that `program` would get.
+
+    Raises PackagerError for a program in which nothing can.
+    """
+    inspected = inspect_program(program)
+    return _environment(dict(environment), _replacements(program, inspected), inspected)
+
+
+def find(program: str) -> Path:
+    found = shutil.which(program)
+    if found:
+        return Path(found)
+    unfit = next(filter(exists, _places(program)), None)
+    if unfit:
+        why = "is a directory" if unfit.is_dir() else "is not executable"
+        fail(f"{program}: {why}", NOT_EXECUTABLE)
+    is_here = program and "/" not in program and is_file(Path(program))
+    hint = f" on PATH; the file in this folder is ./{program}" if is_here else ""
+    fail(f"{program or repr(program)}: not found{hint}", NOT_FOUND)
+
+
+def _places(program: str) -> list[Path]:
+    """Where execvp looks for it."""
+    if "/" in program or not program:
+        return [Path(program)] if program else []
+    return [Path(folder, program) for folder in os.get_exec_path()]
+
+
+def _replacements(path: Path, program: Program | None) -> list[Path]:
+    """Return the runtime under every name: those that the program needs first, in its order.
+
+    The others are for what the program opens later or starts: a script, an interpreter and its
+    modules, a launcher. A DT_RPATH there would lead to another runtime, unless its name is taken.
+    Refuses a program that would quietly run on another one. None is a script.
+    """
+    runtime = libdir() / LIBRARY
+    if any(character in str(runtime) for character in " \t\n:;"):
+        raise PackagerError(
+            f"cannot run on {runtime}: the loader reads no path with that character"
+        )
+    names = [runtime, *sorted(runtime.parent.glob(f"{LIBRARY}.*"))]
+    if program is None:
+        return names
+    if program.is_static and program.has_offload_code:
+        raise PackagerError("is statically linked: no runtime can take the place of its own")
+    if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
+        raise PackagerError("is setuid or setgid: the loader ignores the runtime put before it")
+    # In the program's order: a call without a version goes to the first that has the name.
+    needed = [runtime.with_name(name) for name in program.offload_libraries]
+    for name in needed:
+        if not name.is_file():
+            raise PackagerError(
+                f"needs {name.name}, which this version of the runtime cannot replace"
+            )
+    return [*needed, *(name for name in names if name not in needed)]
+
+
+def _environment(
+    environment: dict[str, str], libraries: list[Path], program: Program | None
+) -> dict[str, str]:
+    """Put the runtime before any other.
+
+    A preloaded library satisfies every DT_NEEDED of its SONAME, whatever DT_RPATH says;
+    LD_LIBRARY_PATH serves what is opened by name later; it goes before DT_RUNPATH, so a program
+    with another libtarget.so than ours does without.
+    """
+    first = [name for name in (program.needed if program else ()) if name.startswith(FIRST)]
+    for name, values in (
+        ("LD_PRELOAD", [*first, *map(str, libraries)]),
+        ("LD_LIBRARY_PATH", [str(libraries[0].parent)]),
+    ):
+        if name == "LD_LIBRARY_PATH" and program and program.has_namesake:
+            continue
+        rest = environment.get(name)
+        environment[name] = ":".join([*values, rest] if rest else values)
+    return environment
+
+
+def is_text(path: Path) -> bool:
+    """As shells tell a script from a program of another machine: it begins without a NUL."""
+    with path.open("rb") as file:
+        return b"\0" not in file.read(SCRIPT_START)
