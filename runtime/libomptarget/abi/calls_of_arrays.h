@@ -7,6 +7,7 @@
 
 #include "abi/announced.h"
 #include "abi/exports.h"
+#include "counted.h"
 #include "data/row.h"
 #include "offload/offload.h"
 #include "process/per_row.h"
@@ -34,7 +35,7 @@ inline const char* fault_of_memory(const void* address, std::int64_t size) {
 //   row(i) and base(i): what a sound row is, and where a malformed one begins
 template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, const Body& body) {
   if (arrays.count < 0 || (arrays.count > 0 && !arrays.complete())) {
-    body(Rows(), std::to_string(arrays.count) + " rows, but not all " + arrays.how_many() + " arrays");
+    body(Rows(), counted(arrays.count, "row") + ", but not all " + arrays.how_many() + " arrays");
     return;
   }
   std::string first_fault = arrays.fault();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plugins/plugin.h"
 
+#include "counted.h"
 #include "plugins/plugin_symbols.h"
 #include "plugins/proposal_adapter.h"
 #include "process/environment.h"
@@ -142,7 +143,7 @@ int Plugin::device_count() {
   if (counted())
     return device_count_;
   if (count < 0 || count > kMostDevices)
-    count_refusal_ = "it counts " + std::to_string(count) + " devices" + reason;
+    count_refusal_ = "it counts " + omptool::counted(count, "device") + reason;
   else
     device_count_ = count;
   why_none_ = std::move(reason);

@@ -3,6 +3,7 @@
 #include "plugins/proposal_adapter.h"
 
 #include "bytes.h"
+#include "counted.h"
 #include "plugins/plugin_symbols.h"
 #include "plugins/proposal_descriptor.h"
 #include "process/per_row.h"
@@ -171,8 +172,8 @@ tgt_target_table* Adapter::load(std::int32_t device, const __tgt_device_image& i
     return nullptr;
   }
   if (!is_range(table->begin, table->end) || static_cast<std::size_t>(table->end - table->begin) != wanted) {
-    reason = "the plugin's table is not one of " + std::to_string(wanted) +
-             " entries, as the host's is, and without names they pair by position";
+    reason = "the plugin's table is not one of " + counted(wanted, "entry") +
+             ", as the host's is, and without names they pair by position";
     return nullptr;
   }
   auto made = std::make_unique<Loaded>();

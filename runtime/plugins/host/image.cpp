@@ -3,6 +3,7 @@
 #include "image.h"
 
 #include "compile/compiled.h"
+#include "counted.h"
 #include "plugin_calls.h"
 #include "processor.h"
 
@@ -171,7 +172,7 @@ bool Image::pair_by_position(Bytes bytes, const __tgt_device_image& image) {
   entries_ = own_records(bytes);
   const std::size_t wanted = static_cast<std::size_t>(image.EntriesEnd - image.EntriesBegin);
   if (entries_.size() != wanted) {
-    fail("the host lists " + std::to_string(wanted) + " entries, the image " + std::to_string(entries_.size()) +
+    fail("the host lists " + counted(wanted, "entry") + ", the image " + std::to_string(entries_.size()) +
          ", and without names they pair by position");
     return false;
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernel.h"
 
+#include "counted.h"
 #include "launch_line.h"
 #include "loader.h"
 #include "omptarget_rtl.h"
@@ -79,8 +80,7 @@ std::string Kernel::fault_of(std::int32_t count, std::size_t threads) const {
   if (!failure_.empty())
     return failure_;
   if (count < 0 || static_cast<std::size_t>(count) != parameters_.size())
-    return "it has " + std::to_string(parameters_.size()) + " parameters, and the call " + std::to_string(count) +
-           " arguments";
+    return "it has " + counted(parameters_.size(), "parameter") + ", and the call " + counted(count, "argument");
   const std::size_t most = team_memory_ > 0 ? std::min(most_threads_, kMostThreadsOfPortable) : most_threads_;
   if (most > 0 && threads > most)
     return "a team of " + std::to_string(threads) + " threads, of which the device has " + std::to_string(most) +

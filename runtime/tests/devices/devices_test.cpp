@@ -62,10 +62,10 @@ SCENARIO_OF(numbers_out_of_range) {
 TEST_CASE("a number beyond the devices is said once per region, the host's own number is not") {
   const Outcome outcome = run_scenario("numbers_out_of_range");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
-  CHECK(outcome.output == "omptarget: region nothing runs on the host: device number 2 is out of range: there are 1 "
-                          "devices\n"
-                          "omptarget: region add_one runs on the host: device number -4 is out of range: there are 1 "
-                          "devices\n");
+  CHECK(outcome.output == "omptarget: region nothing runs on the host: device number 2 is out of range: there is 1 "
+                          "device\n"
+                          "omptarget: region add_one runs on the host: device number -4 is out of range: there is 1 "
+                          "device\n");
 }
 
 SCENARIO_OF(nothing_registered) {

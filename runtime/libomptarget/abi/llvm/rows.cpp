@@ -5,6 +5,7 @@
 #include "abi/llvm/narrator.h"
 #include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/sections.h"
+#include "counted.h"
 #include "observe/sink.h"
 
 #include <algorithm>
@@ -249,9 +250,9 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
 
 RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller) {
   if (arrays.count > INT32_MAX) // the callers' type is int
-    return {"there are " + std::to_string(static_cast<std::int32_t>(arrays.count)) + " arguments"};
+    return {there_are(static_cast<std::int32_t>(arrays.count), "argument")};
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))
-    return {"there are " + std::to_string(arrays.count) + " arguments, but not all four arrays"};
+    return {there_are(arrays.count, "argument") + ", but not all four arrays"};
   Translator translator(construct, rows, caller);
   const bool makes_room = (construct == Construct::kRegion || construct == Construct::kBegin) && any_members(arrays);
   const bool told = observe::heard();
