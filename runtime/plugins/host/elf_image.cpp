@@ -51,6 +51,62 @@ std::string_view name_of(Bytes image, const Elf64_Shdr& strings, const Elf64_Shd
   return {begin, ::strnlen(begin, strings.sh_size - section.sh_name)};
 }
 
+// Section headers come last. Where the table of their names is gone, so may be the data before it.
+bool has_its_end(Bytes image, const Elf64_Ehdr& header) {
+  if (header.e_shnum == 0 || header.e_shstrndx == SHN_UNDEF || header.e_shstrndx == SHN_XINDEX)
+    return true; // there are none, or more than this header counts
+  const std::optional<Elf64_Shdr> names = read_nth<Elf64_Shdr>(image, header.e_shoff, header.e_shstrndx);
+  return names && names->sh_type == SHT_STRTAB;
+}
+
+// Of an entry of the dynamic section.
+std::optional<std::uint64_t> value_of(Bytes image, const Elf64_Phdr& dynamic, std::int64_t tag) {
+  for (std::uint64_t i = 0; i < dynamic.p_filesz / sizeof(Elf64_Dyn); ++i) {
+    const std::optional<Elf64_Dyn> entry = read_nth<Elf64_Dyn>(image, dynamic.p_offset, i);
+    if (!entry || entry->d_tag == DT_NULL)
+      break;
+    if (entry->d_tag == tag)
+      return entry->d_un.d_val;
+  }
+  return std::nullopt;
+}
+
+// What the dynamic linker follows without a look: an address, and the entry with the size of what is there.
+constexpr std::int64_t kRelr = 36, kRelrSize = 35; // since glibc 2.36
+constexpr std::int64_t kOneByte = DT_NULL;         // no entry has the size
+constexpr struct {
+  std::int64_t address, size;
+} kFollowed[] = {{DT_STRTAB, DT_STRSZ},
+                 {DT_SYMTAB, kOneByte},
+                 {DT_HASH, kOneByte},
+                 {DT_GNU_HASH, kOneByte},
+                 {DT_VERSYM, kOneByte},
+                 {DT_VERNEED, kOneByte},
+                 {DT_VERDEF, kOneByte},
+                 {DT_RELA, DT_RELASZ},
+                 {DT_JMPREL, DT_PLTRELSZ},
+                 {kRelr, kRelrSize},
+                 {DT_INIT, kOneByte},
+                 {DT_FINI, kOneByte},
+                 {DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
+                 {DT_FINI_ARRAY, DT_FINI_ARRAYSZ}};
+
+// Of an image without a dynamic section the dynamic linker itself says so.
+const char* fault_of_dynamic(Bytes image) {
+  const std::optional<Elf64_Phdr> dynamic = segment_of(image, PT_DYNAMIC);
+  if (!dynamic)
+    return nullptr;
+  if (!value_of(image, *dynamic, DT_STRTAB) || !value_of(image, *dynamic, DT_SYMTAB))
+    return "its dynamic section is empty or cut off";
+  for (const auto& part : kFollowed) {
+    const std::optional<std::uint64_t> at = value_of(image, *dynamic, part.address);
+    const std::uint64_t size = part.size == kOneByte ? 1 : value_of(image, *dynamic, part.size).value_or(0);
+    if (at && size > readable_from(image, *at))
+      return "its dynamic section leads out of it";
+  }
+  return nullptr;
+}
+
 } // namespace
 
 const char* fault_of(Bytes image) {
@@ -74,7 +130,11 @@ const char* fault_of(Bytes image) {
       return fault;
     loads = loads || segment->p_type == PT_LOAD;
   }
-  return loads ? nullptr : "it has nothing to load";
+  if (!loads)
+    return "it has nothing to load";
+  return has_its_end(image, *header) ? fault_of_dynamic(image)
+                                     : "its end is gone: no section headers are where its "
+                                       "header says";
 }
 
 std::optional<TableLocation> entry_table(Bytes image) {

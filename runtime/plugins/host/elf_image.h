@@ -12,8 +12,8 @@
 
 namespace omptool::host {
 
-// Whether the image is a complete ELF64 shared object for this machine: null, or what is wrong with
-// it. Reads the headers only.
+// Returns null for a complete ELF64 shared object for this machine, else what is wrong with it. The dynamic linker
+// trusts what it reads, and ends the process where that was lost. Reads the headers and the dynamic section only.
 const char* fault_of(Bytes image);
 
 // Where the image's own entry table will be, relative to where the image is loaded.

@@ -37,10 +37,12 @@ std::vector<std::byte> sound() {
   std::memcpy(bytes.data(), &header, sizeof header);
   Elf64_Phdr segment{};
   segment.p_type = PT_LOAD;
+  segment.p_flags = PF_R;
   segment.p_filesz = segment.p_memsz = kEnd;
   std::memcpy(bytes.data() + header.e_phoff, &segment, sizeof segment);
   std::memcpy(bytes.data() + kNames, "\0omptarget_entries", 19);
   Elf64_Shdr sections[3]{};
+  sections[1].sh_type = SHT_STRTAB;
   sections[1].sh_offset = kNames;
   sections[1].sh_size = 19;
   sections[2].sh_name = 1;
@@ -48,6 +50,21 @@ std::vector<std::byte> sound() {
   sections[2].sh_addr = 0x20;
   sections[2].sh_size = 48;
   std::memcpy(bytes.data() + kSections, sections, sizeof sections);
+  return bytes;
+}
+
+// The same with a dynamic section behind all that is loaded.
+std::vector<std::byte> with_dynamic(const std::vector<Elf64_Dyn>& entries) {
+  std::vector<std::byte> bytes = sound();
+  const Elf64_Half count = 2;
+  std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_phnum), &count, sizeof count);
+  Elf64_Phdr segment{};
+  segment.p_type = PT_DYNAMIC;
+  segment.p_offset = bytes.size();
+  segment.p_filesz = segment.p_memsz = entries.size() * sizeof(Elf64_Dyn);
+  std::memcpy(bytes.data() + sizeof(Elf64_Ehdr) + sizeof segment, &segment, sizeof segment);
+  const auto* const first = reinterpret_cast<const std::byte*>(entries.data());
+  bytes.insert(bytes.end(), first, first + segment.p_filesz);
   return bytes;
 }
 
@@ -94,19 +111,31 @@ TEST_CASE("one wrong field of an image is named") {
   CHECK(fault(with<Elf64_Word>(kSegment + offsetof(Elf64_Phdr, p_type), PT_NOTE)) == "it has nothing to load");
 }
 
+TEST_CASE("an image whose end was lost is told from a whole one") {
+  constexpr std::size_t kNames = 0x140 + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_type);
+  CHECK(fault(with<Elf64_Word>(kNames, 0)) == "its end is gone: no section headers are where its header says");
+  CHECK(fault(with<Elf64_Off>(offsetof(Elf64_Ehdr, e_shoff), 0x10000)) ==
+        "its end is gone: no section headers are where its header says");
+  CHECK(fault(with<Elf64_Half>(offsetof(Elf64_Ehdr, e_shnum), 0)) == "");
+  const Elf64_Dyn end{}, strings{DT_STRTAB, {0x100}}, size{DT_STRSZ, {0x20}}, symbols{DT_SYMTAB, {0x20}};
+  CHECK(fault(with_dynamic({strings, size, symbols, end})) == "");
+  CHECK(fault(with_dynamic({end, end, end})) == "its dynamic section is empty or cut off");
+  CHECK(fault(with_dynamic({strings, size, end, symbols})) == "its dynamic section is empty or cut off");
+  const auto with_part = [&](const Elf64_Dyn& address, const Elf64_Dyn& how_much) {
+    return fault(with_dynamic({strings, size, symbols, address, how_much, end}));
+  };
+  CHECK(with_part({DT_RELA, {0x20}}, {DT_RELASZ, {48}}) == "");
+  CHECK(with_part({DT_RELA, {0x20}}, {DT_RELASZ, {0x10000}}) == "its dynamic section leads out of it");
+  CHECK(with_part({DT_INIT_ARRAY, {~0ULL}}, {DT_INIT_ARRAYSZ, {8}}) == "its dynamic section leads out of it");
+  CHECK(with_part({DT_INIT_ARRAY, {~0ULL}}, {DT_INIT_ARRAYSZ, {0}}) == "");
+  CHECK(with_part({DT_GNU_HASH, {0x20000}}, end) == "its dynamic section leads out of it");
+}
+
 TEST_CASE("an image's references are made its own where there is a place to say so") {
   const auto entry_for = [](const std::vector<Elf64_Dyn>& entries) {
-    std::vector<std::byte> bytes = sound();
-    Elf64_Phdr segment{};
-    segment.p_type = PT_DYNAMIC;
-    segment.p_offset = bytes.size();
-    segment.p_filesz = segment.p_memsz = entries.size() * sizeof(Elf64_Dyn);
-    std::memcpy(bytes.data() + sizeof(Elf64_Ehdr), &segment, sizeof segment);
-    const auto* const first = reinterpret_cast<const std::byte*>(entries.data());
-    bytes.insert(bytes.end(), first, first + segment.p_filesz);
-    std::optional<DynamicEntry> entry = own_definitions_first(bytes);
+    std::optional<DynamicEntry> entry = own_definitions_first(with_dynamic(entries));
     if (entry)
-      entry->offset = (entry->offset - segment.p_offset) / sizeof(Elf64_Dyn);
+      entry->offset = (entry->offset - sound().size()) / sizeof(Elf64_Dyn);
     return entry;
   };
   const Elf64_Dyn end{}, needed{DT_NEEDED, {1}}, count{DT_RELACOUNT, {3}}, flags{DT_FLAGS, {DF_BIND_NOW}};
