@@ -3,6 +3,7 @@
 #include "devices/registry.h"
 
 #include "observe/listeners.h"
+#include "observe/report.h"
 #include "observe/sink.h"
 #include "plugins/launch_shape.h"
 #include "process/loaded_object.h"
@@ -86,6 +87,9 @@ Registry& Registry::obtain() {
 void Registry::add(const void* descriptor, LibraryReader read) {
   const LoadedObject home = loaded_object_of(descriptor);
   read_only_memory.add(descriptor, home.constants);
+  observe::report_regions();
+  if (observe::heard()) [[unlikely]]
+    observe::announce(observe::LibraryRegistered{home.path});
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = ++last_number_;
   numbers_.emplace(descriptor, number);

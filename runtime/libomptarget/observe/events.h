@@ -137,6 +137,11 @@ struct OperationEnds {
   Operation operation;
 };
 
+// A library, or the program itself, has registered entries.
+struct LibraryRegistered {
+  std::string path; // "/proc/self/exe": the program; "": no file has the descriptor
+};
+
 // A region runs on the host.
 struct FellBack {
   std::uint64_t construct; // 0: it did not get as far as a device
@@ -163,7 +168,8 @@ struct ImageFunctionRan {
   bool failed;
 };
 
-using Event = std::variant<ConstructBegins, ConstructEnds, RowsSeen, ObjectCopied, ObjectAsked, OperationBegins,
-                           OperationEnds, FellBack, DeviceReady, DevicesFinish, ImageLoaded, ImageFunctionRan>;
+using Event =
+    std::variant<ConstructBegins, ConstructEnds, RowsSeen, ObjectCopied, ObjectAsked, OperationBegins, OperationEnds,
+                 LibraryRegistered, FellBack, DeviceReady, DevicesFinish, ImageLoaded, ImageFunctionRan>;
 
 } // namespace omptool::observe

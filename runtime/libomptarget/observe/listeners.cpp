@@ -3,6 +3,7 @@
 #include "observe/listeners.h"
 
 #include "observe/ompt.h"
+#include "observe/report.h"
 #include "observe/sink.h"
 #include "observe/watchdog.h"
 
@@ -11,6 +12,7 @@ namespace omptool::observe {
 void find_listeners() {
   if (!decide())
     return;
+  report_regions();
   watch_kernels();
   ompt::connect();
 }

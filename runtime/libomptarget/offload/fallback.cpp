@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/fallback.h"
 
+#include "counted.h"
 #include "observe/sink.h"
 #include "process/default_device.h"
 #include "process/message.h"
@@ -48,8 +49,7 @@ Selected select(std::int64_t device_id) {
   if (number == count)
     return {};
   if (number < 0 || number > count)
-    return {nullptr, "device number " + std::to_string(number) + " is out of range: there are " +
-                         std::to_string(count) + " devices"};
+    return {nullptr, "device number " + std::to_string(number) + " is out of range: " + there_are(count, "device")};
   Device& device = *registry->device(static_cast<int>(number));
   if (!registry->prepare(device))
     return {nullptr, registry->reason_of(device)};
@@ -64,16 +64,28 @@ std::string name_of(const void* host_address, const Kernel* kernel) {
   return text;
 }
 
+void report_on_host(const void* host_address, const Kernel* kernel, const std::string& reason) {
+  if (observe::heard()) [[unlikely]]
+    observe::announce(
+        observe::FellBack{observe::Construct::current(), host_address, name_of(host_address, kernel), reason});
+}
+
+std::int32_t stay_on_host(const void* host_address, const char* reason) {
+  if (observe::heard()) [[unlikely]] {
+    Registry* const registry = Registry::current();
+    report_on_host(host_address, registry ? registry->find_kernel(host_address).get() : nullptr, reason);
+  }
+  return kOnHost;
+}
+
 std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason) {
   // Tasks that nobody waited for run when libomp ends, after the exit handler that unregisters. There
   // is no device left to insist on.
+  report_on_host(host_address, kernel, reason);
   Registry* const registry = Registry::current();
   if (mandatory() && !(registry && registry->is_over()))
     die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
         name_of(host_address, kernel).c_str(), reason.c_str());
-  if (observe::heard()) [[unlikely]]
-    observe::announce(
-        observe::FellBack{observe::Construct::current(), host_address, name_of(host_address, kernel), reason});
   if (!environment().quiet && first_time(host_address, kernel, Said::kFallsBack))
     say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
   return kOnHost;

@@ -36,6 +36,11 @@ Selected select(std::int64_t device_id);
 std::string name_of(const void* host_address, const Kernel* kernel);
 // Gives the host what the device has of the region's data.
 void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows);
+// Reports to listeners that the region runs on the host.
+void report_on_host(const void* host_address, const Kernel* kernel, const std::string& reason);
+// Reports a region that is not to run on a device: the program or its environment asks for the host. Returns what its
+// call returns.
+[[gnu::cold]] std::int32_t stay_on_host(const void* host_address, const char* reason);
 // Says why the region runs on the host, or ends the program where it must not. Returns what its call returns.
 std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std::string& reason);
 // Both.

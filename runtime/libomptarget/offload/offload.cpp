@@ -16,6 +16,8 @@
 namespace omptool {
 namespace {
 
+constexpr const char* kDisabled = "OMP_TARGET_OFFLOAD is DISABLED";
+
 // The device, if nothing is left to do before it can be used; null: select() knows. Nobody prepares a device
 // under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
 Device* ready_device(std::int64_t device_id) {
@@ -174,7 +176,7 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
     return 0;
   }
   if (disabled())
-    return device_id == kUsedDevices ? 0 : kOnHost;
+    return device_id == kUsedDevices ? 0 : stay_on_host(host_address, kDisabled);
   if (device_id == kUsedDevices)
     return registry ? run_on_used(registry->used_devices(host_address), host_address, rows, for_every_device(shape))
                     : 0;
@@ -182,7 +184,7 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
   if (selected.device)
     return run_on(*selected.device, host_address, rows, shape);
   if (selected.reason.empty())
-    return kOnHost;
+    return stay_on_host(host_address, "the program asks for the host's device number");
   if (!registry)
     return fall_back(host_address, Registry::lost_kernel(host_address), selected.reason);
   return fall_back(host_address, registry->find_kernel(host_address).get(), selected.reason);
@@ -238,7 +240,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
     return 0;
   }
   if (disabled())
-    return device_id == kUsedDevices ? 0 : kOnHost;
+    return device_id == kUsedDevices ? 0 : stay_on_host(host_address, kDisabled);
   const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
   const std::vector<Device*> devices = devices_meant(device_id, host_address);
   if (device_id == kUsedDevices && devices.empty())
@@ -247,6 +249,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
     bring_to_host(*device, host_address, kernel.get(), rows);
   if (mandatory())
     return fall_back(host_address, kernel.get(), reason);
+  report_on_host(host_address, kernel.get(), reason);
   // Each call has a fault of its own.
   say("region %s runs on the host: %s", name_of(host_address, kernel.get()).c_str(), reason.c_str());
   return kOnHost;
@@ -255,7 +258,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
 std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
                              const std::string& reason) {
   if (disabled())
-    return kOnHost;
+    return stay_on_host(host_address, kDisabled);
   Registry* const registry = Registry::current();
   const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
   for (Device* device : devices_meant(device_id, host_address))
