@@ -28,6 +28,7 @@ from packager.pairing import (
     order_differences,
     sizes,
 )
+from packager.wording import counted
 
 # Of these the runtime pairs the n-th entry of the host with the n-th of the image (DECISIONS 17).
 PAIRED_BY_ORDER = (
@@ -138,7 +139,7 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
                 continue
             host, device = next(iter(moved.items()))
             place, entry = next((k, e) for k, e in enumerate(table.entries) if known_as(e) == host)
-            entries = "1 entry is" if len(moved) == 1 else f"{len(moved)} entries are"
+            entries = f"{counted(len(moved), 'entry')} {'is' if len(moved) == 1 else 'are'}"
             message = (
                 f"{entries} in another order in {_image(image)}: "
                 f"the first is entry {place}, {host} in the host, {device} in the image"
@@ -179,8 +180,8 @@ def _lengths(table: EntryTable, image: DeviceImage) -> Iterator[Finding]:
     if ours != theirs:
         has = f"has {theirs}" if image.contents.places is not None else "has no table of entries"
         message = (
-            f"the host lists {ours} entries, and {_image(image)} {has}: without names they pair by "
-            "place, and the runtime refuses the image"
+            f"the host lists {counted(ours, 'entry')}, and {_image(image)} {has}: without names "
+            "they pair by place, and the runtime refuses the image"
         )
         hint = "list the same entries in one order on both sides (`lower --entry`)"
         yield Finding("OMP106", "error", message, hint, None, image.index)

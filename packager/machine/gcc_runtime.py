@@ -15,6 +15,7 @@ from packager.machine.facts import NODES, Diagnosis, EntryFate, ImageFate, Machi
 from packager.machine.llvm_runtime import default_device, policy
 from packager.model import DeviceImage, FatBinary, Finding, ImageKind, OffloadEntry, Severity
 from packager.pairing import needs_device
+from packager.wording import there_are
 
 LIBRARY = "libgomp.so"
 _SM = re.compile(r"sm_(\d+)")
@@ -127,7 +128,7 @@ def _reason(
     if not count:
         return f"there is no device: {'; '.join(one.absence for one in devices)}"
     if used is None:
-        return f"OMP_DEFAULT_DEVICE is {number}, and there are {count} devices"
+        return f"OMP_DEFAULT_DEVICE is {number}, and {there_are(count, 'device')}"
     return _unfit(program, used, number)
 
 
@@ -176,7 +177,7 @@ def _mandatory(machine: Machine, count: int) -> Iterator[Finding]:
     number = default_device(machine.environment)
     if policy(machine.environment) != "MANDATORY" or number < count:
         return
-    what = f"OMP_TARGET_OFFLOAD=MANDATORY, and there are {count} devices"
+    what = f"OMP_TARGET_OFFLOAD=MANDATORY, and {there_are(count, 'device')}"
     if number > count:
         message = f"{what}: libgomp ends the program at device {number}"
         yield Finding("OMP206", "error", message, "correct OMP_DEFAULT_DEVICE, or take both out")

@@ -79,7 +79,7 @@ def _meant(source: Path, wanted: Wanted, pattern: str) -> str:
     if len(found) > 1:
         some = ", ".join(found[:SHOWN])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        raise UsageError(f"{len(found)} kernels are called so: {some}{more}")
+        raise UsageError(f"{pattern} means {len(found)} kernels: {some}{more}")
     return found[0]
 
 
