@@ -265,6 +265,14 @@ class KernelCode(NamedTuple):
     digest: bytes
 
 
+class HostOnly(NamedTuple):
+    """Why a file that was compiled with OpenMP has no offload code."""
+
+    message: str
+    cure: str
+    is_shown: bool  # False: it may have no target region
+
+
 class _FatBinary(NamedTuple):
     path: str
     machine: str | None  # of the host, e.g. "x86_64"; None for a bare image
@@ -286,6 +294,7 @@ class _FatBinary(NamedTuple):
     registrations: tuple[Registration, ...] = ()  # with CUDA's, HIP's and SYCL's runtimes
     clangs: tuple[int, ...] = ()  # the releases of clang that compiled parts of the host
     map_bits: int = 0  # of map types, those that no known release of clang sets
+    host_only: HostOnly | None = None  # of a file without offload code, where that was asked
     file: str | None = None  # that offsets are in, if it is not at `path`: of an archive's member
     search: tuple[str, ...] = ()  # folders of the host's DT_RUNPATH and DT_RPATH
     is_bitcode: bool = False  # a host's object of bitcode (-flto): its entries are not seen

@@ -73,9 +73,24 @@ def command(
         environment["OMP_DEFAULT_DEVICE"] = str(device)
     if mandatory:
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
+        _note_host_only(path, program)
     if gdb:
         _debug(path, program, args, environment)
     _execute(path, program, args, environment)
+
+
+def _note_host_only(path: Path, program: str) -> None:
+    """Tell why nothing insists on a device: the program's regions never come to the runtime."""
+    from packager.files.reader import open_reader
+    from packager.hosts import host_only
+
+    try:
+        with open_reader(path) as data:
+            found = host_only.found(data)
+    except PackagerError:
+        return  # to be run all the same
+    if found:
+        echo(f"Note: {program}: no offload code: {found.message}; {found.cure}", err=True)
 
 
 def _execute(

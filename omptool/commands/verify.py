@@ -11,7 +11,7 @@ import click
 from omptool.console import echo, echo_pieces
 from omptool.errors import reported
 from omptool.options.colour import colour_option
-from omptool.options.completing import code, codes
+from omptool.options.completing import codes, explained
 from omptool.options.paths import INPUT
 from omptool.reading import Files
 from packager.errors import UsageError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--explain",
     metavar="CODE",
-    shell_complete=code,
+    shell_complete=explained,
     help="Print cause and cure of a finding, and exit.",
 )
 @colour_option
@@ -62,7 +62,7 @@ def command(
     from packager import checks
 
     with reported("verify"):
-        explained = None if explain is None else checks.explain(explain.upper())
+        explained = None if explain is None else _explained(explain.upper())
         codes = checks.selected(_codes("--select", select), _codes("--ignore", ignore))
     if explain and explained:
         echo(f"{explain.upper()}: {explained}")
@@ -98,6 +98,12 @@ def _judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
     from omptool.probes.own_formats import judged
 
     return judged(binary, data)
+
+
+def _explained(code: str) -> str:
+    from packager.machine.explained import explain
+
+    return explain(code)
 
 
 def _codes(option: str, text: str | None) -> list[str]:

@@ -19,6 +19,13 @@ def code(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[
     return [code for code in CHECKS if code.startswith(incomplete.upper())]
 
 
+def explained(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the codes that begin so and that --explain knows: those of `doctor`, too."""
+    from packager.machine.explained import known
+
+    return [code for code in known() if code.startswith(incomplete.upper())]
+
+
 def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Return the same for the last code of a list, behind those that are there."""
     before, comma, last = incomplete.rpartition(",")

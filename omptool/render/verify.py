@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.reading import Unread
 from omptool.render.json_stream import document
-from omptool.render.tables import counted
 from packager.model import FatBinary, Finding
+from packager.wording import counted
 
 
 def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[str]) -> str:
     """A file's findings; without errors and warnings, that there are none, and what was checked."""
     path = shown(binary.path)
     if binary.is_empty:
-        return f"{path}: no offload code"
+        return "\n".join([f"{path}: {_no_code(findings)}", *(f"    {f.hint}" for f in findings)])
     if not binary.has_parts and not findings:
         return f"{path}: nothing in a form that is checked"
     lines = []
@@ -25,14 +25,18 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
         lines += (f"    {line}" for line in (finding.hint, *finding.detail))
     if all(finding.severity == "info" for finding in findings):
         verdict = coloured("no errors, no warnings" if findings else "no findings", "green")
-        images = counted(len(binary.images), "image", "images")
-        entries = counted(len(binary.entries), "entry", "entries")
+        images = counted(len(binary.images), "image")
+        entries = counted(len(binary.entries), "entry")
         lines.append(f"{path}: {verdict} ({images}, {entries}; checked {_checked(codes)})")
     for image in binary.images:
         if image.contents.is_opaque and not image.contents.problem:
             what = f"image {image.index} is {image.kind} whose symbols are not read"
             lines.append(f"{path}: {what}: entries were not looked for in it")
     return "\n".join(lines)
+
+
+def _no_code(findings: Sequence[Finding]) -> str:
+    return ": ".join(["no offload code", *(finding.message for finding in findings)])
 
 
 def _checked(codes: Sequence[str]) -> str:

@@ -55,6 +55,7 @@ CHECKS: dict[str, Check] = {
     "OMP127": structure.other_device_numbers,
     "OMP130": addresses.folded,
     "OMP131": structure.newer_compiler,
+    "OMP132": structure.host_only,
 }
 
 

@@ -15,6 +15,7 @@ from packager.generations import named
 from packager.kernel_names import decode
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding
 from packager.pairing import needs_device
+from packager.wording import counted
 
 RUNTIMES = ("libomptarget.so", "libtarget.so")
 # Code that reaches further than this from its data does not link in the small code model.
@@ -39,7 +40,7 @@ def without_runtime(binary: FatBinary) -> Iterator[Finding]:
     if binary.runtimes or any(name.startswith(RUNTIMES) for name in binary.needed):
         return
     some = ", ".join(name.split("@")[0] for name in binary.imports[:3])
-    message = f"{some}{', …' if len(binary.imports) > 3 else ''} are called, but no libomptarget"
+    message = f"it calls {some}{', …' if len(binary.imports) > 3 else ''}, but no libomptarget"
     yield Finding("OMP102", "error", f"{message} is among the libraries that it needs", CLANG)
 
 
@@ -222,6 +223,21 @@ def without_headers(binary: FatBinary) -> Iterator[Finding]:
         yield Finding("OMP122", "info", message, "nothing is wrong with that")
 
 
+def host_only(binary: FatBinary) -> Iterator[Finding]:
+    """OpenMP without code for devices.
+
+    Clang makes plain functions of target regions unless -fopenmp-targets names a target, and GCC
+    makes no code for devices unless it has an offload compiler. The program runs as if it had no
+    target constructs: on the host, and without a word, whatever OMP_TARGET_OFFLOAD says. Names of
+    the regions show that among the file's symbols and in its debug information; where the optimizer
+    or strip took them away, nothing tells such a program from one that uses OpenMP on the host.
+
+    Cure: give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`.
+    """
+    if binary.host_only and binary.is_empty:
+        yield Finding("OMP132", "info", binary.host_only.message, binary.host_only.cure)
+
+
 def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
     """An object whose entries are registered already.
 
@@ -258,7 +274,7 @@ def member_without_device_code(binary: FatBinary) -> Iterator[Finding]:
         return
     count = sum(needs_device(entry) for entry in binary.entries)
     if count and any(named(table.abi) for table in binary.tables):
-        message = f"{count} {'entry' if count == 1 else 'entries'}, but no device code"
+        message = f"{counted(count, 'entry')}, but no device code"
         yield Finding("OMP124", "error", message, "build it with the offload flags of the rest")
 
 

@@ -62,14 +62,14 @@ def _declared(found: units.Sections, wanted: set[bytes]) -> dict[str, Place]:
     return result
 
 
-def _sections(elf: Elf, name: str) -> list[Section]:
-    """The sections of a name, which is .zdebug_ for .debug_ where the old way compressed them."""
+def sections(elf: Elf, name: str) -> list[Section]:
+    """Return the sections of a name: .zdebug_ for .debug_ where the old way compressed them."""
     return elf.named(name) + elf.named(f".z{name[1:]}")
 
 
 def _content(elf: Elf, name: str) -> bytes:
-    for section in _sections(elf, name)[:1]:
-        data = _inflated(elf, section)
+    for section in sections(elf, name)[:1]:
+        data = inflated(elf, section)
         if len(data) > MAX_SECTION:
             raise LimitError(f"{name} of {len(data)} bytes is larger than {MAX_SECTION}")
         content = data.bytes(what=name)
@@ -77,7 +77,8 @@ def _content(elf: Elf, name: str) -> bytes:
     return b""
 
 
-def _inflated(elf: Elf, section: Section) -> Reader:
+def inflated(elf: Elf, section: Section) -> Reader:
+    """Return the bytes of a section of debug information, which may be compressed."""
     data = elf.content(section)
     what, layout = f"header of {section.name}", COMPRESSED
     if section.flags & SHF_COMPRESSED:

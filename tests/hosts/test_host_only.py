@@ -1,0 +1,94 @@
+"""Target regions that were compiled for the host alone: what the files of each compiler show."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from clangs import EVERY, INSTALLED, once, tool
+from fixture_programs import OMPTOOL
+from places import TESTS
+from toolchain import compile_c, omptool
+
+SOURCE = TESTS / "hosts" / "host_only.c"
+SHOWN = "clang compiled target regions for the host alone"
+LIBOMP = "/usr/lib/x86_64-linux-gnu/libomp.so.5"
+
+
+def built(version: str, out: Path, *flags: str) -> Path:
+    """Return the program as a clang compiles it, linked with the libomp that is installed."""
+    words = [*tool(version, "clang"), "-fopenmp", *flags, "-c", str(SOURCE)]
+
+    def make(path: Path) -> None:
+        object_file = path.with_suffix(".o")
+        subprocess.run([*words, "-o", str(object_file)], check=True)
+        subprocess.run(["cc", str(object_file), LIBOMP, "-o", str(path)], check=True)
+
+    return once(out, words, make)
+
+
+def said(path: Path) -> str:
+    """Return what verify and doctor say, which is the same."""
+    verify, doctor = omptool("verify", "--strict", path), omptool("doctor", path)
+    assert verify.exit_code == doctor.exit_code == 0
+    first, *_ = verify.stdout.splitlines()
+    cause = first.removeprefix(f"{path}: no offload code").removeprefix(": ")
+    assert doctor.stdout.startswith(f"{path}: no offload code\n")
+    assert cause in doctor.stdout
+    assert ("OMP211" in doctor.stdout) == bool(cause)
+    return cause
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_names_are_left(tmp_path: Path, version: str) -> None:
+    cause = said(built(version, tmp_path / "plain", "-O0"))
+    assert cause == f"{SHOWN} (main:6, main:8), without -fopenmp-targets"
+
+
+def test_names_of_optimized_programs(tmp_path: Path) -> None:
+    """Debug information has those that the optimizer took away."""
+    assert SHOWN in said(built(INSTALLED, tmp_path / "debug", "-O2", "-g"))
+    assert SHOWN in said(built(INSTALLED, tmp_path / "packed", "-O2", "-g", "-gz=zlib"))
+    assert f"{SHOWN} (main:8)" in said(built(INSTALLED, tmp_path / "optimized", "-O2"))
+
+
+def test_nothing_is_claimed_where_nothing_shows(tmp_path: Path) -> None:
+    path = built(INSTALLED, tmp_path / "stripped", "-O0")
+    subprocess.run(["strip", path], check=True)
+    expected = "it uses OpenMP (libomp.so.5); nothing shows whether it has target regions, "
+    assert said(path) == f"{expected}which are plain host code without -fopenmp-targets"
+    assert said(compile_c("int main(void) { return 0; }", tmp_path / "none")) == ""
+
+
+def test_an_object_and_a_library(tmp_path: Path) -> None:
+    words = [*tool(INSTALLED, "clang"), "-fopenmp", "-fPIC", str(SOURCE), "-o"]
+    subprocess.run([*words, str(tmp_path / "a.o"), "-c"], check=True)
+    assert SHOWN in omptool("verify", tmp_path / "a.o").stdout
+    library = tmp_path / "libregions.so"
+    subprocess.run([*words, str(library), "-shared", "-Dmain=unused"], check=True)
+    user = "int unused(void); int main(void) { return unused(); }"
+    program = compile_c(user, tmp_path / "user", str(library), f"-Wl,-rpath,{tmp_path}")
+    doctor = omptool("doctor", program)
+    assert (doctor.exit_code, doctor.stdout.splitlines()[0]) == (0, f"{program}: no offload code")
+    assert f"OMP211 warning: {library}: {SHOWN}" in doctor.stdout
+
+
+def test_run_says_so_where_a_device_is_mandatory(tmp_path: Path) -> None:
+    path = built(INSTALLED, tmp_path / "program", "-O0")
+    for option, count in (("--mandatory", 1), ("--", 0)):
+        command = [OMPTOOL, "run", option, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "1 6\n")
+        notes = done.stderr.splitlines()
+        assert len(notes) == count
+        assert all(line.startswith(f"Note: {path}: no offload code: {SHOWN}") for line in notes)
+
+
+def test_a_gcc_without_an_offload_compiler(tmp_path: Path) -> None:
+    """Its objects have no tables of what is offloaded; its calls of libgomp are the same."""
+    out = tmp_path / "gcc"
+    subprocess.run(["gcc", "-fopenmp", "-c", str(SOURCE), "-o", f"{out}.o"], check=True)
+    subprocess.run(["objcopy", "-R", ".gnu.offload*", f"{out}.o"], check=True)
+    subprocess.run(["gcc", f"{out}.o", "-lgomp", "-o", out], check=True)
+    assert said(out) == "GCC compiled target constructs (GOMP_target_ext), without code for devices"
