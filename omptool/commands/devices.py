@@ -38,39 +38,44 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 
 def _table(plugins: list[dict[str, Any]]) -> str:
-    """The plugins, and below them what is known of their devices."""
+    """Return the plugins, and below them what is known of their devices."""
     if not plugins:
         return "no plugins"
-    from tabulate import tabulate
+    from omptool.render.names import terminal_width
+    from omptool.render.notes import Notes
+    from omptool.render.tables import table
 
-    described = [
-        (
-            device["number"],
-            plugin["name"],
-            device["name"] or "",
-            device["architecture"] or "",
-            device["units"] or "",
-            f"{device['memory'] / 2**30:.1f} GiB" if device["memory"] else "",
-            device["driver"] or "",
-            ", ".join(device["images"] or ()),
-        )
+    notes, width = Notes(), terminal_width()
+    rows = [
+        {
+            "plugin": plugin["name"],
+            "state": plugin["state"],
+            "device numbers": " ".join(str(device["number"]) for device in plugin["devices"]),
+            "path": plugin["path"],
+            "note": notes.mark(plugin["reason"]),
+        }
+        for plugin in plugins
+    ]
+    blocks = [table("plugins", rows, width, ["path"]), *notes.lines()]
+    described = _described(plugins)
+    if described:
+        blocks.append(table("devices", described, width, ["name", "driver", "takes"]))
+    return "\n".join(blocks)
+
+
+def _described(plugins: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "device": device["number"],
+            "plugin": plugin["name"],
+            "name": device["name"],
+            "architecture": device["architecture"],
+            "units": device["units"],
+            "memory": f"{device['memory'] / 2**30:.1f} GiB" if device["memory"] else None,
+            "driver": device["driver"],
+            "takes": ", ".join(device["images"] or ()),
+        }
         for plugin in plugins
         for device in plugin["devices"]
         if device["name"] or device["architecture"]
     ]
-
-    rows = [
-        (
-            plugin["name"],
-            plugin["state"],
-            " ".join(str(device["number"]) for device in plugin["devices"]) or "-",
-            plugin["path"],
-            plugin["reason"] or "",
-        )
-        for plugin in plugins
-    ]
-    table = tabulate(rows, headers=("plugin", "state", "device numbers", "path", "reason"))
-    if not described:
-        return table
-    headers = ("device", "plugin", "name", "architecture", "units", "memory", "driver", "takes")
-    return f"{table}\n\n{tabulate(described, headers=headers)}"

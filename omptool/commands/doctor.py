@@ -1,9 +1,9 @@
-"""`omptool doctor`: what will happen to a program's regions on this machine, and why."""
+"""`omptool doctor`: where the regions of a program run on this machine, and why."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,23 +12,42 @@ import click
 
 from omptool.console import echo
 from omptool.errors import reported
-from omptool.options.paths import FILE
+from omptool.options.completing import explained
+from omptool.options.paths import FILE, as_given
 from omptool.probes.ask import ImageBytes
 from packager.errors import FormatError
 from packager.files.reader import Reader
 
 if TYPE_CHECKING:
+    from packager.files.temporary import MemoryFile
     from packager.hosts.load import Loaded
+    from packager.machine.dynamic_loader import Library
+    from packager.model import Finding, Severity
 
 # What code that reads images may expect of their address, as of a program's own.
 ALIGNMENT = 8
 
 
 @click.command()
-@click.argument("program", type=FILE, metavar="PROG")
+@click.argument("program", type=FILE, metavar="PROG", required=False)
+@click.argument("args", nargs=-1, metavar="[ARGS]...")
+@click.option("--run", "is_run", is_flag=True, help="Run PROG with ARGS, and say where they ran.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option(
+    "--explain",
+    metavar="CODE",
+    shell_complete=explained,
+    help="Print cause and cure of a finding, and exit.",
+)
 @click.pass_context
-def command(ctx: click.Context, program: Path, as_json: bool) -> None:
+def command(
+    ctx: click.Context,
+    program: Path | None,
+    args: tuple[str, ...],
+    is_run: bool,
+    as_json: bool,
+    explain: str | None,
+) -> None:
     """Predict where each region of PROG will run on this machine, and say why.
 
     Looks at PROG, at the libraries that the loader would pick and their regions, at the plugins and
@@ -38,29 +57,79 @@ def command(ctx: click.Context, program: Path, as_json: bool) -> None:
     Of images for CUDA's, HIP's or SYCL's runtime it says what that needs, and whether a device
     takes them.
 
+    With --run, for programs that open their libraries themselves, PROG runs as under `omptool run`,
+    and each region is listed with where it ran, how often, and why on the host. What PROG prints
+    goes to stderr.
+
     Exits 0 when every entry is used on a device, 1 when one is not, 2 when PROG cannot be read, 3
-    when the plugins cannot be asked.
+    when the plugins cannot be asked. With --run, 1 also when PROG fails.
     """
-    with reported(program):
-        text, is_well = _diagnosed(program, as_json)
+    if explain is not None:
+        _explain(explain.upper())
+        return
+    if program is None:
+        raise click.UsageError("Missing argument 'PROG'.")
+    if args and not is_run:
+        raise click.UsageError("Arguments of PROG are for --run: doctor --run -- PROG ARGS.")
+    if is_run:
+        text, is_well = _ran(as_given(program), args, as_json)
+    else:
+        with reported(program):
+            text, is_well = _diagnosed(program, as_json)
     echo(text)
     ctx.exit(0 if is_well else 1)
 
 
+def _explain(code: str) -> None:
+    from packager.machine.explained import explain
+
+    with reported("doctor"):
+        explained = explain(code)
+    echo(f"{code}: {explained}")
+
+
+def _ran(program: str, args: tuple[str, ...], as_json: bool) -> tuple[str, bool]:
+    """Run the program; return what is to be said of it, and whether all went well."""
+    from omptool.probes import launching, region_report, watching
+    from omptool.render import region_run
+    from packager.files.reader import open_reader
+    from packager.hosts import host_only
+    from packager.machine.region_run import RegionRun
+
+    with reported(program):
+        path = launching.find(program, exit_code=2)
+        environment = launching.on_the_runtime(path, os.environ)
+        with open_reader(path) as data:
+            cause = host_only.found(data)
+        with region_report.made() as report:
+            environment[region_report.VARIABLE] = report.path
+            code = watching.watched(path, [program, *args], environment)
+            run = RegionRun(
+                program=program,
+                exit_code=code if code >= 0 else None,
+                signal=-code if code < 0 else None,
+                regions=report.regions(),
+                libraries=report.libraries(),
+                lost=report.lost(),
+            )
+    said = f"{cause.message}: {cause.cure}" if cause else ""
+    return (region_run.as_json if as_json else region_run.as_text)(run, said), run.is_well
+
+
 def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
-    """What is said of the program, and whether all of it is used on a device."""
+    """Return the diagnosis as text, and whether a device uses every entry."""
     from omptool.probes import machine
     from omptool.render import doctor
-    from packager.files.temporary import temporary_folder
+    from packager.files.temporary import MemoryFile
     from packager.machine import other_runtimes
     from packager.machine.diagnosis import diagnose
 
     environment = dict(os.environ)
     parts = _Parts(program, environment)
     others = other_runtimes.registered(parts.whole.binary)
-    with temporary_folder() as folder:
+    with MemoryFile("omptool images") as inflated:
         images = [
-            None if number in others else _placed(data, file, folder / str(number))
+            None if number in others else _placed(data, file, inflated)
             for number, (data, file) in enumerate(parts.images)
         ]
         found, plugins = machine.probe(parts.whole.binary, program, images, environment)
@@ -78,6 +147,7 @@ class _Parts:
     def __init__(self, program: Path, environment: dict[str, str]) -> None:
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
+        from packager.machine.program import raised_rights, secured
         from packager.model import Finding
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
@@ -89,7 +159,10 @@ class _Parts:
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
-        for library in reversed(libraries(program, environment)):
+        rights = raised_rights(program)
+        minded = secured(environment) if rights else environment
+        needed = libraries(program, minded, is_secure=bool(rights))
+        for library in reversed(needed):
             offload = looked_at(library)
             if offload and library.path and offload.is_openmp:
                 read += self._read_library(library.path)
@@ -102,6 +175,8 @@ class _Parts:
             message = f"the regions of {other.binary.path} are {whose}'s, and are not among these"
             self.findings.append(Finding("OMP210", "info", message, "ask doctor of it, too"))
         self.whole = joined(main.binary, [one.binary for one in mine])
+        if self.whole.binary.is_empty:
+            self.findings += _causes(main, needed)
         self.images = [
             (data, Path(one.binary.file or one.binary.path))
             for one in (*mine, main)
@@ -130,11 +205,29 @@ class _Parts:
         return next(self._open[-1])
 
 
-def _placed(data: Reader, file: Path, copy: Path) -> ImageBytes:
-    """Where plugins can look at an image: in the file itself, or inflated in a copy."""
-    from packager.files.temporary import store
+def _causes(main: Loaded, libraries: Sequence[Library]) -> Iterator[Finding]:
+    """Yield why there is no offload code, of the program and of libraries that show it."""
+    from packager.files.reader import open_reader
+    from packager.hosts import host_only
+    from packager.machine.parts import RUNTIMES
+    from packager.model import Finding
 
+    cause = host_only.found(main.file)
+    if cause:
+        severity: Severity = "warning" if cause.is_shown else "info"
+        yield Finding("OMP211", severity, cause.message, cause.cure)
+    for library in libraries:
+        is_user = any(name.startswith(host_only.OPENMP) for name in library.needed)
+        if library.path is None or not is_user or library.name.startswith(RUNTIMES):
+            continue
+        with open_reader(library.path) as data:
+            found = host_only.found(data)
+        if found and found.is_shown:
+            yield Finding("OMP211", "warning", f"{library.path}: {found.message}", found.cure)
+
+
+def _placed(data: Reader, file: Path, inflated: MemoryFile) -> ImageBytes:
+    """Return where plugins can look at an image: in the file itself, or inflated in memory."""
     if data.is_stored and data.at % ALIGNMENT == 0:
         return ImageBytes(file, data.at, len(data))
-    store(copy, data.pieces())
-    return ImageBytes(copy, 0, len(data))
+    return ImageBytes(inflated.path, inflated.add(data.pieces(), ALIGNMENT), len(data))

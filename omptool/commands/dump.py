@@ -217,8 +217,8 @@ def _tables(
 def _summarised(found: Files, wanted: Wanted, as_json: bool) -> None:
     from omptool.render.dump import headline
     from omptool.render.summary import summary_json, summary_text
-    from omptool.render.tables import counted
     from packager.questions.summary import summary
+    from packager.wording import counted
 
     def pairs(binaries: Iterable[FatBinary]) -> list[tuple[FatBinary, list[DeviceImage]]]:
         return [(binary, list(wanted.images(binary))) for binary in binaries]
@@ -232,11 +232,7 @@ def _summarised(found: Files, wanted: Wanted, as_json: bool) -> None:
         if read:
             first, *others = (binary for binary, _ in read)
             is_file = not others and first.path == str(path)
-            what = (
-                headline(first)
-                if is_file
-                else f"archive, {counted(len(read), 'member', 'members')}"
-            )
+            what = headline(first) if is_file else f"archive, {counted(len(read), 'member')}"
             # Of what a package has compressed, no share is known.
             has_shares = all(one.path == str(path) or one.file for one in (first, *others))
             text = summary_text(str(path), _size(path), what, summary(read), has_shares=has_shares)

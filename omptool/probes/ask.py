@@ -40,21 +40,27 @@ def ask_plugins(
     environment: dict[str, str] | None = None,
     *,
     has_names: bool = True,
+    runtime: Path | None = None,
 ) -> Answers:
     """Ask all plugins for their devices, and whether they accept each of these images.
 
-    `has_names` is of the program's entries: plugins of 2013 are for programs without.
+    `has_names` is of the program's entries: plugins of 2013 are for programs without. The plugins
+    are those of `runtime`, which is omptool's, or of the bundled one.
 
     Device numbers are those of a program that has an image for every plugin. What a plugin writes
     to stderr is passed on. The state of one that ends the process that asks it, or does not come
     back, is FAILS. Raises MissingToolError when plugins do so only together.
     """
     environment = dict(os.environ) if environment is None else environment
+    library = runtime or libdir() / LIBRARY
     words = ("named" if has_names else "nameless", *(str(w) for image in images for w in image))
     try:
-        said = _told(_ask(environment, "", *words), len(images))
+        said = _told(_ask(library, environment, "", *words), len(images))
     except NoAnswerError as error:
-        said = _each_alone(environment, words, len(images))
+        try:
+            said = _each_alone(library, environment, words, len(images))
+        except NoAnswerError:  # it does not even list them
+            raise MissingToolError(f"asking the plugins of {library} {error}") from error
         if not any(row["state"] == FAILS for row in said.plugins):
             raise MissingToolError(f"asking the plugins {error}") from error
     number = 0
@@ -68,8 +74,8 @@ def ask_plugins(
     return said
 
 
-def _ask(environment: dict[str, str], *words: str) -> list[Any]:
-    return ask(ASKER, str(libdir() / LIBRARY), *words, environment=environment)
+def _ask(library: Path, environment: dict[str, str], *words: str) -> list[Any]:
+    return ask(ASKER, str(library), *words, environment=environment)
 
 
 def _told(steps: list[Any], images: int) -> Answers:
@@ -77,14 +83,16 @@ def _told(steps: list[Any], images: int) -> Answers:
     return Answers(steps[images], steps[images + 1 :])
 
 
-def _each_alone(environment: dict[str, str], words: Sequence[str], images: int) -> Answers:
+def _each_alone(
+    library: Path, environment: dict[str, str], words: Sequence[str], images: int
+) -> Answers:
     """The same, each plugin asked in a process of its own, as one ends that which asks them all."""
     plugins: Plugins = []
     answers: list[list[dict[str, Any]]] = [[] for _ in range(images)]
     fatal = ""
-    for name, path in _ask(environment, "listed")[0]:
+    for name, path in _ask(library, environment, "listed")[0]:
         try:
-            said = _told(_ask(environment | {ONLY: name}, path, *words)[1:], images)
+            said = _told(_ask(library, environment | {ONLY: name}, path, *words)[1:], images)
         except NoAnswerError as error:
             passed_on(error.said)
             said = _as_far_as_it_came(name, path, error, images)

@@ -1,10 +1,9 @@
-"""How programs are put on the bundled runtime: which is found, and the environment that it gets."""
+"""How programs are put on the bundled runtime: which is found, and what it gets."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
 from packager.errors import PackagerError
 from packager.files.presence import exists, is_file
-from packager.machine.program import Program, inspect_program
+from packager.machine.program import UNDER_RUN, Program, inspect_program, raised_rights
 
 # As in a shell.
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
@@ -31,17 +30,18 @@ def on_the_runtime(program: Path, environment: Mapping[str, str]) -> dict[str, s
     return _environment(dict(environment), _replacements(program, inspected), inspected)
 
 
-def find(program: str) -> Path:
+def find(program: str, exit_code: int | None = None) -> Path:
+    """Return the file of a program as a shell finds it, or end: by default as a shell does."""
     found = shutil.which(program)
     if found:
         return Path(found)
     unfit = next(filter(exists, _places(program)), None)
     if unfit:
         why = "is a directory" if unfit.is_dir() else "is not executable"
-        fail(f"{program}: {why}", NOT_EXECUTABLE)
+        fail(f"{program}: {why}", exit_code or NOT_EXECUTABLE)
     is_here = program and "/" not in program and is_file(Path(program))
     hint = f" on PATH; the file in this folder is ./{program}" if is_here else ""
-    fail(f"{program or repr(program)}: not found{hint}", NOT_FOUND)
+    fail(f"{program or repr(program)}: not found{hint}", exit_code or NOT_FOUND)
 
 
 def _places(program: str) -> list[Path]:
@@ -68,8 +68,8 @@ def _replacements(path: Path, program: Program | None) -> list[Path]:
         return names
     if program.is_static and program.has_offload_code:
         raise PackagerError("is statically linked: no runtime can take the place of its own")
-    if path.stat().st_mode & (stat.S_ISUID | stat.S_ISGID):
-        raise PackagerError("is setuid or setgid: the loader ignores the runtime put before it")
+    if rights := raised_rights(path):
+        raise PackagerError(f"{rights}: {UNDER_RUN}")
     # In the program's order: a call without a version goes to the first that has the name.
     needed = [runtime.with_name(name) for name in program.offload_libraries]
     for name in needed:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from omptool.installation import LIBRARY, libdir
 from omptool.probes.amd_kfd import processors
-from omptool.probes.ask import ImageBytes, ask_cuda, ask_plugins
+from omptool.probes.ask import Answers, ImageBytes, ask_cuda, ask_plugins
+from packager.errors import MissingToolError
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
 from packager.machine.facts import (
@@ -22,7 +23,7 @@ from packager.machine.facts import (
     Plugins,
     Tmp,
 )
-from packager.machine.program import LIBTARGET
+from packager.machine.program import LIBTARGET, raised_rights, secured
 from packager.machine.runtimes import compilers, picked
 from packager.model import FatBinary
 
@@ -36,13 +37,15 @@ def probe(
     images: Sequence[ImageBytes | None],
     environment: dict[str, str],
 ) -> tuple[Machine, Plugins]:
-    """What there is for `program`, and its images; and the rows of the plugins.
+    """Return what there is for `program` and its images, and the rows of the plugins.
 
     `images` is None where another runtime than OpenMP's is told of an image: no plugin is asked.
 
     Raises MissingToolError when the plugins cannot be asked, FormatError for a bad program.
     """
-    found = libraries(program, environment)
+    rights = raised_rights(program)
+    whole, environment = environment, secured(environment) if rights else environment
+    found = libraries(program, environment, is_secure=bool(rights))
     drivers = {driver: find_library(driver, environment) for _, driver in NODES.values()}
     here = {node for node, _ in NODES.values() if Path(node).exists()}
     here |= {driver for driver, path in drivers.items() if path}
@@ -59,6 +62,8 @@ def probe(
         files=frozenset(here),
         tmp=_tmp(),
         refusal=refusal(program),
+        rights=rights,
+        ignored=tuple(sorted(name for name in whole if name not in environment)),
         clangs=compilers(program),
         cuda=ask_cuda(drivers[gcc_runtime.NVPTX.driver], environment) if has_cuda else None,
         amd=processors(),
@@ -68,29 +73,43 @@ def probe(
         return replace(general, libgomp_plugins=plugins_of_gcc), []
     has_names = all(table.has_names for table in binary.tables)
     asked = [image for image in images if image is not None]
-    plugins, said, fatal = ask_plugins(asked, environment, has_names=has_names)
-    answers = iter(said)
+    said = ask_plugins(asked, environment, has_names=has_names)
     ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
     under_run = libraries(program, environment, ours)
     there = [*under_run, *(Library(path.name, "", path) for path in ours)]
-    return (
-        replace(
-            general,
-            under_run=under_run,
-            lacks=_lacks(binary, there, environment),
-            lacks_alone=_lacks(binary, found, environment),
-            devices={r["name"]: len(r["devices"]) for r in plugins if r["state"] == "ready"},
-            deviceless={
-                r["name"]: r["reason"].removeprefix("it has no devices").strip()
-                for r in plugins
-                if r["state"] == "no devices"
-            },
-            answers=[[Answer(**row) for row in next(answers)] if i else [] for i in images],
-            fatal_plugin=fatal,
-            unread_folders={r["path"]: r["reason"] for r in plugins if r["name"] == FOLDERS},
-            runtime=picked(found, environment, binary.runtimes),
-        ),
-        plugins,
+    bundled = replace(
+        _with_answers(general, said, images),
+        under_run=under_run,
+        lacks=_lacks(binary, there, environment),
+        lacks_alone=_lacks(binary, found, environment),
+        runtime=picked(found, environment, binary.runtimes),
+    )
+    if bundled.runtime is None or bundled.runtime.release is not None:
+        return bundled, said.plugins
+    alone = replace(bundled, lacks=bundled.lacks_alone)
+    if not bundled.runtime.path.samefile(libdir() / LIBRARY):
+        try:
+            own = ask_plugins(asked, environment, has_names=has_names, runtime=bundled.runtime.path)
+            alone = _with_answers(alone, own, images)
+        except MissingToolError as error:
+            alone = replace(alone, unasked=str(error))
+    return replace(bundled, alone=alone), said.plugins
+
+
+def _with_answers(machine: Machine, said: Answers, images: Sequence[ImageBytes | None]) -> Machine:
+    """Return the machine as the plugins of a runtime describe it."""
+    answers = iter(said.images)
+    return replace(
+        machine,
+        devices={r["name"]: len(r["devices"]) for r in said.plugins if r["state"] == "ready"},
+        deviceless={
+            r["name"]: r["reason"].removeprefix("it has no devices").strip()
+            for r in said.plugins
+            if r["state"] == "no devices"
+        },
+        answers=[[Answer(**row) for row in next(answers)] if i else [] for i in images],
+        fatal_plugin=said.fatal,
+        unread_folders={r["path"]: r["reason"] for r in said.plugins if r["name"] == FOLDERS},
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from omptool.console import portable, shown
+from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.installation import LIBRARY
-from omptool.render.tables import counted, table
+from omptool.render.names import terminal_width
+from omptool.render.notes import Notes
+from omptool.render.tables import table
 from packager.machine.facts import (
     FOLDERS,
     Diagnosis,
@@ -22,7 +24,8 @@ from packager.machine.llvm_runtime import Outcome
 from packager.machine.other_runtimes import LIBRARIES, NAMES
 from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
-from packager.model import FatBinary
+from packager.model import FatBinary, Finding
+from packager.wording import counted
 
 STARTED = {
     "device": "regions run on a device",
@@ -43,6 +46,9 @@ VARIABLES = (
     "OMPTOOL_PLUGIN_PATH",
     "OMPTOOL_HOST_DEVICES",
 )
+NO_CODE = "OMP211"  # the finding that says why there is no offload code
+# Characters of a rule that a table has room for; a longer one is a note.
+SHORT_RULE = 40
 
 
 class Said(NamedTuple):
@@ -62,16 +68,18 @@ def as_text(said: Said) -> str:
     verdict = _verdict(binary, diagnosis) if not binary.is_empty else _empty(said)
     blocks = [f"{shown(binary.path)}: {verdict}"]
     if binary.is_empty:
-        return "\n".join([blocks[0], *_elsewhere(said)])
+        causes = (_finding(f, Notes()) for f in diagnosis.findings if f.code == NO_CODE)
+        return "\n".join([blocks[0], *_elsewhere(said), *causes])
+    notes, width = Notes(), terminal_width()
     blocks += map(_other, diagnosis.others)
     if diagnosis.without_run:
         blocks.append(_without_run(machine, diagnosis.without_run))
-    blocks.append(table("libraries", _libraries(machine)))
+    blocks.append(table("libraries", _libraries(machine), width, ["the loader picks"]))
     if plugins:
-        blocks.append(table("plugins", _plugins(plugins)))
-    blocks.append(table("images", _images(said)))
+        blocks += [table("plugins", _plugins(plugins, notes)), *notes.lines()]
+    blocks += [table("images", _images(said, notes), width, ["file"]), *notes.lines()]
     if diagnosis.entries or not diagnosis.others:
-        blocks.append(table("entries", _entries(said)))
+        blocks += [table("entries", _entries(said, notes), width, ["name", "file"]), *notes.lines()]
     blocks += _elsewhere(said)
     variables = [
         {"variable": name, "value": machine.environment[name]}
@@ -80,9 +88,14 @@ def as_text(said: Said) -> str:
     ]
     if variables:
         blocks.append(table("environment", variables))
-    for finding in diagnosis.findings:
-        blocks.append(f"{finding.code} {finding.severity}: {finding.message}\n    {finding.hint}")
+    blocks += (_finding(finding, notes) for finding in diagnosis.findings)
     return "\n".join(blocks)
+
+
+def _finding(finding: Finding, notes: Notes) -> str:
+    message = notes.shortened(finding.message)
+    severity = coloured(finding.severity, SEVERITIES[finding.severity])
+    return f"{finding.code} {severity}: {message}\n    {finding.hint}"
 
 
 def _asks_plugins(said: Said) -> bool:
@@ -114,7 +127,7 @@ def _other(other: OtherRuntime) -> str:
     else:
         library = f"{name} runtime is {other.library}, {other.path or 'which is not found'}"
     drivers = " or ".join(f"{n} ({'here' if here else 'not here'})" for n, here in other.drivers)
-    taken = f"a device takes {other.taken} of {counted(other.registrations, 'set', 'sets')}"
+    taken = f"a device takes {other.taken} of {counted(other.registrations, 'set')}"
     return f"{library}; its driver is {drivers}; {taken}"
 
 
@@ -122,8 +135,10 @@ def _of_others(diagnosis: Diagnosis) -> str:
     """The verdict on images that other runtimes are told of."""
     said = []
     for other in diagnosis.others:
-        images = counted(other.images, "image", "images")
-        fate = f"do not run here: {other.reason}" if other.reason else "run on a device"
+        images = counted(other.images, "image")
+        does = "does" if other.images == 1 else "do"
+        run = "runs" if other.images == 1 else "run"
+        fate = f"{does} not run here: {other.reason}" if other.reason else f"{run} on a device"
         said.append(f"{images} for {NAMES[other.model]} runtime {fate}")
     return "; ".join(said)
 
@@ -133,7 +148,7 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     if not total:
         return _of_others(diagnosis) or "it has nothing to offload"
     away = sum(1 for fate in diagnosis.entries if not fate.reason)
-    devices = counted(diagnosis.devices, "device", "devices")
+    devices = counted(diagnosis.devices, "device")
     where = "on GCC's libgomp" if binary.abi == "gcc" else "under `omptool run`"
     if diagnosis.obstacle:
         return f"{where} it does not start: {diagnosis.obstacle}"
@@ -142,8 +157,9 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
     if away == total:
         return f"{where} everything runs on a device ({devices})"
     reasons = list(dict.fromkeys(fate.reason for fate in diagnosis.entries if fate.reason))
-    what = f"{total - away} of {counted(total, 'entry', 'entries')}"
-    return f"{where} {what} stay on the host ({devices}): {reasons[0]}"
+    what = f"{total - away} of {counted(total, 'entry')}"
+    stay = "stays" if total - away == 1 else "stay"
+    return f"{where} {what} {stay} on the host ({devices}): {reasons[0]}"
 
 
 def _without_run(machine: Machine, outcome: Outcome) -> str:
@@ -163,26 +179,30 @@ def _libraries(machine: Machine) -> list[dict[str, Any]]:
     ]
 
 
-def _plugins(plugins: Plugins) -> list[dict[str, Any]]:
+def _plugins(plugins: Plugins, notes: Notes) -> list[dict[str, Any]]:
     return [
         {
             "plugin": row["name"],
             "state": row["state"],
             "devices": len(row["devices"]),
-            "reason": row["reason"],
+            "note": notes.mark(row["reason"]),
         }
         for row in plugins
         if row["name"] != FOLDERS  # of which a finding speaks
     ]
 
 
-def _images(said: Said) -> list[dict[str, Any]]:
+def _images(said: Said, notes: Notes) -> list[dict[str, Any]]:
     """A row for each image; neighbours that are alike share one, as GCC's library is many."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for alike, group in groupby(said.diagnosis.images, key=lambda fate: _said(said.whole, fate)):
         numbers = [fate.image.index for fate in group]
         which = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else numbers[0]
         rows.append({"image": which, **dict(alike)})
+    for row in rows:  # "plugin host accepts it" needs no note
+        is_long = len(str(row["rule"])) > SHORT_RULE
+        row["note"] = notes.mark(str(row["rule"])) if is_long else None
+        row["rule"] = "refused" if is_long else row["rule"]
     return rows
 
 
@@ -201,7 +221,7 @@ def _file(whole: Whole, path: str) -> str | None:
     return shown(path) if whole.has_libraries else None
 
 
-def _entries(said: Said) -> list[dict[str, Any]]:
+def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
     return [
         {
             "entry": fate.entry.number,
@@ -209,7 +229,7 @@ def _entries(said: Said) -> list[dict[str, Any]]:
             "kind": fate.entry.kind,
             "name": fate.entry.label,
             "runs on": fate.runs_on,
-            "reason": fate.reason,
+            "note": notes.mark(fate.reason),
         }
         for fate in said.diagnosis.entries
     ]

@@ -129,8 +129,3 @@ def _cut(cell: str, room: int) -> str:
 def hexadecimal(value: int | None) -> str | None:
     """A number as addresses and offsets are shown."""
     return None if value is None else f"{value:#x}"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """A number and the word for what is counted."""
-    return f"{number} {one if number == 1 else many}"

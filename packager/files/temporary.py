@@ -1,7 +1,8 @@
-"""Files of our own in the folder for temporary files, which may be small or full."""
+"""Files of our own: in the folder for temporary files, which may be small or full, or in memory."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -29,3 +30,28 @@ def store(path: Path, pieces: Iterable[bytes]) -> None:
     except OSError as error:
         folder = tempfile.gettempdir()
         raise UsageError(f"cannot write to {folder} (see TMPDIR): {error.strerror}") from error
+
+
+class MemoryFile:
+    """A file in memory, for processes that this one starts: it needs no folder to write to."""
+
+    def __init__(self, name: str) -> None:
+        self._file = os.fdopen(os.memfd_create(name), "w+b")
+        self.path = Path(f"/proc/{os.getpid()}/fd/{self._file.fileno()}")
+
+    def add(self, pieces: Iterable[bytes], alignment: int) -> int:
+        """Append bytes, and return the offset of the first. Raises UsageError without memory."""
+        try:
+            start = self._file.seek(0, os.SEEK_END)
+            start = self._file.seek(start + -start % alignment)
+            self._file.writelines(pieces)
+            self._file.flush()
+        except OSError as error:
+            raise UsageError(f"cannot keep what was inflated: {error.strerror}") from error
+        return start
+
+    def __enter__(self) -> MemoryFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()

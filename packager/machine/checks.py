@@ -14,6 +14,7 @@ from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, policy
 from packager.machine.runtimes import UNNAMED
 from packager.model import FatBinary, Finding, Severity
+from packager.wording import there_are
 
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 LLVM = re.compile(r"libLLVM[-.].*")
@@ -168,8 +169,13 @@ def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
         message = f"OMP_DEFAULT_DEVICE={default} is no number of a device"
         yield Finding("OMP206", "warning", message, "correct it or take it out")
     elif default and count and default_device(env) >= count:
-        message = f"OMP_DEFAULT_DEVICE={default}: there are {count} devices, from 0 on"
+        message = f"OMP_DEFAULT_DEVICE={default}: {there_are(count, 'device')}, from 0 on"
         yield Finding("OMP206", "error", message, "correct it or take it out")
+    if machine.ignored:
+        message = f"{machine.rights}: the loader and the runtime ignore "
+        message += ", ".join(machine.ignored)
+        hint = "link the program with the runtime's folder as -rpath, without $ORIGIN"
+        yield Finding("OMP206", "warning", message, hint)
     for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
         if env.get(name) in ("", "-1"):
             message = f"{name} hides every GPU"

@@ -10,12 +10,22 @@ from packager.conventions import are_called, called_by, in_words
 from packager.machine import gcc_runtime, other_runtimes
 from packager.machine.checks import findings, general_findings
 from packager.machine.dynamic_loader import Library
-from packager.machine.facts import NODES, Answer, Diagnosis, EntryFate, ImageFate, Machine
+from packager.machine.facts import (
+    CPU_PLUGIN,
+    NODES,
+    Answer,
+    Diagnosis,
+    EntryFate,
+    ImageFate,
+    Machine,
+)
 from packager.machine.llvm_runtime import Outcome, Surroundings, default_device, outcome, policy
+from packager.machine.program import UNDER_RUN
 from packager.machine.runtimes import is_asked
 from packager.model import DeviceImage, EntryTable, FatBinary, Finding, OffloadEntry
 from packager.pairing import entry_states, needs_device
-from packager.triples import GPUS
+from packager.triples import GPUS, code_of
+from packager.wording import counted, there_are
 
 
 def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
@@ -27,9 +37,9 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
         others = other_runtimes.diagnose(program, machine)
         said = (*general, *found.findings)
         return replace(found, findings=said, obstacle=obstacle, others=others)
-    images = _images(program, machine)
-    count = 1 + max((number for fate in images for number in fate.devices), default=-1)
-    entries = tuple(_entries(program, machine, images, count))
+    if machine.rights:
+        obstacle = f"{machine.rights}: {UNDER_RUN}"
+    images, entries, count = _fates(program, machine)
     openmp = _openmp(program)
     mine = [fate for fate in images if fate.image.index in openmp]
     said = (*_newer(program), *findings(program, machine, mine, entries, count))
@@ -37,6 +47,15 @@ def diagnose(program: FatBinary, machine: Machine) -> Diagnosis:
     others = other_runtimes.diagnose(program, machine)
     found = Diagnosis(images, entries, count, said, obstacle=obstacle, end=end, others=others)
     return replace(found, without_run=_without_run(program, machine, found))
+
+
+def _fates(
+    program: FatBinary, machine: Machine
+) -> tuple[tuple[ImageFate, ...], tuple[EntryFate, ...], int]:
+    """Return what becomes of images and entries, and the number of devices."""
+    images = _images(program, machine)
+    count = 1 + max((number for fate in images for number in fate.devices), default=-1)
+    return images, tuple(_entries(program, machine, images, count)), count
 
 
 def _newer(program: FatBinary) -> Iterator[Finding]:
@@ -83,18 +102,38 @@ def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outc
     obstacle = machine.refusal or _obstacle(machine.libraries)
     if obstacle or machine.runtime is None:
         return Outcome("fails", obstacle)
-    if machine.runtime.release is None and found.end:
-        return Outcome("fails", found.end)
     if machine.runtime.release is None:
-        reason = next((fate.reason for fate in found.entries if fate.reason), "")
-        if reason and policy(machine.environment) == "MANDATORY":
-            return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {reason}")
-        return Outcome("host" if reason else "device", reason or "it is omptool's runtime")
+        return _on_another(program, machine.alone or machine)
     drivers = {NODES[name][1] for name in _gpus(program) if name in NODES}
     lack = next(filter(None, machine.lacks_alone), "")
     has_gpu = bool(drivers & machine.files)
-    around = Surroundings(machine.environment, has_gpu, machine.tmp.problem, lack)
+    fault = _fault(program, machine)
+    around = Surroundings(machine.environment, has_gpu, machine.tmp.problem, lack, fault)
     return outcome(program, machine.runtime, around)
+
+
+def _fault(program: FatBinary, machine: Machine) -> str:
+    """Return what is wrong with an image for this machine, by its bytes or by the CPU's plugin."""
+    codes = [(i, i.contents.machine or code_of(i.triple)) for i in program.images]
+    mine = [image for image, code in codes if image.kind == "elf" and code == program.machine]
+    answers = (answer for image in mine for answer in machine.answers[image.index])
+    refusals = (a.reason for a in answers if a.plugin == CPU_PLUGIN and not a.accepts)
+    problems = (image.contents.problem for image in mine if image.contents.problem)
+    return next(refusals, next(problems, ""))
+
+
+def _on_another(program: FatBinary, machine: Machine) -> Outcome:
+    """Return what an omptool's runtime makes of it that the loader picks."""
+    if machine.unasked:
+        return Outcome("unknown", machine.unasked)
+    _, entries, _ = _fates(program, machine)
+    end = _end(program, machine)
+    if end:
+        return Outcome("fails", end)
+    reason = next((fate.reason for fate in entries if fate.reason), "")
+    if reason and policy(machine.environment) == "MANDATORY":
+        return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {reason}")
+    return Outcome("host" if reason else "device", reason or "it is omptool's runtime")
 
 
 def _gpus(program: FatBinary) -> set[str]:
@@ -199,7 +238,7 @@ def _policy(machine: Machine, count: int) -> str:
     if policy(machine.environment) == "DISABLED":
         return "OMP_TARGET_OFFLOAD is DISABLED"
     if count and _device(machine) >= count:
-        return f"OMP_DEFAULT_DEVICE is {_device(machine)}, and there are {count} devices"
+        return f"OMP_DEFAULT_DEVICE is {_device(machine)}, and {there_are(count, 'device')}"
     return ""
 
 
@@ -220,7 +259,7 @@ def _broken(
         places = fate.image.contents.places
         is_used = fate.devices and fate.image.index in table.images
         if is_used and fate.image.kind == "elf" and len(places or ()) != len(rows):
-            what = f"the host lists {len(rows)} entries, image {fate.image.index} "
+            what = f"the host lists {counted(len(rows), 'entry')}, image {fate.image.index} "
             return f"{what}{len(places or ())}, and without names they pair by place"
     for entry, states in rows:
         for fate in images:

@@ -27,6 +27,7 @@ RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"
 RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC_ABI_DT_RELR"
 DEFAULT_FOLDERS = ("/lib", "/usr/lib")
 MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu"}
+SYSTEM = tuple(f"{folder}/" for folder in DEFAULT_FOLDERS)
 MAX_LIBRARIES = 4096
 _CACHE = Path("/etc/ld.so.cache")
 
@@ -59,13 +60,20 @@ class _File(NamedTuple):
 
 
 def libraries(
-    program: Path, environment: Mapping[str, str], preloaded: Sequence[Path] = ()
+    program: Path,
+    environment: Mapping[str, str],
+    preloaded: Sequence[Path] = (),
+    *,
+    is_secure: bool = False,
 ) -> list[Library]:
-    """All that `program` needs, in the order in which they are loaded.
+    """Return all that `program` needs, in the order in which they are loaded.
 
+    `is_secure`: the program has raised rights, so that its own $ORIGIN leads to system folders
+    alone.
     Raises FormatError when the program itself cannot be read.
     """
-    return list(_load(_read(program)._replace(is_program=True), environment, preloaded))
+    first = _read(program)._replace(is_program=True)
+    return list(_load(first, environment, preloaded, is_secure=is_secure))
 
 
 def lack_of(
@@ -102,6 +110,8 @@ def _load(
     environment: Mapping[str, str],
     preloaded: Sequence[Path],
     loaded: Collection[str] = (),
+    *,
+    is_secure: bool = False,
 ) -> Iterator[Library]:
     folders = _folders(environment)
     cache = _cache(program.machine)
@@ -122,7 +132,9 @@ def _load(
             if name in known or len(known) >= MAX_LIBRARIES:
                 continue
             known.add(name)
-            searched = (*_expanded(file, file.inherited), *folders, *_expanded(file, file.runpath))
+            inherited = _expanded(file, file.inherited, is_secure=is_secure)
+            runpath = _expanded(file, file.runpath, is_secure=is_secure)
+            searched = (*inherited, *folders, *runpath)
             found = _find(name, searched, cache, program.machine)
             wanted_by = str(file.path)
             yield (
@@ -146,14 +158,17 @@ def _folders(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(folder or "." for folder in re.split("[:;]", path)) if path else ()
 
 
-def _expanded(file: _File, paths: Sequence[str]) -> tuple[str, ...]:
-    """Paths with $ORIGIN, the folder of the file, filled in.
+def _expanded(file: _File, paths: Sequence[str], *, is_secure: bool = False) -> tuple[str, ...]:
+    """Return paths with $ORIGIN, the folder of the file, filled in.
 
     The kernel tells where a program is, without links; libraries are where they were found.
     """
     path = file.path.resolve() if file.is_program else file.path.absolute()
     origin = str(path.parent)
-    return tuple(p.replace("${ORIGIN}", origin).replace("$ORIGIN", origin) for p in paths if p)
+    filled = [(p, p.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)) for p in paths if p]
+    if is_secure and file.is_program:
+        filled = [(p, f) for p, f in filled if p == f or os.path.normpath(f).startswith(SYSTEM)]
+    return tuple(expanded for _, expanded in filled)
 
 
 def _find(

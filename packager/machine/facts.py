@@ -22,6 +22,7 @@ LEVEL_ZERO, OPENCL = "libze_loader.so.1", "libOpenCL.so.1"  # what SYCL's runtim
 
 # Of each plugin of omptool's runtime: name, path, state, reason, devices: [{number}].
 Plugins = list[dict[str, Any]]
+CPU_PLUGIN = "host"
 FAILS = "fails"  # the state of one that ends whoever asks it
 FOLDERS = "OMPTOOL_PLUGIN_PATH"  # the name in a row of a folder that cannot be read
 
@@ -69,11 +70,16 @@ class Machine:
     libgomp_plugins: Mapping[str, Path] = field(default_factory=dict)
     amd: tuple[str, ...] = ()  # what each of AMD's GPUs is, as in gfx90a
     lacks: Sequence[str] = ()  # for each image, what it needs and is not there under `omptool run`
-    lacks_alone: Sequence[str] = ()  # the same when the program is started by itself
+    lacks_alone: Sequence[str] = ()  # the same when LLVM's runtime has the program
     deviceless: Mapping[str, str] = field(default_factory=dict)  # plugins, and "(why)" or ""
     unread_folders: Mapping[str, str] = field(default_factory=dict)  # of plugins, and why
     fatal_plugin: str = ""  # one that ends whoever opens it, and how; "" if none does
     refusal: str = ""  # why the loader does not start the program, libraries aside
+    rights: str = ""  # what gives the program raised rights; "" if nothing does
+    ignored: tuple[str, ...] = ()  # variables that are set, and ignored for its rights
+    # The same as an omptool's runtime meets it that the loader picks; None: it picks none.
+    alone: Machine | None = None
+    unasked: str = ""  # why the plugins of that one could not be asked; "" if they were
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
 
     def has_none(self, plugin: str) -> str:

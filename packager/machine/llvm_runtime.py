@@ -44,6 +44,7 @@ class Surroundings(NamedTuple):
     has_gpu: bool  # whether a driver is here for an image of the program
     tmp_problem: str  # why images for the CPU cannot be put in /tmp; "" if they can
     image_lack: str = ""  # what an image for the CPU needs that is not found; "" if nothing
+    image_fault: str = ""  # what is wrong with an image for the CPU; "" if nothing
 
 
 def default_device(environment: Mapping[str, str]) -> int:
@@ -80,6 +81,8 @@ def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outc
         return _unregistered(release)
     if is_blind(program, release):
         return Outcome("host", "it sees no image in the containers that clang 15 to 17 register")
+    if around.image_fault:
+        return Outcome("unknown", f"it loads images that are damaged: {around.image_fault}")
     if not _has_image_for_cpu(program):
         reason = "no image is for this machine's processor"
         return Outcome("unknown", GPU) if around.has_gpu else Outcome("host", reason)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +16,13 @@ from packager.files.reader import open_reader
 LIBTARGET = "libtarget.so"
 # What a program has among its dynamic strings that uses the libtarget.so of the proposal of 2013.
 NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
+
+
+# What the loader and omptool's runtime ignore where a program has more rights than who starts it.
+IGNORED = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "OMPTOOL_", "LIBOMPTARGET_", "OMP_TOOL")
+
+
+UNDER_RUN = "the loader ignores the runtime that is put before its own"
 
 
 class Program(NamedTuple):
@@ -37,6 +47,43 @@ class Program(NamedTuple):
     def has_namesake(self) -> bool:
         """Whether it needs a libtarget.so that has nothing to do with offloading."""
         return LIBTARGET in self.needed and not self.calls_2013
+
+
+def raised_rights(path: Path) -> str:
+    """Return what gives the program at `path` more rights than this process; "" if nothing does.
+
+    The kernel then sets AT_SECURE: the loader ignores LD_LIBRARY_PATH and LD_PRELOAD.
+    """
+    status = path.stat()
+    if os.statvfs(path).f_flag & os.ST_NOSUID or _has_no_new_privileges():
+        return ""
+    if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
+        return "it is setuid"
+    is_setgid = status.st_mode & stat.S_ISGID and status.st_mode & stat.S_IXGRP
+    if is_setgid and status.st_gid != os.getgid():
+        return "it is setgid"
+    if os.getuid() != 0 and _has_capabilities(path):
+        return "it has file capabilities"
+    return ""
+
+
+def _has_capabilities(path: Path) -> bool:
+    try:
+        return "security.capability" in os.listxattr(path)
+    except OSError:  # the file system has none
+        return False
+
+
+def _has_no_new_privileges() -> bool:
+    try:
+        return "NoNewPrivs:\t1" in Path("/proc/self/status").read_text()
+    except OSError:
+        return False
+
+
+def secured(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a program with raised rights minds of an environment."""
+    return {name: value for name, value in environment.items() if not name.startswith(IGNORED)}
 
 
 def inspect_program(path: Path) -> Program | None:

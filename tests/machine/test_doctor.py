@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from doctoring import (
     predicted,
     program,
     started,
+    without_its_end,
     without_the_second_kernel,
 )
 from outcomes import Programs
@@ -30,6 +31,7 @@ from toolchain import compile_c, omptool
 from whole_programs import FIGURES, REFUSED, SOUND, chosen, is_error
 
 from omptool import installation
+from packager.machine import dynamic_loader
 from packager.machine.dynamic_loader import libraries
 
 pytestmark = [pytest.mark.offloads, pytest.mark.slow]
@@ -91,6 +93,39 @@ def test_it_is_right_about_wrong_images(
     else:
         reasons = {entry["reason"] for entry in document["entries"]}
         assert "image 0 lacks it" in reasons
+
+
+# Half of each clang's image, and other parts of one.
+@pytest.mark.parametrize(
+    ("version", "part"),
+    [*((version, 0.5) for version in FULL), (INSTALLED, 0.25), (INSTALLED, 0.9)],
+)
+def test_an_image_whose_end_is_gone_stays_on_the_host(
+    folder: Path, tmp_path: Path, version: str, part: float
+) -> None:
+    """The dynamic linker would end the program without a line."""
+    path = changed(program(version, folder), tmp_path / "changed", without_its_end(part))
+    assert predicted(diagnosis(path)) == "11\n"
+    done = started(path)
+    assert (done.returncode, done.stdout) == (0, "11\n")
+    assert all("its end is gone" in line for line in done.stderr.splitlines())
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_an_image_without_section_headers_and_without_its_end(tmp_path: Path) -> None:
+    """Nothing but its dynamic section tells that it is not whole."""
+    path = program(INSTALLED, tmp_path)
+
+    def change(image: bytearray) -> None:
+        without_its_end(0.5)(image)
+        image[0x28:0x30] = bytes(8)  # e_shoff
+        image[0x3C:0x40] = bytes(4)  # e_shnum, e_shstrndx
+
+    path = changed(path, tmp_path / "changed", change)
+    assert predicted(diagnosis(path)) == "11\n"
+    done = started(path)
+    assert (done.returncode, done.stdout) == (0, "11\n")
+    assert "its dynamic section is empty or cut off" in done.stderr
 
 
 @EACH
@@ -161,14 +196,21 @@ def test_libraries_are_those_that_the_loader_picks(
     assert Path(picked["libomptarget.so.19.1"]).parent in (Path(), Path("/usr/lib/llvm-19/lib"))
 
 
-def test_a_runtime_that_is_not_there(folder: Path) -> None:
+def test_a_runtime_that_is_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`omptool run` brings it; nobody brings another library."""
     path = program("22", folder)
+    installed = dynamic_loader._cache  # a machine may have this release's
+    monkeypatch.setattr(dynamic_loader, "_cache", lambda code: _without_runtimes(installed(code)))
+    monkeypatch.setattr(dynamic_loader, "DEFAULT_FOLDERS", ("/nowhere",))
     document = diagnosis(path)
     (finding,) = (f for f in document["findings"] if "libomptarget" in f["message"])
     assert (finding["code"], finding["severity"]) == ("OMP201", "warning")
     assert "`omptool run`" in finding["hint"]
     assert document["runtime"]["obstacle"] is None
+
+
+def _without_runtimes(cache: Mapping[str, Path]) -> dict[str, Path]:
+    return {name: path for name, path in cache.items() if not name.startswith("libomptarget")}
 
 
 def test_a_library_that_nobody_has(folder: Path, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from doctoring import (
     for_another_machine,
     program,
     without_a_library,
+    without_its_end,
     without_the_second_kernel,
 )
 from machine import moved, with_tmp
@@ -259,6 +260,16 @@ def test_a_folder_that_takes_no_images(
     assert "OMP207" in codes(document)
     ours = diagnosis(path, LD_LIBRARY_PATH=str(libdir()))
     assert (ours["runtime"]["picked"]["outcome"], codes(ours)) == ("device", set())
+
+
+def test_a_damaged_image_there(diagnosed: Path, tmp_path: Path) -> None:
+    """LLVM's runtime gives it to the dynamic linker, which may end the program."""
+    version = INSTALLED
+    path = changed(program(version, diagnosed), tmp_path / "changed", without_its_end(0.5))
+    environment = search(path, version, tmp_path / "lib")
+    picked = diagnosis(path, **environment)["runtime"]["picked"]
+    assert (picked["outcome"], happened(path, environment)) == ("unknown", "fails")
+    assert picked["reason"].startswith("it loads images that are damaged: ")
 
 
 def test_a_library_of_the_runtime_is_not_there(diagnosed: Path, tmp_path: Path) -> None:

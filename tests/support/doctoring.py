@@ -71,5 +71,15 @@ def without_a_library(image: bytearray) -> None:
     image[:] = image.replace(b"libc.so.6\0", b"libq.so.6\0")
 
 
+def without_its_end(part: float) -> Callable[[bytearray], None]:
+    """Return what fills an image with zeros from this part of it on, as a hole in a file does."""
+
+    def change(image: bytearray) -> None:
+        start = int(len(image) * part)
+        image[start:] = bytes(len(image) - start)
+
+    return change
+
+
 def codes(document: dict[str, Any]) -> set[str]:
     return {finding["code"] for finding in document["findings"]}

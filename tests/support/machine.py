@@ -44,6 +44,25 @@ def with_tmp(option: str) -> list[str]:
     return inside
 
 
+def with_nothing_to_write() -> list[str]:
+    """Return a command that runs another where every file system is read-only."""
+    folders = "/tmp /var/tmp /dev/shm /run"
+    script = f"""
+        mount -o remount,bind,ro / || mount --bind -o ro / / || exit 125
+        for folder in {folders}; do
+            [ -d "$folder" ] || continue
+            mount --bind "$folder" "$folder" && mount -o remount,bind,ro "$folder" || exit 125
+        done
+        cd / && exec "$@"
+    """
+    inside = ["unshare", "--mount", "sh", "-c", script, "sh"]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+        lacks("this process may not mount")
+    writes = subprocess.run([*inside, "touch", "/tmp/x", "/x"], capture_output=True, check=False)
+    assert writes.returncode != 0
+    return inside
+
+
 def moved(path: Path) -> Path:
     """Where a path is there."""
     return OLD_TMP / path.relative_to("/tmp") if path.is_relative_to("/tmp") else path

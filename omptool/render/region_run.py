@@ -1,0 +1,116 @@
+"""What `omptool doctor --run` says, as text for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+from omptool.console import portable, shown
+from omptool.render.names import source, terminal_width
+from omptool.render.notes import Notes
+from omptool.render.tables import table
+from packager.machine.region_run import Region, RegionRun, names
+from packager.wording import counted
+
+
+def as_text(run: RegionRun, cause: str) -> str:
+    """Return the verdict and the regions; `cause`: why there are none, where that shows."""
+    blocks = [f"{shown(run.program)}: {_verdict(run)}; {ending(run)}"]
+    blocks += [f"{name} was running on a device when its process ended" for name in _cut_off(run)]
+    notes = Notes()
+    if run.regions:
+        rows = [_row(run, region, notes) for region in run.regions]
+        blocks += [table("regions", rows, terminal_width(), ["region"]), *notes.lines()]
+    if not run.regions and cause:
+        blocks.append(cause)
+    if run.libraries:
+        blocks.append(table("files with regions", [{"file": path} for path in run.libraries]))
+    if run.lost:
+        runs = counted(run.lost, "run")
+        blocks.append(f"the report is full: it has no place for {runs}")
+    return "\n".join(blocks)
+
+
+def ending(run: RegionRun) -> str:
+    """Return how the program ended."""
+    if run.signal is not None:
+        return f"{_signal_name(run.signal)} ended the program"
+    return f"the program exited with {run.exit_code}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # of a real-time signal
+        return f"signal {number}"
+
+
+def _verdict(run: RegionRun) -> str:
+    total = len(names(run.regions))
+    if not total:
+        return "no region came to the runtime"
+    away = len(names(one for one in run.regions if one.device is None))
+    if not away:
+        return f"{counted(total, 'region')} ran, all on a device"
+    regions = counted(total, "region")
+    return f"{away} of {regions} ran on the host"
+
+
+def _cut_off(run: RegionRun) -> list[str]:
+    return [_named(name) for name in names(one for one in run.regions if one.unfinished)]
+
+
+def _named(name: str) -> str:
+    return source(name, is_demangled=True) or name
+
+
+def _row(run: RegionRun, region: Region, notes: Notes) -> dict[str, Any]:
+    return {
+        "region": _named(region.name),
+        "process": region.process if len(run.processes) > 1 else None,
+        "runs on": runs_on(region),
+        "times": region.begun,
+        "failed": region.failed or None,
+        "note": notes.mark(region.reason),
+    }
+
+
+def runs_on(region: Region) -> str:
+    """Return the place as `doctor` writes it: "host", "device 0 (cuda)"."""
+    if region.device is None:
+        return "host"
+    return (
+        f"device {region.device} ({region.plugin})" if region.plugin else f"device {region.device}"
+    )
+
+
+def as_json(run: RegionRun, cause: str) -> str:
+    """Return the document of schemas/doctor-run.json."""
+    return json.dumps(
+        {
+            "schema": 1,
+            "program": portable(run.program),
+            "exit_code": run.exit_code,
+            "signal": run.signal,
+            "regions": [
+                {
+                    "name": region.name,
+                    "source": source(region.name),
+                    "process": region.process,
+                    "runs_on": runs_on(region),
+                    "device": region.device,
+                    "plugin": region.plugin or None,
+                    "reason": region.reason or None,
+                    "begun": region.begun,
+                    "ended": region.ended,
+                    "failed": region.failed,
+                }
+                for region in run.regions
+            ],
+            "files": [portable(path) for path in run.libraries],
+            "no_region": cause if cause and not run.regions else None,
+            "lost": run.lost,
+        },
+        indent=2,
+    )

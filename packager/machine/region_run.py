@@ -1,0 +1,57 @@
+"""Records of where the regions of a program ran, as the runtime counts them. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Region(NamedTuple):
+    """Runs of one region in one process that went one way."""
+
+    process: int
+    name: str  # of the kernel
+    device: int | None  # None: the host
+    plugin: str  # of the device; "" on the host
+    reason: str  # why on the host; "" on a device
+    begun: int
+    ended: int  # without a fault; on the host: as many as have begun
+    failed: int  # that the device refused
+
+    @property
+    def unfinished(self) -> int:
+        """Return how many were running when the process ended."""
+        return self.begun - self.ended - self.failed
+
+
+@dataclass(frozen=True)
+class RegionRun:
+    """What became of a program that ran, and of its regions."""
+
+    program: str
+    exit_code: int | None  # None: a signal ended it
+    signal: int | None
+    regions: Sequence[Region]  # in the order in which they first ran
+    libraries: Sequence[str]  # files that registered regions, the program among them
+    lost: int = 0  # runs that found no place in the report
+
+    @property
+    def processes(self) -> Sequence[int]:
+        """Return the processes in which regions ran."""
+        return list(dict.fromkeys(region.process for region in self.regions))
+
+    @property
+    def away(self) -> Sequence[Region]:
+        """Return the runs that were not on a device to their end."""
+        return [one for one in self.regions if one.device is None or one.unfinished]
+
+    @property
+    def is_well(self) -> bool:
+        """Return whether the program ended well and all its regions ran on devices."""
+        return self.exit_code == 0 and not self.away and not self.lost
+
+
+def names(regions: Iterable[Region]) -> list[str]:
+    """Return the names of regions, each once."""
+    return list(dict.fromkeys(region.name for region in regions))

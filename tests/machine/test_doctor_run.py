@@ -1,0 +1,200 @@
+"""`omptool doctor --run` reports where each region ran, however the program ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clangs import compiled
+from doctoring import changed, for_another_machine
+from documents import document
+from fixture_programs import OMPTOOL
+from places import TESTS
+from toolchain import compile_c, omptool
+
+from omptool.installation import libdir
+
+pytestmark = pytest.mark.offloads
+
+SOURCE = TESTS / "machine" / "ways_to_end.c"
+DEVICE = "device 0 (host)"
+PLAIN = "int main(void) { return 0; }"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(SOURCE, tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a library, whose function `add_one` has the region."""
+    folder = tmp_path_factory.mktemp("library")
+    return compiled(SOURCE, folder, "-shared", "-fPIC", "-Dmain=unused")
+
+
+def reported(*words: object, code: int = 0, **environment: str) -> dict[str, Any]:
+    done = omptool("doctor", "--run", "--json", "--", *words, environment=environment)
+    assert done.exit_code == code, done.stderr
+    return document("doctor-run", done.stdout)
+
+
+def doctor(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run doctor as a process of its own: the program writes to its stderr."""
+    command = [str(OMPTOOL), "doctor", "--run", "--", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def rows(said: dict[str, Any]) -> list[tuple[str, str, int, int]]:
+    return [(r["source"], r["runs_on"], r["begun"], r["ended"]) for r in said["regions"]]
+
+
+def test_regions_on_a_device(program: Path) -> None:
+    said = reported(program)
+    assert rows(said) == [("add_one:9", DEVICE, 1, 1)]
+    assert (said["exit_code"], said["signal"], said["lost"]) == (0, None, 0)
+    assert [Path(file) for file in said["files"]] == [program]
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [
+        ({"OMP_TARGET_OFFLOAD": "DISABLED"}, "OMP_TARGET_OFFLOAD is DISABLED"),
+        ({"OMP_DEFAULT_DEVICE": "1"}, "the program asks for the host's device number"),
+        ({"OMPTOOL_PLUGINS": "none"}, "there is no device: "),
+    ],
+    ids=lambda value: str(value),
+)
+def test_regions_on_the_host_and_why(
+    program: Path, environment: dict[str, str], reason: str
+) -> None:
+    said = reported(program, code=1, **environment)
+    assert rows(said) == [("add_one:9", "host", 1, 1)]
+    assert said["regions"][0]["reason"].startswith(reason)
+
+
+def test_a_region_that_must_not_fall_back_is_reported(program: Path) -> None:
+    said = reported(program, code=1, OMPTOOL_PLUGINS="none", OMP_TARGET_OFFLOAD="MANDATORY")
+    assert rows(said) == [("add_one:9", "host", 1, 1)]
+    assert said["signal"] == signal.SIGABRT
+
+
+def test_a_wrong_image(program: Path, tmp_path: Path) -> None:
+    said = reported(changed(program, tmp_path / "changed", for_another_machine), code=1)
+    assert "it is for aarch64" in said["regions"][0]["reason"]
+
+
+def test_a_library_that_python_opens(library: Path) -> None:
+    call = f"import ctypes; print(ctypes.CDLL({str(library)!r}).add_one(41))"
+    done = doctor(sys.executable, "-c", call)
+    assert (done.returncode, done.stderr) == (0, "42\n")
+    said = reported(sys.executable, "-c", call)
+    assert rows(said) == [("add_one:9", DEVICE, 1, 1)]
+    assert said["files"] == [str(library)]
+
+
+def test_a_program_that_opens_a_library(library: Path, tmp_path: Path) -> None:
+    opener = compile_c((TESTS / "machine" / "opener.c").read_text(), tmp_path / "opener")
+    assert rows(reported(opener, library)) == [("add_one:9", DEVICE, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("end", "number", "line"),
+    [("kill", signal.SIGKILL, "SIGKILL ended the program"), ("fault", signal.SIGSEGV, "SIGSEGV")],
+)
+def test_a_program_that_a_signal_ends(program: Path, end: str, number: int, line: str) -> None:
+    said = reported(program, end, code=1)
+    assert (said["exit_code"], said["signal"]) == (None, number)
+    assert rows(said)[0] == ("add_one:9", DEVICE, 1, 1)
+    if end == "fault":
+        assert rows(said)[1:] == [("fault_in_kernel:34", DEVICE, 1, 0)]
+    done = doctor(program, end)
+    assert line in done.stdout
+    assert ("was running on a device" in done.stdout) == (end == "fault")
+
+
+def test_threads_are_counted(program: Path) -> None:
+    assert rows(reported(program, "threads")) == [("add_one:9", DEVICE, 201, 201)]
+
+
+def test_a_child_of_fork(program: Path) -> None:
+    said = reported(program, "fork", code=1)
+    assert rows(said) == [("add_one:9", DEVICE, 1, 1), ("add_one:9", "host", 1, 1)]
+    parent, child = said["regions"]
+    assert parent["process"] != child["process"]
+    assert "has forked" in child["reason"]
+
+
+def test_a_script_and_its_processes(program: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text(f'"{program}"; "{program}"; exit 4\n')
+    script.chmod(0o755)
+    said = reported(script, code=1)
+    assert said["exit_code"] == 4
+    assert rows(said) == [("add_one:9", DEVICE, 1, 1)] * 2
+    assert len({region["process"] for region in said["regions"]}) == 2
+
+
+def test_the_programs_own_output_and_exit_code(program: Path) -> None:
+    done = doctor(program, "fail")
+    assert (done.returncode, done.stderr) == (1, "2\n")
+    first, *_ = done.stdout.splitlines()
+    assert first == f"{program}: 1 region ran, all on a device; the program exited with 3"
+
+
+def test_a_signal_goes_to_the_program(program: Path) -> None:
+    command = [str(OMPTOOL), "doctor", "--run", "--", str(program), "wait"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert started.stderr
+    assert started.stderr.readline() == "2\n"
+    time.sleep(0.2)  # until it waits
+    started.send_signal(signal.SIGTERM)
+    out, _ = started.communicate(timeout=60)
+    assert started.returncode == 1
+    assert "SIGTERM ended the program" in out
+
+
+def test_no_region(tmp_path: Path) -> None:
+    plain = compile_c(PLAIN, tmp_path / "plain")
+    done = omptool("doctor", "--run", "--", plain)
+    line = f"{plain}: no region came to the runtime; the program exited with 0\n"
+    assert (done.exit_code, done.stdout) == (0, line)
+
+
+def test_a_cause_that_the_file_shows(tmp_path: Path) -> None:
+    out = tmp_path / "alone"
+    command = ["clang-19", "-fopenmp", "-g", str(SOURCE), "-o", str(out)]
+    subprocess.run(command, check=True)
+    said = reported(out)
+    assert said["regions"] == []
+    assert "without -fopenmp-targets" in said["no_region"]
+
+
+def test_what_cannot_be_started(tmp_path: Path) -> None:
+    for words, message in (
+        (["nothing-of-this-name"], "nothing-of-this-name: not found"),
+        ([tmp_path], f"{tmp_path}: is a directory"),
+    ):
+        done = omptool("doctor", "--run", "--", *words)
+        assert (done.exit_code, done.stderr) == (2, f"Error: {message}\n")
+    assert omptool("doctor", tmp_path / "x", "more").exit_code == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"OMPTRPT1" + bytes(100)], ids=["empty", "cut"])
+def test_a_file_that_is_no_report_stays_as_it_is(
+    program: Path, tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    environment = os.environ | {"OMPTOOL_REPORT": str(file), "LD_LIBRARY_PATH": str(libdir())}
+    done = subprocess.run([program], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == "2\n"
+    expected = f"omptarget: OMPTOOL_REPORT={file} is no table of this omptool's doctor"
+    assert done.stderr == f"{expected}; nothing is reported\n"
+    assert file.read_bytes() == content
