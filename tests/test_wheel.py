@@ -244,12 +244,15 @@ def test_wheel_holds_what_its_users_look_for(omptool: Installed) -> None:
         "examples/builds/CMakeLists.txt",
         "examples/saxpy/kernels.ll",
         "examples/sample_plugin/sample.c",
+        "examples/wheel/pyproject.toml",
+        "_runtime/lib/LICENSE.omptool",
     ):
         assert f"/{name}" in names
     for name in (
         "omptool.pc",
         "_runtime/lib/cmake/omptool/omptoolConfig.cmake",
         "_runtime/lib/cmake/omptool/omptoolConfigVersion.cmake",
+        "_runtime/lib/cmake/omptool/omptoolRuntime.cmake",
         "data/lib/cmake/omptool/omptoolConfig.cmake",
         "schemas/dump.json",
         "packager/py.typed",
