@@ -7,7 +7,7 @@ RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
 # Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
 export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell $(CXX) -dumpversion 2>&1)),ON,OFF)
 
-.PHONY: demo check quick test test-all test-distributions test-field bench dist gpu-kit test-gpu tools packages compilers pyomp clean
+.PHONY: demo check quick test test-all test-distributions test-field bench docs dist gpu-kit test-gpu tools packages compilers pyomp clean
 
 demo: tools $(VENV)/.runs
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/demo.sh
@@ -36,6 +36,10 @@ test-distributions: dist
 
 bench: packages compilers $(VENV)/.installed
 	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/bench.sh
+
+# docs/ as a site, in build/site.
+docs: $(VENV)/.installed
+	$(VENV)/bin/mkdocs build
 
 # The sdist and the wheel that are published, in dist/.
 dist:
