@@ -270,5 +270,5 @@ TEST_CASE("malformed rows are named and the call is ignored") {
   CHECK(outcome.has("row 0 names memory that cannot exist"));
   CHECK(outcome.has("row 0 has MAP_PTR and no pointer"));
   CHECK(outcome.has("-1 rows, but not all four arrays"));
-  CHECK(outcome.has("__tgt_target_data_begin: 1 rows"));
+  CHECK(outcome.has("__tgt_target_data_begin: 1 row"));
 }
