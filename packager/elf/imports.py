@@ -28,7 +28,7 @@ MAX_VERSIONS = 1 << 14
 
 
 class Libraries(NamedTuple):
-    """What a file says of the libraries that it needs."""
+    """The libraries that a file needs, and the folders that it names for them."""
 
     needed: tuple[str, ...] = ()  # DT_NEEDED, in order
     search: tuple[str, ...] = ()  # folders of DT_RPATH and DT_RUNPATH
@@ -48,12 +48,10 @@ def libraries(elf: Elf) -> Libraries:
 
 
 class OffloadImports(NamedTuple):
-    """What a file asks an offload runtime for."""
+    """The functions of an offload runtime that a file calls, and the libraries to have them."""
 
-    names: tuple[
-        str, ...
-    ] = ()  # undefined __tgt_*, with versions, e.g. "__tgt_target@OMPTARGET_4.5"
-    libraries: tuple[str, ...] = ()  # that are to have those versions, whatever they are called
+    names: tuple[str, ...] = ()  # with their versions: "__tgt_target@OMPTARGET_4.5"
+    libraries: tuple[str, ...] = ()  # of those versions, whatever they are called
 
 
 def offload_imports(elf: Elf) -> OffloadImports:

@@ -47,7 +47,7 @@ def found(data: Reader) -> HostOnly | None:
 def _found(elf: Elf) -> HostOnly | None:
     runtimes = [name for name in imports.libraries(elf).needed if name.startswith(OPENMP)]
     has_offload = any(section.name.startswith(GCC_SECTIONS) for section in elf.sections)
-    if has_offload or imports.offload_imports(elf):
+    if has_offload or imports.offload_imports(elf).names:
         return None  # the compiler knew of devices
     regions = _regions(elf, is_openmp=bool(runtimes) or elf.is_object)
     if regions:
