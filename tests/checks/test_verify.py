@@ -34,6 +34,7 @@ CODES = (
     *(f"OMP{number}" for number in range(101, 128)),
     "OMP130",
     "OMP131",
+    "OMP132",
 )
 LINK_FLAGS = {
     "pie": ("-pie",),

@@ -90,7 +90,7 @@ def test_a_tool_that_refuses_an_image(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_which_kernel_is_meant(program: Path) -> None:
     several = omptool("dump", "--disassemble", "o", program)
     assert several.exit_code == 2
-    assert "3 kernels are called so: atomics, shared_count, local" in several.stderr
+    assert "o means 3 kernels: atomics, shared_count, local" in several.stderr
     none = omptool("dump", "--disassemble", "absent", program)
     assert (none.exit_code, none.stdout) == (1, "")
     assert "no kernel in it is called absent" in none.stderr

@@ -129,9 +129,9 @@ def test_debug_information_is_read_for_what_is_shown(
         ["--images", "--descriptors", "--wide"],
         ["--summary"],
         [],
-        ["--kernels", "--kernel", "no such kernel"],
     ):
         assert omptool("dump", *options, path).exit_code == 0
+    assert omptool("dump", "--kernels", "--kernel", "no such kernel", path).exit_code == 1
     assert len(of) == read
     assert "regions.c" in omptool("dump", "--json", path).stdout
     assert len(of) > read

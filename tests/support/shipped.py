@@ -81,7 +81,8 @@ def some_symbols(path: Path) -> list[HostSymbol]:
     """Return a function and an object of a file, as far as their names are known."""
     with open_reader(path) as data:
         known = symbols_of(LinkedFile(path, data))
-    names = [name for name in known if name.isidentifier() and not name.startswith("_")]
+    names = [name for name in known if name.isidentifier()]
+    names.sort(key=lambda name: name.startswith("_"))  # those of compilers last
     hosts = [known[name].host for name in names if 0 < known[name].host.size <= MOST]
     functions = [host for host in hosts if host.type == STT_FUNC]
     objects = [host for host in hosts if host.type != STT_FUNC]
