@@ -4,6 +4,7 @@ bytes as it likes (the proposal of 2013, "target device runtime library").
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -66,7 +67,8 @@ def with_plugins(
 
 def _asked(places: Sequence[ImageBytes]) -> list[Verdict]:
     try:
-        answers = ask_plugins(places).images
+        # The reasons are in the message: the runtime's own lines would stand beside it.
+        answers = ask_plugins(places, dict(os.environ) | {"OMPTOOL_QUIET": "1"}).images
     except MissingToolError as error:  # there is no runtime, or its plugins end who asks them
         return [Verdict("", f" ({error})")] * len(places)
     return [_verdict(rows) for rows in answers]
@@ -74,8 +76,10 @@ def _asked(places: Sequence[ImageBytes]) -> list[Verdict]:
 
 def _verdict(rows: Sequence[dict[str, object]]) -> Verdict:
     plugin = next((str(row["plugin"]) for row in rows if row["accepts"]), "")
-    said = "; ".join(f"{row['plugin']}: {row['reason']}" for row in rows if row["reason"])
-    return Verdict(plugin, f" ({said})" if said else "")
+    reasons = [f"{row['plugin']}: {row['reason']}" for row in rows if row["reason"]]
+    if not rows:
+        reasons = ["no plugin was found"]
+    return Verdict(plugin, f" ({'; '.join(reasons)})" if reasons else "")
 
 
 def _stored(data: Reader, copy: Path) -> ImageBytes:
