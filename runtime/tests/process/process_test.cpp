@@ -267,6 +267,7 @@ TEST_CASE("a setuid or setgid program ignores every OMPTOOL_ variable") {
                                      "OMPTOOL_HOST_IN_FLIGHT=none",
                                      "OMPTOOL_KERNEL_TIMEOUT=none",
                                      "LIBOMPTARGET_INFO=-1",
+                                     "OMPTOOL_REPORT=" + kept + "/nosuch",
                                      "OMPTOOL_KEEP_IMAGES=" + kept};
   for (const std::string& one : all)
     if (one.rfind("FAKE", 0) != 0) {
