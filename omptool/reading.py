@@ -52,7 +52,7 @@ class Files:
         self._look = look
         self._sourced = sourced  # debug information may be larger than all the rest of a file
         self._checked = checked  # faults are findings, of which the caller speaks
-        self._offered = offered  # is told of what is read
+        self._offered = offered  # sees each file that is read
         self._judged = judged  # adds what others know of the images, whose bytes it gets
         self.errors: list[Unread] = []
 

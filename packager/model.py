@@ -258,7 +258,7 @@ class Registration(NamedTuple):
 
 
 class KernelCode(NamedTuple):
-    """What tells the code of a kernel in one image from that of another."""
+    """A digest of a kernel's code in one image, to compare with that in another."""
 
     image: int  # DeviceImage.index
     name: str

@@ -315,7 +315,7 @@ def _compared(
 
 
 def _by_member(found: Files, path: Path) -> dict[str, FatBinary]:
-    """Return what was read, by the member of an archive that it is; "" where there is none.
+    """Return the files by the names of their members; "" for a file that is no archive.
 
     Members of one name keep their order.
     """

@@ -1,4 +1,4 @@
-"""What shells offer for values that omptool knows: triples, and codes of findings."""
+"""Completion of values that omptool knows: triples, and codes of findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How programs are put on the bundled runtime: which is found, and what it gets."""
+"""Programs on the bundled runtime: the file that a name means, and its environment."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def find(program: str, exit_code: int | None = None) -> Path:
 
 
 def _places(program: str) -> list[Path]:
-    """Where execvp looks for it."""
+    """Return the paths at which execvp looks for a program."""
     if "/" in program or not program:
         return [Path(program)] if program else []
     return [Path(folder, program) for folder in os.get_exec_path()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 WIDTH = 100
-# What is shorter is said again where it is part of a sentence.
+# Shorter reasons stay in their sentences.
 LONG = 24
 
 

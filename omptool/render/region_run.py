@@ -1,4 +1,4 @@
-"""What `omptool doctor --run` says, as text for people and as JSON for programs."""
+"""The report of `omptool doctor --run`, as text for people and as JSON for programs."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Moves:
         return None
 
     def size(self, address: int) -> int:
-        """How many bytes moved from `address` on."""
+        """Return the number of bytes that moved from `address` on."""
         return next((end - start for start, end, _, _ in self._rows if start == address), 0)
 
     def __iter__(self) -> Iterator[tuple[int, int, Part, int]]:

@@ -84,7 +84,7 @@ class Longer(NamedTuple):
 def longer(
     file: LinkedFile, data: Sequence[Group], code: Group | None, zeros: int
 ) -> Longer | None:
-    """How the last segment takes what is data, and one of code what is code; None if none can.
+    """Return the longer last segment, for data, and a place for code; None if there is no room.
 
     So many bytes that were zeros in memory alone may get a place in the file.
     """

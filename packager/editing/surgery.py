@@ -302,7 +302,7 @@ class Surgery:
         return self.longer is not None
 
     def _spare(self) -> int:
-        """How many program headers patchelf adds: one, and one for each section of notes.
+        """Return how many program headers patchelf adds: one, and one for each section of notes.
 
         Whatever stands where they go it moves, also code. In front of a program of fixed addresses
         it puts pages of its own.

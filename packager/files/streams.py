@@ -27,7 +27,7 @@ MEMORY = 1 << 28  # for a dictionary of xz
 
 
 class _Decompressor(Protocol):
-    """What lzma and bz2 have in common."""
+    """A decompressor of lzma or bz2."""
 
     @property
     def eof(self) -> bool: ...

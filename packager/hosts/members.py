@@ -89,7 +89,7 @@ def _packed(place: _Place, data: Reader) -> Iterator[Member]:
             elif isinstance(one.data, Damage):
                 yield Member(inside.name(), one.data, place.file)
             else:
-                # How far reading has come is told by the package, not by places in the file.
+                # The package reports the progress: places in its files say nothing of it.
                 seen = data.look._replace(seen=partial(_seen, data.look, one.at))
                 with data.spent.looking(seen), opened(data, one.data) as inflated:
                     if inflated is not None:

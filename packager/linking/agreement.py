@@ -95,7 +95,7 @@ def _requirements(parts: Sequence[HostPart]) -> Iterator[str]:
 
 
 def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
-    """Yield what is said of objects whose images are in another order than the devices'.
+    """Yield a warning for objects whose images are in another order than the devices'.
 
     Devices are numbered as targets first come. Where objects disagree, the fewer are the odd ones;
     where they do not, an object that lacks a target has put another in front.

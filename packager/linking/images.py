@@ -83,7 +83,7 @@ def _is_assembled(group: Group, options: DeviceOptions) -> bool:
 
 
 def _left_out(group: Group, options: DeviceOptions, emit: Emit) -> Iterator[str]:
-    """Yield what nobody is told where LLVM joins modules; libraries are found without."""
+    """Yield a warning for options that have no linker, as LLVM joins bitcode itself."""
     left = [word for word in options.of(group) if not word.startswith(("-l", "-L"))]
     if left:
         yield f"there is no linker for bitcode, and none is told {' '.join(left)}"

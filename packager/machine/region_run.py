@@ -27,7 +27,7 @@ class Region(NamedTuple):
 
 @dataclass(frozen=True)
 class RegionRun:
-    """What became of a program that ran, and of its regions."""
+    """The outcome of a program that ran, and of its regions."""
 
     program: str
     exit_code: int | None  # None: a signal ended it

@@ -1,4 +1,4 @@
-"""What files have to choose from, for who asks for images or kernels that none of them has."""
+"""The images and kernels of files, to name where none is as the user asked."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _past_damage(parse: Parse, data: Reader) -> Iterator[Payload | Damage]:
 
 
 def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
-    """Yield what is in an image that is a container itself; the image, if it is none."""
+    """Yield the images in an image that is a container; any other image as it is."""
     found = None if outer.contents or outer.is_text else _container(outer.image)
     if found is None:
         yield outer

@@ -31,7 +31,7 @@ MAX_INSTRUCTIONS = 1 << 22
 
 @dataclass
 class _Found:
-    """What has been read, by the numbers of things."""
+    """The types, constants and variables read so far, by their numbers in the module."""
 
     pointer: int  # bytes
     sizes: dict[int, int] = field(default_factory=dict)  # of types, where they are known

@@ -1,4 +1,4 @@
-"""What every package yields: a file in it, or why one cannot be read."""
+"""The items of every package: a file in it, or the reason why one cannot be read."""
 
 from __future__ import annotations
 

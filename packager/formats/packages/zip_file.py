@@ -33,7 +33,7 @@ UNIX, FILE_TYPE, REGULAR = 3, 0o170000, (0, 0o100000)
 
 
 class _Entry(NamedTuple):
-    """What the directory says of a file."""
+    """A file's row in the directory."""
 
     name: str
     flags: int

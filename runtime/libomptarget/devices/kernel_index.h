@@ -79,7 +79,7 @@ private:
     set(own(slot.below), depth + 1, address, std::move(kernel));
   }
 
-  // Whether nothing is left in the node.
+  // Returns whether the node is empty then.
   static bool erase(Node& node, unsigned depth, const void* address) {
     Slot& slot = slot_at(node, depth, address);
     if (slot.below ? erase(own(slot.below), depth + 1, address) : slot.address == address)

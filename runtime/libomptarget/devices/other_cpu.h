@@ -13,7 +13,7 @@
 
 namespace omptool {
 
-// The CPU that ELF headers mean by a number; null for what is none of these.
+// Returns the name of the CPU with this number in ELF headers; null for others.
 inline const char* cpu_name(Elf64_Half machine) {
   switch (machine) {
   case EM_386:
@@ -31,7 +31,7 @@ inline const char* cpu_name(Elf64_Half machine) {
   }
 }
 
-// What is said of an image that is ELF code for another CPU; "" of every other image.
+// Returns the fault of an image that is ELF code for another CPU; "" for every other image.
 inline std::string fault_of_cpu(Bytes image) {
   const std::optional<Elf64_Ehdr> header = read<Elf64_Ehdr>(image, 0);
   const bool is_elf = header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0;

@@ -40,7 +40,7 @@ std::string own_path() {
   return known ? std::string(here.dli_fname) : std::string(kOwnName);
 }
 
-// Where plugins are looked for, in this order.
+// Returns the folders in which to look for plugins, in this order.
 std::vector<std::string> plugin_folders() {
   std::vector<std::string> folders = environment().plugin_path;
   const std::string path = own_path();

@@ -71,7 +71,7 @@ std::optional<std::uint64_t> value_of(Bytes image, const Elf64_Phdr& dynamic, st
   return std::nullopt;
 }
 
-// What the dynamic linker follows without a look: an address, and the entry with the size of what is there.
+// Tables that the dynamic linker follows unchecked: the entry with the address, and the one with the size.
 constexpr std::int64_t kRelr = 36, kRelrSize = 35; // since glibc 2.36
 constexpr std::int64_t kOneByte = DT_NULL;         // no entry has the size
 constexpr struct {

@@ -1,4 +1,4 @@
-"""How LLVM bitcode begins, for those who need no more of it."""
+"""The first bytes of LLVM bitcode, for readers that need no more of it."""
 
 from __future__ import annotations
 
