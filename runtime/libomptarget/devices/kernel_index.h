@@ -34,8 +34,8 @@ private:
   static constexpr unsigned kBits = 4;
   struct Slot;
   using Node = std::array<Slot, 1U << kBits>;
-  // Empty, a kernel, or those that begin with the same bits.
-  struct Slot {
+  // Empty, a kernel, or those that begin with the same bits. In one line of the cache.
+  struct alignas(64) Slot {
     const void* address = nullptr;
     std::shared_ptr<Kernel> kernel;
     std::shared_ptr<Node> below;

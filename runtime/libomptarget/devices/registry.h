@@ -374,20 +374,23 @@ public:
   const Kernel* get() const { return kernel_; } // null: no registered library has the address
 
 private:
+  // Locals stay in registers; a store to an announcement could change a member, for all that the compiler knows.
   void find(const void* host_address) {
-    const KernelIndex* index = registry_.index_.load(std::memory_order_acquire);
+    const std::atomic<const KernelIndex*>& published = registry_.index_;
+    Announcement& mine = mine_;
+    const KernelIndex* index = published.load(std::memory_order_acquire);
     for (;;) {
-      mine_.index.store(index, std::memory_order_relaxed);
+      mine.index.store(index, std::memory_order_relaxed);
       light_barrier();
-      const KernelIndex* const now = registry_.index_.load(std::memory_order_acquire);
+      const KernelIndex* const now = published.load(std::memory_order_acquire);
       if (now == index) [[likely]]
         break;
       index = now;
     }
-    if (index) [[likely]]
-      kernel_ = index->find(host_address);
-    mine_.record.store(kernel_, std::memory_order_release);
-    mine_.index.store(nullptr, std::memory_order_release);
+    const Kernel* const found = index ? index->find(host_address) : nullptr;
+    mine.record.store(found, std::memory_order_release);
+    mine.index.store(nullptr, std::memory_order_release);
+    kernel_ = found;
   }
   void find_nested(const void* host_address);
 
