@@ -31,7 +31,6 @@ from packager.elf.headers import (
 )
 
 SHT_HASH, SHT_RELR, SHT_GNU_HASH, SHT_GNU_VERDEF = 5, 19, 0x6FFFFFF6, 0x6FFFFFFD
-ALIGNMENT = 16  # of what follows
 MOVABLE = frozenset(
     (
         SHT_NOTE, SHT_HASH, SHT_RELR, SHT_GNU_HASH, SHT_DYNSYM, SHT_STRTAB, SHT_GNU_VERSYM,
@@ -137,7 +136,7 @@ def room(file: LinkedFile, count: int, empty: Collection[int]) -> Room | None:
     `empty` are the numbers of sections that nothing points to.
     """
     start = file.segments_at
-    end = aligned(start + count * PROGRAM_HEADER.size, ALIGNMENT)
+    end = start + count * PROGRAM_HEADER.size
     behind = sorted(
         (s for s in file.sections if s.has_bytes and s.size and s.offset + s.size > start),
         key=lambda s: s.offset,

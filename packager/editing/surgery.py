@@ -12,7 +12,7 @@ from packager.editing.linked import DATA_MARK, MOST, REST_MARK, LinkedFile, Prog
 from packager.editing.linked import REMOVED_SECTION as REMOVED
 from packager.editing.parts import PAGE, Group, Kept, Moves, Part, Piece, aligned
 from packager.editing.relocations import DT_RELACOUNT, Relocations
-from packager.editing.room import ALIGNMENT, MOST_ZEROS, Longer, Room, longer, room
+from packager.editing.room import MOST_ZEROS, Longer, Room, longer, room
 from packager.elf.headers import (
     DT_NEEDED,
     DT_RELA,
@@ -35,6 +35,7 @@ from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
 
 DT_RELAENT = 9
 PT_PHDR = 6
+ALIGNMENT = 16  # of places that something has left
 PF_X, PF_W, PF_R = 1, 2, 4
 SHT_DYNAMIC = 6
 # Tags whose values are addresses of what may move.

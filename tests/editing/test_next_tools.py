@@ -51,7 +51,6 @@ FILES = (
 )  # fmt: skip
 # What is not whole yet, and why.
 FAULTS = {
-    "/usr/bin/python3": "a second edit after some tools finds no room for a program header",
     "numpy:numpy/linalg/lapack_lite.*.so": "after some tools no descriptor is found",
 }
 QUICK = ("cp", "x86_64-linux-gnu-gcov-tool-12", "mypy:librt/time.*.so")
