@@ -64,6 +64,7 @@ def edited(path: Path, out: Path, *options: object) -> Path:
 def images(path: Path) -> Images:
     """The images of the first descriptor, in its order: triple, where one is told, and bytes."""
     for loaded in load_all(path):
+        assert loaded.binary.descriptors, f"{path.name} has no descriptor"
         listed = loaded.binary.descriptors[0].images
         return [(loaded.binary.images[n].triple, loaded.data[n].bytes()) for n in listed]
     raise AssertionError(path)
