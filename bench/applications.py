@@ -1,4 +1,4 @@
-"""The applications of tests/applications on the bundled runtime beside LLVM 19's and 22's own.
+"""Run tests/programs/applications on the bundled runtime beside LLVM 19's and 22's own.
 
 Usage: python bench/applications.py [--runs 7] [--application NAME]...
 

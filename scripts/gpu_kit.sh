@@ -10,4 +10,4 @@ if [ ! -x $cuda/nvidia/cuda_nvcc/bin/ptxas ]; then
   fi
   chmod -f +x $cuda/nvidia/cuda_nvcc/bin/* || true
 fi
-python gpu_kit/make.py "$@"
+python tests/gpu/make.py "$@"

@@ -87,8 +87,7 @@ runtime_tests() {  # runtime_tests FOLDER
   ctest --test-dir "$1" --output-on-failure --parallel $((at_once + 1))
 }
 
-# `tests/test_rooms.py` compares them with the rooms of packager and omptool.
-rooms=(tests/{api,checks,commands,compiling,dwarf,editing,elf,files,formats,hosts,linking,lowering,machine,questions,render,support,writers} tests/test_*.py)
+rooms=(tests/{packager,omptool,support} tests/test_*.py)
 mkdir -p $logs
 case $what in
   check | quick)

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+TESTS = HERE.parent
+ROOT = TESTS.parent
+sys.path.insert(0, str(TESTS / "support"))
 import nvptx  # noqa: E402
 from clangs import INSTALLED, libraries, tool  # noqa: E402
 from fixture_programs import NVPTX, OMPTOOL, call, compile_host, lower  # noqa: E402
@@ -28,7 +29,6 @@ from omptool.installation import libdir  # noqa: E402
 
 SPIRV = "spirv64-unknown-unknown"
 SOURCES = HERE / "sources"
-TESTS = ROOT / "tests"
 APPLICATIONS = {"stream": ("30000", "3"), "stencil": ("20", "70", "11"), "nbody": ("60", "5")}
 # What PTX for sm_75 is assembled for; other GPUs have the driver compile it.
 ARCHITECTURES = ("sm_90", "sm_80", "sm_75")
@@ -65,7 +65,7 @@ def all_programs(kit: Path, tools: Tools, only: str = "") -> tuple[list[Any], li
     wanted: list[Callable[[], list[dict[str, Any]]]] = []
     names = []
     for version in nvptx.VERSIONS[::-1]:
-        for source in [*SOUND, *sorted((TESTS / "applications").glob("*.c"))]:
+        for source in [*SOUND, *sorted((TESTS / "programs" / "applications").glob("*.c"))]:
             name = f"{source.stem}, clang {version}"
             if only in name:
                 names.append(name)

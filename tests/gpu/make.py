@@ -1,6 +1,6 @@
 """Makes a GPU kit: a tarball that tests this runtime on a machine with a GPU and nothing else.
 
-Usage: python gpu_kit/make.py [--ptxas FILE] [--libdevice FILE] [--without-llvm] [--only TEXT]
+Usage: python tests/gpu/make.py [--ptxas FILE] [--libdevice FILE] [--without-llvm] [--only TEXT]
 
 `make gpu-kit` runs it; docs/gpus.md says what the kit holds, and what it does where it is unpacked.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 import made  # noqa: E402
 from clangs import INSTALLED, libraries  # noqa: E402
@@ -31,7 +31,7 @@ from omptool import __version__  # noqa: E402
 from omptool.installation import libdir  # noqa: E402
 
 BUILD = ROOT / "build" / "gpu-kit"
-# Where scripts/gpu_kit.sh, and pip, put NVIDIA's assembler of CUDA 12.
+# Where `make gpu-kit`, and pip, put NVIDIA's assembler of CUDA 12.
 PLACES = (ROOT / "build" / "cuda12", Path(sysconfig.get_path("purelib")))
 MOST = 64 << 20  # bytes of the tarball
 # Libraries of every Linux whose C library is glibc.

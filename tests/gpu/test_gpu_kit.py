@@ -18,7 +18,7 @@ import opencl
 import pytest
 from fixture_programs import call
 from made import Tools
-from places import ROOT
+from places import TESTS
 from products import Products
 
 WITHOUT = {"version": "0", "llvm": False, "why no llvm": "", "programs": [], "not built": []}
@@ -112,7 +112,7 @@ def test_on_opencl_it_runs(kit: Path, tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_the_whole_kit(tmp_path: Path, products: Products) -> None:
     """Without LLVM's runtime, whose library takes minutes to pack."""
-    call(sys.executable, ROOT / "gpu_kit" / "make.py", "--without-llvm", "--out", tmp_path)
+    call(sys.executable, TESTS / "gpu" / "make.py", "--without-llvm", "--out", tmp_path)
     (packed,) = tmp_path.glob("*.tar.gz")
     assert packed.stat().st_size < make.MOST
     with tarfile.open(packed) as archive:

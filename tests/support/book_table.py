@@ -1,4 +1,4 @@
-"""The tables of what runs, in docs/runtime.md and in tests/book.
+"""The tables of what runs, in docs/runtime.md and in tests/programs/book.
 
 Usage: python tests/support/book_table.py [--write]   (builds and runs all programs in all ways, for
 half an hour; prints the tables, or puts them where they belong)
@@ -67,7 +67,7 @@ def summary(ends: Ends) -> str:
         [path.stem for path in SOUND if _cell(ends, path, version) != "runs"] for version in EVERY
     ]
     said = [f"not: {', '.join(names)}" if names else "runs" for names in failing]
-    table.append(("`tests/openmp`", *said))
+    table.append(("`tests/programs/openmp`", *said))
     return _table(("programs", *HEADERS), table)
 
 
@@ -86,7 +86,7 @@ def counts(ends: Ends) -> str:
 
 
 def details(ends: Ends) -> str:
-    """The table of tests/book: a program in a row; below, what those say that do not just run."""
+    """Return the table of the book's programs, and below it what those say that do not just run."""
     rows = [(_link(path), _title(path), *_cells(ends, path)) for path in FIGURES]
     table = _table(("program", "shows", *HEADERS), rows)
     return f"{table}\n{''.join(_told(path, ends) for path in FIGURES)}"

@@ -18,7 +18,7 @@ from toolchain import run as call
 
 from packager.hosts.load import load_all
 
-REGION = TESTS / "editing" / "sources" / "region.c"
+REGION = TESTS / "packager" / "editing" / "sources" / "region.c"
 GPU = "nvptx64-nvidia-cuda"
 ON_DEVICE, ON_HOST = "device 10\n", "host 10\n"
 Images = list[tuple[str, bytes]]

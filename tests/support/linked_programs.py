@@ -14,7 +14,7 @@ from fixture_programs import NVPTX, OMPTOOL, X86_64
 from linking import LLD_FOLDER
 from places import TESTS
 
-SOURCES = TESTS / "linking" / "sources"
+SOURCES = TESTS / "packager" / "linking" / "sources"
 PROGRAM = ("calls", "summed", "scaled")
 PRINTED = "10 150\n"
 # Bitcode, which needs no CUDA; the options that come last count.

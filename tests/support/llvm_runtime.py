@@ -11,7 +11,7 @@ from clangs import CLANG
 from machine import lacks
 from places import TESTS
 
-MESSAGES = TESTS / "messages"
+MESSAGES = TESTS / "programs" / "messages"
 
 
 def llvm_libraries() -> Path:
@@ -23,7 +23,7 @@ def llvm_libraries() -> Path:
         check=True,
     ).stdout.strip()
     if not Path(found).is_absolute():
-        lacks("LLVM 19's libomptarget is not here: scripts/packages.sh installs it")
+        lacks("LLVM 19's libomptarget is not here: `make packages` installs it")
     return Path(found).resolve().parent
 
 

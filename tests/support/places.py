@@ -9,5 +9,5 @@ ROOT = TESTS.parent
 FIXTURES = ROOT / "fixtures"
 INCLUDE = ROOT / "runtime" / "include"
 SCHEMAS = ROOT / "omptool" / "schemas"
-DATA = TESTS / "data"
-CORPUS = TESTS / "fuzz" / "corpus"
+DATA = TESTS / "support" / "data"
+CORPUS = TESTS / "packager" / "fuzz" / "corpus"

@@ -35,6 +35,6 @@ def ways(test: str, path: Path) -> list[Any]:
     if test in left_out():
         return [at_once]
     marks = [pytest.mark.queued]
-    if path.relative_to(TESTS).parts[0] not in ROOMS:
+    if not any(path.is_relative_to(TESTS / "programs" / room) for room in ROOMS):
         marks.append(pytest.mark.exhaustive)
     return [at_once, pytest.param(QUEUED, id="queued", marks=marks)]

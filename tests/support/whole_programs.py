@@ -1,4 +1,4 @@
-"""The programs of tests/openmp and tests/book: how `make test` builds each, and how they end."""
+"""The programs of tests/programs/{openmp,book}: how `make test` builds each, and how they end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_error(figure: Path) -> bool:
     return figure.stem.endswith("_error")
 
 
-SOURCES, BOOK = TESTS / "openmp", TESTS / "book"
+SOURCES, BOOK = TESTS / "programs" / "openmp", TESTS / "programs" / "book"
 # These break a rule of OpenMP; test_messages.py compares how they end.
 FATAL = ("absent", "bad_device", "extension")
 SOUND = [path for path in sources(SOURCES) if path.stem not in FATAL]

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The calls of clang's programs on a device that fails at its k-th call, where sanitizers can watch.
-// fallback_test.cpp does the same with the document's calls, tests/faults/test_faults.py with clang itself.
+// fallback_test.cpp does the same with the document's calls, tests/programs/faults/test_faults.py with clang itself.
 #include "fault_sweep.h"
 #include "llvm_calls.h"
 

@@ -15,9 +15,9 @@ from places import INCLUDE, TESTS
 from omptool.cli import cli
 
 TRIPLE = "x86_64-pc-linux-gnu"
-HOST = (TESTS / "commands" / "sources" / "bundle_host.c").read_text()
-PLAIN = (TESTS / "commands" / "sources" / "bundle_plain.c").read_text()
-DEVICE = (TESTS / "commands" / "sources" / "bundle_device.c").read_text()
+HOST = (TESTS / "omptool" / "commands" / "sources" / "bundle_host.c").read_text()
+PLAIN = (TESTS / "omptool" / "commands" / "sources" / "bundle_plain.c").read_text()
+DEVICE = (TESTS / "omptool" / "commands" / "sources" / "bundle_device.c").read_text()
 
 
 PTX = """

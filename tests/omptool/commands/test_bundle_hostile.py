@@ -18,7 +18,7 @@ from omptool.installation import includedir
 pytestmark = pytest.mark.slow
 
 TRIPLES = {"image.so": "x86_64-pc-linux-gnu", "image.ptx": "nvptx64-nvidia-cuda"}
-HOST = (TESTS / "commands" / "sources" / "hostile_host.c").read_text()
+HOST = (TESTS / "omptool" / "commands" / "sources" / "hostile_host.c").read_text()
 PTX = (
     ".version 6.4\n.target sm_75\n.address_size 64\n"
     ".visible .entry kernel(.param .u64 p) { ret; }\n.visible .global .align 4 .b8 table[16];\n"

@@ -35,6 +35,8 @@ from toolchain import (
 from omptool.cli import cli
 from omptool.installation import libdir
 
+SOURCES = TESTS / "omptool" / "commands" / "sources"
+
 CLANG_FLAGS = {
     "pie": ("-pie", "-fPIE"),
     "no-pie": ("-no-pie",),
@@ -312,7 +314,7 @@ def test_many_constructors(tmp_path: Path) -> None:
 
 def test_images_that_only_a_descriptor_knows(work: Path, tmp_path: Path) -> None:
     """A host that writes its descriptor itself, with the image in .rodata."""
-    source = HOST + MAIN + (TESTS / "commands" / "sources" / "own_descriptor.c").read_text()
+    source = HOST + MAIN + (SOURCES / "own_descriptor.c").read_text()
     image = f'-DIMAGE="{work / "image.so"}"'
     host = compile_c(source, tmp_path / "host.o", "-c", "-fPIC", image)
     program = linked([host], tmp_path / "program", runtime=fake_runtime(tmp_path))
@@ -336,7 +338,7 @@ def test_clang_saxpy(tmp_path: Path) -> None:
     assert omptool("verify", path).exit_code == 0
 
 
-KINDS = (TESTS / "commands" / "sources" / "kinds.c").read_text()
+KINDS = (SOURCES / "kinds.c").read_text()
 
 
 @pytest.mark.slow

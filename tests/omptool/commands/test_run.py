@@ -20,12 +20,12 @@ from omptool.installation import includedir, libdir
 
 pytestmark = pytest.mark.offloads
 
-PROGRAM = (TESTS / "commands" / "sources" / "prints_runtime.c").read_text()
-DECOY = (TESTS / "commands" / "sources" / "decoy.c").read_text()
+PROGRAM = (TESTS / "omptool" / "commands" / "sources" / "prints_runtime.c").read_text()
+DECOY = (TESTS / "omptool" / "commands" / "sources" / "decoy.c").read_text()
 
 
-LAUNCHER = (TESTS / "commands" / "sources" / "launcher.c").read_text()
-STATIC = (TESTS / "commands" / "sources" / "static.c").read_text()
+LAUNCHER = (TESTS / "omptool" / "commands" / "sources" / "launcher.c").read_text()
+STATIC = (TESTS / "omptool" / "commands" / "sources" / "static.c").read_text()
 
 # `omptool run` whose runtime lies in the folder argv[1].
 SPACED = """
@@ -157,7 +157,7 @@ def test_runtime_whose_path_the_loader_cannot_read_is_refused(tmp_path: Path) ->
 
 
 def test_sanitizer_library_stays_first(tmp_path: Path) -> None:
-    source = TESTS / "commands" / "sources" / "prints_fine.c"
+    source = TESTS / "omptool" / "commands" / "sources" / "prints_fine.c"
     program = link(tmp_path / "p", source, flags=("-fsanitize=address",))
     done = run("run", program, ASAN_OPTIONS="detect_leaks=0")
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
@@ -229,7 +229,7 @@ def test_no_device_is_exit_3() -> None:
 
 def odd_plugin(out: Path, does: str) -> Path:
     """A library that does something when it is opened."""
-    source = TESTS / "commands" / "sources" / "odd_plugin.c"
+    source = TESTS / "omptool" / "commands" / "sources" / "odd_plugin.c"
     return link(out, source, flags=("-shared", "-fPIC", f"-DDOES={does}"))
 
 

@@ -18,7 +18,7 @@ from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image
 
 COLUMNS = 80
 COLOUR = re.compile(r"\x1b\[\d*m")
-CORPUS = TESTS / "fuzz" / "corpus"
+CORPUS = TESTS / "packager" / "fuzz" / "corpus"
 
 
 def on_terminal(*words: object, **environment: str) -> str:

@@ -28,8 +28,8 @@ pytestmark = pytest.mark.slow
 
 PART = OPENMP.replace("main", "part").replace("table", "other")
 MAIN = OPENMP.replace("return y", "extern int part(void); part(); return y")
-CALLS_BOTH = TESTS / "checks" / "calls_both.c"
-REGION = (TESTS / "checks" / "named_region.c").read_text()
+CALLS_BOTH = TESTS / "packager" / "checks" / "calls_both.c"
+REGION = (TESTS / "packager" / "checks" / "named_region.c").read_text()
 FLAGS = ("-O1", "-fopenmp", f"-fopenmp-targets={X86_64}")
 SINCE_16 = FULL[1:]
 EACH = pytest.mark.parametrize("version", FULL)
@@ -301,7 +301,7 @@ def test_a_header_with_a_region_included_twice(tmp_path: Path, version: str, str
 
     Only symbols tell of the second: without them a file of clang 14 does not show it.
     """
-    source = TESTS / "checks" / "included_twice.c"
+    source = TESTS / "packager" / "checks" / "included_twice.c"
     clang(version, source, "-o", tmp_path / "x", *(["-Wl,-s"] if strip else []))
     is_shown = version == "14" and not strip
     assert errors(tmp_path / "x") == ({"OMP108"} if is_shown else set())

@@ -184,7 +184,7 @@ def test_a_region_of_a_header_in_two_objects(tmp_path: Path, version: str) -> No
     clang = [*tool(version, "clang++"), *OFFLOAD]
     for name in ("main", "part"):
         objects.append(tmp_path / f"{name}.o")
-        run(*clang, "-c", TESTS / "checks" / f"twice_{name}.cpp", "-o", objects[-1])
+        run(*clang, "-c", TESTS / "packager" / "checks" / f"twice_{name}.cpp", "-o", objects[-1])
     assert omptool("verify", "--select", "OMP108", *objects).exit_code == 0
     run(*clang, *objects, "-o", tmp_path / "x")
     assert codes(tmp_path / "x", "--select", "OMP106,OMP108") == {"OMP108": "info"}

@@ -127,7 +127,7 @@ def test_host_versions_that_the_linker_folded(
 
 @pytest.mark.parametrize("defined", [True, False], ids=["defined", "undefined"])
 def test_two_names_for_one_function_in_an_object(tmp_path: Path, defined: bool) -> None:
-    source = (TESTS / "checks" / "two_names.c").read_text()
+    source = (TESTS / "packager" / "checks" / "two_names.c").read_text()
     flags = ("-c", "-DDEFINED") if defined else ("-c",)
     assert found(compile_c(source, tmp_path / "two.o", *flags)) == {("OMP101", "info")}
     three = compile_c(source, tmp_path / "three.o", *flags, "-DAGAIN")

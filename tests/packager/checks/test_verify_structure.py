@@ -357,7 +357,7 @@ def test_triples_in_two_orders(work: Path) -> None:
 @pytest.mark.slow
 def test_one_source_compiled_twice(work: Path) -> None:
     """The names of both kernels are the same: the linker keeps one, for both callers."""
-    source = TESTS / "checks" / "named_region.c"
+    source = TESTS / "packager" / "checks" / "named_region.c"
     flags = ("-O1", "-fopenmp", f"-fopenmp-targets={X86_64}", "-c")
     objects = []
     for name, value in (("one", 1), ("two", 2), ("same", 1)):

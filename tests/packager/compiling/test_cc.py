@@ -26,7 +26,7 @@ from omptool.installation import includedir
 
 pytestmark = pytest.mark.slow
 
-SOURCES = TESTS / "linking" / "sources"
+SOURCES = TESTS / "packager" / "linking" / "sources"
 NAMES = ("calls", "summed", "scaled")
 PRINTED = "10 150\n"
 CC = (OMPTOOL, "cc", "--cc", "clang-19")
@@ -64,7 +64,7 @@ def in_one_go(products: Products) -> Path:
 
 def by_make(products: Products) -> Path:
     def make(folder: Path) -> Path:
-        for source in (*sources(), TESTS / "compiling" / "Makefile"):
+        for source in (*sources(), TESTS / "packager" / "compiling" / "Makefile"):
             shutil.copy(source, folder)
         build = ("make", "-j2", f"CC={' '.join(CC)}", "CFLAGS=-O1")
         call(folder, *build)
@@ -113,7 +113,7 @@ COMPILER = (f"-DCMAKE_C_COMPILER={OMPTOOL};cc;--cc;clang-19;--triple;x86_64",)
 
 def under_cmake(options: tuple[str, ...], products: Products) -> Path:
     def make(folder: Path) -> Path:
-        project = ("-S", TESTS / "compiling" / "project", f"-DSOURCES={SOURCES}")
+        project = ("-S", TESTS / "packager" / "compiling" / "project", f"-DSOURCES={SOURCES}")
         call(folder, "cmake", *project, "-B", ".", "-G", "Ninja", *options)
         call(folder, "cmake", "--build", ".")
         return folder

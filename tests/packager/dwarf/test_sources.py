@@ -192,7 +192,7 @@ def test_gcc_offload_programs(tmp_path: Path, triple: str, dot: str) -> None:
 
 @pytest.mark.parametrize("kind", ["amdgcn", "ptx"])
 def test_images_of_gpus(tmp_path: Path, kind: str) -> None:
-    source, out = TESTS / "dwarf" / "kernels.cl", tmp_path / f"image.{kind}"
+    source, out = TESTS / "packager" / "dwarf" / "kernels.cl", tmp_path / f"image.{kind}"
     clang = ("clang-19", "-g", "-nogpulib", "-x", "cl", source, "-o", out)
     if kind == "amdgcn":
         run(*clang, "--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a")
@@ -206,7 +206,7 @@ def test_images_of_gpus(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_cubin() -> None:
-    """tests/data holds one of ptxas 13 (`-g -arch=sm_80`) of the PTX of that source in /source."""
+    """A cubin of ptxas 13 (`-g -arch=sm_80`), of the PTX of that source in /source."""
     (image,) = dumped(DATA / "debug.cubin")["images"]
     assert image["sources"] == [
         {"kernel": "first", "file": "/source/kernels.cl", "line": 2},

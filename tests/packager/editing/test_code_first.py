@@ -17,7 +17,7 @@ from toolchain import X86_64, compile_c, omptool, run
 from packager.hosts.load import load
 
 pytestmark = pytest.mark.slow
-SOURCES = TESTS / "editing" / "sources"
+SOURCES = TESTS / "packager" / "editing" / "sources"
 PLAIN = (SOURCES / "plain.c").read_text()
 MANY = "char zeros[17 << 20];"
 

@@ -1,6 +1,6 @@
 """Coverage-guided fuzzing of the readers with atheris (libFuzzer); its options follow.
 
-Usage: python tests/fuzz/fuzz.py WORK [-runs=N] [-max_total_time=SECONDS] [-seed=N]
+Usage: python tests/packager/fuzz/fuzz.py WORK [-runs=N] [-max_total_time=SECONDS] [-seed=N]
 
 New inputs go to WORK/found, which begins empty; one that fails is WORK/crash-<hash>, and the last
 line names it. It belongs into corpus/, under a name that says what is wrong with it.
@@ -21,7 +21,7 @@ MAX_LENGTH = 1 << 14
 
 # Modules from the tree: atheris does not instrument what an editable install's own finder finds.
 sys.meta_path[:] = [f for f in sys.meta_path if "Redirecting" not in type(f).__name__]
-sys.path[:0] = [str(HERE.parent.parent), str(HERE)]
+sys.path[:0] = [str(HERE.parents[2]), str(HERE)]
 with atheris.instrument_imports(include=["packager"]):
     from mutate import mutated
     from target import check

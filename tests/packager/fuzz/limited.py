@@ -1,6 +1,6 @@
 """Every command that reads, on the files named, in a process that cannot hold more than 1 GiB.
 
-Usage: python tests/fuzz/limited.py WORK FILE...   (says which file and command went wrong)
+Usage: python tests/packager/fuzz/limited.py WORK FILE...   (says which file and command went wrong)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Makes the seeds of corpus/ with the tools whose formats they are: small files of every kind.
 
-Usage: PYTHONPATH=tests/support python tests/fuzz/make_corpus.py   (needs ptxas, too)
+Usage: PYTHONPATH=tests/support python tests/packager/fuzz/make_corpus.py   (needs ptxas, too)
 
 What else is in corpus/ was found by fuzzing, and is kept so that it stays found.
 """
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import sycl
-from places import INCLUDE, TESTS
+from places import DATA, INCLUDE, TESTS
 from toolchain import (
     HOST,
     MAIN,
@@ -29,7 +29,6 @@ from toolchain import (
 )
 
 CORPUS = Path(__file__).parent / "corpus"
-DATA = Path(__file__).parent.parent / "data"
 AMD = "amdgcn-amd-amdhsa"
 HOST_ID = "host-x86_64-unknown-linux--"
 AMD_KERNEL = f"""
@@ -153,7 +152,7 @@ def hosts(work: Path) -> list[Path]:
     return [work / name for name in names]
 
 
-GCC_SOURCE = (TESTS / "fuzz" / "gcc_program.c").read_text()
+GCC_SOURCE = (TESTS / "packager" / "fuzz" / "gcc_program.c").read_text()
 GCC_FOLDER = Path("/usr/lib/gcc/x86_64-linux-gnu/12")
 
 
@@ -161,7 +160,7 @@ def windows(work: Path) -> list[Path]:
     """The same for Windows."""
     (work / "images").write_bytes((work / "packed").read_bytes())
     (work / "fatbin").write_bytes((DATA / "zstd.fatbin").read_bytes())
-    source = TESTS / "hosts" / "coff.s"
+    source = TESTS / "packager" / "hosts" / "coff.s"
     triple = "-triple=x86_64-pc-windows-msvc"
     run("llvm-mc-19", "-filetype=obj", triple, f"-I={work}", source, "-o", work / "coff.obj")
     link = ("lld-link-19", "-entry:main", "-subsystem:console", "-Brepro")

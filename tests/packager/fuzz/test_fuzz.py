@@ -12,6 +12,7 @@ import queues
 from mutate import mutated
 from target import check
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 CORPUS = sorted((HERE / "corpus").iterdir())
 

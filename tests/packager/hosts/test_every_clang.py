@@ -120,7 +120,7 @@ def test_code_models_of_clang_14(tmp_path: Path, flags: list[str]) -> None:
 @pytest.mark.parametrize("flags", [[], ["-no-pie"], ["-shared", "-fPIC"]])
 def test_a_file_without_headers_and_offload_code(tmp_path: Path, flags: list[str]) -> None:
     """Small numbers before pointers are common; they do not make a descriptor."""
-    source = (TESTS / "hosts" / "like_a_descriptor.c").read_text()
+    source = (TESTS / "packager" / "hosts" / "like_a_descriptor.c").read_text()
     plain = compile_c(source, tmp_path / "plain", *flags)
     result = omptool("dump", without_headers(plain))
     assert (result.exit_code, result.stdout) == (0, f"{plain}.headerless: no offload code\n")

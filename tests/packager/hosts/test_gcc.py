@@ -22,7 +22,7 @@ from packager.hosts.load import load
 
 pytestmark = pytest.mark.slow
 
-SOURCE = (TESTS / "hosts" / "gcc_program.c").read_text()
+SOURCE = (TESTS / "packager" / "hosts" / "gcc_program.c").read_text()
 FORMS = ("-pie", "-no-pie")
 # What each kind of device calls the functions and variables, and its images are.
 NAMED = {

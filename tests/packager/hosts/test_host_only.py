@@ -11,7 +11,7 @@ from fixture_programs import OMPTOOL
 from places import TESTS
 from toolchain import compile_c, omptool
 
-SOURCE = TESTS / "hosts" / "host_only.c"
+SOURCE = TESTS / "packager" / "hosts" / "host_only.c"
 SHOWN = "clang compiled target regions for the host alone"
 LIBOMP = "/usr/lib/x86_64-linux-gnu/libomp.so.5"
 

@@ -20,7 +20,7 @@ from packager.look import Look
 from packager.model import Contents, DeviceImage
 
 GLANCE = Look(symbols=False, resources=False)
-CORPUS = ROOT / "tests" / "fuzz" / "corpus"
+CORPUS = ROOT / "tests" / "packager" / "fuzz" / "corpus"
 FILES = sorted((*DATA.glob("*"), *CORPUS.glob("seed-*")))
 
 

@@ -13,7 +13,7 @@ from documents import document
 from places import TESTS
 from toolchain import omptool, run
 
-DATA = TESTS / "data"
+DATA = TESTS / "support" / "data"
 CUBIN, FATBIN = DATA / "relocatable.cubin", DATA / "zstd.fatbin"
 NVPTX = "nvptx64-nvidia-cuda"
 

@@ -16,7 +16,7 @@ from places import TESTS
 from packager.hosts.load import load
 from packager.linking import indirect_calls
 
-OPENMP = TESTS / "openmp"
+OPENMP = TESTS / "programs" / "openmp"
 VIRTUAL, CLASSES = OPENMP / "linked" / "virtual.cpp", OPENMP / "classes.cpp"
 NEW = "23"
 

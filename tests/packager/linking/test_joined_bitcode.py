@@ -30,7 +30,7 @@ from packager.lowering.lower import Target
 from packager.lowering.request import SourceError
 
 SOURCES = TESTS / "support" / "sources"
-STAND_IN = TESTS / "linking" / "sources" / "device_library_stand_in.c"
+STAND_IN = TESTS / "packager" / "linking" / "sources" / "device_library_stand_in.c"
 REGIONS, OTHER = "device_link_regions", "device_link_other"
 GPU = "sm_90"
 VERSIONS = ("16", INSTALLED)

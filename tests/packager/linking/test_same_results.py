@@ -14,7 +14,7 @@ from places import TESTS
 from running import PATIENCE, run
 from whole_programs import FIGURES, REFUSED, SOUND
 
-APPLICATIONS = sorted((TESTS / "applications").glob("*.c"))
+APPLICATIONS = sorted((TESTS / "programs" / "applications").glob("*.c"))
 # LLVM's runtime copies before what it is to wait for, now and then: however it is linked, this ends
 # in one of two ways there.
 RACY = "memory"

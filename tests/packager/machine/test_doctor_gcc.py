@@ -21,9 +21,9 @@ from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import find_library
 from packager.machine.facts import Cuda, Machine
 
-SOURCE = (TESTS / "machine" / "gcc_program.c").read_text()
+SOURCE = (TESTS / "packager" / "machine" / "gcc_program.c").read_text()
 # A driver of as many devices as COUNT says; libgomp itself would ask for much more.
-FAKE_DRIVER = (TESTS / "machine" / "fake_driver.c").read_text()
+FAKE_DRIVER = (TESTS / "packager" / "machine" / "fake_driver.c").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from omptool.installation import libdir
 
 pytestmark = pytest.mark.offloads
 
-SOURCE = TESTS / "machine" / "ways_to_end.c"
+SOURCE = TESTS / "packager" / "machine" / "ways_to_end.c"
 DEVICE = "device 0 (host)"
 PLAIN = "int main(void) { return 0; }"
 
@@ -100,7 +100,8 @@ def test_a_library_that_python_opens(library: Path) -> None:
 
 
 def test_a_program_that_opens_a_library(library: Path, tmp_path: Path) -> None:
-    opener = compile_c((TESTS / "machine" / "opener.c").read_text(), tmp_path / "opener")
+    source = TESTS / "packager" / "machine" / "opener.c"
+    opener = compile_c(source.read_text(), tmp_path / "opener")
     assert rows(reported(opener, library)) == [("add_one:9", DEVICE, 1, 1)]
 
 

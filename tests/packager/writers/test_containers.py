@@ -310,7 +310,7 @@ def test_an_object_says_more_of_its_images_too(work: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("version", PACKAGERS)
 def test_clang_links_what_emit_packs(tmp_path: Path, version: str) -> None:
     """In place of clang-offload-packager, between clang's own steps."""
-    source = TESTS / "writers" / "generations" / "library.c"
+    source = TESTS / "packager" / "writers" / "generations" / "library.c"
     command = [*clangs.compiler(version, source), "-Wno-unused-command-line-argument"]
     run(*command, "--offload-device-only", "-c", source, "-o", tmp_path / "device.o")
     image = f"file={tmp_path}/device.o,triple={CPU},kind=openmp"

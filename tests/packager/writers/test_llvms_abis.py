@@ -21,7 +21,7 @@ from packager.hosts.load import load, load_all
 from packager.layouts import WRITTEN
 from packager.model import FatBinary
 
-SOURCES = TESTS / "writers" / "generations"
+SOURCES = TESTS / "packager" / "writers" / "generations"
 REGIONS = SOURCES / "regions.c"
 OFFLOADED = "2 4 60 8, 11, on the host: 0\n"
 # Programs of wrappers as text, by the forms; then all programs, and what they print.

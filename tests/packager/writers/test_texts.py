@@ -19,7 +19,7 @@ from packager.hosts.load import load, load_all
 from packager.writers.assembly import name as in_assembly
 from packager.writers.llvm_ir import name as in_ir
 
-SOURCES = TESTS / "writers"
+SOURCES = TESTS / "packager" / "writers"
 ABIS = ("interface", "proposal", *NAMES)
 # Clang 14 has typed pointers, which all later ones still read.
 READ_BY = {"llvm-14": ("14", "16", NEWEST)}

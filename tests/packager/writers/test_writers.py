@@ -15,7 +15,7 @@ from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
 from packager.writers.wrapper import EntryInput, ImageInput, build
 
-SOURCES = TESTS / "writers"
+SOURCES = TESTS / "packager" / "writers"
 
 EXPECTED = (
     "register 2 images, 3 entries: kernel_one/0 table/16 kernel_two/0 [first image] [second]\n"

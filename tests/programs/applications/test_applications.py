@@ -1,4 +1,4 @@
-"""The applications of tests/applications give the results that they give on LLVM's own runtime.
+"""The applications here give the results that they give on LLVM's own runtime.
 
 Each compares the device's results with the host's itself, too. bench/applications.py has their
 speed.
@@ -18,7 +18,7 @@ from places import TESTS
 
 pytestmark = pytest.mark.offloads
 
-SOURCES = sorted((TESTS / "applications").glob("*.c"))
+SOURCES = sorted((TESTS / "programs" / "applications").glob("*.c"))
 STRICT = ("-Wall", "-Wextra", "-Werror")
 SMALL = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}
 

@@ -1,4 +1,4 @@
-"""The examples of the heterogeneous-architectures chapter (tests/book), by every clang."""
+"""The examples of the heterogeneous-architectures chapter (tests/programs/book), by every clang."""
 
 from __future__ import annotations
 

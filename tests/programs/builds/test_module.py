@@ -21,7 +21,7 @@ from omptool.installation import cmakedir, includedir, libdir, runtime_root
 
 pytestmark = pytest.mark.slow
 
-SOURCES = TESTS / "builds"
+SOURCES = TESTS / "programs" / "builds"
 
 
 def configured(name: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

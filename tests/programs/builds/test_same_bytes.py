@@ -1,6 +1,6 @@
 """The same inputs give the same bytes: elsewhere, later, at once, with any SOURCE_DATE_EPOCH.
 
-tests/lowering has what else `lower` writes.
+tests/packager/lowering has what else `lower` writes.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from omptool.installation import libdir
 
 pytestmark = pytest.mark.offloads
 
-PROGRAM = ROOT / "tests" / "faults" / "constructs.cpp"
+PROGRAM = ROOT / "tests" / "programs" / "faults" / "constructs.cpp"
 FAKES = ROOT / "runtime" / "tests" / "support" / "fakes"
 AT_ONCE = 2
 BATCH = 8  # places between two looks whether the program has ended

@@ -22,7 +22,7 @@ from omptool.installation import libdir
 
 pytestmark = pytest.mark.offloads
 
-SOURCES = ROOT / "tests" / "faults"
+SOURCES = ROOT / "tests" / "programs" / "faults"
 KERNEL = re.compile(rb"__omp_offloading_[0-9a-f]+_[0-9a-f]+_first_l\d+")
 SUM = "6030303\n"  # of regions.c, wherever its regions run
 ENTRY = 32  # bytes, of clang 14 to 19

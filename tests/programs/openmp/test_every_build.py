@@ -1,4 +1,4 @@
-"""The programs of tests/openmp and tests/book, by every clang, each way, at -O2 and at -O0."""
+"""The programs of openmp and book, by every clang, each way, at -O2 and at -O0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of tests/openmp, compiled by clang with OpenMP, on the bundled runtime's device."""
+"""The programs here, compiled by clang with OpenMP, on the bundled runtime's device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-; A kernel for gpu_kit/sources/faults.c that needs more memory of a team's own than any device has: 64 MiB.
+; A kernel for tests/gpu/sources/faults.c that needs more memory of a team's own than any device has: 64 MiB.
 
 @much = internal global [8388608 x i64] undef, section "omptool.team"
 

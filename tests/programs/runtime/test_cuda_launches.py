@@ -85,7 +85,7 @@ def test_indirect_calls_have_a_table(tmp_path: Path, driver: Path) -> None:
 def test_unified_memory_needs_a_gpu_that_reaches_it(
     tmp_path: Path, driver: Path, reaches: bool
 ) -> None:
-    program = nvptx.with_ptx("19", TESTS / "openmp" / "unified.c", tmp_path, "-O2")
+    program = nvptx.with_ptx("19", TESTS / "programs" / "openmp" / "unified.c", tmp_path, "-O2")
     log = tmp_path / "log"
     done = nvptx.run(program, driver, FAKE_CUDA_LOG=str(log), FAKE_CUDA_PAGEABLE=str(int(reaches)))
     assert done.returncode >= 0
@@ -100,7 +100,7 @@ def test_unified_memory_needs_a_gpu_that_reaches_it(
 
 
 def test_constructors_run_first_and_destructors_last(tmp_path: Path, driver: Path) -> None:
-    source = TESTS / "openmp" / "classes.cpp"
+    source = TESTS / "programs" / "openmp" / "classes.cpp"
     program = nvptx.with_ptx("19", source, tmp_path)
     nvptx.run(program, driver, FAKE_CUDA_LOG=str(tmp_path / "log"))
     launches = Log(tmp_path / "log").of("cuLaunchKernel")

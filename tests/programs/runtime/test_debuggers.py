@@ -20,7 +20,7 @@ from omptool.probes.launching import on_the_runtime
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
-SOURCE = TESTS / "runtime" / "crunches.c"
+SOURCE = TESTS / "programs" / "runtime" / "crunches.c"
 HERE, THERE = (
     next(n for n, line in enumerate(SOURCE.read_text().splitlines(), 1) if word in line)
     for word in ("// here", "// there")

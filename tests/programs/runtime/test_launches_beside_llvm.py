@@ -27,7 +27,7 @@ from omptool.installation import libdir
 
 SOURCES = TESTS / "support" / "sources"
 APPLICATIONS = {"stream": (30_000, 3), "stencil": (20, 70, 11), "nbody": (60, 5)}
-PROGRAMS = [*sources(TESTS / "openmp"), *sources(TESTS / "applications")]
+PROGRAMS = [*sources(TESTS / "programs" / "openmp"), *sources(TESTS / "programs" / "applications")]
 FLAGS = ("-O2", "-fopenmp-extensions", "-fopenmp-version=51")
 # A GPU has no long double. Where LLVM's runtime ends a program, or crashes, nothing is compared:
 # constant tables that regions just use, parts that a mapper's struct grows by, queries of interop.

@@ -19,7 +19,7 @@ from products import Products
 
 from omptool.installation import libdir
 
-JIT_SOURCE = TESTS / "openmp" / "scalars.c"
+JIT_SOURCE = TESTS / "programs" / "openmp" / "scalars.c"
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 NO_HELPER = (
     "omptool, which would compile its bitcode, is neither installed beside the runtime nor on PATH"
@@ -110,7 +110,7 @@ def test_clangs_bitcode_for_nvidia_is_launched(
 @pytest.mark.parametrize("form", ["-fopenmp-target-jit", "-foffload-lto"])
 def test_clangs_program_runs(form: str, cache: Path, tmp_path: Path) -> None:
     """The first leaves bitcode in the program; by the second clang's linker makes code of it."""
-    source = TESTS / "openmp" / "declare_target.c"
+    source = TESTS / "programs" / "openmp" / "declare_target.c"
     done = clangs.run(clangs.compiled(source, tmp_path, "-O2", form))
     assert (done.returncode, done.stderr) == (0, "")
     assert cache.exists() == (form == "-fopenmp-target-jit")

@@ -51,7 +51,7 @@ def test_both_plugins_have_devices_in_one_process(
 @pytest.fixture(scope="module")
 def meeting(products: Products) -> Path:
     """Another such executable, whose kernel ends when those on all named devices have begun."""
-    source = TESTS / "runtime" / "meeting.c"
+    source = TESTS / "programs" / "runtime" / "meeting.c"
 
     def build(folder: Path) -> Path:
         images = images_of(folder, source.with_suffix(".ll"))

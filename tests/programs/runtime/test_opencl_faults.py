@@ -23,10 +23,10 @@ from products import Products
 from omptool.installation import libdir
 
 SPIRV = "spirv64-unknown-unknown"
-FAULTS = ROOT / "gpu_kit" / "sources" / "faults.c"
+FAULTS = TESTS / "gpu" / "sources" / "faults.c"
 NATIVE = TESTS / "support" / "native_binary.py"
 REACHING = TESTS / "support" / "reaching.py"
-TEAM_MEMORY = TESTS / "runtime" / "team_memory.ll"
+TEAM_MEMORY = TESTS / "programs" / "runtime" / "team_memory.ll"
 FUNCTIONS = re.findall(
     r"^  X\((cl\w+)", (ROOT / "runtime/plugins/opencl/cl.h").read_text(), re.MULTILINE
 )

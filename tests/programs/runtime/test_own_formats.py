@@ -25,7 +25,7 @@ def work(products: Products) -> Path:
 
     def build(folder: Path) -> Path:
         flags = ("-std=c99", "-Wall", "-Wextra", "-O2", "-shared", "-fPIC", f"-I{includedir()}")
-        source = TESTS / "runtime" / "own_format.c"
+        source = TESTS / "programs" / "runtime" / "own_format.c"
         plugin = folder / "libomptarget.rtl.own.so"
         call("cc", *flags, f"-I{FIXTURES / 'sample_plugin'}", source, "-o", plugin)
         compile_host(SAXPY / "host.c", folder / "host.o")

@@ -15,7 +15,7 @@ from portable import SPIRV
 from products import Products
 from toolchain import omptool
 
-IR = TESTS / "runtime" / "spirv_variables.ll"
+IR = TESTS / "programs" / "runtime" / "spirv_variables.ll"
 SUM = "42\n"  # of the device's values
 
 

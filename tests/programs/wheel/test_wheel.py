@@ -171,10 +171,10 @@ def test_wheel_needs_no_library_that_a_compiler_brings(omptool: Installed) -> No
 
 
 # Each knows the runtime by another name; one maps, one looks, one runs a region.
-USER_16 = (TESTS / "wheel" / "user_16.c").read_text()
-USER_19 = (TESTS / "wheel" / "user_19.c").read_text()
-USER_2013 = (TESTS / "wheel" / "user_2013.c").read_text()
-USERS = (TESTS / "wheel" / "users.c").read_text()
+USER_16 = (TESTS / "programs" / "wheel" / "user_16.c").read_text()
+USER_19 = (TESTS / "programs" / "wheel" / "user_19.c").read_text()
+USER_2013 = (TESTS / "programs" / "wheel" / "user_2013.c").read_text()
+USERS = (TESTS / "programs" / "wheel" / "users.c").read_text()
 
 
 def linked_like(folder: Path, source: str, soname: str) -> Path:

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The calls of clang's programs where clang itself is not at hand to make them: every version of the
-// kernel arguments, records of both sizes, wrapped images, attached pointers. tests/openmp has the rest.
+// kernel arguments, records of both sizes, wrapped images, attached pointers. tests/programs/openmp has the rest.
 #include "llvm_calls.h"
 
 #include <csignal>

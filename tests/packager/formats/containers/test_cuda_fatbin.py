@@ -1,4 +1,4 @@
-"""CUDA fat binaries. tests/data holds nvcc 13's of one small kernel, for nvcc is rarely at hand:
+"""CUDA fat binaries. tests/support/data has nvcc 13's of one small kernel (nvcc is rarely at hand):
 `nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; in
 family.fatbin for the families of sm_100 and sm_103.
 """

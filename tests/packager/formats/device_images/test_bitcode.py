@@ -21,7 +21,7 @@ from packager.formats.device_images.bitcode import module as bitcode
 from packager.model import Contents
 
 BITCODE = ("-emit-llvm", "-c")
-SOURCE = (TESTS / "formats" / "device_images" / "symbols.c").read_text()
+SOURCE = (TESTS / "packager" / "formats" / "device_images" / "symbols.c").read_text()
 
 
 def clang(version: str, *words: object) -> None:

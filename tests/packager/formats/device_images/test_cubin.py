@@ -1,5 +1,5 @@
-"""Cubins of CUDA's own tools. tests/data/driver.ptx says how they were made; by what is in them
-they stand for libraries that ship: bitsandbytes, jaxlib, cuBLAS, XGBoost, CuPy.
+"""Cubins of CUDA's own tools. tests/support/data/driver.ptx says how they were made; by what is in
+them they stand for libraries that ship: bitsandbytes, jaxlib, cuBLAS, XGBoost, CuPy.
 """
 
 from __future__ import annotations

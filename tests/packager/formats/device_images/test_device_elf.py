@@ -93,7 +93,7 @@ def test_gpus(
 
 
 def test_a_cubin_to_be_linked() -> None:
-    """tests/data holds one of ptxas 13 (`-c -arch=sm_80`) of `PTX`, with a constant added."""
+    """A cubin of ptxas 13 (`-c -arch=sm_80`) of `PTX`, with a constant added."""
     (image,) = load(DATA / "relocatable.cubin").images
     assert (image.kind, image.contents.arch) == ("cubin", "sm_80")
     found = {(symbol.name, symbol.kind, symbol.size) for symbol in image.symbols}
