@@ -92,9 +92,9 @@ def tool(version: str, name: str = "clang") -> list[str]:
     if version == INSTALLED:
         return [f"/usr/lib/llvm-{version}/bin/{name}"]
     tools = unpacked(version) / "lib" / f"llvm-{version}" / "bin"
-    # Clang 14's bundler looks for llvm-objcopy on PATH.
-    search = (f"PATH={tools}:{os.environ['PATH']}", f"LD_LIBRARY_PATH={libraries(version)}")
-    return ["env", *search, str(tools / name)]
+    # The bundlers look for llvm-objcopy on PATH, and PyPI's packages have none.
+    path = f"PATH={tools}:{os.environ['PATH']}:/usr/lib/llvm-{INSTALLED}/bin"
+    return ["env", path, f"LD_LIBRARY_PATH={libraries(version)}", str(tools / name)]
 
 
 def libraries(version: str) -> str:

@@ -17,16 +17,22 @@ def lacks(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-# Clang 19 refuses <stdlib.h> of glibc 2.41 (Debian 13) when it compiles for NVIDIA's GPUs.
-NO_FLOAT128 = "unsupported machine mode '__TC__'"
+# What a build step prints on a distribution that lacks a part of clang 19, and the part.
+LACKING = {
+    # Debian 13: glibc 2.41's <stdlib.h>, compiled for NVIDIA's GPUs.
+    "unsupported machine mode '__TC__'": "a clang 19 that compiles this glibc's headers for GPUs",
+    # Debian sid: its libomp-19-dev has libomp alone.
+    "unable to find library -lomptarget": "LLVM 19's libomptarget",
+}
 
 
 def output(*command: object) -> str:
     """Return what a build step prints; a failure shows it."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if NO_FLOAT128 in done.stderr:
-        lacks("this clang cannot compile this glibc's headers for the device")
+    for message, part in LACKING.items():
+        if message in done.stderr:
+            lacks(f"{part} is not here")
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}{done.stderr}"
     return done.stdout
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from clangs import libraries, tool, unpacked
 from documents import dumped_images
+from llvm_runtime import llvm_libraries
 from places import CORPUS, TESTS
 from toolchain import (
     HOST,
@@ -94,12 +95,13 @@ def test_two_images_for_one_target(
 
 @pytest.mark.parametrize(
     "flags",
-    [["/usr/lib/llvm-19/lib/libomptarget.so.19.1"], ["-Wl,-rpath,/opt/lib"], []],
+    [["libomptarget.so.19.1"], ["-Wl,-rpath,/opt/lib"], []],
     ids=["another runtime", "a fixed folder", "neither"],
 )
 def test_what_an_image_brings(work: Path, tmp_path: Path, flags: list[str]) -> None:
     """Beside a host that needs libomptarget.so."""
-    words = ("-shared", "-fPIC", "-Wl,--no-as-needed", *flags)
+    found = [llvm_libraries() / word if word.startswith("lib") else word for word in flags]
+    words = ("-shared", "-fPIC", "-Wl,--no-as-needed", *map(str, found))
     image = compile_c(HOST, tmp_path / "image.so", *words)
     out = bundled(work / "host.o", tmp_path / "bundled.o", {X86_64: image})
     path = linked([out], tmp_path / "x", runtime=work / "libomptarget.so")
@@ -127,7 +129,8 @@ def test_ptx_alone_and_beside_a_cubin(work: Path, tmp_path: Path) -> None:
 def test_a_cubin_of_cuda_13(work: Path, tmp_path: Path, version: str, expected: str | None) -> None:
     """For a program that needs the runtime of an LLVM that misreads it, or of one that does not."""
     out = bundled(work / "host.o", tmp_path / "bundled.o", {f"{NVPTX}:sm_80": CUBIN})
-    library = next(Path(libraries(version).split(":")[-1]).glob("libomptarget.so.*"))
+    folder = llvm_libraries() if version == "19" else Path(libraries(version).split(":")[-1])
+    library = next(folder.glob("libomptarget.so.*"))
     path = linked([out], tmp_path / "x", "-Wl,--unresolved-symbols=ignore-all", runtime=library)
     assert codes(path).get("OMP117") == expected
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from clangs import compiled_by, tool
 from fixture_programs import OMPTOOL
+from llvm_runtime import llvm_libraries
 from places import TESTS
 from toolchain import (
     HOST,
@@ -70,7 +71,8 @@ def test_a_library_that_was_linked_without_a_runtime(work: Path) -> None:
     part = clang_offload(OPENMP.replace("main", "part"), work / "lib.o", "-c", "-fPIC")
     run("gcc", "-shared", part, "-o", work / "alone.so")
     assert ("OMP102", "error") in codes(work / "alone.so")
-    run("gcc", "-shared", part, "/usr/lib/llvm-19/lib/libomptarget.so", "-o", work / "with.so")
+    library = llvm_libraries() / "libomptarget.so"
+    run("gcc", "-shared", part, library, "-o", work / "with.so")
     assert "OMP102" not in dict(codes(work / "with.so"))
 
 
