@@ -342,11 +342,23 @@ clang 14, 19, 22 and 23, gcc 12, nvcc 13 and clang-offload-bundler have made; a 
 The other columns were found by hand with the tools of LLVM 14 to 22, CUDA 13 and ROCm 5.2.
 
 """
+NOT_DONE = """
+## What omptool does not do
+
+- It has no plugin for AMD's GPUs: it reads, checks, lowers, links and bundles their images, and
+  regions for them run on the host.
+- `link` joins bitcode for a device to one module. It has no ThinLTO, and sees no entries in objects
+  of `clang -flto` before the host's link.
+- Of Windows' files it reads the device images. It writes none, and its runtime is for Linux.
+- Hosts other than x86-64 are not supported: images for aarch64 are read and lowered, programs are
+  not linked for it.
+- Programs of Fortran have not been tried.
+"""
 
 
 def page(shown: Collection[str]) -> str:
     """The whole page."""
-    return f"{INTRODUCTION}{table(shown)}\n"
+    return f"{INTRODUCTION}{table(shown)}\n{NOT_DONE}"
 
 
 def main() -> None:
