@@ -24,6 +24,7 @@ from omptool.options.wrapper import (
 )
 
 if TYPE_CHECKING:
+    from packager.hosts.host_file import HostFile
     from packager.layouts import WrittenAbi
     from packager.model import Finding
     from packager.writers.bundle import EntrySource
@@ -59,7 +60,7 @@ def command(
     """
     with reported(host):
         from omptool.probes import own_formats
-        from packager.editing.linked import is_linked
+        from packager.hosts.host_file import open_host
         from packager.writers.requests import parse_request
 
         requests = [parse_request(image) for image in images]
@@ -68,20 +69,21 @@ def command(
         named = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
         outputs = [out] if dependencies is None else [out, dependencies]
-        into = _into_linked if is_linked(host) else _into_object
-        # A finished file may be replaced by itself with its images.
-        check_distinct(outputs, named if into is _into_linked else [host, *named])
-        source, written = entry_source(entries), written_abi(abi, host)
-        inputs = [host, *named]
-        with rule(dependencies, out, inputs), progress(inputs) as copied:
-            findings, notes = into(host, requests, source, out, written, force, copied)
+        with open_host(host) as file:
+            into = _into_linked if file.is_linked else _into_object
+            # A finished file may be replaced by itself with its images.
+            check_distinct(outputs, named if into is _into_linked else [host, *named])
+            source, written = entry_source(entries), written_abi(abi, file)
+            inputs = [host, *named]
+            with rule(dependencies, out, inputs), progress(inputs) as copied:
+                findings, notes = into(file, requests, source, out, written, force, copied)
     report(out, findings)
     for note in notes:
         echo(f"Note: {shown(out)}: {note}", err=True)
 
 
 def _into_object(
-    host: Path,
+    host: HostFile,
     requests: Sequence[ImageRequest],
     source: EntrySource,
     out: Path,
@@ -95,7 +97,7 @@ def _into_object(
 
 
 def _into_linked(
-    host: Path,
+    host: HostFile,
     requests: Sequence[ImageRequest],
     source: EntrySource,
     out: Path,

@@ -73,6 +73,7 @@ def command(
         from omptool.probes import own_formats
         from packager.editing.request import Change, parse_named, parse_order, parse_replacement
         from packager.files.checksums import Checksums
+        from packager.hosts.host_file import open_host
         from packager.writers.requests import parse_request
 
         change = Change(
@@ -89,10 +90,12 @@ def command(
         images = [request.path for request in change.added]
         images += [replacement.path for replacement in change.replaced]
         check_distinct([out], images)
-        with Checksums(images) as sums, progress([file, *images]) as copied:
+        with (
+            open_host(file) as host, Checksums(images) as sums, progress([file, *images]) as copied
+        ):  # fmt: skip
             from packager.editing.edit import edit
 
-            edited = edit(file, change, out, sums, force=force, copied=copied)
+            edited = edit(host, change, out, sums, force=force, copied=copied)
     report(out, edited.findings)
     for note in edited.notes:
         echo(f"Note: {shown(out)}: {note}", err=True)

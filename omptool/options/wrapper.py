@@ -17,6 +17,7 @@ from packager.generations import NAMES, listed
 from packager.model import Finding
 
 if TYPE_CHECKING:
+    from packager.hosts.host_file import HostFile
     from packager.layouts import WrittenAbi
     from packager.writers.bundle import EntrySource, ImageRequest
 
@@ -93,7 +94,7 @@ def entry_source(entries: str | None) -> EntrySource:
         return read_list(Path(entries))
 
 
-def written_abi(name: str | None, host: Path | None) -> WrittenAbi:
+def written_abi(name: str | None, host: HostFile | None) -> WrittenAbi:
     """The ABI that --abi names; "llvm" is of the host's generation, None what its entries are."""
     from packager.layouts import WRITTEN
     from packager.writers.generation import of_entries, of_host

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from packager.compiling.targets import Target
 from packager.errors import PackagerError, UsageError
+from packager.hosts.host_file import open_host
 from packager.layouts import WRITTEN
 from packager.linking.inputs import unused
 from packager.linking.tools import Tools
@@ -52,7 +53,8 @@ def into(
 ) -> list[Finding]:
     """Write the object `host` with images to `out`."""
     try:
-        return bundle(host, wanted, entries, out, force=force)
+        with open_host(host) as file:
+            return bundle(file, wanted, entries, out, force=force)
     except PackagerError as error:
         if str(out) in str(error):
             raise

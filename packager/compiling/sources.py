@@ -134,11 +134,11 @@ def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> Non
     )
     with open_reader(host) as data:
         try:
-            parsed = read_host(host, data)
+            parsed = read_host(data)
         except UsageError as error:
             raise UsageError(str(error), out) from error
-    with replacing(out) as temporary, temporary.open("r+b") as file:
-        write_object(file, parsed, [section], [])
+        with replacing(out) as temporary, temporary.open("r+b") as file:
+            write_object(file, parsed, [section], [])
 
 
 def _blob(triple: str, arch: str, path: Path) -> Content:

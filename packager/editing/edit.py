@@ -17,11 +17,10 @@ from packager.editing.surgery import Surgery
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.checksums import Checksums
-from packager.files.reader import open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import known
 from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES, IMAGE_END
-from packager.hosts.load import load
+from packager.hosts.host_file import HostFile
 from packager.model import FatBinary, Finding
 from packager.writers.checked import checked
 from packager.writers.streams import Copied, ignore
@@ -39,7 +38,7 @@ class Edited(NamedTuple):
 
 
 def edit(
-    path: Path,
+    host: HostFile,
     change: Change,
     out: Path,
     sums: Checksums,
@@ -47,25 +46,24 @@ def edit(
     force: bool = False,
     copied: Copied = ignore,
 ) -> Edited:
-    """Write to `out`, which may be `path`, the file with the images of its descriptor changed.
+    """Write to `out`, which may be `host`, the file with the images of its descriptor changed.
 
     `sums` are of the new images. Raises FindingError, and leaves nothing, when verify finds an
     error in the result and `force` is not set; UsageError or FormatError when the file or an image
     is unfit.
     """
-    binary = load(path)
-    with open_reader(path) as data:
-        file = LinkedFile(path, data)
-        found = described(file, binary, change.descriptor)
-        planned = plan(change, found.images, force=force)
-        surgery = Surgery(file)
-        places = images(surgery, planned.images, found.form)
-        list_images(surgery, found, places)
-        _clear(surgery, binary, planned)
-        return finish(
-            surgery, out, sums, is_wrapped=found.form.wraps, own=_own(binary, change),
-            force=force, copied=copied,
-        )  # fmt: skip
+    binary = host.binary
+    file = LinkedFile(host.path, host.data)
+    found = described(file, binary, change.descriptor)
+    planned = plan(change, found.images, force=force)
+    surgery = Surgery(file)
+    places = images(surgery, planned.images, found.form)
+    list_images(surgery, found, places)
+    _clear(surgery, binary, planned)
+    return finish(
+        surgery, out, sums, is_wrapped=found.form.wraps, own=_own(binary, change),
+        force=force, copied=copied,
+    )  # fmt: skip
 
 
 def _own(binary: FatBinary, change: Change) -> set[tuple[str, int]]:

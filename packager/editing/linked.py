@@ -22,7 +22,7 @@ from packager.elf.headers import (
 )
 from packager.elf.linked_space import LinkedSpace
 from packager.errors import FormatError, UsageError
-from packager.files.reader import Reader, open_reader
+from packager.files.reader import Reader
 
 # Sections that begin the segments of an earlier edit. The next edit takes them away with all that
 # is in them, as long as no other tool has put something behind.
@@ -242,12 +242,3 @@ def _expect_inside(section: Section, size: int) -> None:
         raise FormatError(f"section {section.name} is at {section.address:#x}, in no process")
     if section.offset > MOST or section.alignment > MOST:
         raise FormatError(f"section {section.name} has a place that no file has")
-
-
-def is_linked(path: Path) -> bool:
-    """Whether the file at `path` is an executable or shared library, by its header alone."""
-    try:
-        with open_reader(path) as data:
-            return headers.probe(data) and not headers.first(data).is_object
-    except FormatError:
-        return False  # whoever reads it says what is wrong with it

@@ -108,12 +108,12 @@ class _Writer:
         if isinstance(piece, Kept):
             self._keep(at, piece)
         else:
-            self._copy(f"image {piece.path}", piece.path, piece, at)
+            self._copy_image(piece, at)
         return piece.size
 
     def _keep(self, at: int, piece: Kept) -> None:
         """Bytes of the file, as they are changed; where it has holes, so has the result."""
-        self._copy(str(self._file.path), self._file.path, piece, at)
+        self._copy(str(self._file.path), self._file.data.fileno(), piece, at)
         end = piece.offset + piece.size
         for number in range(bisect_left(self._patches, (piece.offset,)), len(self._patches)):
             offset, content = self._patches[number]
@@ -122,15 +122,19 @@ class _Writer:
             if offset + len(content) <= end:
                 put(self._fd, memoryview(content), at + offset - piece.offset)
 
-    def _copy(self, what: str, path: Path, piece: Kept | FilePart, at: int) -> None:
+    def _copy_image(self, piece: FilePart, at: int) -> None:
+        what = f"image {piece.path}"
         try:
-            source = os.open(path, os.O_RDONLY)
+            source = os.open(piece.path, os.O_RDONLY)
         except OSError as error:
             raise FormatError(f"{what}: {error.strerror}") from error
         try:
-            done = copy(source, piece.offset, piece.size, self._fd, at, self._copied)
+            self._copy(what, source, piece, at)
         finally:
             os.close(source)
+
+    def _copy(self, what: str, source: int, piece: Kept | FilePart, at: int) -> None:
+        done = copy(source, piece.offset, piece.size, self._fd, at, self._copied)
         if done < piece.size:
             raise FormatError(f"{what} ends while it is copied")
 

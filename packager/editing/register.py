@@ -20,14 +20,13 @@ from packager.editing.surgery import Surgery
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
 from packager.errors import UsageError
 from packager.files.checksums import Checksums
-from packager.files.reader import open_reader
 from packager.formats.host_records.descriptors import (
     DESCRIPTOR_BEGIN,
     DESCRIPTOR_END,
     DESCRIPTOR_IMAGES,
 )
 from packager.generations import GENERATIONS
-from packager.hosts.load import load
+from packager.hosts.host_file import HostFile
 from packager.layouts import BIN_DESC, AbiName, WrittenAbi
 from packager.model import FatBinary
 from packager.writers.bundle import EntrySource
@@ -48,7 +47,7 @@ LIBRARIES: dict[AbiName, str] = {
 
 
 def register(
-    path: Path,
+    host: HostFile,
     requests: Sequence[ImageRequest],
     entries: EntrySource,
     out: Path,
@@ -58,37 +57,36 @@ def register(
     force: bool = False,
     copied: Copied = ignore,
 ) -> Edited:
-    """Write to `out`, which may be `path`, the file with images that it registers when it starts.
+    """Write to `out`, which may be `host`, the file with images that it registers when it starts.
 
     `sums` are of the images of `requests`. Errors are those of `edit`.
     """
-    binary = load(path)
+    binary = host.binary
     _expect_unregistered(binary)
-    abi = matching(path, abi)
-    with open_reader(path) as data:
-        file = LinkedFile(path, data)
-        _expect_loaded(file)
-        surgery = Surgery(file)
-        inputs, seen = for_openmp(requests, force=force)
-        slots = _slots(surgery, binary, abi)
-        begin, end = bounds(surgery, binary, seen, entries, abi)
-        places = place_images(surgery, inputs, Form(abi.is_wrapped, abi.container_version))
-        listed = records(surgery, abi.image, (begin, end), places)
-        surgery.keep(listed)
-        descriptor = Part(
-            DATA_SECTION, BIN_DESC.size, WORD.size,
-            lambda: [BIN_DESC.pack(len(places), 0, listed.address, begin(), end())],
-            flags=SHF_ALLOC | SHF_WRITE,
-        )  # fmt: skip
-        surgery.fixed.parts[:0] = [descriptor]
-        surgery.pointer(descriptor, DESCRIPTOR_IMAGES, lambda: listed.address)
-        surgery.pointer(descriptor, DESCRIPTOR_BEGIN, begin)
-        surgery.pointer(descriptor, DESCRIPTOR_END, end)
-        hook(surgery, descriptor, slots)
-        own = own_formats(seen)
-        return finish(
-            surgery, out, sums, is_wrapped=abi.is_wrapped, own=own, force=force, copied=copied
-        )
+    abi = matching(host, abi)
+    file = LinkedFile(host.path, host.data)
+    _expect_loaded(file)
+    surgery = Surgery(file)
+    inputs, seen = for_openmp(requests, force=force)
+    slots = _slots(surgery, binary, abi)
+    begin, end = bounds(surgery, binary, seen, entries, abi)
+    places = place_images(surgery, inputs, Form(abi.is_wrapped, abi.container_version))
+    listed = records(surgery, abi.image, (begin, end), places)
+    surgery.keep(listed)
+    descriptor = Part(
+        DATA_SECTION, BIN_DESC.size, WORD.size,
+        lambda: [BIN_DESC.pack(len(places), 0, listed.address, begin(), end())],
+        flags=SHF_ALLOC | SHF_WRITE,
+    )  # fmt: skip
+    surgery.fixed.parts[:0] = [descriptor]
+    surgery.pointer(descriptor, DESCRIPTOR_IMAGES, lambda: listed.address)
+    surgery.pointer(descriptor, DESCRIPTOR_BEGIN, begin)
+    surgery.pointer(descriptor, DESCRIPTOR_END, end)
+    hook(surgery, descriptor, slots)
+    own = own_formats(seen)
+    return finish(
+        surgery, out, sums, is_wrapped=abi.is_wrapped, own=own, force=force, copied=copied
+    )
 
 
 def _expect_unregistered(binary: FatBinary) -> None:

@@ -183,6 +183,15 @@ class Reader:
         """Return whether its bytes are those of the file at `at`, not inflated or piped."""
         return type(self._source) is File
 
+    def fileno(self) -> int:
+        """Return the descriptor of the file that it is a view of, for whoever copies from it.
+
+        Raises ValueError for a view of bytes that are in no file.
+        """
+        if type(self._source) is not File:
+            raise ValueError("these bytes are in no file")
+        return self._source.fd
+
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
         """One record at `offset`."""
         return layout.unpack(self.bytes(offset, layout.size, what))

@@ -40,18 +40,18 @@ class File:
     """Reads by pread, so that a 2 GB executable costs only the bytes that are asked for."""
 
     def __init__(self, fd: int, start: int = 0) -> None:
-        self._fd = fd
+        self.fd = fd
         self._start = start
         self._block_at, self._block = 0, b""
 
     def read(self, offset: int, size: int) -> bytes:
         """The bytes at `offset` from the start."""
         if size > SHORT:
-            return os.pread(self._fd, size, self._start + offset)
+            return os.pread(self.fd, size, self._start + offset)
         # What is read in small pieces is close together: names, and headers that follow each other.
         inside = offset - self._block_at
         if inside < 0 or inside + size > len(self._block):
-            self._block, self._block_at = os.pread(self._fd, BLOCK, self._start + offset), offset
+            self._block, self._block_at = os.pread(self.fd, BLOCK, self._start + offset), offset
             inside = 0
         return self._block[inside : inside + size]
 
@@ -88,7 +88,7 @@ class Kept(File):
 
     def put(self, fd: int, start: int) -> None:
         """It is in a file now, at `start`."""
-        self._fd, self._start = fd, start
+        self.fd, self._start = fd, start
 
     def begin(self) -> int:
         """Return where it is."""

@@ -40,9 +40,14 @@ def load(path: Path, look: Look = WHOLE) -> FatBinary:
     for. Raises FormatError, without the file's name, when the file cannot be read or is malformed.
     """
     with open_reader(path, look) as data:
-        if archive.probe(data):
-            raise FormatError("is an archive")
-        return _load(str(path), data).binary
+        return read_file(str(path), data)
+
+
+def read_file(path: str, data: Reader) -> FatBinary:
+    """The same of an open file, which is at `path`."""
+    if archive.probe(data):
+        raise FormatError("is an archive")
+    return _load(path, data).binary
 
 
 def _everything(_: Reader) -> bool:

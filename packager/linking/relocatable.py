@@ -29,8 +29,10 @@ NAME = Struct("<I")  # a symbol begins with it
 def close(path: Path, section: str, images: Sequence[Path]) -> None:
     """Close the table `section` of the object at `path`, which has the descriptor of `images`."""
     with open_reader(path) as data:
-        host = read_host(path, data)
-    suffix = f"_{_hash(images)}"
+        _close(path, read_host(data), section, f"_{_hash(images)}")
+
+
+def _close(path: Path, host: HostObject, section: str, suffix: str) -> None:
     titles = Strings(host.strings if host.shstrtab == host.strtab else host.name_strings)
     headers = tuple(
         _closed(header, name, section, titles, suffix)

@@ -8,8 +8,8 @@ from struct import Struct
 from typing import BinaryIO, Literal
 
 from packager.errors import UsageError
-from packager.files.reader import open_reader
 from packager.files.replacing import replacing
+from packager.hosts.host_file import HostFile
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
 from packager.model import DeviceImage, Finding
 from packager.writers.assembly import write_assembly
@@ -31,7 +31,7 @@ EntrySource = Literal["host", "auto"] | EntryList
 
 
 def bundle(
-    host_path: Path,
+    file: HostFile,
     requests: Sequence[ImageRequest],
     entries: EntrySource,
     out: Path,
@@ -40,16 +40,15 @@ def bundle(
     force: bool = False,
     copied: Copied = ignore,
 ) -> list[Finding]:
-    """Write to `out` the object at `host_path` with the images wrapped for `abi`.
+    """Write to `out` the object `file` with the images wrapped for `abi`.
 
     Returns what `verify` finds in the result. Raises FindingError, and leaves nothing, when that
     holds an error and `force` is not set; UsageError or FormatError when an input is unfit.
     """
-    with open_reader(host_path) as data:
-        host = read_host(host_path, data)
+    host = read_host(file.data)
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
-    abi = matching(host_path, abi)
+    abi = matching(file, abi)
     inputs, images = for_openmp(requests, force=force)
     chosen = _host_entries(host, images, entries, abi)
     says_requires = chosen is not None and abi.requires not in host.symbol_table()

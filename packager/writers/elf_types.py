@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from packager.elf.headers import STB_LOCAL
+from packager.files.reader import Reader
 
 EM_X86_64, EM_AARCH64 = 62, 183
 ELFOSABI_GNU = 3
@@ -33,11 +34,13 @@ class FilePart(NamedTuple):
 
 
 Content = tuple[bytes | FilePart, ...]
+# What of a host is kept is read from the file that is open already.
+KeptContent = tuple[bytes | FilePart | Reader, ...]
 
 
-def content_size(content: Content) -> int:
+def content_size(content: KeptContent) -> int:
     """Bytes of all parts together."""
-    return sum(len(part) if isinstance(part, bytes) else part.size for part in content)
+    return sum(part.size if isinstance(part, FilePart) else len(part) for part in content)
 
 
 class Relocation(NamedTuple):
@@ -88,4 +91,4 @@ class Header(NamedTuple):
     info: int
     alignment: int
     entry_size: int
-    content: Content
+    content: KeptContent

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from packager.errors import UsageError
 from packager.generations import listed
-from packager.hosts.load import load
+from packager.hosts.host_file import HostFile
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.model import EntryTable
 
 
-def of_host(path: Path) -> WrittenAbi:
-    """The generation of LLVM's ABI that the file at `path` is of, by its table of entries, its
-    calls and its libraries. Raises UsageError where they do not settle it.
+def of_host(host: HostFile) -> WrittenAbi:
+    """The generation of LLVM's ABI that a host is of, by its table of entries, its calls and its
+    libraries. Raises UsageError where they do not settle it.
     """
-    tables = [table for table in _tables(path) if WRITTEN[table.abi].is_llvm]
+    tables = [table for table in _tables(host) if WRITTEN[table.abi].is_llvm]
     found = _one(tables)
     if found is None:
         raise UsageError(
@@ -25,12 +24,12 @@ def of_host(path: Path) -> WrittenAbi:
     return in_section(found, tables)
 
 
-def of_entries(path: Path) -> WrittenAbi:
-    """The ABI of the OpenMP entries that the file at `path` has; the interface document's, if it
-    has none. Raises UsageError for several.
+def of_entries(host: HostFile) -> WrittenAbi:
+    """The ABI of the OpenMP entries that a host has; the interface document's, if it has none.
+    Raises UsageError for several.
     """
     tables = [
-        table for table in _tables(path) if any(entry.model == "openmp" for entry in table.entries)
+        table for table in _tables(host) if any(entry.model == "openmp" for entry in table.entries)
     ]
     return in_section(_one(tables) or WRITTEN["interface"], tables)
 
@@ -42,13 +41,13 @@ def _one(tables: Sequence[EntryTable]) -> WrittenAbi | None:
     return WRITTEN[found[0]] if found else None
 
 
-def matching(path: Path, abi: WrittenAbi) -> WrittenAbi:
-    """`abi`, with the section of entries that the host at `path` has: LLVM 20 has those of 22 in
-    that of 19. Raises UsageError where it has records of another size.
+def matching(host: HostFile, abi: WrittenAbi) -> WrittenAbi:
+    """`abi`, with the section of entries that the host has: LLVM 20 has those of 22 in that of 19.
+    Raises UsageError where it has records of another size.
     """
     if not abi.is_llvm:
         return abi
-    tables = [table for table in _tables(path) if WRITTEN[table.abi].is_llvm]
+    tables = [table for table in _tables(host) if WRITTEN[table.abi].is_llvm]
     sizes = {table.record_size for table in tables}
     if sizes and abi.entry.record not in sizes:
         table = tables[0]
@@ -59,8 +58,8 @@ def matching(path: Path, abi: WrittenAbi) -> WrittenAbi:
     return in_section(abi, tables)
 
 
-def _tables(path: Path) -> list[EntryTable]:
-    return [table for table in load(path).tables if table.abi in WRITTEN]
+def _tables(host: HostFile) -> list[EntryTable]:
+    return [table for table in host.binary.tables if table.abi in WRITTEN]
 
 
 def in_section(abi: WrittenAbi, tables: Sequence[EntryTable]) -> WrittenAbi:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from packager.elf.headers import (
@@ -22,9 +21,8 @@ from packager.writers.elf_types import (
     EM_X86_64,
     SHN_LORESERVE,
     SHT_STRTAB,
-    Content,
-    FilePart,
     Header,
+    KeptContent,
 )
 
 # Padding is written out, so a hostile alignment must not become a huge file. 2 MiB pages fit.
@@ -92,8 +90,8 @@ def blank_host(machine: int = EM_X86_64) -> HostObject:
     )  # fmt: skip
 
 
-def read_host(path: Path, data: Reader) -> HostObject:
-    """The relocatable object in `data`, which is the file at `path`.
+def read_host(data: Reader) -> HostObject:
+    """The relocatable object in `data`, from which what is kept of it is copied later.
 
     Raises FormatError when it is malformed, UsageError when it is no x86-64 relocatable object.
     """
@@ -115,19 +113,19 @@ def read_host(path: Path, data: Reader) -> HostObject:
             "was compiled with -flto: a link would take that part and drop what bundle adds; "
             "compile the host without"
         )
-    return _host_object(file, tuple(_host_header(path, file, at) for at in file.sections))
+    return _host_object(file, tuple(_host_header(file, at) for at in file.sections))
 
 
-def _host_header(path: Path, file: Elf, at: Section) -> Header:
+def _host_header(file: Elf, at: Section) -> Header:
     what = f"section {at.number}"
     if at.alignment > MAX_ALIGNMENT or at.alignment & (at.alignment - 1):
         raise FormatError(f"{what} has alignment {at.alignment:#x}")
     if at.type in (SHT_SYMTAB_SHNDX, SHT_CREL):
         held = "CREL relocations" if at.type == SHT_CREL else "extended symbol indices"
         raise UsageError(f"{what} holds {held}, which are not supported")
-    content: Content = ()
+    content: KeptContent = ()
     if at.has_bytes:
-        content = (FilePart(path, file.content(at).at, at.size),)
+        content = (file.content(at),)
     return Header(
         at.name_at, at.type, at.flags, at.size, at.link, at.info, at.alignment, at.entry_size,
         content,

@@ -6,7 +6,6 @@ Sections keep their numbers; what is added comes after them.
 
 from __future__ import annotations
 
-import os
 import sys
 from array import array
 from collections.abc import Collection, Sequence
@@ -32,9 +31,8 @@ from packager.writers.elf_types import (
     SHT_GROUP,
     SHT_LLVM_ADDRSIG,
     SHT_REL,
-    Content,
-    FilePart,
     Header,
+    KeptContent,
     Section,
     Symbol,
     content_size,
@@ -188,16 +186,8 @@ def _moved_addrsig(data: bytes, shift: _Shift) -> bytes:
     return bytes(result)
 
 
-def _load(content: Content) -> bytes:
-    return b"".join(part if isinstance(part, bytes) else _read(part) for part in content)
-
-
-def _read(part: FilePart) -> bytes:
-    with part.path.open("rb") as file:
-        data = os.pread(file.fileno(), part.size, part.offset)
-    if len(data) != part.size:
-        raise FormatError(f"ends while its bytes at {part.offset:#x} are read")
-    return data
+def _load(content: KeptContent) -> bytes:
+    return b"".join(map(bytes, pieces(content)))
 
 
 def _with_content(header: Header, data: bytes) -> Header:

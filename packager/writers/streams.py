@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from packager.errors import FormatError
-from packager.writers.elf_types import Content, FilePart
+from packager.files.reader import Reader
+from packager.writers.elf_types import FilePart, KeptContent
 
 # 128 KiB take a quarter longer, more than 1 MiB no less. Copying inside the kernel
 # (copy_file_range) is no faster here, because an image does not start on a page of the output.
@@ -19,7 +20,7 @@ def ignore(_size: int) -> None:
     """Nobody watches."""
 
 
-def pieces(content: Content, copied: Copied = ignore) -> Iterator[bytes | memoryview]:
+def pieces(content: KeptContent, copied: Copied = ignore) -> Iterator[bytes | memoryview]:
     """What is in `content`, a piece at a time; the next one overwrites it. `copied` is told of
     every piece of a file, in bytes. Raises FormatError for a file that has become shorter.
     """
@@ -27,7 +28,13 @@ def pieces(content: Content, copied: Copied = ignore) -> Iterator[bytes | memory
         if isinstance(part, bytes):
             yield part
             continue
-        yield from _of_file(part, copied)
+        yield from _of_file(part, copied) if isinstance(part, FilePart) else _of_open(part, copied)
+
+
+def _of_open(part: Reader, copied: Copied) -> Iterator[bytes]:
+    for piece in part.pieces():
+        yield piece
+        copied(len(piece))
 
 
 def _of_file(part: FilePart, copied: Copied) -> Iterator[memoryview]:

@@ -11,6 +11,7 @@ from machine import output
 from places import INCLUDE, TESTS
 
 from omptool.cli import cli
+from packager.hosts.host_file import open_host
 from packager.writers.bundle import bundle, parse_request
 
 X86_64 = "x86_64-pc-linux-gnu"
@@ -70,7 +71,8 @@ def clang_offload(source: str, out: Path, *flags: str) -> Path:
 def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
     """The object `host` with `images` (target to file); faults are left in."""
     requests = [parse_request(f"{target}={path}") for target, path in images.items()]
-    bundle(host, requests, "host", out, force=True)
+    with open_host(host) as file:
+        bundle(file, requests, "host", out, force=True)
     return out
 
 

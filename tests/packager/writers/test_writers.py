@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -54,12 +55,10 @@ def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | No
             ("two.img", "amdgcn-amd-amdhsa", "gfx90a:xnack+"),
         )
     ]
-    base = blank_host()
-    if host is not None:
-        with open_reader(work / host) as data:
-            base = read_host(work / host, data)
     wrapper = build(images, entries, WRITTEN["interface"], alone=host is None)
-    with out.open("wb") as file:
+    with ExitStack() as files, out.open("wb") as file:
+        data = files.enter_context(open_reader(work / host)) if host else None
+        base = read_host(data) if data else blank_host()
         write_object(file, base, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION})
     return out
 

@@ -1,0 +1,45 @@
+"""A host file that a command opens once: its bytes, and what it says about offloading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from packager.elf import headers
+from packager.errors import FormatError
+from packager.files.reader import Reader, open_reader
+from packager.hosts.load import read_file
+from packager.model import FatBinary
+
+
+class HostFile:
+    """A file and its bytes, which can be read while it is open; `binary` is read when asked for."""
+
+    def __init__(self, path: Path, data: Reader) -> None:
+        self.path = path
+        self.data = data
+
+    @cached_property
+    def binary(self) -> FatBinary:
+        """What it says about offloading. Raises FormatError when it is malformed."""
+        return read_file(str(self.path), self.data)
+
+    @property
+    def is_linked(self) -> bool:
+        """Return whether it is an executable or shared library, by its header alone."""
+        try:
+            return headers.probe(self.data) and not headers.first(self.data).is_object
+        except FormatError:
+            return False  # whoever reads it says what is wrong with it
+
+
+@contextmanager
+def open_host(path: Path) -> Iterator[HostFile]:
+    """Open the file at `path` until the end of the block.
+
+    Raises FormatError for what is not a regular file or can't be opened; the caller names the file.
+    """
+    with open_reader(path) as data:
+        yield HostFile(path, data)

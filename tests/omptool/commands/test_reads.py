@@ -1,0 +1,76 @@
+"""Each command opens its host once, and reads each part of it once or little more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import toolchain
+from fixture_programs import OMPTOOL
+from reads import reads
+from toolchain import X86_64, run
+
+pytestmark = pytest.mark.slow
+
+PADDING = 1 << 20
+# What may be read beside a file's bytes, once, where a command copies them, and instead of them
+# where it copies none: headers, names, symbols and records, which are a twentieth of these files.
+# They tell what is copied to where, so they are read first, and in blocks of 4 KiB where little is
+# asked for at a time. Whoever reads the padding twice needs four times as much.
+TABLES = PADDING // 4
+IMAGE = f"--image {X86_64}=image.so"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with images, and with hosts that are padded by 1 MiB."""
+    folder = tmp_path_factory.mktemp("reads")
+    (folder / "padding").write_bytes(bytes(range(256)) * (PADDING // 256))
+    toolchain.compile_c(toolchain.HOST, folder / "host.o", "-c")
+    toolchain.device_image(toolchain.HOST, folder / "image.so")
+    (folder / "image.ptx").write_text(toolchain.PTX)
+    toolchain.clang_offload(toolchain.OPENMP, folder / "app")
+    toolchain.compile_c(toolchain.OPENMP, folder / "plain")
+    for name in ("host.o", "app", "plain"):
+        run("objcopy", "--add-section", f".padding={folder / 'padding'}", folder / name)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _there(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(work)
+
+
+COPYING = [
+    f"bundle host.o {IMAGE} --force -o out",
+    f"bundle host.o {IMAGE} --abi interface --force -o out",
+    f"bundle plain {IMAGE} --entries auto --force -o out",
+    "edit app --add nvptx64:sm_70=image.ptx --force -o out",
+    "edit app --remove 0 --force -o out",
+]
+
+
+@pytest.mark.parametrize("words", COPYING)
+def test_a_host_that_is_copied_is_opened_and_read_once(work: Path, words: str) -> None:
+    host = Path(words.split()[1])
+    (found,) = reads(work, [OMPTOOL, *words.split()], host)
+    assert found.opens == 1
+    assert found.bytes <= host.stat().st_size + TABLES
+
+
+LOOKING = [
+    "dump app",
+    "dump --kernels app",
+    "dump --images --json app",
+    "verify app",
+    "verify host.o",
+    "extract app --all -o images",
+]
+
+
+@pytest.mark.parametrize("words", LOOKING)
+def test_a_host_that_is_looked_at_is_opened_once(work: Path, words: str) -> None:
+    host = next(Path(word) for word in words.split() if word in ("app", "host.o"))
+    (found,) = reads(work, [OMPTOOL, *words.split()], host)
+    assert found.opens == 1
+    assert found.bytes <= TABLES
