@@ -10,7 +10,7 @@ from inspect import getdoc
 
 from packager.checks import (
     addresses,
-    collisions,
+    between,
     containers,
     images,
     loading,
@@ -76,9 +76,9 @@ def against(
     """What is found between files that are checked together, as parts of one program."""
     found: list[Finding] = []
     if "OMP108" in codes:
-        found += collisions.collisions(earlier, binary)
+        found += between.collisions(earlier, binary)
     if "OMP127" in codes:
-        found += structure.against(earlier, binary)
+        found += between.orders(earlier, binary)
     return found
 
 

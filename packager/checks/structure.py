@@ -311,25 +311,18 @@ def other_device_numbers(binary: FatBinary) -> Iterator[Finding]:
 
     Cure: give --image (or -fopenmp-targets=) in one order everywhere.
     """
-    orders = [_triples(binary, d.images) for d in binary.descriptors]
-    yield from _clashes([(f"descriptor {n}", order) for n, order in enumerate(orders)])
+    orders = [triples(binary, d.images) for d in binary.descriptors]
+    yield from clashes([(f"descriptor {n}", order) for n, order in enumerate(orders)])
 
 
-def against(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Finding]:
-    """The same between the files of one program: how `binary` differs from those before it."""
-    for other in earlier:
-        first = [_triples(other, d.images) for d in other.descriptors[:1]]
-        second = [_triples(binary, d.images) for d in binary.descriptors[:1]]
-        names = (other.path, "this file")
-        yield from _clashes(list(zip(names, (*first, *second), strict=False)))
-
-
-def _triples(binary: FatBinary, images: tuple[int, ...]) -> list[str]:
+def triples(binary: FatBinary, images: tuple[int, ...]) -> list[str]:
+    """Return the triples of a descriptor's images, in its order."""
     named: list[DeviceImage] = [binary.images[index] for index in images]
     return list(dict.fromkeys(image.triple for image in named if image.triple))
 
 
-def _clashes(orders: list[tuple[str, list[str]]]) -> Iterator[Finding]:
+def clashes(orders: Sequence[tuple[str, list[str]]]) -> Iterator[Finding]:
+    """Yield OMP127 for each two of the named orders of triples that cannot both be had."""
     for number, (one, first) in enumerate(orders):
         for other, second in orders[number + 1 :]:
             common = set(first) & set(second)

@@ -1,16 +1,17 @@
-"""Kernels of one name in several objects of a program: the linker keeps one of them."""
+"""Checks between files that are parts of one program."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from packager.checks.structure import clashes, triples
 from packager.model import FatBinary, Finding
 
 HINT = "rename one: clang's names hold the source file, not the flags that it was compiled with"
 
 
 def collisions(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Finding]:
-    """OMP108 between objects: kernels that one of `earlier` has, with other code.
+    """Yield OMP108 for kernels that one of `earlier` has, with other code: the linker keeps one.
 
     Copies with equal code are what templates and inline functions make, and no finding.
     """
@@ -27,5 +28,14 @@ def collisions(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Find
 
 
 def _by_target(binary: FatBinary) -> dict[tuple[str, str], bytes]:
-    """The digests of an object's kernels, by what their image is for and their name."""
+    """Return the digests of an object's kernels, by what their image is for and their name."""
     return {(binary.images[one.image].target, one.name): one.digest for one in binary.codes}
+
+
+def orders(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Finding]:
+    """Yield OMP127 for triples that `binary` lists in another order than one of `earlier`."""
+    for other in earlier:
+        first = [triples(other, d.images) for d in other.descriptors[:1]]
+        second = [triples(binary, d.images) for d in binary.descriptors[:1]]
+        names = (other.path, "this file")
+        yield from clashes(list(zip(names, (*first, *second), strict=False)))
