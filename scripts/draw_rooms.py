@@ -37,6 +37,7 @@ PYTHON = {
         ("formats/device_images",),
         ("formats/host_records", "formats/packages"),
         ("formats/containers",),
+        ("same_kernel",),
         ("elf",),
         ("files",),
     ),

@@ -7,12 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from packager.errors import UsageError
+from packager.files.reader import open_reader
 from packager.formats.host_records.requirements import FOR_ALL
 from packager.layouts import WrittenAbi
 from packager.linking.groups import Group
 from packager.linking.inputs import HostPart, Part
-from packager.linking.kernel_bodies import body
 from packager.model import EntryTable
+from packager.same_kernel import objects
 from packager.triples import normalise
 
 OTHERS = {"cuda": "CUDA", "hip": "HIP", "sycl": "SYCL"}
@@ -156,7 +157,7 @@ def _shared(parts: Sequence[HostPart]) -> dict[str, set[str]]:
 
 def _bodies(kernel: str, parts: Sequence[Part]) -> Iterator[str]:
     """A template's kernels are the same wherever it is used; else the first one is taken."""
-    found = [(part.origin, known) for part in parts if (known := body(part, kernel)) is not None]
+    found = [(part.origin, known) for part in parts if (known := _code(part, kernel)) is not None]
     for origin, other in found[1:]:
         if other != found[0][1]:
             yield (
@@ -164,3 +165,11 @@ def _bodies(kernel: str, parts: Sequence[Part]) -> Iterator[str]:
                 f"{found[0][0]} is taken"
             )
             return
+
+
+def _code(part: Part, kernel: str) -> tuple[objects.Function, ...] | None:
+    if part.image.kind != "elf":
+        return None
+    with open_reader(part.bytes.path) as file:
+        data = file.slice(part.bytes.offset, part.bytes.size, "device image")
+        return objects.code(data, kernel)

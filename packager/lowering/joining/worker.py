@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from llvmlite import binding as llvm
 
-from packager.lowering.joining import constructors, machines, twins
+from packager.lowering.joining import constructors, machines
 from packager.lowering.joining.kept import (
     all_spmd,
     declarations,
@@ -37,6 +37,7 @@ from packager.lowering.joining.request import (
 from packager.lowering.joining.upgrades import corrected
 from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget
 from packager.lowering.request import READING
+from packager.same_kernel.modules import code
 
 _MULTIPLE = re.compile(r"Linking globals named '(.*)': symbol multiply defined")
 _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
@@ -123,7 +124,7 @@ def _joined(parts: Sequence[Part], device: Device, machine: llvm.TargetMachine) 
     program.add(_names(module), first.name)
     for part, module in modules:
         names = _names(module)
-        program.notes += twins.differing(program.module, module, names.kept, program.definers, part)
+        program.notes += _differing(program, module, names.kept, part)
         try:
             link(program.module, module)
         except FaultError as fault:
@@ -146,6 +147,30 @@ def _read(part: Part, device: Device, *, is_trusted: bool = False) -> llvm.Modul
     if layout.startswith("E") or _OTHER_POINTERS.search(layout):
         raise FaultError(f"{part.name}: its data layout {layout!r} is not one of {device.triple}")
     return corrected(module)
+
+
+def _differing(
+    program: _Program, module: llvm.ModuleRef, names: Set[str], part: Part
+) -> Iterator[str]:
+    """Yield a line for each of the functions that the program has already, with other code: LLVM
+    takes the first without a word.
+    """
+    both = [f.name for f in module.functions if f.name in names and f.name in program.definers]
+    if not both:
+        return
+    first, second = _local(program.module), _local(module)
+    for name in both:
+        theirs = code(name, {**first, name: program.module.get_function(name)})
+        if theirs != code(name, {**second, name: module.get_function(name)}):
+            definer = program.definers[name]
+            yield (
+                f"{definer} and {part.name} have different code for {name}: that of "
+                f"{definer} is taken"
+            )
+
+
+def _local(module: llvm.ModuleRef) -> dict[str, llvm.ValueRef]:
+    return {f.name: f for f in module.functions if not f.is_declaration and is_local(f)}
 
 
 def _names(module: llvm.ModuleRef) -> _Names:

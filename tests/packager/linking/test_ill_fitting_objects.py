@@ -118,6 +118,7 @@ def test_one_body_between_others(version: str, tmp_path: Path) -> None:
     driver = [*tool(version, "clang++"), "-fopenmp", f"-L{libraries(version).split(':')[-1]}"]
     said = linked(tmp_path / "app", *driver, *parts)
     assert "differ" not in said
+    assert omptool("verify", "--select", "OMP108", *parts).exit_code == 0
     assert printed(tmp_path / "app", LD_LIBRARY_PATH=libraries(version)) == "6 40\n"
 
 
