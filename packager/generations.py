@@ -35,7 +35,6 @@ class Generation(NamedTuple):
     launch_environment: int  # bytes of what a GPU kernel is given per launch; 0: none
     # From here on this package alone asks.
     has_typed_pointers: bool  # in LLVM IR that its first release reads
-    has_string_map: bool  # OffloadBinaries have their keys in the order of 16's StringMap
     are_models_bits: bool  # programming models are numbered 1, 2, 4, 8 instead of 1, 2, 3
     bundle_names: Literal["bare", "dashed", "unknown"]  # targets without processor, environment
     compression_version: int  # of the compressed bundles for its last release; 0: it reads none
@@ -54,19 +53,19 @@ class Generation(NamedTuple):
 # fmt: off
 GENERATIONS: tuple[Generation, ...] = (
     Generation("llvm-14",  0, 14, "libomptarget.so",      32, "omp_offloading_entries",
-               False, "init_array", "position", 0,  0,  0, True,  True,  False, "bare",    0),
+               False, "init_array", "position", 0,  0,  0, True,  False, "bare",    0),
     Generation("llvm-16", 15, 17, "libomptarget.so.16",   32, "omp_offloading_entries",
-               True,  "init_array", "name",     1,  0,  0, False, True,  False, "bare",    0),
+               True,  "init_array", "name",     1,  0,  0, False, False, "bare",    0),
     Generation("llvm-18", 18, 18, "libomptarget.so.18.1", 32, "omp_offloading_entries",
-               False, "init_array", "name",     1, 48, 16, False, False, False, "dashed",  0),
+               False, "init_array", "name",     1, 48, 16, False, False, "dashed",  0),
     Generation("llvm-19", 19, 19, "libomptarget.so.19.1", 32, "omp_offloading_entries",
-               False, "at_exit",    "name",     1, 48, 16, False, False, False, "dashed",  2),
+               False, "at_exit",    "name",     1, 48, 16, False, False, "dashed",  2),
     Generation("llvm-20", 20, 20, "libomptarget.so.20.1", 56, "omp_offloading_entries",
-               False, "at_exit",    "name",     1, 48, 16, False, False, False, "dashed",  2),
+               False, "at_exit",    "name",     1, 48, 16, False, False, "dashed",  2),
     Generation("llvm-22", 21, 22, "libomptarget.so.22.1", 56, "llvm_offload_entries",
-               False, "at_exit",    "name",     1, 48, 16, False, False, True,  "unknown", 3),
+               False, "at_exit",    "name",     1, 48, 16, False, True,  "unknown", 3),
     Generation("llvm-23", 23, 23, "libomptarget.so.23.1", 56, "llvm_offload_entries",
-               False, "at_exit",    "name",     2, 40, 32, False, False, True,  "unknown", 3),
+               False, "at_exit",    "name",     2, 40, 32, False, True,  "unknown", 3),
 )
 # fmt: on
 NAMES: tuple[GenerationName, ...] = tuple(row.name for row in GENERATIONS)

@@ -144,8 +144,8 @@ def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> Non
 def _blob(triple: str, arch: str, path: Path) -> Content:
     with open_reader(path) as data:
         image = from_payload(Payload(data, triple, arch), 0, "bare", None)
-    strings = {"arch": arch} if arch else {}
+    strings = {"triple": triple} | ({"arch": arch} if arch else {})
     kind = offload_binary.image_kind(image.kind)
-    item = offload_binary.Item(kind, strings | {"triple": triple}, image.size)
+    item = offload_binary.Item(kind, strings, image.size)
     head, padding = offload_binary.header([item], 1)
     return head, FilePart(path, 0, image.size), bytes(padding)

@@ -21,16 +21,14 @@ KINDS: tuple[Model, ...] = tuple(kind for kind in get_args(Model) if kind != "ot
 
 
 class ImageRequest(NamedTuple):
-    """An image as the command line names it; `spelled` is its triple as it stands there, if that is
-    a whole one, and `keys` what is said of it, in order."""
+    """An image as the command line names it."""
 
     triple: str
     arch: str
     path: Path
     producer: Model = "openmp"  # whose program it is for
     strings: tuple[tuple[str, str], ...] = ()  # what else its container says of it
-    spelled: str = ""
-    keys: tuple[str, ...] = OURS
+    spelled: str = ""  # its triple as it stands there, if that is a whole one
     plugin: str = ""  # that takes the image, which is of no known format
 
 
@@ -82,7 +80,7 @@ def _request(text: str, said: dict[str, str]) -> ImageRequest:
         raise UsageError(f"image {text!r} has a NUL")
     triple = normalise(said[TRIPLE])
     spelled = said[TRIPLE] if said[TRIPLE].count("-") >= FEWEST_DASHES else triple
-    return ImageRequest(triple, arch, Path(said[FILE]), kind, more, spelled, tuple(said))
+    return ImageRequest(triple, arch, Path(said[FILE]), kind, more, spelled)
 
 
 def inspect(

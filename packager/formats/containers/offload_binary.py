@@ -234,7 +234,7 @@ def header(items: Sequence[Item], version: int) -> tuple[bytes, int]:
     """Return the bytes that precede images, and how many zero bytes follow them.
 
     The caller writes header, images, padding: no image is ever held in memory. The bytes are those
-    of LLVM's packagers; version 1 is for one image.
+    of LLVM's packagers, but for the order of the keys; version 1 is for one image.
     """
     string = STRING if version == 1 else SIZED_STRING
     strings_at = HEADER.size + len(items) * ENTRY.size

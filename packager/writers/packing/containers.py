@@ -19,7 +19,6 @@ from packager.generations import GENERATIONS, Generation, of_release
 from packager.model import DeviceImage, FatBinary, Finding, Model
 from packager.writers.checked import accepted
 from packager.writers.elf_types import Content, FilePart, content_size
-from packager.writers.packing.string_order import packed_order
 from packager.writers.requests import ImageRequest, inspect
 from packager.writers.streams import Copied, ignore, pieces
 from packager.writers.wrapper import ImageInput
@@ -124,12 +123,10 @@ def _offload_binary(inputs: Sequence[_Input], generation: Generation) -> Content
 
 def _item(each: _Input, generation: Generation) -> offload_binary.Item:
     request = each.request
-    said = dict(request.strings) | {"triple": request.spelled or request.triple}
-    said |= {"arch": request.arch}
-    keys = packed_order(request.keys, with_string_map=generation.has_string_map)
+    strings = {"triple": request.spelled or request.triple, "arch": request.arch}
     return offload_binary.Item(
         offload_binary.image_kind(each.image.kind),
-        {key: said[key] for key in keys},
+        strings | dict(request.strings),
         each.image.size,
         _number(request, generation),
     )
