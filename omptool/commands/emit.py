@@ -25,7 +25,7 @@ from packager.generations import Generation, named
 
 if TYPE_CHECKING:
     from packager.writers.bundle import Form
-    from packager.writers.packing.containers import ContainerForm, Method
+    from packager.writers.containers import ContainerForm, Method
 
 WRAPPERS = ("object", "asm", "llvm-ir")
 COMPRESSED = "compressed-bundle"
@@ -82,7 +82,7 @@ def command(
         source = entry_source(entries)
         with rule(dependencies, out, inputs), progress(inputs) as copied:
             if generation is not None:
-                from packager.writers.packing.containers import write_container
+                from packager.writers.containers import write_container
 
                 findings = write_container(
                     requests,
@@ -108,7 +108,7 @@ def command(
 
 def _generation(abi: str | None, entries: str | None) -> Generation:
     """Whose readers a container is for."""
-    from packager.writers.packing.containers import DEFAULT
+    from packager.writers.containers import DEFAULT
 
     if entries is not None:
         raise UsageError("a container has no entries: leave --entries out")

@@ -18,7 +18,7 @@ from packager.files.reader import open_reader
 from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
 from packager.generations import of_release
 from packager.hosts.load import load, load_all
-from packager.writers.packing.containers import target
+from packager.writers.containers import target
 from packager.writers.requests import OURS, parse_request
 
 AMD = "amdgcn-amd-amdhsa"
