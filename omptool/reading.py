@@ -48,7 +48,7 @@ class Files:
         offered: Offered | None = None,
         judged: Callable[[FatBinary, Sequence[Reader]], FatBinary] = _as_it_is,
     ) -> None:
-        self._paths = paths
+        self.paths = paths
         self._look = look
         self._sourced = sourced  # debug information may be larger than all the rest of a file
         self._checked = checked  # faults are findings, of which the caller speaks
@@ -68,7 +68,7 @@ class Files:
 
     def by_path(self) -> Iterator[tuple[Path, Iterator[FatBinary]]]:
         """The same, file by file: of an archive all members."""
-        return ((path, self._read(path)) for path in self._paths)
+        return ((path, self._read(path)) for path in self.paths)
 
     def _read(self, path: Path) -> Iterator[FatBinary]:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -24,8 +26,10 @@ from packager.errors import UsageError
 from packager.generations import Generation, named
 
 if TYPE_CHECKING:
-    from packager.writers.bundle import Form
+    from packager.model import Finding
+    from packager.writers.bundle import EntrySource, Form
     from packager.writers.containers import ContainerForm, Method
+    from packager.writers.requests import ImageRequest
 
 WRAPPERS = ("object", "asm", "llvm-ir")
 COMPRESSED = "compressed-bundle"
@@ -68,7 +72,7 @@ def command(
     """
     with reported(out):
         from omptool.probes import own_formats
-        from packager.writers.bundle import emit, parse_request
+        from packager.writers.requests import parse_request
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
@@ -78,32 +82,36 @@ def command(
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
         if form != COMPRESSED and compression:
             raise UsageError(f"--compression is for --format {COMPRESSED}")
-        generation = _generation(abi, entries) if form in CONTAINERS else None
-        source = entry_source(entries)
+        writer = (
+            _container(requests, _generation(abi, entries), form, compression)
+            if form in CONTAINERS
+            else _wrapper(requests, entry_source(entries), abi, form)
+        )
         with rule(dependencies, out, inputs), progress(inputs) as copied:
-            if generation is not None:
-                from packager.writers.containers import write_container
-
-                findings = write_container(
-                    requests,
-                    out,
-                    cast("ContainerForm", form),
-                    generation=generation,
-                    method=cast("Method", compression or "zstd"),
-                    force=force,
-                    copied=copied,
-                )
-            else:
-                findings = emit(
-                    requests,
-                    source,
-                    out,
-                    abi=written_abi(abi, None),
-                    form=cast("Form", form),
-                    force=force,
-                    copied=copied,
-                )
+            findings = writer(out, force=force, copied=copied)
     report(out, findings)
+
+
+def _container(
+    requests: Sequence[ImageRequest], generation: Generation, form: str, method: str | None
+) -> Callable[..., list[Finding]]:
+    from packager.writers.containers import write_container
+
+    return partial(
+        write_container,
+        requests,
+        form=cast("ContainerForm", form),
+        generation=generation,
+        method=cast("Method", method or "zstd"),
+    )
+
+
+def _wrapper(
+    requests: Sequence[ImageRequest], source: EntrySource, abi: str | None, form: str
+) -> Callable[..., list[Finding]]:
+    from packager.writers.bundle import emit
+
+    return partial(emit, requests, source, abi=written_abi(abi, None), form=cast("Form", form))
 
 
 def _generation(abi: str | None, entries: str | None) -> Generation:
