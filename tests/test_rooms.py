@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections import defaultdict
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+MOST_LINES = 40  # of a command's function
 MOST_UNITS = 16  # a header and its source are one
 
 
@@ -31,6 +33,19 @@ def test_the_quick_tests_are_those_of_every_room() -> None:
             for folder in (ROOT / tree, ROOT / "tests" / tree)
         )
         assert tested <= rooms | others
+
+
+def test_no_command_is_long() -> None:
+    """A command parses, calls packager, renders and exits: help aside, in one screen."""
+    lines: dict[str, int] = {}
+    for path in (ROOT / "omptool" / "commands").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                help_text = ast.get_docstring(node) or ""
+                own = (node.end_lineno or 0) - node.lineno + 1 - len(help_text.splitlines())
+                lines[f"{path.relative_to(ROOT)}: {node.name}"] = own
+    assert len(lines) > 13
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
 
 
 def test_the_compiled_helper_is_short() -> None:

@@ -72,7 +72,6 @@ def command(
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
     found = Files(files, Look(code=True), checked=True, judged=_judged)
-    fatal = {"error", "warning"} if strict else {"error"}
     results: list[tuple[FatBinary, list[Finding]]] = []
     for binary in found:
         findings = checks.verify(binary, codes) if codes else []
@@ -80,8 +79,7 @@ def command(
         results.append((binary, findings))
         if not (as_json or as_sarif):
             echo(verify.verify_text(binary, findings, codes))
-    is_wanting = any(finding.severity in fatal for _, all_ in results for finding in all_)
-    exit_code = 2 if found.failed else 1 if is_wanting else 0
+    exit_code = 2 if found.failed else 1 if _is_wanting(results, strict) else 0
     if as_json:
         echo_pieces(verify.verify_json(results, codes, found.errors))
     elif as_sarif:
@@ -89,6 +87,11 @@ def command(
 
         echo_pieces(sarif.log(results, codes, found.errors, exit_code))
     ctx.exit(exit_code)
+
+
+def _is_wanting(results: Sequence[tuple[FatBinary, list[Finding]]], strict: bool) -> bool:
+    fatal = {"error", "warning"} if strict else {"error"}
+    return any(finding.severity in fatal for _, findings in results for finding in findings)
 
 
 def _judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
