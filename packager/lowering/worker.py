@@ -20,6 +20,7 @@ from packager.lowering.entry_choice import choose_entries, internalise, recorded
 from packager.lowering.entry_table import Entry, table_text
 from packager.lowering.library.device_library import EXPORTED
 from packager.lowering.modules import FaultError, drop_unused, link, parse, parsed, retarget, verify
+from packager.lowering.pipeline import Output, emitted, initialise, optimise, target_machine
 from packager.lowering.request import Answer, Request
 from packager.lowering.rewriting import atomics, ir_text
 from packager.lowering.rewriting.parameters import with_wide_parameters
@@ -40,7 +41,6 @@ from packager.lowering.targets.family import Family
 _LIBDEVICE = "@__nv_"
 _MADE_OF = {"__printf_alloc": "printf"}  # by LLVM, for amdgcn
 _BARRIER = "@omptool_team_barrier"
-_VECTORISE_FROM = 2  # clang runs the SLP vectoriser from -O2
 
 
 def main() -> None:
@@ -56,8 +56,7 @@ def main() -> None:
 
 
 def _lower(request: Request) -> Answer:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
+    initialise()
     family = family_of(request.triple)
     module = parse(Path(request.source).read_bytes())
     source_triple = str(module.triple)
@@ -88,10 +87,12 @@ def _lower(request: Request) -> Answer:
         Source(keep_attributes, is_native, working),
         machine.target_data,
     )
-    _optimise(module, machine, family, request)
+    output = Output(family.triple, request.emit, request.level, family.is_text, family.vectorises)
+    optimise(module, machine, output)
+    drop_unused(module, machine)  # without optimisation, what was inlined stays
     if family.linker != "shared":  # no linker will miss what is missing
         _check_resolved(module, family)
-    store(Path(request.output), [_emitted(module, machine, request, family)])
+    store(Path(request.output), [emitted(module, machine, output)])
     exported = [v.name for v in module.global_variables if v.name.startswith(EXPORTED)]
     names = tuple(entry.name for entry in entries)
     return Answer(
@@ -108,13 +109,8 @@ def _machine(request: Request, family: Family) -> llvm.TargetMachine:
             raise UsageError(f"--cpu native is this machine's processor, which is no {family.arch}")
         cpu = llvm.get_host_cpu_name()
         features = ",".join(filter(None, [llvm.get_host_cpu_features().flatten(), features]))
-    return llvm.Target.from_triple(family.llvm_triple or family.triple).create_target_machine(
-        cpu=cpu,
-        features=features,
-        opt=request.level,
-        reloc="pic",
-        codemodel="small",
-    )
+    triple = family.llvm_triple or family.triple
+    return target_machine(triple, cpu, features, request.level)
 
 
 def _link_library(module: llvm.ModuleRef, family: Family, device_lib: str) -> None:
@@ -226,36 +222,8 @@ def _for_gpu(
     return text if is_native else with_spaces(text, spaces)
 
 
-def _optimise(
-    module: llvm.ModuleRef, machine: llvm.TargetMachine, family: Family, request: Request
-) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=request.level)
-    is_bitcode = request.emit == "bc"  # becomes vectors when its processor is known
-    vectorises = family.vectorises and not is_bitcode
-    options.slp_vectorization = vectorises and request.level >= _VECTORISE_FROM
-    if not vectorises:
-        options.loop_vectorization = False
-    if is_bitcode:
-        options.loop_unrolling = False
-    builder = llvm.create_pass_builder(machine, options)
-    passes = builder.getModulePassManager()
-    passes.add_global_dead_code_eliminate_pass()  # without optimisation, what was inlined stays
-    passes.run(module, builder)
-
-
 def _check_resolved(module: llvm.ModuleRef, family: Family) -> None:
     missing = [name.lstrip("@") for name in ir_text.unresolved(str(module))]
     missing = [_MADE_OF.get(name, name) for name in missing if not family.provides(name)]
     if missing:
         raise UsageError(f"it calls what no {family.arch} image can have: {', '.join(missing)}")
-
-
-def _emitted(
-    module: llvm.ModuleRef, machine: llvm.TargetMachine, request: Request, family: Family
-) -> bytes:
-    if request.emit == "bc":
-        module.triple = family.triple  # which machines of it LLVM is told again
-        return bytes(module.as_bitcode())
-    if request.emit == "asm" or family.is_text:
-        return str(machine.emit_assembly(module)).encode()
-    return bytes(machine.emit_object(module))

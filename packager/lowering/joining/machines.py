@@ -8,6 +8,7 @@ from llvmlite import binding as llvm
 
 from packager.lowering.joining.kept import definitions, is_local
 from packager.lowering.joining.request import Device
+from packager.lowering.pipeline import target_machine
 
 _PTX = re.compile(r"\+ptx(\d+)")
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
@@ -58,6 +59,4 @@ def _compiled_for(module: llvm.ModuleRef) -> list[str]:
 
 
 def _machine(device: Device, level: int, features: str) -> llvm.TargetMachine:
-    return llvm.Target.from_triple(device.llvm_triple).create_target_machine(
-        cpu=device.cpu, features=features, opt=level, reloc="pic", codemodel="small"
-    )
+    return target_machine(device.llvm_triple, device.cpu, features, level)

@@ -36,6 +36,7 @@ from packager.lowering.joining.request import (
 )
 from packager.lowering.joining.upgrades import corrected
 from packager.lowering.modules import FaultError, drop_unused, link, parse, retarget
+from packager.lowering.pipeline import Output, emitted, initialise, optimise
 from packager.lowering.request import READING
 from packager.same_kernel.modules import code
 
@@ -44,7 +45,6 @@ _SETTING = re.compile(r"__omp_rtl_(?:debug_kind|assume_\w+)")
 _OTHER_POINTERS = re.compile(r"-p(?:0)?:(?!64)")  # of no device here
 # LLVM's OpenMP optimisations then call only what is there.
 _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n'
-_VECTORISE_FROM = 2  # clang runs the SLP vectoriser from -O2
 
 
 @dataclass
@@ -78,8 +78,7 @@ class _Program:
 
 def main() -> None:
     """Answer the one request."""
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
+    initialise()
     text = sys.stdin.read()
     if not text:  # there was nothing to join
         return
@@ -101,9 +100,10 @@ def _join(request: JoinRequest) -> JoinAnswer:
     machine = machines.suited(machine, program.module, device, request.level)
     _link_libraries(program, request.libraries, device)
     _link_settings(program)
-    _shrink(program, request, machine)
+    output = Output(device.triple, request.emit, request.level, device.is_text, device.vectorises)
+    _shrink(program, request, machine, output)
     module = program.module
-    Path(request.output).write_bytes(_emitted(module, machine, request))
+    Path(request.output).write_bytes(emitted(module, machine, output))
     visible = (value.name for value in definitions(module) if not is_local(value))
     return JoinAnswer(
         exports=tuple(name for name in visible if not name.startswith("llvm.")),
@@ -256,7 +256,9 @@ def _link_settings(program: _Program) -> None:
         link(program.module, llvm.parse_assembly("".join(lines)))
 
 
-def _shrink(program: _Program, request: JoinRequest, machine: llvm.TargetMachine) -> None:
+def _shrink(
+    program: _Program, request: JoinRequest, machine: llvm.TargetMachine, output: Output
+) -> None:
     """Optimise, with nothing visible but what others look for, and drop all else."""
     module, shares = program.module, request.device.is_cpu
     kept = {*program.kept, *request.kept, *used(module)}
@@ -270,31 +272,11 @@ def _shrink(program: _Program, request: JoinRequest, machine: llvm.TargetMachine
     _say("the joined device code")
     if needed:
         link(module, llvm.parse_assembly(_IS_LINKED))
-    _optimise(module, machine, request)
+    optimise(module, machine, output)
     internalise(module, kept, shares=shares)
     if request.emit != "bc" and not request.device.is_text:
         constructors.in_sections(module, is_cpu=request.device.is_cpu)
     drop_unused(module, machine)
-
-
-def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, request: JoinRequest) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=request.level)
-    is_bitcode = request.emit == "bc"  # becomes vectors when its processor is known
-    vectorises = request.device.vectorises and not is_bitcode
-    options.slp_vectorization = vectorises and request.level >= _VECTORISE_FROM
-    options.loop_vectorization = vectorises and request.level >= _VECTORISE_FROM
-    options.loop_unrolling = not is_bitcode
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-
-
-def _emitted(module: llvm.ModuleRef, machine: llvm.TargetMachine, request: JoinRequest) -> bytes:
-    if request.emit == "bc":
-        module.triple = request.device.triple
-        return bytes(module.as_bitcode())
-    if request.emit == "asm" or request.device.is_text:
-        return str(machine.emit_assembly(module)).encode()
-    return bytes(machine.emit_object(module))
 
 
 def _say(what: str) -> None:
