@@ -9,12 +9,14 @@ import click
 
 from omptool.console import echo
 from omptool.errors import reported
+from omptool.options.colour import colour_option
 from omptool.probes.ask import ask_plugins
 from packager.machine.facts import FAILS
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@colour_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
     """Show the runtime's plugins, why any was refused, and the devices of each.
@@ -29,7 +31,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"schema": 1, "plugins": plugins}, indent=2))
     else:
-        click.echo(_table(plugins))
+        echo(_table(plugins))
     fatal = [plugin for plugin in plugins if plugin["state"] == FAILS]
     for plugin in fatal:
         what = f"plugin {plugin['name']} ({plugin['path']})"
@@ -56,7 +58,7 @@ def _table(plugins: list[dict[str, Any]]) -> str:
         }
         for plugin in plugins
     ]
-    blocks = [table("plugins", rows, width, ["path"]), *notes.lines()]
+    blocks = [table("plugins", rows, width, ["path"], states=["state"]), *notes.lines()]
     described = _described(plugins)
     if described:
         blocks.append(table("devices", described, width, ["name", "driver", "takes"]))

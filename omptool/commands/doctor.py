@@ -12,6 +12,7 @@ import click
 
 from omptool.console import echo
 from omptool.errors import reported
+from omptool.options.colour import colour_option
 from omptool.options.completing import explained
 from omptool.options.paths import FILE, as_given
 from omptool.probes.ask import ImageBytes
@@ -33,6 +34,7 @@ ALIGNMENT = 8
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
 @click.option("--run", "is_run", is_flag=True, help="Run PROG with ARGS, and say where they ran.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@colour_option
 @click.option(
     "--explain",
     metavar="CODE",

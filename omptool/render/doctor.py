@@ -76,10 +76,11 @@ def as_text(said: Said) -> str:
         blocks.append(_without_run(machine, diagnosis.without_run))
     blocks.append(table("libraries", _libraries(machine), width, ["the loader picks"]))
     if plugins:
-        blocks += [table("plugins", _plugins(plugins, notes)), *notes.lines()]
+        blocks += [table("plugins", _plugins(plugins, notes), states=["state"]), *notes.lines()]
     blocks += [table("images", _images(said, notes), width, ["file"]), *notes.lines()]
     if diagnosis.entries or not diagnosis.others:
-        blocks += [table("entries", _entries(said, notes), width, ["name", "file"]), *notes.lines()]
+        rows, cut = _entries(said, notes), ["name", "file"]
+        blocks += [table("entries", rows, width, cut, states=["runs on"]), *notes.lines()]
     blocks += _elsewhere(said)
     variables = [
         {"variable": name, "value": machine.environment[name]}

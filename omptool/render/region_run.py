@@ -21,7 +21,10 @@ def as_text(run: RegionRun, cause: str) -> str:
     notes = Notes()
     if run.regions:
         rows = [_row(run, region, notes) for region in run.regions]
-        blocks += [table("regions", rows, terminal_width(), ["region"]), *notes.lines()]
+        blocks += [
+            table("regions", rows, terminal_width(), ["region"], states=["runs on"]),
+            *notes.lines(),
+        ]
     if not run.regions and cause:
         blocks.append(cause)
     if run.libraries:

@@ -17,7 +17,7 @@ NARROW = 256
 # headers where no width is given.
 SHORTEST = 16
 GAP = 2
-# Colours of how an entry stands in an image.
+# Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
 STATES = {
     "present": "green",
     "missing": "red",
@@ -25,6 +25,11 @@ STATES = {
     "size": "red",
     "kind": "red",
     "unknown": "yellow",
+    "device": "green",
+    "host": "yellow",
+    "ready": "green",
+    "refused": "red",
+    "fails": "red",
 }
 
 
@@ -34,15 +39,17 @@ def table(
     width: int | None = None,
     cut: Sequence[str] = (),
     spare: Sequence[str] = (),
+    states: Container[str] = (),
 ) -> str:
-    """A table with its title; columns that are empty throughout are left out.
+    """Return a table with its title; columns that are empty throughout are left out.
 
     Where it is wider than `width`, the columns `cut` are shortened. Where that is not enough, those
-    of `spare` are left out, in their order, and a line below names them.
+    of `spare` are left out, in their order, and a line below names them. Cells of the columns
+    `states` have the colours of STATES.
     """
     names = rows[0] if rows else {}
     columns: Columns = {name: [row[name] for row in rows] for name in names}
-    return column_table(title, columns, width, cut, spare)
+    return column_table(title, columns, width, cut, spare, states)
 
 
 def column_table(
@@ -53,7 +60,7 @@ def column_table(
     spare: Sequence[str] = (),
     states: Container[str] = (),
 ) -> str:
-    """The same of columns, which are of one length; those of `states` are coloured."""
+    """Return the table of these columns, which are of one length, as `table` does of rows."""
     kept = {name: cells for name, cells in columns.items() if not {None, ""}.issuperset(cells)}
     length = max(map(len, kept.values()), default=0)
     if not length:
@@ -77,7 +84,7 @@ def column_table(
 
 
 def _coloured(cells: list[str], has_states: bool) -> list[str]:
-    """Return how something stands in an image, in its colour; other columns as they are."""
+    """Return the cells of a column of states in their colours; those of others as they are."""
     if not has_states:
         return cells
     return [coloured(cell, STATES.get(cell.split(" ")[0])) for cell in cells]

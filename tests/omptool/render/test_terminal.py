@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from fixture_programs import OMPTOOL
 from places import DATA, TESTS
-from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image
+from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, fake_runtime, linked
 
 COLUMNS = 80
 COLOUR = re.compile(r"\x1b\[\d*m")
@@ -102,6 +102,9 @@ def test_severities_and_states_have_colours_on_a_terminal(host: Path) -> None:
     assert "\x1b[31mmissing\x1b[0m" in shown
     assert "\x1b[32mpresent\x1b[0m" in shown
     assert on_terminal("dump", "/absent").startswith("\x1b[31mError\x1b[0m: /absent: ")
+    assert "\x1b[32mready\x1b[0m" in on_terminal("devices", OMPTOOL_PLUGINS="host")
+    program = linked([host], host.with_name("program"), runtime=fake_runtime(host.parent))
+    assert "\x1b[33mhost\x1b[0m" in on_terminal("doctor", program)
 
 
 @pytest.mark.slow
