@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +12,9 @@ from omptool.console import echo, shown
 from omptool.errors import reported
 from omptool.options.paths import FILE, check_distinct
 from omptool.options.wrapper import progress, report, warn_of_triples
+
+if TYPE_CHECKING:
+    from packager.editing.request import Change
 
 
 @click.command()
@@ -71,20 +76,10 @@ def command(
     """
     with reported(file):
         from omptool.probes import own_formats
-        from packager.editing.request import Change, parse_named, parse_order, parse_replacement
         from packager.files.checksums import Checksums
         from packager.hosts.host_file import open_host
-        from packager.writers.requests import parse_request
 
-        change = Change(
-            [parse_request(text) for text in added],
-            [parse_replacement(text) for text in replaced],
-            [parse_named(text) for text in removed],
-            None if order is None else parse_order(order),
-            descriptor,
-        )
-        if change.is_empty:
-            raise click.UsageError("Nothing to do: say --add, --replace, --remove or --order.")
+        change = _change(added, replaced, removed, order, descriptor)
         warn_of_triples(change.added)
         change = change._replace(added=own_formats.with_plugins(file, change.added, force=force))
         images = [request.path for request in change.added]
@@ -99,3 +94,25 @@ def command(
     report(out, edited.findings)
     for note in edited.notes:
         echo(f"Note: {shown(out)}: {note}", err=True)
+
+
+def _change(
+    added: Sequence[str],
+    replaced: Sequence[str],
+    removed: Sequence[str],
+    order: str | None,
+    descriptor: int | None,
+) -> Change:
+    from packager.editing.request import Change, parse_named, parse_order, parse_replacement
+    from packager.writers.requests import parse_request
+
+    change = Change(
+        [parse_request(text) for text in added],
+        [parse_replacement(text) for text in replaced],
+        [parse_named(text) for text in removed],
+        None if order is None else parse_order(order),
+        descriptor,
+    )
+    if change.is_empty:
+        raise click.UsageError("Nothing to do: say --add, --replace, --remove or --order.")
+    return change
