@@ -17,31 +17,10 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import include_directions
+import python_rooms
 
 ROOT = Path(__file__).parents[1]
 DRAWING = ROOT / "docs" / "rooms.svg"
-PYTHON = {
-    "omptool": (
-        ("commands",),
-        ("options", "probes", "render"),
-    ),
-    "packager": (
-        ("api",),
-        ("machine",),
-        ("compiling",),
-        ("editing", "linking"),
-        ("lowering", "writers"),
-        ("checks", "questions"),
-        ("hosts",),
-        ("dwarf",),
-        ("formats/device_images",),
-        ("formats/host_records", "formats/packages"),
-        ("formats/containers",),
-        ("same_kernel",),
-        ("elf",),
-        ("files",),
-    ),
-}
 WIDTH, HEIGHT, GAP, MARGIN, LANE = 190, 30, 24, 24, 9
 COLUMN = 2 * WIDTH + 130
 Uses = Mapping[str, set[str]]
@@ -70,7 +49,7 @@ def main() -> None:
 
 def python_tree(name: str) -> Tree:
     """A Python package; modules at its door are one room."""
-    levels = (*PYTHON[name], ("the door",))
+    levels = (*python_rooms.levels(name), ("the door",))
     rooms = {room for level in levels for room in level}
     files = sorted((ROOT / name).rglob("*.py"))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
 
+import include_directions
 import pytest
+import python_rooms
 
 ROOT = Path(__file__).parents[1]
 MOST_LINES = 40  # of a command's function
@@ -33,6 +36,18 @@ def test_the_quick_tests_are_those_of_every_room() -> None:
             for folder in (ROOT / tree, ROOT / "tests" / tree)
         )
         assert tested <= rooms | others
+
+
+@pytest.mark.parametrize("tree", ["packager", "runtime/libomptarget"])
+def test_the_page_of_rooms_has_each_once(tree: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    _, _, section = page.partition(f"\n## {tree}\n")
+    cells = re.findall(r"^\| (`.*?) \|", section.partition("\n## ")[0], re.MULTILINE)
+    found = [room for cell in cells for room in re.findall(r"`([\w/]+)/`", cell)]
+    levels = python_rooms.levels(tree) if tree == "packager" else include_directions.LEVELS
+    prefix = tree.partition("/")[2] + "/" if "/" in tree else ""
+    rooms = [room for level in levels for room in level if room.startswith(prefix)]
+    assert sorted(found) == sorted(room.removeprefix(prefix) for room in rooms)
 
 
 def test_no_command_is_long() -> None:
