@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For packager/formats/device_images/compiled.py: what a cubin has for a host, and where lines of PTX may be
-// directives. It answers for linked cubins with nothing unusual in them. Every other one it leaves to device_elf.py,
+// directives. It answers for cubins with nothing unusual in them. Every other one it leaves to device_elf.py,
 // its twin in Python, which says what is wrong, and which this must agree with.
 #include <elf.h>
 
@@ -92,13 +92,14 @@ public:
   explicit Cubin(Bytes file) : file_(file), header_(file.get<Elf64_Ehdr>(0)) {
     constexpr std::string_view kIdent = "\177ELF\2\1"; // 64 bits, little-endian
     expect(file.size <= kLargestCubin && std::memcmp(header_.e_ident, kIdent.data(), kIdent.size()) == 0);
-    expect(header_.e_machine == EM_CUDA && header_.e_type != ET_REL);
+    expect(header_.e_machine == EM_CUDA);
+    is_object = header_.e_type == ET_REL;
     read_segments();
     read_sections();
   }
 
   std::uint64_t characters = 0, symbols = 0; // the number of the section of symbols
-  bool is_debugged = false;
+  bool is_debugged = false, is_object = false;
   std::vector<Section> sections;
 
   Bytes content(const Section& section) const {
@@ -213,7 +214,8 @@ private:
   void read(const Elf64_Sym& symbol) {
     const unsigned type = ELF64_ST_TYPE(symbol.st_info), binding = ELF64_ST_BIND(symbol.st_info);
     if (symbol.st_shndx == SHN_UNDEF) {
-      const bool is_asked_for = binding != STB_LOCAL && binding != STB_WEAK && (type < 10 || type > 12);
+      const bool is_asked_for =
+          !cubin_.is_object && binding != STB_LOCAL && binding != STB_WEAK && (type < 10 || type > 12);
       if (symbol.st_name && is_asked_for)
         add(absent_, strings_.at(symbol.st_name));
       return;
@@ -228,7 +230,7 @@ private:
     expect(std::ranges::none_of(kOfLinkers, [&](auto one) { return name.starts_with(one); }));
     const Elf64_Shdr* const code = is_kernel ? holder(symbol) : nullptr;
     Record record{.size = is_kernel ? 0 : symbol.st_size, .is_kernel = is_kernel, .has_code = code != nullptr};
-    record.code = code ? code->sh_offset + (symbol.st_value - code->sh_addr) : 0;
+    record.code = code ? code->sh_offset + (symbol.st_value - begin_of(*code)) : 0;
     record.code_size = code ? symbol.st_size : 0;
     if (const auto found = needs_.find(name); is_kernel && found != needs_.end()) {
       record.has_resources = 1;
@@ -245,9 +247,13 @@ private:
     if (symbol.st_shndx >= cubin_.sections.size() || !cubin_.sections[symbol.st_shndx].has_bytes)
       return nullptr;
     const Elf64_Shdr& found = cubin_.sections[symbol.st_shndx].header;
-    const bool is_inside = symbol.st_value >= found.sh_addr && symbol.st_size <= found.sh_size;
-    return is_inside && symbol.st_value - found.sh_addr <= found.sh_size - symbol.st_size ? &found : nullptr;
+    const std::uint64_t begin = begin_of(found);
+    const bool is_inside = symbol.st_value >= begin && symbol.st_size <= found.sh_size;
+    return is_inside && symbol.st_value - begin <= found.sh_size - symbol.st_size ? &found : nullptr;
   }
+
+  // What the values of symbols in a section count from: in an object from its first byte.
+  std::uint64_t begin_of(const Elf64_Shdr& section) const { return cubin_.is_object ? 0 : section.sh_addr; }
 
   void add(std::vector<char>& names, std::string_view name) const {
     names.insert(names.end(), name.begin(), name.end());

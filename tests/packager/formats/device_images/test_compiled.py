@@ -25,7 +25,7 @@ CUBINS["made"] = without_code(
     ".weak .entry _Zg()\n{\n}\n",
     "sm_90",
 )
-ANSWERED = ("debug.cubin", "driver.cubin", "made")
+ANSWERED = ("compiled.cubin", "debug.cubin", "driver.cubin", "made", "relocatable.cubin")
 LOOKS = (Look(), Look(resources=False))
 
 
