@@ -65,10 +65,17 @@ def load_all(
     FormatError is raised.
     """
     with open_input(path, look) as data:
-        if members.probe(data):
-            yield from _archive(path, data, wanted)
-        elif wanted(data):
-            yield _load(str(path), data)
+        yield from load_open(path, data, wanted)
+
+
+def load_open(
+    path: Path, data: Reader, wanted: Callable[[Reader], bool] = _everything
+) -> Iterator[Loaded]:
+    """The same of a file that is open."""
+    if members.probe(data):
+        yield from _archive(path, data, wanted)
+    elif wanted(data):
+        yield _load(str(path), data)
 
 
 def _archive(path: Path, data: Reader, wanted: Callable[[Reader], bool]) -> Iterator[Loaded]:

@@ -170,6 +170,5 @@ def _bodies(kernel: str, parts: Sequence[Part]) -> Iterator[str]:
 def _code(part: Part, kernel: str) -> tuple[objects.Function, ...] | None:
     if part.image.kind != "elf":
         return None
-    with open_reader(part.bytes.path) as file:
-        data = file.slice(part.bytes.offset, part.bytes.size, "device image")
+    with open_reader(part.file) as data:
         return objects.code(data, kernel)

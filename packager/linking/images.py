@@ -14,7 +14,7 @@ from packager.files.reader import open_reader
 from packager.linking import indirect_calls
 from packager.linking.cpu import Libraries, link_cpu
 from packager.linking.groups import Group
-from packager.linking.inputs import Part, copied, device_symbols, unused
+from packager.linking.inputs import Part, device_symbols, unused
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
 from packager.triples import GPUS, code_of, normalise
@@ -49,7 +49,7 @@ def link_group(
     """
     states = {_state(part) for part in group.parts}
     if states == {"linked"} and len(group.parts) == 1:
-        return copied(group.parts[0], tools.folder), ""
+        return group.parts[0].file, ""
     if "linked" in states:
         raise UsageError(f"device code for {group.name} cannot be linked together: {_forms(group)}")
     out = unused(tools.folder, f"{group.name.replace(':', '-')}.image")
@@ -95,8 +95,7 @@ def _state(part: Part) -> str:
     """Return what has to be done with it: "object", "bitcode", or "linked", which is nothing."""
     if part.image.kind == "bitcode":
         return "bitcode"
-    with open_reader(part.bytes.path) as file:
-        data = file.slice(part.bytes.offset, part.bytes.size, "device image")
+    with open_reader(part.file) as data:
         is_elf = data.starts_with(MAGIC)
         return (
             "object" if is_elf and data.unpack(ELF_TYPE, 0, "ELF type") == (ET_REL,) else "linked"
@@ -108,9 +107,8 @@ def _forms(group: Group) -> str:
 
 
 def _object(part: Part, tools: Tools) -> Path:
-    path = copied(part, tools.folder)
-    tools.names[str(path)] = part.origin
-    return path
+    tools.names[str(part.file)] = part.origin
+    return part.file
 
 
 def _by_gpus_linker(
@@ -148,7 +146,7 @@ def _joined(
     tools.show(f"omptool: join {' '.join(part.origin for part in parts)} -o {out}")
     if tools.is_dry:
         return ""
-    inputs = [BitcodeInput(copied(part, tools.folder), part.origin) for part in parts]
+    inputs = [BitcodeInput(part.file, part.origin) for part in parts]
     target = Target(group.triple, group.arch, level=options.level, ptxas=options.ptxas)
     search = libraries.command.folders
     worker = tools.worker()

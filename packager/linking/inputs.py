@@ -18,12 +18,11 @@ from packager.formats.device_images.bitcode import magic
 from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
 from packager.formats.device_images.comment import clang_releases
 from packager.formats.host_records import requirements
-from packager.hosts.load import Loaded, load_all
+from packager.hosts.load import Loaded, load_open
 from packager.linking.host_command import is_device_library
 from packager.linking.libraries import LinkedFile
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
-from packager.writers.elf_types import FilePart
 
 # Archives of device libraries have code for dozens of processors, of which few are wanted.
 LOOK = Look(symbols=False, resources=False)
@@ -41,7 +40,7 @@ class Part(NamedTuple):
 
     origin: str  # the object that it is in, "a.o" or "libk.a(k.o)"
     image: DeviceImage
-    bytes: FilePart
+    file: Path  # that has its bytes alone
 
 
 class HostPart(NamedTuple):
@@ -61,16 +60,25 @@ class HostPart(NamedTuple):
     host_symbols: frozenset[str] = frozenset()
 
 
-def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
-    """Those of the files, in their order; copies of their device code go to `folder`.
+class Objects(NamedTuple):
+    """What of the files of a link has offload code, in their order, and the archives among them."""
+
+    parts: list[HostPart]
+    archives: list[LinkedFile]
+
+
+def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path) -> Objects:
+    """Return what has offload code; each device image is copied to a file in `folder`.
 
     Raises FormatError, UsageError for an input that cannot be understood.
     """
+    found = Objects([], [])
     archives_seen: set[tuple[int, int]] = set()
-    for file in files:
+    for file, data in files:
         path = file.path
-        kind = _kind(path)
+        kind = _kind(data)
         if kind == "archive":
+            found.archives.append(file)
             identity = _identity(path)
             if identity in archives_seen or is_device_library(path):
                 continue
@@ -78,19 +86,16 @@ def objects(files: Iterable[LinkedFile], folder: Path) -> Iterator[HostPart]:
         if kind:
             archive = path if kind == "archive" else None
             try:
-                for part in _host_parts(path, archive, folder):
-                    yield part._replace(is_whole=file.is_whole)
+                for part in _host_parts(path, data, archive, folder):
+                    found.parts.append(part._replace(is_whole=file.is_whole))
             except FormatError as error:
                 raise UsageError(str(error), path) from error
+    return found
 
 
-def _kind(path: Path) -> str:
+def _kind(data: Reader) -> str:
     """Return what of an input is looked into; "" for what the linker alone knows."""
-    try:
-        with path.open("rb") as file:
-            begin = file.read(TYPE_AT + len(OBJECT))
-    except OSError:
-        return ""  # the linker says what is wrong with it
+    begin = data.bytes(0, min(TYPE_AT + len(OBJECT), len(data)))
     if begin.startswith(ELF):
         return "object" if begin[TYPE_AT:] == OBJECT else ""
     if begin[:BEGIN] in (archives.MAGIC, archives.THIN_MAGIC):
@@ -110,8 +115,8 @@ def may_offload(data: Reader) -> bool:
     return not headers.probe(data) or bool(OFFLOADING.search(headers.section_names(data)))
 
 
-def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[HostPart]:
-    for loaded in load_all(path, LOOK, may_offload):
+def _host_parts(path: Path, data: Reader, archive: Path | None, folder: Path) -> Iterator[HostPart]:
+    for loaded in load_open(path, data, may_offload):
         binary = loaded.binary
         found = list(zip(binary.images, loaded.data, strict=True))
         own = [(image, data) for image, data in found if image.container not in REGISTERED]
@@ -125,8 +130,7 @@ def _host_parts(path: Path, archive: Path | None, folder: Path) -> Iterator[Host
         # What a relocatable link or `omptool bundle` has closed is an object like any other.
         if binary.descriptors or not (binary.images or binary.entries):
             continue
-        file = Path(binary.file or path)
-        parts = tuple(Part(binary.path, image, _bytes(data, file, folder)) for image, data in own)
+        parts = tuple(_part(binary.path, image, inside, folder) for image, inside in own)
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
         part = HostPart(binary.path, binary, parts, archive, member)
         if headers.probe(loaded.file):
@@ -176,23 +180,16 @@ def _host_symbols(elf: headers.Elf, loaded: Loaded) -> tuple[tuple[str, ...], bo
     return tuple(found), is_linkable
 
 
-def _bytes(data: Reader, file: Path, folder: Path) -> FilePart:
-    """Return where the bytes of an image are; those that are compressed are copied to `folder`."""
-    if data.is_stored:
-        return FilePart(file, data.at, len(data))
-    path = unused(folder, "inflated")
+def _part(origin: str, image: DeviceImage, data: Reader, folder: Path) -> Part:
+    """Copy the bytes of an image to a file of their own, whose name says where they are from.
+
+    The object is closed then: a link may have more of them than a process may have open files.
+    """
+    stem = Path(origin.replace("(", "-").rstrip(")")).name
+    ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(image.kind, "o")
+    path = unused(folder, f"{stem}-{image.target.replace(' ', '-')}.{ending}")
     store(path, data.pieces())
-    return FilePart(path, 0, len(data))
-
-
-def copied(part: Part, folder: Path) -> Path:
-    """The bytes of an image in a file of their own, whose name says where they are from."""
-    stem = Path(part.origin.replace("(", "-").rstrip(")")).name
-    ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(part.image.kind, "o")
-    path = unused(folder, f"{stem}-{part.image.target.replace(' ', '-')}.{ending}")
-    with open_reader(part.bytes.path) as data:
-        store(path, data.slice(part.bytes.offset, part.bytes.size, "device image").pieces())
-    return path
+    return Part(origin, image, path)
 
 
 def unused(folder: Path, name: str) -> Path:
@@ -202,8 +199,7 @@ def unused(folder: Path, name: str) -> Path:
 
 def device_symbols(part: Part) -> tuple[set[str], set[str]]:
     """Return the names that a device object lacks, and those that it defines for others."""
-    with open_reader(part.bytes.path) as file:
-        data = file.slice(part.bytes.offset, part.bytes.size, "device image")
+    with open_reader(part.file) as data:
         if part.image.kind == "bitcode":
             from packager.formats.device_images.bitcode.module import linked_names
 

@@ -6,12 +6,17 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from packager.errors import FormatError
 from packager.files.presence import exists
+from packager.files.reader import Reader, open_reader
+from packager.files.sources import BLOCK
 from packager.linking.host_command import Given, HostCommand, Library
 from packager.linking.tools import Tools
+from packager.look import Look
 
 DRIVERS_FOLDERS = "LIBRARY_PATH"
 # What linkers of distributions search by themselves. Another linker fails without -L.
@@ -41,17 +46,26 @@ class LinkedFile(NamedTuple):
     is_whole: bool  # of an archive: all members are linked
 
 
-def linked(command: HostCommand, tools: Tools) -> list[LinkedFile]:
-    """The files of a link that can be found, as linkers take them: libraries behind the rest."""
+def linked(command: HostCommand, tools: Tools, look: Look) -> Iterator[tuple[LinkedFile, Reader]]:
+    """Yield the files of a link that can be read, as linkers take them: libraries behind the rest.
+
+    The bytes of each can be read until the next one is asked for.
+    """
     places = _Places(command, tools)
-    found = []
-    for item in command.inputs:
-        found.append(LinkedFile(item.path, item.given, item.is_whole))
-    for one in command.libraries:
-        path = places.of(one)
-        if path is not None:
-            found.append(LinkedFile(path, one.given, one.is_whole))
-    return [one for file in found for one in (file, *places.by_script(file))]
+    for file in places.files():
+        words: list[str] = []
+        for data in _opened(file.path, look):
+            yield file, data
+            words += _named(file.path, data)
+        for path in places.by_script(file.path, words):
+            for data in _opened(path, look):
+                yield file._replace(path=path), data
+
+
+def _opened(path: Path, look: Look) -> Iterator[Reader]:
+    """Yield the bytes of a file if it can be opened; if not, the linker says what is wrong."""
+    with suppress(FormatError), open_reader(path, look) as data:
+        yield data
 
 
 class _Places:
@@ -67,6 +81,15 @@ class _Places:
         self._systems = [Path(command.sysroot + folder) for folder in SYSTEMS]
         self._drivers: list[Path] | None = None
 
+    def files(self) -> Iterator[LinkedFile]:
+        """Yield the files that the command names."""
+        for item in self._command.inputs:
+            yield LinkedFile(item.path, item.given, item.is_whole)
+        for one in self._command.libraries:
+            path = self.of(one)
+            if path is not None:
+                yield LinkedFile(path, one.given, one.is_whole)
+
     def of(self, library: Library) -> Path | None:
         """The file that -l means, as far as it can be known."""
         if library.name in NOBODYS:
@@ -76,19 +99,16 @@ class _Places:
             return found
         return _searched(library, self._systems) or _searched(library, self._of_driver())
 
-    def by_script(self, script: LinkedFile) -> Iterator[LinkedFile]:
-        """The files that it names if it is a linker's script; no scripts in scripts."""
-        path = script.path
-        if path.suffix == ".o":
-            return
-        for name in _named(path):
+    def by_script(self, script: Path, names: Iterable[str]) -> Iterator[Path]:
+        """Yield the files that a linker's script means by `names`; no scripts in scripts."""
+        for name in names:
             if name.startswith("-l"):
                 found = self.of(Library(name[2:], 0, is_whole=False, is_static=False))
             else:
-                places = (path.parent, Path(), *self._folders)
+                places = (script.parent, Path(), *self._folders)
                 found = next((place / name for place in places if exists(place / name)), None)
             if found is not None:
-                yield script._replace(path=found)
+                yield found
 
     def _of_driver(self) -> list[Path]:
         if self._drivers is None:
@@ -109,17 +129,13 @@ def _searched(library: Library, folders: Iterable[Path]) -> Path | None:
     return next((path for path in paths if exists(path)), None)
 
 
-def _named(path: Path) -> Iterator[str]:
+def _named(path: Path, data: Reader) -> Iterator[str]:
     """The files and -l words that the script at `path` names; nothing for what is no script."""
-    try:
-        if path.stat().st_size > MAX_SCRIPT:
-            return
-        data = path.read_bytes()
-    except OSError:
-        return  # the linker says what is wrong with it
-    if b"\0" in data:
+    if path.suffix == ".o" or len(data) > MAX_SCRIPT:
         return
-    text = re.sub(COMMENT, " ", data.decode(errors="surrogateescape"), flags=re.DOTALL)
+    if b"\0" in data.bytes(0, min(BLOCK, len(data))) or b"\0" in (content := data.bytes()):
+        return
+    text = re.sub(COMMENT, " ", content.decode(errors="surrogateescape"), flags=re.DOTALL)
     for command in re.finditer(COMMAND, text):
         for quoted, plain in re.findall(WORD, command[1]):
             if quoted or plain != "AS_NEEDED":

@@ -18,8 +18,8 @@ from packager.linking.cpu import Libraries
 from packager.linking.groups import Group, grouped
 from packager.linking.host_command import Given, HostCommand
 from packager.linking.images import DeviceOptions, link_group
-from packager.linking.inputs import HostPart, objects
-from packager.linking.libraries import LinkedFile, linked
+from packager.linking.inputs import LOOK, HostPart, Objects, objects
+from packager.linking.libraries import linked
 from packager.linking.tools import Tools
 from packager.look import Look
 from packager.model import FatBinary, Finding
@@ -59,20 +59,16 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     """
     tools.options_at = command.options_at
     # What has offload code: without any, the command is what it was.
-    files = linked(command, tools)
-    found = list(objects(files, tools.folder))
-    if not found:
+    found = objects(linked(command, tools, LOOK), tools.folder)
+    if not found.parts:
         return tools.pass_on(command.words)
     with tools.with_worker(
-        any(one.image.kind == "bitcode" for part in found for one in part.parts)
+        any(one.image.kind == "bitcode" for part in found.parts for one in part.parts)
     ):
-        return _linked(found, files, command, options, tools)
+        return _linked(found, command, options, tools)
 
 
-def _linked(
-    found: Sequence[HostPart], files: Sequence[LinkedFile], command: HostCommand, options: Options,
-    tools: Tools,
-) -> int:  # fmt: skip
+def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools) -> int:
     # Which members of archives are in it, by the host's own linker; with our runtime, where the
     # command names none.
     is_without = command.names_runtime or command.is_relocatable
@@ -83,7 +79,7 @@ def _linked(
     added = () if runtime is None else (str(runtime),)
     if runtime is not None and options.sets_rpath:
         command = command._replace(leading=command.finding(runtime.parent))
-    parts = taken(found, command, added, tools)
+    parts = taken(found.parts, command, added, tools)
 
     # One image for each target.
     agreement.expect_one_form(parts)
@@ -93,7 +89,7 @@ def _linked(
     groups = grouped(parts)
     for line in agreement.differences(parts, groups):
         options.warn(line)
-    libraries = Libraries(command, _barred(files, found), runtime)
+    libraries = Libraries(command, _barred(found), runtime)
     tools.load_beside(*WRITERS)
     images = [_image(group, libraries, options, tools) for group in groups]
 
@@ -134,10 +130,10 @@ def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -
     return ImageRequest(group.triple, group.arch, path)
 
 
-def _barred(files: Sequence[LinkedFile], found: Sequence[HostPart]) -> frozenset[Given]:
+def _barred(found: Objects) -> frozenset[Given]:
     """What names archives of objects like the program's: half of each is the host's."""
-    of_devices = {part.archive.resolve() for part in found if part.archive}
-    return frozenset(file.named for file in files if file.path.resolve() in of_devices)
+    of_devices = {part.archive.resolve() for part in found.parts if part.archive}
+    return frozenset(file.named for file in found.archives if file.path.resolve() in of_devices)
 
 
 def _abi(parts: Sequence[HostPart], options: Options) -> str:

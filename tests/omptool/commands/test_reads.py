@@ -8,7 +8,7 @@ import pytest
 import toolchain
 from fixture_programs import OMPTOOL
 from reads import reads
-from toolchain import X86_64, run
+from toolchain import CLANG, X86_64, run
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +31,13 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "image.ptx").write_text(toolchain.PTX)
     toolchain.clang_offload(toolchain.OPENMP, folder / "app")
     toolchain.compile_c(toolchain.OPENMP, folder / "plain")
-    for name in ("host.o", "app", "plain"):
+    for name, source in (("main.o", toolchain.OPENMP), ("region.o", toolchain.REGION)):
+        flags = ("-c", "-fopenmp", f"-fopenmp-targets={X86_64}")
+        toolchain.compile_c(source, folder / name, *flags, compiler=CLANG)
+    for name in ("host.o", "app", "plain", "main.o", "region.o"):
         run("objcopy", "--add-section", f".padding={folder / 'padding'}", folder / name)
+    run("ar", "rc", folder / "libregion.a", folder / "region.o")
+    (folder / "libscript.so").write_text("INPUT(region.o)")
     return folder
 
 
@@ -74,3 +79,20 @@ def test_a_host_that_is_looked_at_is_opened_once(work: Path, words: str) -> None
     (found,) = reads(work, [OMPTOOL, *words.split()], host)
     assert found.opens == 1
     assert found.bytes <= TABLES
+
+
+LINKED = {
+    "objects": ["main.o", "region.o"],
+    "archive": ["main.o", "libregion.a"],
+    "script": ["main.o", "libscript.so", "region.o"],
+}
+
+
+@pytest.mark.parametrize("files", LINKED.values(), ids=LINKED)
+def test_each_object_of_a_link_is_opened_once(work: Path, files: list[str]) -> None:
+    """Beside the host's linker, which reads them as often as it likes."""
+    named = [file for file in files if file != "region.o" or "libscript.so" not in files]
+    words = ["link", CLANG, "-fopenmp", *named, "-o", "linked"]
+    for found in reads(work, [OMPTOOL, *words], *map(Path, files)):
+        assert found.opens == 1
+        assert found.bytes <= TABLES

@@ -9,20 +9,22 @@ import pytest
 from packager.linking.host_command import parse
 from packager.linking.libraries import linked
 from packager.linking.tools import Tools
+from packager.look import WHOLE
 
 
-def names(folder: Path, command: str) -> list[str]:
-    tools = Tools(folder, is_dry=True)
-    return [one.path.name for one in linked(parse(command.split()), tools)]
+def found(command: str, tools: Tools) -> list[Path]:
+    return [one.path for one, _ in linked(parse(command.split()), tools, WHOLE)]
 
 
 @pytest.mark.parametrize("name", ["libk.so", "libk.a", "parts.ld", "parts"])
 def test_what_a_linker_script_names(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("/* INPUT(no.o) */ GROUP(a.o AS_NEEDED(-lb) nowhere.o)")
-    for file in ("a.o", "libb.a"):
+    for file in ("c.o", "a.o", "libb.a"):
         (tmp_path / file).touch()
     script = tmp_path / name
-    assert names(tmp_path, f"cc c.o {script} -L{tmp_path}") == ["c.o", name, "a.o", "libb.a"]
+    tools = Tools(tmp_path, is_dry=True)
+    paths = found(f"cc {tmp_path / 'c.o'} {script} -L{tmp_path}", tools)
+    assert [path.name for path in paths] == ["c.o", name, "a.o", "libb.a"]
 
 
 def test_where_libraries_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,10 +36,10 @@ def test_where_libraries_are_looked_for(tmp_path: Path, monkeypatch: pytest.Monk
     tools = Tools(tmp_path, asked.append, is_dry=True)
     monkeypatch.setenv("LIBRARY_PATH", f"{tmp_path / 'path'}")
     for word in (f"-L{tmp_path / 'told'}", "-O"):
-        found = linked(parse(["gcc", word, "-la", "-lm", "-lc", "-lstdc++"]), tools)
+        paths = found(f"gcc {word} -la -lm -lc -lstdc++", tools)
         first = "told/liba.a" if word != "-O" else "path/liba.so"
-        assert [str(one.path.relative_to(tmp_path)) for one in found] == [first, "path/libm.a"]
+        assert [str(path.relative_to(tmp_path)) for path in paths] == [first, "path/libm.a"]
     assert asked == []
-    assert linked(parse(["gcc", "--sysroot=/s", "-lnowhere"]), tools) == []
-    assert linked(parse(["mylink", "-lnowhere"]), tools) == []
+    assert found("gcc --sysroot=/s -lnowhere", tools) == []
+    assert found("mylink -lnowhere", tools) == []
     assert asked == ["gcc --sysroot=/s -print-search-dirs"]
