@@ -100,8 +100,8 @@ def _ran(program: str, args: tuple[str, ...], as_json: bool) -> tuple[str, bool]
 
     with reported(program):
         path = launching.find(program, exit_code=2)
-        environment = launching.on_the_runtime(path, os.environ)
         with open_reader(path) as data:
+            environment = launching.on_the_runtime(path, data, os.environ)
             cause = host_only.found(data)
         with region_report.made() as report:
             environment[region_report.VARIABLE] = report.path
@@ -134,7 +134,7 @@ def _diagnosed(program: Path, as_json: bool) -> tuple[str, bool]:
             None if number in others else _placed(data, file, inflated)
             for number, (data, file) in enumerate(parts.images)
         ]
-        found, plugins = machine.probe(parts.whole.binary, program, images, environment)
+        found, plugins = machine.probe(parts.whole.binary, program, parts.elf, images, environment)
     diagnosis = diagnose(parts.whole.binary, found)
     diagnosis = replace(diagnosis, findings=(*diagnosis.findings, *parts.findings))
     is_wanting = any(finding.severity == "error" for finding in diagnosis.findings)
@@ -147,6 +147,7 @@ class _Parts:
     """The program, and the libraries with regions that the loader picks for it."""
 
     def __init__(self, program: Path, environment: dict[str, str]) -> None:
+        from packager.elf import headers
         from packager.machine.dynamic_loader import libraries
         from packager.machine.parts import Elsewhere, joined, looked_at
         from packager.machine.program import raised_rights, secured
@@ -154,7 +155,8 @@ class _Parts:
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
         main = self._read(program)
-        if main.binary.type not in ("executable", "shared"):
+        is_program = main.binary.type in ("executable", "shared")
+        if not is_program or main.binary.path != str(program):  # a member of an archive
             raise FormatError("is no program: doctor looks at executables and libraries")
         for unread in (*main.binary.faults, *main.binary.limits):
             raise FormatError(unread)
@@ -163,7 +165,8 @@ class _Parts:
         self.findings: list[Finding] = []
         rights = raised_rights(program)
         minded = secured(environment) if rights else environment
-        needed = libraries(program, minded, is_secure=bool(rights))
+        self.elf = headers.read(main.file)
+        needed = libraries(program, self.elf, minded, is_secure=bool(rights))
         for library in reversed(needed):
             offload = looked_at(library)
             if offload and library.path and offload.is_openmp:

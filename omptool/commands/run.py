@@ -17,9 +17,10 @@ from omptool.console import echo
 from omptool.errors import fail
 from omptool.probes.launching import NOT_EXECUTABLE, find, is_text, on_the_runtime
 from omptool.process import in_a_line
+from packager.elf import headers
 from packager.errors import PackagerError
 from packager.files.presence import exists
-from packager.machine.program import inspect_program
+from packager.files.reader import Reader, open_reader
 
 # For what omptool itself could not do (DECISIONS 18).
 CANNOT_START = 125
@@ -64,7 +65,11 @@ def command(
     """
     path = find(program)
     try:
-        environment = on_the_runtime(path, os.environ)
+        with open_reader(path) as data:
+            environment = on_the_runtime(path, data, os.environ)
+            if mandatory:
+                _note_host_only(data, program)
+            is_elf = headers.probe(data)
     except PackagerError as error:
         fail(f"{program}: {error}", CANNOT_START)
     if plugins:
@@ -73,22 +78,18 @@ def command(
         environment["OMP_DEFAULT_DEVICE"] = str(device)
     if mandatory:
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
-        _note_host_only(path, program)
+    if gdb and not is_elf:
+        fail(f"{program}: is a script: gdb wants its interpreter before it", CANNOT_START)
     if gdb:
-        _debug(path, program, args, environment)
+        _debug(path, args, environment)
     _execute(path, program, args, environment)
 
 
-def _note_host_only(path: Path, program: str) -> None:
+def _note_host_only(data: Reader, program: str) -> None:
     """Tell why nothing insists on a device: the program's regions never come to the runtime."""
-    from packager.files.reader import open_reader
     from packager.hosts import host_only
 
-    try:
-        with open_reader(path) as data:
-            found = host_only.found(data)
-    except PackagerError:
-        return  # to be run all the same
+    found = host_only.found(data)
     if found:
         echo(f"Note: {program}: no offload code: {found.message}; {found.cure}", err=True)
 
@@ -110,15 +111,11 @@ def _execute(
         fail(f"{program}: {what}", NOT_EXECUTABLE)
 
 
-def _debug(
-    path: Path, program: str, args: tuple[str, ...], environment: dict[str, str]
-) -> NoReturn:
+def _debug(path: Path, args: tuple[str, ...], environment: dict[str, str]) -> NoReturn:
     """Start the program in gdb. The environment is for the program, not for gdb and its shell."""
     debugger = shutil.which("gdb")
     if not debugger:
         fail("gdb is not on PATH: apt-get install gdb", CANNOT_START)
-    if inspect_program(path) is None:
-        fail(f"{program}: is a script: gdb wants its interpreter before it", CANNOT_START)
     changed = [
         f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value
     ]

@@ -11,6 +11,7 @@ from omptool.errors import fail
 from omptool.installation import LIBRARY, libdir
 from packager.errors import PackagerError
 from packager.files.presence import exists, is_file
+from packager.files.reader import Reader
 from packager.machine.program import UNDER_RUN, Program, inspect_program, raised_rights
 
 # As in a shell.
@@ -21,12 +22,13 @@ SCRIPT_START = 128
 FIRST = ("libasan.so", "libtsan.so", "libclang_rt.asan", "libclang_rt.tsan")
 
 
-def on_the_runtime(program: Path, environment: Mapping[str, str]) -> dict[str, str]:
-    """`environment` with what puts the runtime in the place of any other that `program` would get.
+def on_the_runtime(program: Path, data: Reader, environment: Mapping[str, str]) -> dict[str, str]:
+    """`environment` with what puts the runtime in the place of any other that `program` would get;
+    `data` is the open file.
 
     Raises PackagerError for a program in which nothing can.
     """
-    inspected = inspect_program(program)
+    inspected = inspect_program(program, data)
     return _environment(dict(environment), _replacements(program, inspected), inspected)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from omptool.installation import LIBRARY, libdir
 from omptool.probes.amd_kfd import processors
 from omptool.probes.ask import Answers, ImageBytes, ask_cuda, ask_plugins
+from packager.elf.headers import Elf
 from packager.errors import MissingToolError
 from packager.machine import gcc_runtime
 from packager.machine.dynamic_loader import Library, find_library, lack_of, libraries, refusal
@@ -34,10 +35,11 @@ FOR_CUDA = ("ptx", "cubin")
 def probe(
     binary: FatBinary,
     program: Path,
+    elf: Elf,
     images: Sequence[ImageBytes | None],
     environment: dict[str, str],
 ) -> tuple[Machine, Plugins]:
-    """Return what there is for `program` and its images, and the rows of the plugins.
+    """Return what there is for `program` (its headers are `elf`), and the rows of the plugins.
 
     `images` is None where another runtime than OpenMP's is told of an image: no plugin is asked.
 
@@ -45,7 +47,7 @@ def probe(
     """
     rights = raised_rights(program)
     whole, environment = environment, secured(environment) if rights else environment
-    found = libraries(program, environment, is_secure=bool(rights))
+    found = libraries(program, elf, environment, is_secure=bool(rights))
     drivers = {driver: find_library(driver, environment) for _, driver in NODES.values()}
     here = {node for node, _ in NODES.values() if Path(node).exists()}
     here |= {driver for driver, path in drivers.items() if path}
@@ -61,10 +63,10 @@ def probe(
         environment=environment,
         files=frozenset(here),
         tmp=_tmp(),
-        refusal=refusal(program),
+        refusal=refusal(elf),
         rights=rights,
         ignored=tuple(sorted(name for name in whole if name not in environment)),
-        clangs=compilers(program),
+        clangs=compilers(elf),
         cuda=ask_cuda(drivers[gcc_runtime.NVPTX.driver], environment) if has_cuda else None,
         amd=processors(),
     )
@@ -75,7 +77,7 @@ def probe(
     asked = [image for image in images if image is not None]
     said = ask_plugins(asked, environment, has_names=has_names)
     ours = [*sorted(libdir().glob(f"{LIBRARY}*")), libdir() / LIBTARGET]
-    under_run = libraries(program, environment, ours)
+    under_run = libraries(program, elf, environment, ours)
     there = [*under_run, *(Library(path.name, "", path) for path in ours)]
     bundled = replace(
         _with_answers(general, said, images),

@@ -61,18 +61,19 @@ class _File(NamedTuple):
 
 def libraries(
     program: Path,
+    elf: headers.Elf,
     environment: Mapping[str, str],
     preloaded: Sequence[Path] = (),
     *,
     is_secure: bool = False,
 ) -> list[Library]:
-    """Return all that `program` needs, in the order in which they are loaded.
+    """Return all that `program`, whose headers are `elf`, needs, in the order of loading.
 
     `is_secure`: the program has raised rights, so that its own $ORIGIN leads to system folders
     alone.
     Raises FormatError when the program itself cannot be read.
     """
-    first = _read(program)._replace(is_program=True)
+    first = _of_elf(program, elf)._replace(is_program=True)
     return list(_load(first, environment, preloaded, is_secure=is_secure))
 
 
@@ -92,16 +93,15 @@ def lack_of(
     return next((lib.lack for lib in _load(code, environment, (), known) if lib.lack), "")
 
 
-def refusal(program: Path) -> str:
+def refusal(program: headers.Elf) -> str:
     """Why glibc (2.36 and later) does not start a program whose libraries are there; "" if it does.
 
     Raises FormatError when the program cannot be read.
     """
-    with open_reader(program) as data:
-        dynamic = Dynamic(headers.read(data))
-        if DT_RELR not in dynamic or DT_VERNEED not in dynamic:
-            return ""
-        strings = dynamic.strings()
+    dynamic = Dynamic(program)
+    if DT_RELR not in dynamic or DT_VERNEED not in dynamic:
+        return ""
+    strings = dynamic.strings()
     return RELR_REFUSED if strings and RELR_VERSION not in strings else ""
 
 
@@ -195,15 +195,18 @@ def _fitting(path: Path, machine: str) -> _File | None:
 
 
 def _read(path: Path) -> _File:
-    """By the segments alone, as the loader does."""
     with open_reader(path) as data:
-        file = headers.read(data)
-        dynamic = Dynamic(file)
-        runpath = tuple(p for path_ in dynamic.texts(DT_RUNPATH) for p in path_.split(":"))
-        rpath = tuple(p for path_ in dynamic.texts(DT_RPATH) for p in path_.split(":"))
-        own = () if runpath else rpath
-        soname = next(iter(dynamic.texts(DT_SONAME)), None)
-        return _File(path, file.machine, dynamic.texts(DT_NEEDED), own, runpath, soname, own)
+        return _of_elf(path, headers.read(data))
+
+
+def _of_elf(path: Path, file: headers.Elf) -> _File:
+    """By the segments alone, as the loader does."""
+    dynamic = Dynamic(file)
+    runpath = tuple(p for path_ in dynamic.texts(DT_RUNPATH) for p in path_.split(":"))
+    rpath = tuple(p for path_ in dynamic.texts(DT_RPATH) for p in path_.split(":"))
+    own = () if runpath else rpath
+    soname = next(iter(dynamic.texts(DT_SONAME)), None)
+    return _File(path, file.machine, dynamic.texts(DT_NEEDED), own, runpath, soname, own)
 
 
 def _cache(machine: str) -> Mapping[str, Path]:

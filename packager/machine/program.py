@@ -11,7 +11,7 @@ from typing import NamedTuple
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
 from packager.elf.headers import DT_NEEDED
-from packager.files.reader import open_reader
+from packager.files.reader import Reader
 
 LIBTARGET = "libtarget.so"
 # What a program has among its dynamic strings that uses the libtarget.so of the proposal of 2013.
@@ -86,22 +86,21 @@ def secured(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not name.startswith(IGNORED)}
 
 
-def inspect_program(path: Path) -> Program | None:
-    """The ELF program at `path`, or None for a script or another format.
+def inspect_program(path: Path, data: Reader) -> Program | None:
+    """Return the ELF program at `path`, which is open; None for a script or another format.
 
     Raises FormatError when it is malformed.
     """
-    with open_reader(path) as data:
-        if not headers.probe(data):
-            return None
-        file = headers.read(data)
-        is_static = not any(segment.type == headers.PT_INTERP for segment in file.segments)
-        if not is_static:
-            return _dynamic(file)
+    if not headers.probe(data):
+        return None
+    file = headers.read(data)
+    is_static = not any(segment.type == headers.PT_INTERP for segment in file.segments)
+    if not is_static:
+        return _dynamic(file)
     # Imported here, as most programs are not static.
-    from packager.hosts.load import load
+    from packager.hosts.load import read_file
 
-    return Program(True, (), has_offload_code=not load(path).is_empty)
+    return Program(True, (), has_offload_code=not read_file(str(path), data).is_empty)
 
 
 def _dynamic(file: headers.Elf) -> Program:

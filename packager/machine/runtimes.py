@@ -68,17 +68,17 @@ def _lack_of_plugin(
     if plugin is None:
         return f"its plugin {CPU_PLUGIN} is not found"
     there = {library.name for library in loaded if library.path}
-    wanted = libraries(plugin, environment)
+    with open_reader(plugin) as data:
+        wanted = libraries(plugin, headers.read(data), environment)
     return next((lib.lack for lib in wanted if lib.lack and lib.name not in there), "")
 
 
-def compilers(program: Path) -> tuple[int, ...]:
+def compilers(program: headers.Elf) -> tuple[int, ...]:
     """The releases of clang that compiled parts of `program`, as far as it says so.
 
     Raises FormatError when it is malformed.
     """
-    with open_reader(program) as data:
-        return clang_releases(headers.read(data))
+    return clang_releases(program)
 
 
 def _release(library: Library, path: Path) -> int:

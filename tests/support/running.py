@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
-from omptool.probes.launching import on_the_runtime
+from omptool.probes import launching
+from packager.files.reader import open_reader
 
 PATIENCE = 120  # seconds, on a loaded machine
 
-
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
+
+
+def on_the_runtime(program: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return `environment` with what puts our runtime in the place of any other."""
+    with open_reader(program) as data:
+        return launching.on_the_runtime(program, data, environment)
 
 
 def run(

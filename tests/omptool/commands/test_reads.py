@@ -44,6 +44,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _there(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(work)
+    monkeypatch.delenv("OMPTOOL_PLUGINS", raising=False)  # the program has a device
 
 
 COPYING = [
@@ -70,12 +71,16 @@ LOOKING = [
     "verify app",
     "verify host.o",
     "extract app --all -o images",
+    "doctor app",
+    "doctor --run ./app",
+    "run ./app",
+    "run --mandatory ./app",
 ]
 
 
 @pytest.mark.parametrize("words", LOOKING)
 def test_a_host_that_is_looked_at_is_opened_once(work: Path, words: str) -> None:
-    host = next(Path(word) for word in words.split() if word in ("app", "host.o"))
+    host = next(Path(word) for word in words.split() if word in ("app", "./app", "host.o"))
     (found,) = reads(work, [OMPTOOL, *words.split()], host)
     assert found.opens == 1
     assert found.bytes <= TABLES

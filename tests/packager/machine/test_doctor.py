@@ -31,6 +31,8 @@ from toolchain import compile_c, omptool
 from whole_programs import FIGURES, REFUSED, SOUND, chosen, is_error
 
 from omptool import installation
+from packager.elf import headers
+from packager.files.reader import open_reader
 from packager.machine import dynamic_loader
 from packager.machine.dynamic_loader import libraries
 
@@ -312,7 +314,8 @@ def test_a_library_whose_name_no_file_can_have(tmp_path: Path) -> None:
     source = "extern int x; int main(void) { return x; }"
     flags = (str(library), "-Wl,--unresolved-symbols=ignore-all")
     program = compile_c(source, tmp_path / "program", *flags)
-    found = {one.name: one.path for one in libraries(program, {})}
+    with open_reader(program) as data:
+        found = {one.name: one.path for one in libraries(program, headers.read(data), {})}
     assert found[name] is None
 
 

@@ -38,6 +38,7 @@ from toolchain import HOST, MAIN, X86_64, bundled, compile_c, device_image, link
 
 from omptool.installation import libdir
 from packager.checks import verify
+from packager.files.reader import open_reader
 from packager.hosts.load import load
 from packager.machine.llvm_runtime import Outcome, Surroundings, outcome
 from packager.machine.program import inspect_program
@@ -80,7 +81,8 @@ NOEXEC = SimpleNamespace(f_flag=os.ST_NOEXEC)
 
 def search(path: Path, name: str, folder: Path) -> dict[str, str]:
     """An environment in which the loader takes one of RUNTIMES for the library that is wanted."""
-    asked = inspect_program(path)
+    with open_reader(path) as data:
+        asked = inspect_program(path, data)
     assert asked
     folder.mkdir(exist_ok=True)
     (folder / asked.offload_libraries[0]).symlink_to(library(name))
@@ -314,7 +316,8 @@ def test_their_plugins_taken_away_and_put_back(
 def test_our_own_under_their_names(diagnosed: Path, version: str, variable: str) -> None:
     """Clang 16's program on LLVM 22's library would find no image."""
     path = program(version, diagnosed)
-    asked = inspect_program(path)
+    with open_reader(path) as data:
+        asked = inspect_program(path, data)
     assert asked
     name = asked.offload_libraries[0]
     environment = {variable: str(libdir() if variable == "LD_LIBRARY_PATH" else libdir() / name)}

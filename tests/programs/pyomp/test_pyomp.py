@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from pyomp import python
-
-from omptool.probes.launching import on_the_runtime
+from running import on_the_runtime
 
 pytestmark = pytest.mark.offloads
 

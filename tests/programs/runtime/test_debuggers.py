@@ -15,8 +15,7 @@ from clangs import compiled
 from fixture_programs import OMPTOOL
 from machine import lacks, moved, with_tmp
 from places import TESTS
-
-from omptool.probes.launching import on_the_runtime
+from running import on_the_runtime
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
