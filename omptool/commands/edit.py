@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,16 +82,16 @@ def command(
 
         change = _change(added, replaced, removed, order, descriptor)
         warn_of_triples(change.added)
-        change = change._replace(added=own_formats.with_plugins(file, change.added, force=force))
         images = [request.path for request in change.added]
         images += [replacement.path for replacement in change.replaced]
         check_distinct([out], images)
+        judged = partial(own_formats.with_plugins, file, force=force)
         with (
             open_host(file) as host, Checksums(images) as sums, progress([file, *images]) as copied
         ):  # fmt: skip
             from packager.editing.edit import edit
 
-            edited = edit(host, change, out, sums, force=force, copied=copied)
+            edited = edit(host, change, out, sums, judged=judged, force=force, copied=copied)
     report(out, edited.findings)
     for note in edited.notes:
         echo(f"Note: {shown(out)}: {note}", err=True)

@@ -11,7 +11,7 @@ from packager.editing.build_id import find_build_id, renewed
 from packager.editing.described import Described, Held, described
 from packager.editing.linked import REMAINING_SECTION, LinkedFile, removed_name
 from packager.editing.output import write
-from packager.editing.plan import Plan, plan
+from packager.editing.plan import Judge, Plan, plan
 from packager.editing.request import Change
 from packager.editing.surgery import Surgery
 from packager.elf.headers import Section
@@ -43,36 +43,36 @@ def edit(
     out: Path,
     sums: Checksums,
     *,
+    judged: Judge = list,
     force: bool = False,
     copied: Copied = ignore,
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with the images of its descriptor changed.
 
-    `sums` are of the new images. Raises FindingError, and leaves nothing, when verify finds an
-    error in the result and `force` is not set; UsageError or FormatError when the file or an image
-    is unfit.
+    `sums` are of the new images; `judged` asks plugins about those of no known format. Raises
+    FindingError, and leaves nothing, when verify finds an error in the result and `force` is not
+    set; UsageError or FormatError when the file or an image is unfit.
     """
     binary = host.binary
     file = LinkedFile(host.path, host.data)
     found = described(file, binary, change.descriptor)
-    planned = plan(change, found.images, force=force)
+    planned = plan(change, found.images, judged, force=force)
     surgery = Surgery(file)
     places = images(surgery, planned.images, found.form)
     list_images(surgery, found, places)
     _clear(surgery, binary, planned)
     return finish(
-        surgery, out, sums, is_wrapped=found.form.wraps, own=_own(binary, change),
+        surgery, out, sums, is_wrapped=found.form.wraps, own=_own(binary, planned),
         force=force, copied=copied,
     )  # fmt: skip
 
 
-def _own(binary: FatBinary, change: Change) -> set[tuple[str, int]]:
+def _own(binary: FatBinary, planned: Plan) -> frozenset[tuple[str, int]]:
     """Return the images of no known format, by triple and size, that may be in the result: those
     that were there, and those that plugins take.
     """
-    there = {(image.triple, image.size) for image in binary.images if image.contents.is_own}
-    added = [request for request in change.added if request.plugin]
-    return there | {(request.triple, request.path.stat().st_size) for request in added}
+    there = ((image.triple, image.size) for image in binary.images if image.contents.is_own)
+    return planned.own.union(there)
 
 
 def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from packager.editing.described import Held
 from packager.editing.request import Change, Named
 from packager.errors import FormatError, UsageError
 from packager.triples import is_meant
-from packager.writers.requests import ImageRequest, for_openmp
+from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.wrapper import ImageInput
+
+# Asks the plugins on this machine about images of no known format; returns the same requests.
+Judge = Callable[[Sequence[ImageRequest]], Sequence[ImageRequest]]
 
 
 class Plan(NamedTuple):
@@ -18,26 +21,32 @@ class Plan(NamedTuple):
 
     images: tuple[Held | ImageInput, ...]
     gone: tuple[Held, ...]
+    own: frozenset[tuple[str, int]]  # new images that a plugin takes: triple and size
 
 
-def plan(change: Change, held: Sequence[Held], *, force: bool) -> Plan:
-    """What `change` makes of the images of a descriptor. Raises UsageError where it cannot."""
+def plan(change: Change, held: Sequence[Held], judged: Judge, *, force: bool) -> Plan:
+    """Return what `change` makes of the images of a descriptor. Raises UsageError where it
+    cannot.
+    """
     slots: dict[int, Held | ImageInput] = {h.image.index: h for h in held}
+    wanted: dict[int, ImageRequest] = {}
     gone: list[Held] = []
     for replacement in change.replaced:
         old = _taken(replacement.named, held, gone)
-        request = ImageRequest(old.triple, old.image.arch, replacement.path)
-        slots[old.image.index] = _input(request, force=force)
+        wanted[old.image.index] = ImageRequest(old.triple, old.image.arch, replacement.path)
         gone.append(old)
     for named in change.removed:
         old = _taken(named, held, gone)
         del slots[old.image.index]
         gone.append(old)
     following = max([h.image.index for h in held], default=-1) + 1
-    for number, request in enumerate(change.added):
-        slots[following + number] = _input(request, force=force)
+    wanted |= {following + number: request for number, request in enumerate(change.added)}
+    own: set[tuple[str, int]] = set()
+    for number, request in zip(wanted, judged(list(wanted.values())), strict=True):
+        slots[number], found = _input(request, force=force)
+        own |= found
     _expect_targets_apart(slots.values())
-    return Plan(tuple(_ordered(slots, change.order)), tuple(gone))
+    return Plan(tuple(_ordered(slots, change.order)), tuple(gone), frozenset(own))
 
 
 def _taken(named: Named, held: Sequence[Held], gone: Sequence[Held]) -> Held:
@@ -73,11 +82,11 @@ def _ordered(
     yield from (slots[number] for number in order)
 
 
-def _input(request: ImageRequest, *, force: bool) -> ImageInput:
-    (found,), (image,) = for_openmp([request], force=force)
-    if not image.size:
+def _input(request: ImageRequest, *, force: bool) -> tuple[ImageInput, frozenset[tuple[str, int]]]:
+    (found,), images = for_openmp([request], force=force)
+    if not images[0].size:
         raise FormatError(f"image {request.path}: is empty")
-    return found
+    return found, own_formats(images)
 
 
 def _expect_targets_apart(images: Iterable[Held | ImageInput]) -> None:

@@ -61,6 +61,13 @@ def test_what_a_plugin_takes_is_bundled_and_runs(work: Path, tmp_path: Path) -> 
     )  # fmt: skip
     assert again.exit_code == 0, again.stderr
     assert [image["kind"] for image in dumped_images(tmp_path / "two")] == ["unknown"] * 2
+    replaced = ("edit", app, "--replace", f"0={work / 'own'}", "-o", tmp_path / "replaced")
+    done = omptool(*replaced, environment=environment(work))
+    assert done.exit_code == 0, done.stderr
+    refused = omptool(*replaced, environment=ALONE)
+    assert refused.exit_code == 2
+    what = "is of no known format, and no plugin on this machine takes it ("
+    assert refused.stderr.startswith(f"Error: {app}: image {work / 'own'}: {what}")
 
 
 @pytest.mark.slow
