@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace omptool::host {
@@ -41,8 +42,10 @@ std::string path_of(const std::string& folder, int file) {
 
 // A debugger takes the path for one of its own process: "/proc/self/fd/5" may be its terminal, which it reads for ever.
 std::string folder_of_files(bool stays_open) {
-  return stays_open ? "/proc/" + std::to_string(::getpid()) + "/fd"
-                    : "/proc/self/task/" + std::to_string(::gettid()) + "/fd"; // not there in the debugger's
+  if (stays_open)
+    return "/proc/" + std::to_string(::getpid()) + "/fd";
+  const long thread = ::syscall(SYS_gettid);                  // glibc has gettid() since 2.30
+  return "/proc/self/task/" + std::to_string(thread) + "/fd"; // not there in the debugger's
 }
 
 // The inode of a file in memory; 0 for any other.
