@@ -2,44 +2,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "workers.h"
 
+#include <algorithm>
+#include <chrono>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace omptool {
 
 bool Workers::start_thread() {
+  Worker& made = all_.emplace_back();
   try {
-    std::thread([this]() noexcept { serve(); }).detach();
+    made.thread = std::thread([this, &made]() noexcept { serve(made); });
   } catch (const std::system_error&) {
+    all_.pop_back();
     return false; // those that are there do it later
   }
-  ++threads_;
   ++idle_;
   return true;
 }
 
 void Workers::run(std::function<void()> work) {
   std::unique_lock lock(mutex_);
-  waiting_.push_back(std::move(work));
-  if (waiting_.size() <= idle_) {
-    lock.unlock();
-    more_.notify_one();
-    return;
+  if (!is_ending_) {
+    waiting_.push_back(std::move(work));
+    if (waiting_.size() <= idle_) {
+      lock.unlock();
+      more_.notify_one();
+      return;
+    }
+    if (all_.size() >= most_ || start_thread() || !all_.empty())
+      return;
+    work = std::move(waiting_.back());
+    waiting_.pop_back();
   }
-  if (threads_ >= most_ || start_thread() || threads_ > 0)
-    return;
-  work = std::move(waiting_.back());
-  waiting_.pop_back();
   lock.unlock();
   work();
 }
 
-void Workers::serve() {
+void Workers::serve(Worker& mine) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    more_.wait(lock, [this] { return !waiting_.empty(); });
+    more_.wait(lock, [this] { return !waiting_.empty() || is_ending_; });
     --idle_;
+    if (waiting_.empty())
+      break;
     {
       const std::function<void()> work = std::move(waiting_.front());
       waiting_.pop_front();
@@ -49,6 +55,32 @@ void Workers::serve() {
     lock.lock();
     ++idle_;
   }
+  mine.has_ended = true;
+  fewer_.notify_one();
+}
+
+void Workers::end() {
+  constexpr auto kPatience = std::chrono::milliseconds(500);
+  const auto is_done = [](const Worker& worker) {
+    return worker.has_ended || worker.thread.get_id() == std::this_thread::get_id();
+  };
+  std::list<Worker> ended;
+  {
+    std::unique_lock lock(mutex_);
+    is_ending_ = true;
+    more_.notify_all();
+    fewer_.wait_for(lock, kPatience, [&] { return std::all_of(all_.begin(), all_.end(), is_done); });
+    for (auto at = all_.begin(); at != all_.end();) {
+      const auto worker = at++;
+      if (worker->has_ended)
+        ended.splice(ended.end(), all_, worker);
+      else if (worker->thread.joinable())
+        worker->thread.detach();
+    }
+  }
+  for (Worker& worker : ended)
+    if (worker.thread.joinable())
+      worker.thread.join();
 }
 
 } // namespace omptool

@@ -7,12 +7,14 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
+#include <thread>
 
 namespace omptool {
 
-// Never destroyed once it has run something: its threads are detached, and wait for more until the process ends. A
-// child of fork() has none of them, and needs new Workers.
+// Never destroyed once it has run something: its threads wait for more until end() or the process's end. A child of
+// fork() has none of them, and needs new Workers.
 class Workers {
 public:
   explicit Workers(unsigned most) : most_(most) {}
@@ -24,16 +26,29 @@ public:
   // the caller holds no lock.
   void run(std::function<void()> work);
 
+  // For a process that exits: ends the threads, and returns when they are gone; waits half a second for one that is at
+  // work, and not for the caller. A thread that has run a kernel may have reserved threads of libomp's, which libomp
+  // takes away with it. If it were still there when libomp ends, these could wake up in libomp's freed memory. Work
+  // that comes later is the caller's.
+  void end();
+
 private:
-  void serve();
+  struct Worker {
+    std::thread thread;
+    bool has_ended = false;
+  };
+
+  void serve(Worker& mine);
   bool start_thread(); // with the lock held
 
   const unsigned most_;
   std::mutex mutex_;
   std::condition_variable more_;
+  std::condition_variable fewer_;
   std::deque<std::function<void()>> waiting_;
-  unsigned threads_ = 0;
-  unsigned idle_ = 0; // threads that have taken nothing
+  std::list<Worker> all_;
+  unsigned idle_ = 0; // of those that have taken nothing
+  bool is_ending_ = false;
 };
 
 } // namespace omptool

@@ -36,8 +36,11 @@ void wait_at_exit() {
   Counts* const counts = PerProcess<Counts>::known();
   if (!counts || core_workers::here() || is_in_region() || Completions::any_kernel_here())
     return;
-  std::unique_lock lock(counts->mutex);
-  counts->changed.wait(lock, [&] { return counts->calls == 0 && counts->callbacks == 0; });
+  {
+    std::unique_lock lock(counts->mutex);
+    counts->changed.wait(lock, [&] { return counts->calls == 0 && counts->callbacks == 0; });
+  }
+  core_workers::end();
 }
 
 // A child of fork() has nothing to wait for.

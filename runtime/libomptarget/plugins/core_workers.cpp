@@ -34,6 +34,13 @@ void finish(std::function<void()> work) {
   PerProcess<Pools>::get().finishing.run(marked(std::move(work)));
 }
 
+void end() {
+  if (Pools* const known = PerProcess<Pools>::known()) {
+    known->operating.end();
+    known->finishing.end();
+  }
+}
+
 bool here() {
   return is_one;
 }

@@ -13,6 +13,8 @@ namespace omptool::core_workers {
 void operate(std::function<void()> work);
 // What follows when operations have ended, and the program's callbacks.
 void finish(std::function<void()> work);
+// Ends those that have no work: for a process that exits.
+void end();
 // Whether the calling thread is one of these.
 bool here();
 

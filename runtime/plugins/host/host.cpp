@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "host.h"
 
+#include <cstdlib>
 #include <mutex>
 #include <pthread.h>
 
@@ -16,13 +17,21 @@ void forget_after_fork() {
     the_parents = left;
 }
 
+void end_queues() {
+  if (Host* const known = the_host)
+    known->queues.end();
+}
+
 } // namespace
 
 constinit std::atomic<Host*> the_host{nullptr};
 
 [[gnu::noinline, gnu::cold]] Host& make_host() {
   static std::once_flag watching;
-  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
+  std::call_once(watching, [] {
+    ::pthread_atfork(nullptr, nullptr, forget_after_fork);
+    std::atexit(end_queues);
+  });
   // Never destroyed: threads may still run kernels while the process exits.
   auto made = std::make_unique<Host>();
   made->parents = the_parents;

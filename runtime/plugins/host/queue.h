@@ -31,6 +31,7 @@ public:
   std::int32_t wait(tgt_event_t event);
   std::int32_t query(tgt_event_t event); // or OMPTARGET_RTL_PENDING
   bool is_live(tgt_event_t event);
+  void end() { workers_.end(); } // for a process that exits
 
   static void set_callback(tgt_callback_fct callback) { callback_ = callback; }
   // In a child of fork(): of what runs now, nobody waits for the end.

@@ -122,6 +122,34 @@ TEST_CASE("what work holds goes when it has ended, and may hand out more") {
   CHECK(ended.try_wait());
 }
 
+TEST_CASE("threads end and are gone, one at work is left after a while, and later work is the caller's") {
+  static std::atomic<int> gone{0};
+  struct Last {
+    ~Last() { ++gone; }
+  };
+  Workers& workers = lasting<Workers>(3u);
+  auto& all_started = lasting<std::barrier<>>(std::ptrdiff_t{3});
+  auto& may_end = lasting<std::latch>(std::ptrdiff_t{1});
+  auto& ended = lasting<std::latch>(std::ptrdiff_t{1});
+  for (int i = 0; i < 3; ++i)
+    workers.run([&, i] {
+      thread_local Last last;
+      static_cast<void>(last);
+      all_started.arrive_and_wait();
+      if (i == 0) {
+        may_end.wait();
+        ended.count_down();
+      }
+    });
+  workers.end();
+  CHECK(gone == 2);
+  std::thread::id by;
+  workers.run([&] { by = std::this_thread::get_id(); });
+  CHECK(by == std::this_thread::get_id());
+  may_end.count_down();
+  ended.wait();
+}
+
 SCENARIO_OF(no_threads) {
   pthread_attr_t large; // no machine has room for such a stack
   EXPECT(::pthread_attr_init(&large) == 0);

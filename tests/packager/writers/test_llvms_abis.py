@@ -249,6 +249,7 @@ def test_a_library_is_registered_while_it_is_loaded(version: str, tmp_path: Path
     library = linked(version, tmp_path / "lib.so", _bundled(tmp_path), flags=("-shared",))
     loader = compile_c((SOURCES / "loader.c").read_text(), tmp_path / "loader", "-ldl")
     expected = "42 gone\n44 gone\n46 gone\n"
-    prints_on_llvms(version, loader, expected, library)
+    if version != "23":  # Intel's build frees twice when clang's own library is dropped, too
+        prints_on_llvms(version, loader, expected, library)
     done = running.run(loader, library, **running.MANDATORY)
     assert (done.returncode, done.stdout) == (0, expected), done.stderr

@@ -12,8 +12,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clangs import FULL, INSTALLED, compiled, compiled_by, made
-from fixture_programs import X86_64
+from clangs import CLANG, FLAGS, FULL, INSTALLED, compiled, compiled_by, libraries, made
+from fixture_programs import X86_64, call
 from linking import FAST_LINKER, OWN_LINKER
 from machine import lacks, moved, with_tmp
 from places import ROOT
@@ -43,6 +43,19 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
         timeout=60,
         env=os.environ | {"LD_LIBRARY_PATH": str(libdir())} | environment,
     )
+
+
+# ---- the end of the process ----
+
+
+def test_a_process_ends_while_libomp_starts_threads(tmp_path: Path) -> None:
+    """Teams reserve threads of libomp's that a region without a parallel construct never wakes."""
+    library = tmp_path / "liblate.so"
+    call("gcc", "-O1", "-shared", "-fPIC", SOURCES / "late_threads.c", "-o", library)
+    named = ("-Wl,--no-as-needed", f"-L{libraries(INSTALLED)}", "-lomp", "-lomptarget", library)
+    program = made(tmp_path / "app", CLANG[".c"], *FLAGS, SOURCES / "ends_at_once.c", *named)
+    done = run(program, OMP_NUM_THREADS="4")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
 
 # ---- decision 21 ----
