@@ -24,7 +24,7 @@ from packager.writers.bundle import EntrySource, ImageRequest
 
 
 class Options(NamedTuple):
-    """What the user may choose."""
+    """The user's options for `omptool cc`."""
 
     targets: Sequence[Target]
     includes: Path

@@ -15,8 +15,8 @@ from packager.errors import UsageError
 from packager.files.response_files import opened
 from packager.linking.host_command import program_at
 
-# What the compiler is to end in: "code" is what an object has, in another form; "text" comes before
-# there are devices, such as preprocessed text; "other" is the answer to a question.
+# The result of a compiler command: "code" has an object's content in another form; "text" is made
+# before host and devices part, such as preprocessed text; "other" is the answer to a query.
 End = Literal["object", "program", "code", "text", "other"]
 Kind = Literal["source", "assembly", "kernels", "header", "foreign", "input"]
 
@@ -47,7 +47,7 @@ TAKES_WORD = re.compile(
     r"openmp-target.*)"
     r"|ivfsoverlay|working-directory)|--(param|sysroot|include|prefix|config|serialize-diagnostics)"
 )
-# What answers a question: the compiler's own affair.
+# These options make the compiler answer a query; the command is passed on unchanged.
 OTHER = re.compile(
     r"-(dump(machine|version|fullversion|specs)|print-.*)|"
     r"--(version|help.*|print-.*|target-help)|--?(cc1|cc1as)"
@@ -58,7 +58,7 @@ FOR_LINK = re.compile(
     r"-(l.*|L.*|Wl,.*|shared|static.*|pie|no-pie|rdynamic|s|nostdlib|nodefaultlibs|nostartfiles|"
     r"fuse-ld=.*|rtlib=.*|shared-libgcc|Xlinker|[Tuze]|rpath)|--ld-path=.*|--rtlib=.*"
 )
-# What a driver would say that a link has no use for, and what looks like an input there.
+# Options that make a driver complain in a link, and options whose word looks like an input there.
 FOR_OBJECTS = re.compile(r"-Wa,.*|-Xassembler|-(i(quote|dirafter|withprefix|withprefixbefore))")
 RULES = re.compile(r"-M(D|MD|P|G|V|[FTQJ].*)")
 LANGUAGE = re.compile(r"-x.*")

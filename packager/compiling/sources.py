@@ -26,7 +26,7 @@ SHF_EXCLUDE = 0x80000000
 
 
 class Compiling(NamedTuple):
-    """How sources are compiled."""
+    """The command and the targets that sources are compiled with."""
 
     command: CompileCommand
     targets: Sequence[Target]
@@ -106,7 +106,7 @@ def _offloading(targets: Sequence[Target]) -> list[str]:
 
 
 def _of_the_host(targets: Sequence[Target]) -> list[str]:
-    """What tells it of devices whose code it does not make: there is the table of entries."""
+    """Return the options that make clang write the entry table, but no device code."""
     return [OPENMP, f"-fopenmp-targets={targets[0].triple}", "--offload-host-only"]
 
 

@@ -8,12 +8,12 @@ import re
 from packager.errors import UsageError
 from packager.triples import SPELLED, code_of, is_known, likely_meant, normalise
 
-# How GPUs whose processors have to be named call them, and one of them.
+# Patterns of processor names, with an example, of the GPUs whose processor has to be named.
 PROCESSORS = {
     "nvptx64": (re.compile(r"sm_\d+[af]?"), "sm_80"),
     "amdgcn": (re.compile(r"gfx[\w-]+(:\w+[+-])*"), "gfx90a"),
 }
-# What users call triples.
+# Other names that users give to triples.
 CPU = platform.machine()
 NAMES = {**SPELLED, **dict.fromkeys(("cpu", "host", "native"), CPU)}
 WITH_PROCESSOR = re.compile(r".*-(sm_|gfx)\w+")

@@ -1,4 +1,4 @@
-"""How values are written in debug information (DWARF 5, 7.5): the size of each form, or a way."""
+"""Sizes and encodings of the attribute forms of debug information (DWARF 5, 7.5)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STRX = (0x1A, 0x25, 0x26, 0x27, 0x28)
 
 
 class Shape(NamedTuple):
-    """What a unit's header says of the sizes in it."""
+    """The DWARF version of a unit, and the sizes of its addresses and offsets."""
 
     version: int
     address: int

@@ -25,7 +25,7 @@ class Texts(NamedTuple):
 
 
 class Header(NamedTuple):
-    """How a program is to be read."""
+    """The header of a line-number program."""
 
     shape: Shape
     start: int  # of its instructions

@@ -1,4 +1,4 @@
-"""What debug information says of a function, and how its name is found."""
+"""A function's declaration in debug information, and the search for its name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ MAX_SEARCHED = 1 << 30
 
 
 class Place(NamedTuple):
-    """Where a function is declared."""
+    """The file and line at which a function is declared."""
 
     file: str
     line: int  # 0 if that is not known
 
 
 def offsets(strings: bytes, wanted: set[bytes]) -> dict[int, bytes]:
-    """Where in a table of strings the names are; linkers put them at the end of others, too."""
+    """Return the offsets of names in a string table; linkers let a name end a longer string."""
     if len(wanted) * len(strings) <= MAX_SEARCHED:
         return {
             found.start(): name

@@ -1,4 +1,4 @@
-"""Where PTX's kernels are from: the first `.loc` of each names a `.file` and a line (PTX ISA)."""
+"""Read the source places of PTX kernels: the first `.loc` names a `.file` and a line (PTX ISA)."""
 
 from __future__ import annotations
 

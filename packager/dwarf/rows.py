@@ -22,7 +22,7 @@ END_SEQUENCE, SET_ADDRESS = 1, 2
 
 
 class Row(NamedTuple):
-    """Where the instruction at an address is from."""
+    """A row of the line table: the file and line of the instruction at an address."""
 
     address: int
     file: int

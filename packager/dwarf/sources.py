@@ -54,7 +54,7 @@ def with_sources(
         bytes_of.look.seen(image.offset)
         is_asked = image.contents.is_debugged and asked.image(binary, image)
         names = set(filter(asked.name, names)) if is_asked else set()
-        # What is known of an alternative to this image need not be read again.
+        # Alternatives of one image share their kernels, so their places are read once.
         unit = units.setdefault(image.unit, {}) if image.unit is not None else {}
         found = _places(bytes_of, names - unit.keys(), f"image {image.index}", faults)
         unit.update(found)

@@ -25,7 +25,7 @@ WIDE = 0xFFFFFFFF
 
 
 class Abbreviation(NamedTuple):
-    """What entries with a code have."""
+    """An abbreviation: the tag and the attributes of the entries with its code."""
 
     tag: int
     has_children: bool
@@ -131,7 +131,7 @@ def _abbreviations(data: bytes, at: int, shape: Shape) -> dict[int, Abbreviation
 
 
 def _read_root(unit: Unit, sections: Sections) -> None:
-    """What the first entry of a unit says for all of them."""
+    """Read the unit's line program, string base and folder from its first entry."""
     cursor = Cursor(sections.info, unit.at, ".debug_info", unit.end)
     code = cursor.leb()
     if not code:
@@ -179,7 +179,7 @@ def _text(unit: Unit, form: int, value: int, sections: Sections) -> bytes:
 
 
 def string_at(unit: Unit, form: int, value: int, sections: Sections) -> int | None:
-    """Where in .debug_str the string of an attribute is; None if it is in another section."""
+    """Return the offset of an attribute's string in .debug_str; None if it is elsewhere."""
     if form == forms.STRP:
         return value
     if form not in forms.STRX or unit.string_base is None:
@@ -189,7 +189,10 @@ def string_at(unit: Unit, form: int, value: int, sections: Sections) -> int | No
 
 
 def may_name(unit: Unit, wanted: frozenset[int] | set[int], sections: Sections) -> bool:
-    """Whether a unit can name a string of `wanted`, by its table of strings if it has one."""
+    """Return whether a unit can use a string at an offset in `wanted`.
+
+    The unit's table of string offsets decides; a unit without one may use any string.
+    """
     if unit.string_base is None or unit.shape.offset != 4 or unit.string_base < 8:
         return True
     cursor = Cursor(sections.string_offsets, unit.string_base - 8, ".debug_str_offsets")

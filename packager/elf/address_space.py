@@ -33,19 +33,19 @@ MAX_WINDOW = 1 << 26
 # Pointers to one address: the start of a table may be the end of a popular object.
 MAX_PLACES = 1 << 20
 UNNAMED = (3, 4)  # STT_SECTION, STT_FILE
-# Which of several names of one address to show: global, weak, local.
+# Where an address has several names, a global one is shown before a weak and a local one.
 PREFERENCE = {1: 3, 2: 2, 0: 1}
 
 
 class Space(ABC):
-    """What formats ask of a file in memory."""
+    """The address space of an ELF file: the interface through which formats read memory."""
 
     def __init__(self, elf: Elf) -> None:
         self.elf = elf
 
     @abstractmethod
     def address(self, section: Section) -> int:
-        """Where a section begins."""
+        """Return the address at which a section begins."""
 
     @abstractmethod
     def symbols_at(self, table: Section, addresses: Set[int]) -> Iterator[tuple[int, Symbol]]:
@@ -65,7 +65,7 @@ class Space(ABC):
 
     @abstractmethod
     def places(self, values: Collection[int]) -> list[tuple[int, int]]:
-        """Where in writable data a pointer to one of `values` is: (place, value), sorted.
+        """Return the pointers to `values` in writable data, as sorted pairs (place, value).
 
         Raises FormatError when there are more than any table of entries can have.
         """
@@ -94,7 +94,7 @@ class Space(ABC):
         for table in self.elf.symbol_tables() if addresses else ():
             names = self.elf.strings(table.link, f"names of {table.name}")
             if best := self._best(table, addresses):
-                # What .symtab knows, .dynsym does not know better.
+                # .dynsym has no better names than .symtab.
                 return {address: names[symbol.name_at] for address, symbol in best.items()}
         return {}
 
@@ -130,7 +130,7 @@ def copies(space: Space, ranges: Sequence[Range]) -> list[Window]:
 
 
 def limited(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What `Space.places` returns: the places sorted, unless they are absurdly many."""
+    """Return the places sorted, for `Space.places`. Raises FormatError if they are too many."""
     found = set(islice(places, MAX_PLACES + 1))
     if len(found) > MAX_PLACES:
         raise FormatError(f"more than {MAX_PLACES} pointers to offload entries or images")

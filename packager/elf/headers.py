@@ -104,23 +104,23 @@ class Section(NamedTuple):
 
     @property
     def is_allocated(self) -> bool:
-        """Whether it is part of the program in memory."""
+        """Return whether the section is part of the program in memory."""
         return bool(self.flags & SH_FLAGS.SHF_ALLOC)
 
     @property
     def is_data(self) -> bool:
-        """Whether it holds bytes that the program may write to: where descriptors can be."""
+        """Return whether the section is writable data, which may hold descriptors."""
         wanted = SH_FLAGS.SHF_ALLOC | SH_FLAGS.SHF_WRITE
         return self.type == SHT_PROGBITS and self.flags & wanted == wanted
 
     @property
     def is_code(self) -> bool:
-        """Whether it holds instructions."""
+        """Return whether the section holds instructions."""
         return self.type == SHT_PROGBITS and bool(self.flags & SH_FLAGS.SHF_EXECINSTR)
 
     @property
     def has_bytes(self) -> bool:
-        """Whether the file holds its bytes."""
+        """Return whether the file holds the section's bytes."""
         return self.type not in NO_BYTES
 
 
@@ -156,7 +156,7 @@ class Symbol(NamedTuple):
 
     @property
     def is_defined(self) -> bool:
-        """Whether it is defined in this file."""
+        """Return whether this file defines the symbol."""
         return self.section != SHN_INDICES.SHN_UNDEF
 
 
@@ -346,7 +346,7 @@ class Elf:
         return load.offset + inside if inside + size <= load.file_size else None
 
     def held(self, address: int) -> int:
-        """How many bytes the file holds from `address` to the end of its segment."""
+        """Return how many bytes the file holds from `address` to the end of its segment."""
         load = self._load(address)
         return max(0, load.address + load.file_size - address) if load else 0
 
@@ -372,13 +372,13 @@ class Elf:
         return [segment.address for segment in loads], loads
 
     def end(self) -> int:
-        """Where the file ends by its own headers: a truncated one is shorter."""
+        """Return where the file ends by its own headers; a truncated file is shorter."""
         ends = [s.offset + s.size for s in self.sections if s.type not in NO_BYTES]
         return max([s.offset + s.file_size for s in self.segments] + ends, default=HEADER.size)
 
 
 def probe(data: Reader) -> bool:
-    """Whether `data` begins like an ELF file."""
+    """Return whether `data` begins like an ELF file."""
     return data.starts_with(MAGIC)
 
 
@@ -390,12 +390,12 @@ def _widened(symbol: Symbol, wide: tuple[int, ...]) -> Symbol:
 
 
 def has_debug_information(elf: Elf) -> bool:
-    """Whether it has any: the section that all others are for."""
+    """Return whether the file has .debug_info, plain or compressed."""
     return not DEBUG_INFO.isdisjoint(map(attrgetter("name"), elf.sections))
 
 
 def is_foreign(elf: Elf) -> bool:
-    """Whether it is for a GPU: a device image whatever it looks like."""
+    """Return whether the file is for a GPU, and so a device image of any layout."""
     return elf.machine in GPUS
 
 

@@ -1,4 +1,4 @@
-"""What an ELF file asks other files for: libraries, and versioned symbols."""
+"""Read the imports of an ELF file: libraries, and versioned symbols."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def offload_imports(elf: Elf) -> OffloadImports:
 
 
 def defines(elf: Elf, name: str) -> bool:
-    """Whether the file itself defines a function: a program linked with a static runtime."""
+    """Return whether the file itself defines a function, as with a static runtime."""
     for table in elf.symbol_tables():
         names = elf.strings(table.link, f"names of {table.name}")
         if any(s.is_defined and names[s.name_at] == name for s in elf.symbols(table) if s.name_at):

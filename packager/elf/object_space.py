@@ -20,7 +20,7 @@ from packager.elf.relocated import Range, Window, WindowIndex
 from packager.elf.relocation_symbols import UNKNOWN, Symbols, table_of
 from packager.errors import FormatError
 
-# Where a section begins: none is larger than this.
+# Section n begins at n << SECTION_SHIFT; no section is larger than that.
 SECTION_SHIFT = 40
 
 
@@ -126,7 +126,7 @@ class ObjectSpace(Space):
         return self.symbol_address(symbol)
 
     def _bound(self, name: str) -> int | None:
-        """What the linker will define `__start_X` and `__stop_X` as, if section X is here."""
+        """Return the address that the linker gives `__start_X` or `__stop_X` of section X."""
         for prefix, at_end in (("__start_", False), ("__stop_", True)):
             if not name.startswith(prefix):
                 continue

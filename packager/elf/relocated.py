@@ -43,7 +43,7 @@ class Window:
         return int.from_bytes(self.data[offset : offset + 4], "little")
 
     def pointer(self, offset: int) -> int | None:
-        """Where the pointer at `offset` leads; None if to a symbol that another file defines."""
+        """Return the pointer's value; None if it points to a symbol that another file defines."""
         return None if offset in self._unresolved else self.word(offset)
 
     def column(self, kind: str, offset: int, record: int) -> list[int]:
@@ -66,13 +66,13 @@ class Window:
         return None if number is None else self._name_of(number)
 
     def target(self, offset: int) -> tuple[str | None, int] | None:
-        """What equal pointers have in common, wherever they will lead; None of a null pointer."""
+        """Return a key that equal pointers share, resolved or not; None for a null pointer."""
         name = self.symbol(offset) if offset in self._unresolved else None
         value = self.word(offset)
         return (name, value) if name or value else None
 
     def targets(self, offset: int, record: int) -> Iterator[tuple[str | None, int] | None]:
-        """What the pointers at `offset` of each record have in common with equal ones."""
+        """Yield the key of the pointer at `offset` of each record, as `target` returns it."""
         if self._unresolved:
             return map(self.target, range(offset, len(self.data), record))
         values = self.column("Q", offset, record)
@@ -105,7 +105,7 @@ class Window:
         self.has_relocations = True
 
     def is_relocated(self, offset: int) -> bool:
-        """Whether a pointer at `offset` has a relocation."""
+        """Return whether the pointer at `offset` has a relocation."""
         return bool(self._relocated[offset])
 
 

@@ -1,4 +1,4 @@
-"""Which address space a file has."""
+"""Choose the address space of a file: linked, or relocatable."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class _Finder:
         return at
 
     def _symbols(self) -> int:
-        """How many dynamic symbols there are: only the hash tables say."""
+        """Return the number of dynamic symbols, which only the hash tables tell."""
         data = self._elf.data
         if table := self._value(DT_HASH):
             count = int(data.unpack(HASH, self._at(table), "hash table")[1])

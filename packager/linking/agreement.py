@@ -1,4 +1,4 @@
-"""What the objects of one link say of each other that cannot all be meant."""
+"""Check that the objects of one link agree on entries, images and device symbols."""
 
 from __future__ import annotations
 

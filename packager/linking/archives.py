@@ -1,8 +1,8 @@
-"""Which members of archives are linked for the devices: those that the host's linker takes, and
-those that other device code needs.
+"""Choose the members of archives whose device code is linked.
 
-The host's linker says itself what it takes, in its map of a link without images: each linker has
-an order of its own in which it looks into archives.
+These are the members that the host's linker takes, and those that other device code needs. Each
+linker searches archives in an order of its own, so a trial link without images asks the host's
+linker: its map names the members.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _by_devices(kept: Sequence[HostPart], rest: list[HostPart]) -> Iterable[Host
 
 
 def _add(part: HostPart, wanted: dict[str, set[str]], there: dict[str, set[str]]) -> None:
-    """What linking the part makes known, and what is still to be found."""
+    """Add the part's device symbols to `there`, and its undefined ones to `wanted`."""
     for one in part.parts:
         missing, found = device_symbols(one)
         known = there.setdefault(one.image.target, set())

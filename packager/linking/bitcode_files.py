@@ -108,7 +108,7 @@ def _blobs(data: Reader) -> Iterator[offload_binary.Blob]:
 
 
 def suits(library: str, arch: str) -> int:
-    """How well a library for one processor suits another: 0 not at all, the more the better."""
+    """Score how well a library for one processor suits another: 0 not at all, more is better."""
     if library == arch:
         return 1 << 20
     if library in NO_ARCH:

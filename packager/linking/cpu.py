@@ -17,15 +17,15 @@ from packager.triples import code_of
 # References of an image are its own: the program that loads it may export the same names.
 OPTIONS = ("-Bsymbolic", "--as-needed", "--build-id=none", "-z", "noexecstack")
 GOLDS_NAME = "image"
-# Where the command is a linker's: what drivers put around shared objects.
+# Drivers add these options and files to a shared object; a linker's own command lacks them.
 FROM_DRIVERS = ("--eh-frame-hdr",)  # without it nothing that is thrown is caught
 STARTS, ENDS = ("crti.o", "crtbeginS.o"), ("crtendS.o", "crtn.o")
-# The program brings what calls to it need; two parts that count would spoil each other's file.
+# The program has the runtime of the instrumentation; two copies would spoil each other's file.
 INSTRUMENTED = ("-fsanitize=", "--coverage", "-fprofile-arcs")
 
 
 class Libraries(NamedTuple):
-    """What images may be linked with, beside their own objects."""
+    """The libraries that images may be linked with, beside their own objects."""
 
     command: HostCommand
     barred: frozenset[Given]  # archives with device code

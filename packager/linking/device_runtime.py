@@ -38,14 +38,13 @@ class OwnLibraries(NamedTuple):
     """Libraries that come with compilers, and why others are not there."""
 
     parts: tuple[Part, ...]
-    # What is undefined and begins like the first is in a library that is not here: the second says
-    # which.
+    # Prefixes of symbols whose library is missing, each with a sentence that names the library.
     absent: tuple[tuple[str, str], ...] = ()
     notes: tuple[tuple[str, str], ...] = ()  # what the use of the first, a part's name, means
 
 
 class _Wanted(NamedTuple):
-    """What clang's library is for."""
+    """The release of clang and the device that the library has to fit."""
 
     release: Release
     device: Device
@@ -58,8 +57,9 @@ class _NoneError(Exception):
 def own_libraries(
     request: JoinRequest, family: Family, named: Sequence[Part], folders: Sequence[Path]
 ) -> OwnLibraries:
-    """What modules for a GPU may need of the compilers that are here; clang's is looked for in
-    `folders` first, unless it is among the libraries that the user names.
+    """Return the compilers' own device libraries that modules for a GPU may need.
+
+    Clang's is one of `named`, the user's libraries, or is searched for in `folders` first.
     """
     if family.spaces is None:
         return OwnLibraries(())

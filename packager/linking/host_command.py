@@ -26,7 +26,7 @@ TAKES_WORD = re.compile(
     r"require-defined|script|default-script|trace-symbol|format|oformat|section-start|T(text|data|"
     r"bss)|exclude-libs|retain-symbols-file|just-symbols|export-dynamic-symbol(-list)?|param)"
 )
-# Which libraries -l means from here on.
+# These options decide which libraries a later -l finds.
 STATIC = ("-Bstatic", "-dn", "-non_shared", "-static", "--static")
 DYNAMIC = ("-Bdynamic", "-dy", "-call_shared")
 IN_SYSROOT = ("=", "$SYSROOT")  # begins of -L
@@ -34,14 +34,14 @@ IN_SYSROOT = ("=", "$SYSROOT")  # begins of -L
 DEVICE_LIBRARIES = ("libomptarget.devicertl.a", "libompdevice.a")
 LIBOMP = {"omp", "iomp5"}  # -l of LLVM's OpenMP library
 PASSING = "-Xlinker"  # the next word is the linker's
-# What the link of a CPU's device image takes over, by how the word begins; driver, linker.
+# The link of a CPU's device image takes over the words with these prefixes.
 SHARED_BY_DRIVER = ("-fuse-ld=", "--ld-path=", "-B", "--sysroot", "-m64", "--target=", "-stdlib=",
     "--gcc-toolchain=", "--gcc-install-dir=", "-fopenmp")  # fmt: skip
 SHARED_BY_LINKER = ("--sysroot", "--hash-style=", "-rpath-link")
-# What may stand in front of the program; `env` takes assignments.
+# These programs may stand in front of the driver or linker; `env` also takes assignments.
 PREFIXES = ("env", "ccache", "sccache", "distcc", "icecc", "nice", "time")
 ENV_TAKES_WORD = ("-u", "-C", "--unset", "--chdir")
-# What only clang's driver knows: the stand-in makes the images itself.
+# These options make clang's driver build the images, so they are left out: `link` builds them.
 OFFLOADING = re.compile(r"-fopenmp-targets=.*|--?offload-arch=.*|-foffload-lto.*|-fno-offload-lto")
 OFFLOADING_PAIRS = re.compile(r"-Xopenmp-target(=.*)?|-Xoffload-linker.*")
 
@@ -67,7 +67,7 @@ class Input(NamedTuple):
 
 
 class Library(NamedTuple):
-    """What -l names: libNAME.so or libNAME.a, or with a colon a file."""
+    """A library that -l names: libNAME.so or libNAME.a, or with a colon a file."""
 
     name: str
     word: int  # of the command
@@ -171,7 +171,7 @@ class HostCommand(NamedTuple):
 
 
 def parse(words: Sequence[str]) -> HostCommand:
-    """What `words` say. Raises UsageError for a command that compiles, and for no command."""
+    """Parse a link command. Raises UsageError for a command that compiles, and for no command."""
     given = tuple(_without_offloading(list(opened(words))))
     if not given:
         raise UsageError("there is no command to link with: omptool link -- cc a.o -o app")
@@ -200,7 +200,7 @@ def parse(words: Sequence[str]) -> HostCommand:
 
 
 class _State:
-    """What the words so far have said."""
+    """The link command as far as its words have been read."""
 
     def __init__(self, is_static: bool) -> None:
         self.output = Path("a.out")
@@ -258,7 +258,7 @@ class _State:
 
 
 def is_device_library(path: Path) -> bool:
-    """Whether a file is clang's device library for all processors, as its link lines name it."""
+    """Return whether a link line names clang's device library for all processors here."""
     return path.name in DEVICE_LIBRARIES
 
 

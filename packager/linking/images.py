@@ -26,7 +26,7 @@ ELF_TYPE = Struct("<16xH")
 
 
 class DeviceOptions(NamedTuple):
-    """How device code is linked, as far as the user may choose."""
+    """The user's options for the link of device code."""
 
     libraries: tuple[Path, ...] = ()  # bitcode of functions that kernels call
     words: tuple[tuple[str, str], ...] = ()  # for a target's linker: triple ("": any), word

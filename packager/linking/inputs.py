@@ -1,4 +1,4 @@
-"""What of a host link has offload code: its objects, and the members of its archives."""
+"""Find the inputs of a host link that have offload code: objects and members of archives."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class HostPart(NamedTuple):
     is_linkable: bool = False  # whether it defines anything that a host's link could look for
     releases: tuple[int, ...] = ()  # of clang, that it says it is compiled by
     requires: int = 0  # the mask of what all objects have to ask for
-    # What a module of bitcode defines, as gold's map says why it takes a member: "(k1)".
+    # Symbols that a bitcode module defines, as gold's map has them for a member it takes: "(k1)".
     host_symbols: frozenset[str] = frozenset()
 
 
@@ -109,8 +109,9 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def may_offload(data: Reader) -> bool:
-    """Whether an object, or a member of an archive, may hold device code or entries: most do not,
-    and an archive may have thousands.
+    """Return whether an object or a member of an archive may hold device code or entries.
+
+    The test is fast: an archive may have thousands of members, and most have no offload code.
     """
     return not headers.probe(data) or bool(OFFLOADING.search(headers.section_names(data)))
 
@@ -127,7 +128,7 @@ def _host_parts(path: Path, data: Reader, archive: Path | None, folder: Path) ->
             continue  # a module without device code
         for fault in (*binary.faults, *binary.limits):
             raise UsageError(fault, Path(binary.path))
-        # What a relocatable link or `omptool bundle` has closed is an object like any other.
+        # An object that a relocatable link or `omptool bundle` has closed is linked as it is.
         if binary.descriptors or not (binary.images or binary.entries):
             continue
         parts = tuple(_part(binary.path, image, inside, folder) for image, inside in own)

@@ -19,7 +19,7 @@ from packager.linking.tools import Tools
 from packager.look import Look
 
 DRIVERS_FOLDERS = "LIBRARY_PATH"
-# What linkers of distributions search by themselves. Another linker fails without -L.
+# The linkers of distributions search these folders by default. Another linker fails without -L.
 MULTIARCH = f"{platform.machine()}-linux-gnu"
 ROOTS = ("/usr/local/lib", "/lib", "/usr/lib")
 SYSTEMS = tuple(folder for root in ROOTS for folder in (f"{root}/{MULTIARCH}", f"{root}64", root))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from packager.writers.requests import ImageRequest
 
 WRAPPER = "wrapper.o"
-# What it is written by is not loaded before images are linked.
+# These modules write the wrapper. They are loaded while the images are linked.
 WRITERS = ("packager.writers.requests", "packager.writers.object_writer")
 RUNTIME = "libomptarget.so"
 LIBOMPS = "__kmpc_global_thread_num"
@@ -40,7 +40,7 @@ EXPECTED = ("OMP113", "OMP123")
 
 
 class Options(NamedTuple):
-    """What the user may choose."""
+    """The user's options for a link."""
 
     abi: str  # of the wrapper; "": that of the objects
     device: DeviceOptions
@@ -58,7 +58,7 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     FindingError when verify finds an error in the result.
     """
     tools.options_at = command.options_at
-    # What has offload code: without any, the command is what it was.
+    # Without offload code in its inputs, the command runs unchanged.
     found = objects(linked(command, tools, LOOK), tools.folder)
     if not found.parts:
         return tools.pass_on(command.words)
@@ -69,8 +69,8 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
 
 
 def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools) -> int:
-    # Which members of archives are in it, by the host's own linker; with our runtime, where the
-    # command names none.
+    # The host's own linker tells which members of archives it takes. The trial link has our
+    # runtime where the command names none.
     is_without = command.names_runtime or command.is_relocatable
     runtime = None if is_without else options.runtime()
     if runtime is not None and command.is_static and ".so" in runtime.suffixes:
@@ -115,7 +115,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
 
 
 def _is_written(output: Path, options: Options) -> bool:
-    """Whether there is a result to look at: not for -o /dev/null, nor for clang's -###."""
+    """Return whether the command wrote a file: -o /dev/null and clang's -### write none."""
     if not exists(output):
         options.warn(f"{output} is not there: the command wrote none, and nothing is verified")
     return is_file(output)
@@ -131,7 +131,7 @@ def _image(group: Group, libraries: Libraries, options: Options, tools: Tools) -
 
 
 def _barred(found: Objects) -> frozenset[Given]:
-    """What names archives of objects like the program's: half of each is the host's."""
+    """Return the archives of objects that have host code as well as device code."""
     of_devices = {part.archive.resolve() for part in found.parts if part.archive}
     return frozenset(file.named for file in found.archives if file.path.resolve() in of_devices)
 
@@ -187,7 +187,7 @@ def _of_libomp(command: HostCommand) -> list[str]:
 
 
 def _without_libomp(binary: FatBinary) -> bool:
-    """Whether it is a program that LLVM's runtime, until 18, calls a libomp of."""
+    """Return whether a program lacks the libomp that LLVM's runtime calls up to release 17."""
     row = named(binary.abi)
     is_old = row is not None and row.last_release <= LAST_CALLING_LIBOMP
     return (

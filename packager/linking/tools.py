@@ -119,7 +119,7 @@ class Tools:
         raise LinkError(killed, "", exit_code(process.returncode))
 
     def load_beside(self, *modules: str) -> None:
-        """What is needed later is loaded while the next command runs."""
+        """Import modules that are needed later, while the next command runs."""
         self._awaited += modules
 
     @contextmanager

@@ -34,7 +34,7 @@ def findings(
     entries: Sequence[EntryFate],
     count: int,
 ) -> Iterator[Finding]:
-    """What there is to say of a program of clang's; `count`: of its devices."""
+    """Yield the findings for a program compiled by clang that sees `count` devices."""
     yield from _unresolved(machine)
     yield from _generation(program, machine)
     yield from _two_of_a_kind(machine)
@@ -48,7 +48,7 @@ def findings(
 
 
 def general_findings(machine: Machine) -> Iterator[Finding]:
-    """What there is to say whatever runs it."""
+    """Yield the findings that hold for every program, whichever runtime runs it."""
     yield from _unresolved(machine)
     yield from _two_of_a_kind(machine)
     yield from _environment(machine, None)

@@ -1,4 +1,4 @@
-"""What a runtime will do with a program on this machine, from what is known of both. No I/O."""
+"""Predict what a runtime does with a program, from facts of the file and the machine. No I/O."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _openmp(program: FatBinary) -> set[int]:
 
 
 def _end(program: FatBinary, machine: Machine) -> str:
-    """Which plugin ends the program when it comes to it; "" if none does."""
+    """Name the plugin that ends the program when the runtime asks it; "" if none does."""
     if policy(machine.environment) == "DISABLED":
         return ""  # nobody comes to a plugin
     if machine.fatal_plugin:
@@ -90,12 +90,12 @@ def _end(program: FatBinary, machine: Machine) -> str:
 
 
 def _obstacle(libraries: Sequence[Library]) -> str:
-    """Why the loader does not start a program that needs these; "" if it does."""
+    """Return why the loader does not start a program with these libraries; "" if it does."""
     return next((library.lack for library in libraries if library.lack), "")
 
 
 def _without_run(program: FatBinary, machine: Machine, found: Diagnosis) -> Outcome | None:
-    """What the runtime makes of it that the loader picks; None if the program asks for none."""
+    """Return the outcome on the runtime that the loader picks; None if the program needs none."""
     asks = any(is_asked(library, program.runtimes) for library in machine.libraries)
     if not asks or program.abi == "proposal" or not found.entries:
         return None
@@ -228,13 +228,13 @@ def _uncalled(program: FatBinary, image: DeviceImage) -> str:
 
 
 def _unloadable(fitting: Sequence[ImageFate], machine: Machine) -> str:
-    """Why dlopen refuses the images for a device; "" if it takes one."""
+    """Return why dlopen refuses every image for a device; "" if it loads one."""
     lacks = [machine.lacks[f.image.index] for f in fitting if f.image.index < len(machine.lacks)]
     return f"its image cannot be loaded: {lacks[0]}" if lacks and all(lacks) else ""
 
 
 def _policy(machine: Machine, count: int) -> str:
-    """What the environment decides for all entries."""
+    """Return why the environment keeps every entry on the host; "" if it does not."""
     if policy(machine.environment) == "DISABLED":
         return "OMP_TARGET_OFFLOAD is DISABLED"
     if count and _device(machine) >= count:
@@ -273,7 +273,7 @@ def _broken(
 
 
 def _no_device(machine: Machine, images: Sequence[ImageFate]) -> str:
-    """Why there is none, as the runtime says it."""
+    """Return why there is no device, in the runtime's words; "" if there is one."""
     if any(fate.devices for fate in images):
         return ""
     for fate in images:

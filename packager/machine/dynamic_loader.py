@@ -1,8 +1,8 @@
-"""Which libraries the dynamic loader would pick for a program, and from where (ld.so(8)).
+"""Find the libraries that the dynamic loader would pick for a program (ld.so(8)).
 
-LD_PRELOAD first. For what is needed: DT_RPATH of the file and of what loaded it, unless the file
-has DT_RUNPATH; LD_LIBRARY_PATH; DT_RUNPATH; the cache that ldconfig makes; the default folders. A
-library whose name is loaded already is not looked for again.
+The loader takes LD_PRELOAD first. For DT_NEEDED it searches in this order: DT_RPATH of the file
+and of its loaders, unless the file has DT_RUNPATH; LD_LIBRARY_PATH; DT_RUNPATH; the cache of
+ldconfig; the default folders. It does not search again for a name that is loaded already.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from packager.elf.headers import DT_NEEDED, DT_RELR, DT_RPATH, DT_RUNPATH, DT_SO
 from packager.errors import FormatError
 from packager.files.reader import open_reader
 
-# What a file with DT_RELR must ask of glibc: lld up to 14 and mold up to 1.10 do not.
+# A file with DT_RELR must require this version; lld up to 14 and mold up to 1.10 forget it.
 RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"
 RELR_REFUSED = "its linker packed relocations (DT_RELR) without asking for GLIBC_ABI_DT_RELR"
 DEFAULT_FOLDERS = ("/lib", "/usr/lib")
@@ -44,7 +44,7 @@ class Library(NamedTuple):
 
     @property
     def lack(self) -> str:
-        """What to say of it if it was not found; else ""."""
+        """Return a sentence that says who needs the library, if it was not found; else ""."""
         return "" if self.path else f"{self.name}, which {self.wanted_by} needs, is not found"
 
 
@@ -83,9 +83,10 @@ def lack_of(
     loaded: Sequence[Library],
     environment: Mapping[str, str],
 ) -> str:
-    """What dlopen lacks of code that needs these libraries, and looks in these folders for them.
+    """Return a sentence about the first library that dlopen would not find; "" if it finds all.
 
-    `loaded` is what the process has already. "" if nothing is lacking.
+    The code needs the libraries `needed` and has the folders `search` (DT_RUNPATH). The process
+    already has the libraries `loaded`.
     """
     machine = os.uname().machine
     code = _File(Path("it"), machine, tuple(needed), (), tuple(search), None)
@@ -94,7 +95,7 @@ def lack_of(
 
 
 def refusal(program: headers.Elf) -> str:
-    """Why glibc (2.36 and later) does not start a program whose libraries are there; "" if it does.
+    """Return why glibc (2.36 and later) does not start a program whose libraries are there, or "".
 
     Raises FormatError when the program cannot be read.
     """
@@ -245,9 +246,9 @@ def _ldconfig() -> str:
 def find_library(
     name: str, environment: Mapping[str, str], caller: Path | None = None
 ) -> Path | None:
-    """Where dlopen would find a library for this machine; None if nowhere.
+    """Return the file that dlopen would open for a library name; None if it would find none.
 
-    `caller` is the library that opens it. Raises FormatError when that one cannot be read.
+    `caller` is the library that calls dlopen. Raises FormatError when `caller` cannot be read.
     """
     machine = os.uname().machine
     opener = _read(caller) if caller else None

@@ -1,4 +1,4 @@
-"""What `doctor` knows of a machine, and what it says of a program there, as data. No I/O."""
+"""Records of `doctor`: facts of a machine, and the diagnosis of a program on it. No I/O."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packager.machine.llvm_runtime import Outcome
 from packager.machine.runtimes import Runtime
 from packager.model import DeviceImage, Finding, Model, OffloadEntry
 
-# What gives access to a kind of GPU, besides the driver's library.
+# The device file and the driver's library that a program needs for a kind of GPU.
 NODES = {
     "nvptx64": ("/dev/nvidia0", "libcuda.so.1"),
     "amdgcn": ("/dev/kfd", "libhsa-runtime64.so.1"),
@@ -28,7 +28,7 @@ FOLDERS = "OMPTOOL_PLUGIN_PATH"  # the name in a row of a folder that cannot be 
 
 
 class Answer(NamedTuple):
-    """What a plugin says of an image."""
+    """A plugin's answer to whether it accepts an image."""
 
     plugin: str
     accepts: bool
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class Cuda(NamedTuple):
-    """What CUDA's driver says of this machine."""
+    """The answer of CUDA's driver about the devices of this machine."""
 
     problem: str  # why it cannot be used; "" if it can
     devices: tuple[int, ...] = ()  # what each can run, as in sm_90
@@ -55,7 +55,7 @@ NOTHING_WRONG = Tmp()
 
 @dataclass(frozen=True)
 class Machine:
-    """What this machine has for the program."""
+    """The facts of this machine that matter to one program."""
 
     libraries: Sequence[Library]  # as the loader picks them
     under_run: Sequence[Library]  # the same under `omptool run`
@@ -83,12 +83,12 @@ class Machine:
     cuda: Cuda | None = None  # None: the driver's library is not there, or nobody needs it
 
     def has_none(self, plugin: str) -> str:
-        """That the plugin has no device, and why."""
+        """Return a sentence that says that the plugin has no device, and why."""
         return f"plugin {plugin} has none {self.deviceless.get(plugin, '')}".rstrip()
 
 
 class ImageFate(NamedTuple):
-    """Where an image goes."""
+    """The outcome of an image: the plugin and the devices that take it."""
 
     image: DeviceImage
     plugin: str | None  # the first that accepts it
@@ -98,7 +98,7 @@ class ImageFate(NamedTuple):
 
 
 class EntryFate(NamedTuple):
-    """Where an entry is used."""
+    """The outcome of an entry: the device that runs it, or why the host does."""
 
     entry: OffloadEntry
     runs_on: str  # "device 0 (host)" or "host"
@@ -106,7 +106,7 @@ class EntryFate(NamedTuple):
 
 
 class OtherRuntime(NamedTuple):
-    """What a runtime beside OpenMP's will make of the images that are registered with it."""
+    """A runtime of CUDA, HIP or SYCL, with the outcome of the images registered with it."""
 
     model: Model
     images: int
@@ -120,7 +120,7 @@ class OtherRuntime(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What will happen under `omptool run`, and what else is to be said."""
+    """The predicted outcome of a program under `omptool run`, with findings about it."""
 
     images: tuple[ImageFate, ...]
     entries: tuple[EntryFate, ...]
@@ -133,6 +133,6 @@ class Diagnosis:
 
     @property
     def offloads(self) -> bool:
-        """Whether every entry is used on a device."""
+        """Return whether a device runs every entry."""
         runs = not (self.obstacle or self.end or any(other.reason for other in self.others))
         return runs and all(not fate.reason for fate in self.entries)

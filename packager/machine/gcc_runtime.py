@@ -1,8 +1,8 @@
-"""What GCC's runtime will do with a program of GCC's on this machine. No I/O.
+"""Predict what libgomp does with a program compiled by GCC on this machine. No I/O.
 
-libgomp asks a plugin for each kind of device how many there are, and numbers them in the order of
-the kinds. Where a plugin or the driver that it needs is missing there are none, and every region
-runs on the host without a word.
+For each kind of device libgomp asks a plugin for the number of devices, and numbers them in the
+order of the kinds. Where the plugin or its driver is missing, libgomp has no device of that kind;
+without any device, every region silently runs on the host.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _devices(program: FatBinary, machine: Machine) -> list[_Devices]:
 
 
 def _absence(machine: Machine, kind: Kind) -> str:
-    """Why there is no device."""
+    """Return why libgomp has no device of a kind; "" if it has one."""
     if kind.name not in machine.libgomp_plugins:
         return f"libgomp's plugin {kind.plugin} is not found"
     is_asked = machine.cuda is not None if kind is NVPTX else kind.driver in machine.files
@@ -118,7 +118,7 @@ def _entries(program: FatBinary, kind: Kind) -> Iterator[OffloadEntry]:
 def _reason(
     program: FatBinary, machine: Machine, devices: Sequence[_Devices], used: _Devices | None
 ) -> str:
-    """Why the regions run on the host; "" if they run on a device."""
+    """Return why the regions run on the host; "" if they run on a device."""
     number = default_device(machine.environment)
     count = sum(len(one.processors) for one in devices)
     if policy(machine.environment) == "DISABLED":
@@ -143,7 +143,7 @@ def _unfit(program: FatBinary, used: _Devices, number: int) -> str:
 
 
 def _runs(kind: Kind, has: str, wanted: str) -> bool:
-    """Whether a processor runs code for another: drivers compile PTX for what came later."""
+    """Return whether a GPU `has` runs code for `wanted`: drivers compile PTX for later GPUs."""
     if kind is not NVPTX:
         return has == wanted
     there, asked = _SM.match(has), _SM.match(wanted)

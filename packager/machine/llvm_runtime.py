@@ -1,7 +1,6 @@
-"""What becomes of a program that is started without `omptool run`, on a libomptarget of LLVM's.
+"""Predict the outcome of a program that starts on LLVM's libomptarget, without `omptool run`.
 
-By what its release makes of the program (`packager.foreign_runtimes`), and by what is around it. No
-I/O.
+The outcome depends on the release (`packager.foreign_runtimes`) and on the machine. No I/O.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ FIRST_WITHOUT_VARIABLES = 19
 
 
 class Outcome(NamedTuple):
-    """What becomes of the program's regions. `fails`: it ends, or regions run other kernels."""
+    """The outcome of the program's regions. `fails`: it ends, or regions run the wrong kernels."""
 
     where: Where
     reason: str
 
 
 class Surroundings(NamedTuple):
-    """What else there is."""
+    """The facts of the machine that decide the outcome beside the release of the runtime."""
 
     environment: Mapping[str, str]
     has_gpu: bool  # whether a driver is here for an image of the program

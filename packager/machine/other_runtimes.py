@@ -1,6 +1,4 @@
-"""What CUDA's, HIP's and SYCL's runtimes need for the images that a file registers with them, and
-whether a device of this machine takes one. No I/O.
-"""
+"""Predict whether CUDA's, HIP's and SYCL's runtimes find a device for a file's images. No I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ LIBRARIES: dict[Model, str] = {
     "sycl": "libsycl.so",
 }
 NAMES: dict[Model, str] = {"cuda": "CUDA's", "hip": "HIP's", "sycl": "SYCL's"}
-# What runs code of a machine, in words.
+# The GPUs that run code of each architecture, in words.
 GPUS = {"nvptx64": "NVIDIA GPU", "amdgcn": "AMD GPU"}
 DRIVERS: dict[Model, tuple[str, ...]] = {
     "cuda": NODES["nvptx64"][1:],
@@ -29,7 +27,7 @@ DRIVERS: dict[Model, tuple[str, ...]] = {
 
 
 class Taken(NamedTuple):
-    """Whether a device takes an image, and which, or why none does."""
+    """The answer to whether a device takes an image: the rule that decides, and why none does."""
 
     is_taken: bool
     rule: str

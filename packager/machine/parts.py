@@ -30,7 +30,7 @@ OTHER_CONTAINERS: dict[str, Model] = {
 
 
 class Offload(NamedTuple):
-    """What a library has by the names of its sections, which are read fast."""
+    """The kinds of offload code in a library, by the names of its sections."""
 
     is_openmp: bool
     others: frozenset[Model]  # the runtimes that it has code for
@@ -52,12 +52,12 @@ class Whole(NamedTuple):
 
     @property
     def has_libraries(self) -> bool:
-        """Whether something is of another file than the program."""
+        """Return whether an image or an entry comes from a file other than the program."""
         return any(file != self.binary.path for file in (*self.image_files, *self.entry_files))
 
 
 def looked_at(library: Library) -> Offload | None:
-    """What a library that was found may offload; None if nothing, or if it cannot be read."""
+    """Return the kinds of offload code in a library; None if it has none or cannot be read."""
     if library.path is None or library.name.startswith(RUNTIMES):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the dynamic loader will do with a program, as far as replacing its runtime asks."""
+"""Predict whether the dynamic loader lets omptool's runtime replace that of a program."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from packager.elf.headers import DT_NEEDED
 from packager.files.reader import Reader
 
 LIBTARGET = "libtarget.so"
-# What a program has among its dynamic strings that uses the libtarget.so of the proposal of 2013.
+# A program that uses the libtarget.so of the 2013 proposal has these among its dynamic strings.
 NAMES_2013 = (b"\0__tgt_", b"\0LIBTARGET_2013\0")
 
 
-# What the loader and omptool's runtime ignore where a program has more rights than who starts it.
+# The loader and omptool's runtime ignore these variables where a program has raised rights.
 IGNORED = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "OMPTOOL_", "LIBOMPTARGET_", "OMP_TOOL")
 
 
@@ -45,7 +45,7 @@ class Program(NamedTuple):
 
     @property
     def has_namesake(self) -> bool:
-        """Whether it needs a libtarget.so that has nothing to do with offloading."""
+        """Return whether the program needs a libtarget.so that does not offload."""
         return LIBTARGET in self.needed and not self.calls_2013
 
 

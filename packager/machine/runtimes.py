@@ -1,4 +1,4 @@
-"""Which runtime a libomptarget is: a release of LLVM's, or omptool's under one of its names."""
+"""Identify a libomptarget: a release of LLVM's, or omptool's runtime under one of its names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME, STEM = "libomptarget.so", "libomptarget"
 OURS = b"\0OMPTARGET_4.5\0"
 # The last LLVM whose library has no release in its name.
 UNNAMED = 14
-# What it lacks, and all later ones have.
+# LLVM 14's library lacks this symbol, and all later ones have it.
 KERNEL_CALL = b"\0__tgt_target_kernel\0"
 # Up to this LLVM the code for each kind of device is a library of its own.
 LAST_WITH_PLUGINS = 18
@@ -63,7 +63,7 @@ def is_asked(library: Library, asked: Collection[str]) -> bool:
 def _lack_of_plugin(
     runtime: Path, loaded: Sequence[Library], environment: Mapping[str, str]
 ) -> str:
-    """What is not found: its plugin for the CPU, or what the plugin needs; "" if nothing."""
+    """Return which is not found: the CPU plugin, or a library that it needs; "" if all are."""
     plugin = find_library(CPU_PLUGIN, environment, runtime)
     if plugin is None:
         return f"its plugin {CPU_PLUGIN} is not found"
@@ -97,6 +97,6 @@ def _release(library: Library, path: Path) -> int:
 
 
 def _is_core(path: Path) -> bool:
-    """Whether it is omptool's."""
+    """Return whether the library is omptool's core."""
     with open_reader(path) as data:
         return OURS in Dynamic(headers.read(data)).strings()

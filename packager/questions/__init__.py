@@ -1,1 +1,1 @@
-"""What people ask of files that were read: sums, choices, changes. Of the model alone, no I/O."""
+"""Queries on the model for the reading commands: sums, selections, comparisons. No I/O."""

@@ -1,4 +1,4 @@
-"""What changed between two builds: images and kernels by target, entries in their order."""
+"""Compare two builds: images and kernels by target, entries in their order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ How = Literal["added", "removed", "changed"]
 
 
 class Change(NamedTuple):
-    """What only one of two files has, or what differs in both."""
+    """A difference between two files: a part that only one file has, or that differs in both."""
 
     what: Literal["ABI", "image", "kernel", "entry", "descriptor"]
     change: How

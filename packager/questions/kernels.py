@@ -44,7 +44,10 @@ def merged(binary: FatBinary, images: Iterable[DeviceImage]) -> list[Kernel]:
 
 
 def architectures(images: Iterable[DeviceImage]) -> str:
-    """What images are for, in short: "sm_80,90a; ptx sm_90", or their triples where no arch is."""
+    """Return the targets of images in short: "sm_80,90a; ptx sm_90".
+
+    An image without an architecture counts by its triple.
+    """
     found: dict[tuple[str, str], dict[str, None]] = {}
     for image in images:
         arch = image.processor

@@ -1,4 +1,4 @@
-"""What is at an address that a runtime message, a debugger or a profiler has shown."""
+"""Find what is at an address from a runtime message, a debugger or a profiler."""
 
 from __future__ import annotations
 

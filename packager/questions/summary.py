@@ -1,4 +1,4 @@
-"""What a file holds in sum: by target, by container, and which GPUs it is for."""
+"""Sum up a file: images by target and by container, and the GPUs that run its code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sum:
 
 
 class Target(NamedTuple):
-    """What images of one sort are for."""
+    """The target and kind that images of one group share."""
 
     triple: str  # or what the bytes are code for; "" where nothing says it
     arch: str
@@ -57,7 +57,7 @@ class Container:
 
 
 class Coverage(NamedTuple):
-    """How GPUs of a generation run the file's code."""
+    """The way in which GPUs of one generation run the file's code."""
 
     vendor: str  # "any": whose driver compiles it
     generation: str

@@ -1,4 +1,4 @@
-"""Which images and kernels are meant, by what a user says of them."""
+"""Select images and kernels by the user's conditions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from packager.triples import is_meant
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which images: those that meet every condition; a condition that is empty is none."""
+    """A selection of images: those that meet every condition; empty conditions do not count."""
 
     indices: Sequence[int] = ()
     triples: Sequence[str] = ()  # normalised

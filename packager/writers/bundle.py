@@ -26,7 +26,7 @@ from packager.writers.streams import Copied, ignore
 from packager.writers.wrapper import EntryInput, Wrapper, build
 
 Form = Literal["object", "asm", "llvm-ir"]
-# Where the entries come from: the host's own section, names in common, or a list.
+# The source of the entries: the host's own section, names in common, or a list.
 EntrySource = Literal["host", "auto"] | EntryList
 
 

@@ -167,10 +167,10 @@ def _host_target(generation: Generation) -> str:
 
 
 def target(request: ImageRequest, generation: Generation) -> str:
-    """What a bundle calls an image's target: `<kind>-<arch>-<vendor>-<os>-<env>-<processor>`.
+    """Return a bundle's name of a target: `<kind>-<arch>-<vendor>-<os>-<env>-<processor>`.
 
-    LLVM 21 on writes "unknown" for an environment that is not said, but of AMD's; up to 16 an empty
-    processor leaves nothing behind; and 19 does not find a processor of a CPU without a dash.
+    LLVM 21 and later write "unknown" for a missing environment, except AMD's; up to LLVM 16 a name
+    without processor has no dash at its end; LLVM 19 finds a CPU's processor only before a dash.
     """
     parts = _parts(request)
     if generation.bundle_names == "unknown" and not parts[-1] and parts[2] != "amdhsa":

@@ -120,7 +120,7 @@ def installed(name: str) -> list[str]:
 
 
 def _run(tool: Tool, path: str, file: Path, kernel: str) -> tuple[str, str]:
-    """What a tool says of a kernel, or "" and why it does not."""
+    """Return the tool's disassembly of a kernel and "", or "" and the reason of its failure."""
     command = [path, *tool.arguments(str(file), kernel)]
     try:
         done = subprocess.run(

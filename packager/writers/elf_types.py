@@ -34,7 +34,7 @@ class FilePart(NamedTuple):
 
 
 Content = tuple[bytes | FilePart, ...]
-# What of a host is kept is read from the file that is open already.
+# The parts of a host that stay are read from the file that is already open.
 KeptContent = tuple[bytes | FilePart | Reader, ...]
 
 

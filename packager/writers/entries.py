@@ -1,4 +1,4 @@
-"""Which entries a wrapper lists: the host's own table, those shared by name, or a list."""
+"""Choose the entries of a wrapper: the host's own table, those shared by name, or a list."""
 
 from __future__ import annotations
 

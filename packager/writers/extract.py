@@ -33,7 +33,7 @@ class Extracted(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What was extracted, and what of the source could not be read."""
+    """The extracted images, and the faults of files and members that could not be read."""
 
     done: list[Extracted]
     faults: list[tuple[str, str]]  # the file or member, and the fault

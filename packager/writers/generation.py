@@ -1,4 +1,4 @@
-"""Which ABI, and which generation of LLVM's, a host is of."""
+"""Find the ABI of a host, and its generation of LLVM's ABI."""
 
 from __future__ import annotations
 

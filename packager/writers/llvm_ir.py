@@ -42,7 +42,7 @@ TABLE = ".omptool.entries"
 
 
 class Dialect(NamedTuple):
-    """How a module spells pointers."""
+    """The spelling of pointers in a module: typed (`i8*`) or opaque (`ptr`)."""
 
     is_typed: bool
 

@@ -21,8 +21,10 @@ def ignore(_size: int) -> None:
 
 
 def pieces(content: KeptContent, copied: Copied = ignore) -> Iterator[bytes | memoryview]:
-    """What is in `content`, a piece at a time; the next one overwrites it. `copied` is told of
-    every piece of a file, in bytes. Raises FormatError for a file that has become shorter.
+    """Yield `content` in pieces; each piece may overwrite the one before.
+
+    Calls `copied` with the size of every piece of a file. Raises FormatError for a file that has
+    become shorter.
     """
     for part in content:
         if isinstance(part, bytes):

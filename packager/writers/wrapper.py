@@ -86,7 +86,7 @@ class EntryInput(NamedTuple):
 
 
 class Wrapper(NamedTuple):
-    """What is added to a host object, or makes up an object of its own."""
+    """The sections, symbols and code of a wrapper, for a host object or an object of its own."""
 
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
