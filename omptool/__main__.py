@@ -15,8 +15,8 @@ import sys
 
 def main() -> None:
     """Run the command line."""
-    # What a command reads lives until its end: looking for cycles takes a fifth of the time of a
-    # large `verify`, and a tenth of that of imports, and frees nothing.
+    # The records of a command live until its end. Garbage collection takes a fifth of the time of
+    # a large `verify` and a tenth of that of imports, and frees nothing.
     gc.disable()
     from omptool.cli import main as run
 

@@ -1,4 +1,4 @@
-"""Where the native runtime is: beside this package, in a wheel as in an editable install."""
+"""Find the native runtime: beside this package, in a wheel and in an editable install."""
 
 from __future__ import annotations
 

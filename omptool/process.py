@@ -1,8 +1,8 @@
-"""How the process ends when it is stopped, or when nobody can read what it prints.
+"""End the process well when a signal stops it, or when its output cannot be written.
 
-A signal becomes an exception, so that outputs that were begun are taken away, and then the process
-dies of that signal. Output that cannot be written is one line and exit code 2, and a reader that
-went away (`omptool dump FILE | head`) is SIGPIPE, as for every other tool.
+A signal becomes an exception, so that unfinished outputs are removed. Then the process dies of
+that signal. Output that cannot be written gives one line and exit code 2. A reader that went away
+(`omptool dump FILE | head`) ends the process by SIGPIPE, as it ends every other tool.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far reading a file has come: a bar on a terminal, once it takes longer than a moment."""
+"""Show the progress of reading a file: a bar on a terminal, if it takes longer than a moment."""
 
 from __future__ import annotations
 

@@ -58,11 +58,11 @@ class Files:
 
     @property
     def failed(self) -> bool:
-        """Whether the exit code must be 2."""
+        """Return whether the exit code must be 2."""
         return bool(self.errors)
 
     def __iter__(self) -> Iterator[FatBinary]:
-        """What was read; what was not is one line on stderr each."""
+        """Yield what was read; print one line on stderr for each part that could not be read."""
         for _, binaries in self.by_path():
             yield from binaries
 

@@ -1,4 +1,4 @@
-"""Which ABI a table of entries is for (DECISIONS 14)."""
+"""Find the ABI of an entry table (DECISIONS 14)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from functools import cache
 
 LIBRARY = "libstdc++.so.6"
 MANGLED = "_Z"
-# What demanglers write before the type that names a kernel of SYCL's.
+# Demanglers write this before the type that names a kernel of SYCL.
 _OF_TYPES = "typeinfo name for "
 
 

@@ -1,11 +1,11 @@
-"""What can go wrong in packager, one class for each documented exit code of the command line."""
+"""The exceptions of packager, one class for each documented exit code of the command line."""
 
 from __future__ import annotations
 
 import errno
 from pathlib import Path
 
-# How a write fails that has nothing to do with the file's name.
+# A write that fails by one of these would fail under any name of the file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

@@ -1,4 +1,4 @@
-"""Which GPUs run which code: by the names of processors alone.
+"""Tell which GPUs run which code, by the names of processors alone.
 
 CUDA's rules are in its Programming Guide, "Binary Compatibility" and "PTX Compatibility"; AMD's
 families in LLVM's AMDGPUUsage, "Generic processors".
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-# How a GPU runs code: as it is, compiled by the driver, or not.
+# A GPU runs code as it is, or compiled by the driver; None elsewhere: not at all.
 How = Literal["natively", "by JIT"]
 
 
@@ -70,7 +70,7 @@ def on_nvidia(arch: str, gpu: str, *, is_ptx: bool) -> How | None:
 
 
 def on_amd(arch: str, gpu: str) -> bool:
-    """Whether a GPU runs a code object for `arch`; settings such as xnack+ are not looked at."""
+    """Return whether a GPU runs a code object for `arch`, whose settings (xnack+) do not count."""
     name = arch.split(":")[0]
     family = _FAMILIES.get(name)
     return re.fullmatch(family, gpu) is not None if family else name == gpu

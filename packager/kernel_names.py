@@ -1,4 +1,4 @@
-"""What clang's names of kernels say: `__omp_offloading_<device>_<inode>_<function>_l<line>`.
+"""Parse clang's names of kernels: `__omp_offloading_<device>_<inode>_<function>_l<line>`.
 
 Device and inode are those of the source file, in hexadecimal; those of constructors of device
 variables end in `_ctor`, of destructors in `_dtor`, of a second region of one line in a number.

@@ -13,7 +13,7 @@ from packager.generations import GENERATIONS, Generation, GenerationName
 
 
 class EntryLayout(NamedTuple):
-    """Where one generation's entry record keeps its fields; offsets in bytes, None where absent."""
+    """The layout of a generation's entry record: offsets in bytes, None for a field it lacks."""
 
     generation: str
     record: int
@@ -91,7 +91,7 @@ AbiName = Literal["interface", "proposal", GenerationName]
 
 
 class WrittenAbi(NamedTuple):
-    """What a wrapper is made of, in one of the ABIs that this project writes."""
+    """The form of a wrapper in one of the ABIs that this project writes."""
 
     name: AbiName
     hosts: str  # how hosts are made

@@ -1,4 +1,4 @@
-"""How far device images are looked into: what nobody asks for is not read."""
+"""The depth to which device images are read: no further than the caller needs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ def unwatched(_: int) -> None:
 
 
 class Look(NamedTuple):
-    """What is asked for of the images of a file, beside where they are and what they are for."""
+    """The facts to read about the images of a file, beside their place and their target."""
 
-    # What a host finds in them, and whether they are damaged anywhere. False: no further than the
-    # bytes that say kind and architecture.
+    # The symbols that a host finds, and damage anywhere in the image. False: only the bytes that
+    # tell kind and architecture are read.
     symbols: bool = True
     for_entries: bool = False  # symbols only where a host has entries, which pair with them
     resources: bool = True  # what kernels need of a GPU, with their symbols

@@ -1,4 +1,4 @@
-"""What an offload file holds, as data: produced by formats, read by checks and renderers. No I/O.
+"""The records of an offload file: formats build them, checks and renderers read them. No I/O.
 
 Numbers are bytes; offsets are file offsets; addresses are virtual addresses, in a relocatable
 object None. Strings are as the file spells them, except triples, which are normalised.
@@ -17,18 +17,18 @@ ImageKind = Literal[
 EntryKind = Literal["kernel", "global", "link", "ctor", "dtor", "indirect", "requires"]
 # The programming model that an entry is of: LLVM 21 on keeps all in one table.
 Model = Literal["openmp", "cuda", "hip", "sycl", "other"]
-# How an entry stands in one image.
+# The state of an entry in one image.
 # "unknown": the image's symbols cannot be seen (bitcode, …); "unrelated": the entry needs nothing
-# in this image, or another table's image it is.
+# in this image, or the image belongs to another table.
 EntryState = Literal["present", "missing", "misordered", "size", "kind", "unknown", "unrelated"]
 Severity = Literal["error", "warning", "info"]
 Abi = Literal["interface", GenerationName, "proposal", "gcc"]
-# What is declared where no architecture is meant.
+# Containers declare one of these where they mean no architecture.
 NO_ARCH = ("", "generic", "native")
 
 
 class Resources(NamedTuple):
-    """What a kernel needs of a GPU, in bytes where not counted; None where the image is silent."""
+    """The resources that a kernel needs on a GPU; None where the image does not tell."""
 
     registers: int | None  # of a thread; AMD's vector registers
     shared: int | None  # of a team, without what is asked for at the launch
@@ -40,7 +40,7 @@ class Resources(NamedTuple):
 
 
 class SourcePlace(NamedTuple):
-    """Where debug information says that a function is declared."""
+    """The place of a function's declaration, by debug information."""
 
     file: str
     line: int | None
@@ -67,7 +67,7 @@ ElfForm = Literal["shared object", "relocatable object", "executable", "ELF file
 
 
 class Links(NamedTuple):
-    """What an image in ELF asks other libraries for."""
+    """The symbols and libraries that an ELF image needs from elsewhere."""
 
     undefined: tuple[str, ...] = ()  # symbols, without weak ones
     needed: tuple[str, ...] = ()  # DT_NEEDED
@@ -99,7 +99,7 @@ class _Contents(NamedTuple):
 
 
 class Contents(_Contents):
-    """What the bytes of a device image say about themselves."""
+    """The facts that the bytes of a device image state."""
 
     @cached_property
     def listed(self) -> dict[str, DeviceSymbol]:
@@ -163,7 +163,7 @@ class DeviceImage(NamedTuple):
 
     @property
     def symbols(self) -> tuple[DeviceSymbol, ...]:
-        """What a host can find in it by name."""
+        """The symbols that a host can find by name in the image."""
         return self.contents.symbols
 
     @property
@@ -179,7 +179,7 @@ class DeviceImage(NamedTuple):
 
     @property
     def declared(self) -> str:
-        """What its container says it is for."""
+        """The target that the container declares for the image."""
         return f"{self.triple or 'no triple'} {self.arch}".rstrip()
 
 
@@ -204,7 +204,7 @@ class OffloadEntry(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What to call it in a sentence."""
+        """The name of the object in a sentence."""
         if self.name:
             return self.name
         return f"{self.place} ({self.symbol})" if self.symbol else f"{self.place}"
@@ -225,7 +225,7 @@ class EntryTable(NamedTuple):
 
     @property
     def has_names(self) -> bool:
-        """Whether entries pair by name: without one, the n-th is the n-th of the image's table."""
+        """Return whether entries pair by name; else the n-th entry pairs with the image's n-th."""
         return self.abi != "proposal"
 
     @property
@@ -247,7 +247,7 @@ class Descriptor(NamedTuple):
 
 
 class Registration(NamedTuple):
-    """What the runtime of another model than OpenMP is told of: a wrapper, or SYCL's descriptor."""
+    """A registration with the runtime of another model than OpenMP: a wrapper or descriptor."""
 
     model: Model
     address: int | None
@@ -266,7 +266,7 @@ class KernelCode(NamedTuple):
 
 
 class HostOnly(NamedTuple):
-    """Why a file that was compiled with OpenMP has no offload code."""
+    """The reason why a file that was compiled with OpenMP has no offload code."""
 
     message: str
     cure: str
@@ -319,12 +319,12 @@ class FatBinary(_FatBinary):
 
     @property
     def has_parts(self) -> bool:
-        """Whether anything of it was read."""
+        """Return whether any offload code of the file was read."""
         return bool(self.images or self.tables or self.descriptors or self.registrations)
 
 
 class Finding(NamedTuple):
-    """What a check has to say: code and severity never change their meaning."""
+    """A finding of a check. Codes and severities never change their meaning."""
 
     code: str
     severity: Severity

@@ -1,7 +1,7 @@
-"""How the host's entries stand in each device image: by name, kind, size and order.
+"""Pair the host's entries with those of each device image: by name, kind, size and order.
 
-Entries without names (the proposal of 2013) are paired by their place in the table. There names are
-no more than a hint: what symbols the two sides have at the addresses of an entry.
+Entries without names (the proposal of 2013) are paired by their place in the table. The symbols at
+the addresses of such an entry, in the host and in the image, are no more than a hint.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from packager.model import (
     OffloadEntry,
 )
 
-# What an entry of each kind is on the device; one that requires a feature has no counterpart.
+# The kind of symbol that an entry needs on the device; a `requires` entry needs none.
 DEVICE_KINDS: dict[EntryKind, Literal["kernel", "global"]] = {
     "kernel": "kernel",
     "ctor": "kernel",
@@ -85,7 +85,7 @@ def _once(names: Iterable[str]) -> set[str]:
 
 
 def on_gcc_device(entry: OffloadEntry, image: DeviceImage) -> str:
-    """What GCC calls a host symbol in an image, where links are pointers; PTX has no dots."""
+    """Return GCC's name of an entry in an image: links are pointers, and PTX has no dots."""
     name = (entry.symbol or "") + (".linkptr" if entry.kind == "link" else "")
     return name.replace(".", "$") if image.kind == "ptx" else name
 

@@ -14,8 +14,8 @@ CPUS = (
     *("ppc64le", "powerpc64", "ppc64", "riscv64", "loongarch64", "s390x", "mips64", "ve"),
     *("wasm32", "wasm64"),
 )
-# What follows an architecture's name: SYCL's spir64_gen and spir64_x86_64, spirv64v1.2, armv7a,
-# mips64el, aarch64_be.
+# Architectures with a suffix: SYCL's spir64_gen and spir64_x86_64, spirv64v1.2, armv7a, mips64el,
+# aarch64_be.
 _VARIANT = re.compile(
     r"spir(?:v?(?:32|64)?)(?:_\w+|v[\d.]+)?|native_cpu|(?:arm|thumb)(?:v\w+)?(?:eb)?"
     r"|aarch64_\w+|mips(?:isa\w+)?(?:32|64)?(?:r6)?(?:el)?|i[3-9]86|x86_64h|s390|systemz"
@@ -79,7 +79,7 @@ def code_of(triple: str) -> str:
 
 
 def is_known(triple: str) -> bool:
-    """Whether omptool knows what code a triple's images hold; what it does not is its plugin's."""
+    """Return whether omptool knows the code of a triple's images; else only a plugin may."""
     code = code_of(triple)
     return code in (*CPUS, *GPUS) or bool(_VARIANT.fullmatch(code))
 

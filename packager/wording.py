@@ -1,4 +1,4 @@
-"""How several modules say one thing."""
+"""Phrases that several modules share."""
 
 from __future__ import annotations
 

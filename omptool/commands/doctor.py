@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from packager.machine.dynamic_loader import Library
     from packager.model import Finding, Severity
 
-# What code that reads images may expect of their address, as of a program's own.
+# Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
 
 

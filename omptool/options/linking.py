@@ -1,4 +1,4 @@
-"""What `link` and `cc` have in common: where they work, what they say meanwhile, how they end."""
+"""The common part of `link` and `cc`: folders, messages on the way, and exit codes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def end_as(run: Callable[[], int]) -> NoReturn:
 
 @contextmanager
 def tools(kept: Path | None, *, is_shown: bool, is_dry: bool) -> Iterator[Tools]:
-    """What runs commands, in the folder `kept` or in one that is gone after the block.
+    """Yield the Tools that run commands in the folder `kept`, or in a temporary one.
 
-    Where nothing is run `kept` stays as it is, and is only what the commands name.
+    A dry run leaves `kept` alone: the commands that it shows only name the folder.
     """
     from packager.files.temporary import temporary_folder
     from packager.linking.tools import Tools

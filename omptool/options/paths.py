@@ -57,7 +57,7 @@ class FolderName(click.Path):
 
 
 FILE = FileName()
-# What is read once, from "-" as well.
+# An input that is read once: a file, or "-" for standard input.
 INPUT = FileName(or_stream=True)
 FOLDER = FolderName()
 

@@ -15,13 +15,13 @@ _LINKER = "--linker-path="
 _LIBRARY = r"--(?:bitcode-library|builtin-bitcode)=[^=]*=((?s:.*))"
 # Since clang 21 as a word for its compiler, of one triple or of all.
 _LEVEL = r"--opt-level=O([0-3])|--device-compiler=(?:[^=]*=)?-O([0-3])"
-# What says how clang's wrapper works, not what comes of it.
+# Options of clang's wrapper that do not change its result: ignored.
 _INNER = (
     r"--(host-triple|wrapper-jobs|wrapper-time-trace|wrapper-time-trace-granularity|cuda-path|"
     r"compression-level|should-extract|device-compiler|clang-backend|compress|device-debug|"
     r"offload-opt)(=.*)?|--pass-remarks.*"
 )
-# What asks for something that is not done here: said, since the result is another one.
+# Options of clang's wrapper that omptool lacks and that change the result: each gives a warning.
 _REFUSED = r"--(override-image|embed-bitcode|print-wrapped-module|emit-fatbin-only)(=.*)?"
 
 

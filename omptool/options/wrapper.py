@@ -1,4 +1,4 @@
-"""What `emit` and `bundle` have in common: their options, and how they report."""
+"""The common part of `emit` and `bundle`: their options and reports."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def entry_list(entries: str | None) -> list[Path]:
 
 
 def entry_source(entries: str | None) -> EntrySource:
-    """What --entries asks for, as packager.writers.bundle takes it; its file is read here."""
+    """Return the entry source that --entries names, for packager.writers.bundle; read its file."""
     if entries is None:
         return "host"
     if entries == "auto":
@@ -122,7 +122,7 @@ def warn_of_triples(requests: Iterable[ImageRequest]) -> None:
 
 
 def report(out: Path, findings: Sequence[Finding]) -> None:
-    """What verify has to say of a result that was written, on stderr."""
+    """Print verify's errors and warnings about a written result on stderr."""
     for finding in findings:
         if finding.severity != "info":
             echo(f"{shown(out)}: {finding.code} {finding.severity}: {finding.message}", err=True)
@@ -138,7 +138,7 @@ def _size(path: Path) -> int:
 
 @contextmanager
 def progress(paths: Iterable[Path]) -> Iterator[Callable[[int], None]]:
-    """What to call with the bytes that were copied: a bar on a terminal, when there are many."""
+    """Yield a function that takes the count of copied bytes, and moves a bar if they are many."""
     total = sum(map(_size, paths))
     if total < WORTH_A_BAR or not sys.stderr.isatty():
         yield lambda _size: None

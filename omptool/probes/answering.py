@@ -1,4 +1,4 @@
-"""How a process that asks native code of others answers. It imports little: many are started."""
+"""Print the answers of a process that calls foreign native code. Such a process imports little."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from packager.machine.facts import FAILS, Cuda, Plugins
 
 ASKER = "omptool.probes.runtime_plugins"
 ONLY = "OMPTOOL_PLUGINS"  # names the plugins that are opened
-# What is known of a device whose plugin says nothing of it.
+# The description of a device whose plugin does not describe it.
 DESCRIBED = ("name", "architecture", "memory", "units", "team_memory", "team_threads", "driver")
 UNDESCRIBED = dict.fromkeys((*DESCRIBED, "images"))
 
 
 class ImageBytes(NamedTuple):
-    """Where the bytes of an image are."""
+    """The place of an image's bytes in a file."""
 
     file: Path
     offset: int
@@ -28,7 +28,7 @@ class ImageBytes(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What the plugins say, in the order in which the runtime asks them."""
+    """The answers of the plugins, in the order in which the runtime asks them."""
 
     plugins: Plugins
     images: list[list[dict[str, Any]]]  # of each image: plugin, accepts, reason, and if so: fatal
@@ -104,7 +104,7 @@ def _each_alone(
 
 
 def _as_far_as_it_came(name: str, path: str, error: NoAnswerError, images: int) -> Answers:
-    """What a plugin has answered before it ended the process; the steps are a program's."""
+    """Return a plugin's answers before it ended the process; the steps are those of a program."""
     tried = [list(answers) for answers in error.answers[1 : images + 1]]
     asked = [f"of image {n}" for n in range(images)]
     steps = ["opening it", *(f"asking it {one}" for one in asked), "counting its devices"]
@@ -120,7 +120,7 @@ def _as_far_as_it_came(name: str, path: str, error: NoAnswerError, images: int) 
 
 
 def ask_cuda(library: Path | None, environment: dict[str, str]) -> Cuda | None:
-    """What CUDA's driver at `library` says of this machine; None without a driver."""
+    """Ask CUDA's driver at `library` for its devices; None without a driver."""
     if library is None:
         return None
     try:

@@ -25,7 +25,7 @@ class NoAnswerError(Exception):
 
 
 def ask(module: str, *words: str, environment: Mapping[str, str]) -> list[Any]:
-    """What `python -m MODULE WORDS...` answers, and prints to stderr what else is printed there.
+    """Run `python -m MODULE WORDS...`, return its answers, and pass its other output to stderr.
 
     Raises NoAnswerError when it ends before it has answered all.
     """

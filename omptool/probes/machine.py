@@ -1,4 +1,4 @@
-"""What `omptool doctor` looks at: what this machine has for a program."""
+"""Collect the facts of this machine that `omptool doctor` needs for a program."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _with_answers(machine: Machine, said: Answers, images: Sequence[ImageBytes |
 
 
 def _lacks(binary: FatBinary, loaded: Sequence[Library], environment: dict[str, str]) -> list[str]:
-    """What each image for the CPU needs that is not found; "" if nothing."""
+    """Return for each image which library it needs that is not found; "" if none."""
     wanted = [
         (image.contents.links.needed, image.contents.links.search)
         if image.kind == "elf" and image.contents.machine == binary.machine
@@ -136,7 +136,7 @@ def _tmp() -> Tmp:
 
 
 def _libgomp_plugins(found: Sequence[Library], environment: dict[str, str]) -> dict[str, Path]:
-    """Where libgomp would find its plugins."""
+    """Return the plugins that libgomp would find, by their names for kinds of device."""
     caller = next((lib.path for lib in found if lib.name.startswith(gcc_runtime.LIBRARY)), None)
     places = ((kind, find_library(kind.plugin, environment, caller)) for kind in gcc_runtime.KINDS)
     return {kind.name: path for kind, path in places if path}

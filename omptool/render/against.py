@@ -1,4 +1,4 @@
-"""What `omptool dump --against` says, as text for people and as JSON for programs."""
+"""Render `omptool dump --against`, as text for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 
 class Part(NamedTuple):
-    """What changed in a file, or in a member of an archive."""
+    """The changes of a file, or of a member of an archive."""
 
     member: str  # "" of a file
     changes: list[Change]

@@ -1,4 +1,4 @@
-"""What `omptool doctor` says, as text for people and as JSON for programs."""
+"""Render `omptool doctor`, as text for people and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SHORT_RULE = 40
 
 
 class Said(NamedTuple):
-    """What there is to say of a program."""
+    """The parts of the report about a program."""
 
     whole: Whole
     elsewhere: Sequence[Elsewhere]  # libraries with code for other runtimes
@@ -100,7 +100,7 @@ def _finding(finding: Finding, notes: Notes) -> str:
 
 
 def _asks_plugins(said: Said) -> bool:
-    """Whether plugins of OpenMP's runtime have to do with it."""
+    """Return whether the program uses plugins of OpenMP's runtime."""
     binary = said.whole.binary
     return bool(binary.tables or binary.descriptors or not binary.registrations)
 
@@ -121,7 +121,7 @@ def _elsewhere(said: Said) -> list[str]:
 
 
 def _other(other: OtherRuntime) -> str:
-    """What a runtime of another model needs, and has."""
+    """Return the library, driver and devices of another model's runtime, in a sentence."""
     name = NAMES[other.model]
     if other.library is None:
         library = f"{name} runtime is not among the libraries that it needs"
@@ -164,7 +164,7 @@ def _verdict(binary: FatBinary, diagnosis: Diagnosis) -> str:
 
 
 def _without_run(machine: Machine, outcome: Outcome) -> str:
-    """What happens when it is started by itself."""
+    """Return a sentence on the outcome of the program without `omptool run`."""
     runtime = machine.runtime
     release = f" of LLVM {runtime.release}" if runtime and runtime.release else ""
     on = f", on {runtime.path}{release}" if runtime else ""
@@ -237,7 +237,7 @@ def _entries(said: Said, notes: Notes) -> list[dict[str, Any]]:
 
 
 def _picked(machine: Machine, diagnosis: Diagnosis) -> dict[str, Any] | None:
-    """What the loader picks without `omptool run`, and what that makes of the program."""
+    """Return the runtime that the loader picks without `omptool run`, and the outcome on it."""
     if diagnosis.without_run is None:
         return None
     return {

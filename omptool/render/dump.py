@@ -1,4 +1,4 @@
-"""What `omptool dump` says as text for people."""
+"""Render `omptool dump` as text for people."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ WIDE = 4
 CUT = ("kernel", "name", "source", "file", "symbol", "architectures", "images")
 SPARE = ("file", "source", "images", "SGPR spills", "SGPRs", "AGPRs", "stack", "VGPR spills")
 SPARE_OF_ENTRIES = ("file", "source", "model", "flags", "symbol", "address", "size")
-# What a kernel needs, in the order of Resources.
+# The columns of a kernel's resources, in the order of Resources.
 NEEDS = ("registers", "shared", "stack", "SGPRs", "AGPRs", "VGPR spills", "SGPR spills")
 
 
 class Parts(NamedTuple):
-    """What `dump` shows."""
+    """The parts that `dump` shows, and how it shows them."""
 
     images: bool
     entries: bool
@@ -48,7 +48,7 @@ class Parts(NamedTuple):
 
     @property
     def width(self) -> int | None:
-        """That of tables."""
+        """Return the width of tables; None for any width."""
         return None if self.wide else terminal_width()
 
     def called(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What `omptool dump` says, as JSON for programs."""
+"""Render `omptool dump` as JSON for programs."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def dumped_image(binary: FatBinary, image: DeviceImage) -> Row:
 
 
 def _dumped_needs(kernel: DeviceSymbol, needs: Resources) -> Row:
-    """What not every image says is there where it says it; spills, SGPRs and AGPRs are AMD's."""
+    """Return the resources of a kernel; keys that not every image has are left out if unknown."""
     own = {
         "sgprs": needs.scalar_registers,
         "agprs": needs.accumulators,

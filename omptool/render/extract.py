@@ -1,4 +1,4 @@
-"""What `omptool extract` says, as text for people and as JSON for programs."""
+"""Render `omptool extract`, as text for people and as JSON for programs."""
 
 from __future__ import annotations
 

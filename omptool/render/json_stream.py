@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from json import JSONEncoder
 
-# What is nested deeper is on one line: a document, its files, a file, its entries, an entry.
+# Values nested deeper stay on one line; the levels: document, files, a file, entries, an entry.
 DEPTH = 4
 _encode = JSONEncoder().encode
 

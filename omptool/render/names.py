@@ -1,4 +1,4 @@
-"""How kernels are called in tables: as C++ writes them, and no wider than the terminal."""
+"""Write kernel names in tables: demangled, and no wider than the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def source(name: str, *, is_demangled: bool = False) -> str | None:
 
 
 def remark(names: list[str]) -> str:
-    """That mangled names stay as they are, if they do; "" otherwise."""
+    """Return a note that names stay mangled, if there is no demangler for them; "" otherwise."""
     is_needed = any(name.startswith(MANGLED) for name in names)
     return "" if not is_needed or is_possible() else f"names are mangled: {LIBRARY} is not found"
 

@@ -26,7 +26,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # SARIF's words for severities.
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 EXITS = {0: "no finding is an error", 1: "a finding is an error", 2: "a file was not read whole"}
-# What relative names of files are relative to; viewers know the root of the sources by this name.
+# Relative file names are relative to this base, which viewers take for the root of the sources.
 BASE = "%SRCROOT%"
 
 
@@ -146,7 +146,7 @@ def _region(offset: int, length: int) -> Json:
 
 
 def _file(binary: FatBinary) -> str:
-    """That offsets are in."""
+    """Return the file that offsets refer to."""
     return binary.file or binary.path
 
 

@@ -1,4 +1,4 @@
-"""What `omptool dump --summary` says, as text for people and as JSON for programs."""
+"""Render `omptool dump --summary`, as text for people and as JSON for programs."""
 
 from __future__ import annotations
 

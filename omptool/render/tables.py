@@ -13,10 +13,9 @@ Columns = dict[str, Sequence[Any]]
 # table of many rows. Documents have names whole.
 LARGEST = 1 << 24
 NARROW = 256
-# What is cut to the terminal's width stays as long as this; this is between columns, and behind
-# headers where no width is given.
+# A name that is cut to the terminal's width keeps this many characters.
 SHORTEST = 16
-GAP = 2
+GAP = 2  # spaces between columns, and after a header where no width is given
 # Colours of a cell's first word: how an entry stands in an image, where it runs, a plugin's state.
 STATES = {
     "present": "green",

@@ -1,4 +1,4 @@
-"""What `omptool verify` says: findings as text for people and as JSON for programs."""
+"""Render the findings of `omptool verify`, as text for people and as JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `import packager` gives to programs: the reading commands as functions. docs/python.md."""
+"""The Python API of `import packager`: the reading commands as functions (docs/python.md)."""
 
 from __future__ import annotations
 
@@ -73,12 +73,11 @@ Source = Name | FatBinary | Sequence[FatBinary]
 
 
 def load(path: Name, *, hashed: bool = False, sourced: bool = False) -> list[FatBinary]:
-    """What a file says about offloading; of an archive, what each member with offload code says.
+    """Read the offload code of a file, or of each archive member that has some.
 
-    `hashed` adds the SHA-256 of each image, `sourced` the source files of kernels, for which debug
-    information is read. A file without offload code is one FatBinary that `is_empty`. Parts that
-    could not be read are its `faults` and `limits`, in words. Raises FormatError where nothing can
-    be read.
+    `hashed` adds the SHA-256 of each image. `sourced` adds the source files of kernels, from debug
+    information. A file without offload code gives one FatBinary that `is_empty`. Its `faults` and
+    `limits` name the parts that could not be read. Raises FormatError where nothing can be read.
     """
     with _naming(path):
         found = load_all(Path(path), Look(hashed=hashed, code=True))
@@ -133,7 +132,7 @@ def summary(source: Source) -> Summary:
 
 
 class Verified(NamedTuple):
-    """What the checks find in a file or a member of an archive."""
+    """The findings of the checks in a file or a member of an archive."""
 
     binary: FatBinary
     findings: list[Finding]

@@ -12,7 +12,7 @@ from packager.model import FatBinary
 from packager.questions.compare import differences
 from packager.questions.wanted import Wanted
 
-# What a file is compared with that the other archive has no counterpart of.
+# Stand-in for a member that the other archive lacks.
 EMPTY = FatBinary("", None, None, None, (), (), ())
 
 
