@@ -62,7 +62,7 @@ CHECKS: dict[str, Check] = {
 def verify(
     binary: FatBinary, select: Collection[str] = (), ignore: Collection[str] = ()
 ) -> list[Finding]:
-    """What the checks find in `binary`, in the order of their codes.
+    """Return what the checks find in `binary`, in the order of their codes.
 
     `select` limits the checks to these codes, `ignore` leaves some out. Raises UsageError for a
     code that does not exist.
@@ -73,7 +73,7 @@ def verify(
 def against(
     earlier: Sequence[FatBinary], binary: FatBinary, codes: Collection[str]
 ) -> list[Finding]:
-    """What is found between files that are checked together, as parts of one program."""
+    """Return the findings between files that are checked together, as parts of one program."""
     found: list[Finding] = []
     if "OMP108" in codes:
         found += between.collisions(earlier, binary)

@@ -1,4 +1,4 @@
-"""Whether a host address tells one entry from the others."""
+"""Check that a host address tells one entry from the others."""
 
 from __future__ import annotations
 

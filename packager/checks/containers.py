@@ -1,4 +1,4 @@
-"""Whether the containers of device images could be read whole."""
+"""Check that the containers of device images could be read whole."""
 
 from __future__ import annotations
 

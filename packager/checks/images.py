@@ -1,4 +1,4 @@
-"""Whether the bytes of each image are what its container says."""
+"""Check that the bytes of each image are what its container says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from packager.model import NO_ARCH, DeviceImage, FatBinary, Finding, Severity
 from packager.triples import code_of
 
-# What code a triple's architecture means, as packager.elf names machines.
+# The machine that a triple's architecture means, as packager.elf names machines.
 MACHINES = {
     "x86_64": "x86_64",
     "aarch64": "aarch64",
@@ -21,7 +21,7 @@ MACHINES = {
     "loongarch64": "loongarch64",
     "spirv64": "spirv64",
 }
-# What a declared kind may turn out to be: containers call every ELF image an object.
+# The kinds that a declared kind may turn out to be: containers call every ELF image an object.
 KINDS = {"elf": ("elf", "cubin", "amdgcn")}
 _SM = re.compile(r"sm_(\d+)")
 SHARED = "an image for a CPU is a shared object: link it with -shared, or use `omptool lower`"

@@ -1,4 +1,4 @@
-"""Whether a runtime will be able to load an image, as far as its bytes say."""
+"""Check that a runtime will be able to load an image, as far as its bytes say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUNTIME = "libomptarget.so"
 OPENMP_LIBRARIES = ("libomp.", "libomptarget.", "libgomp.", "libiomp5.", "libomp5.")
 # Functions of the device runtime library, by their prefixes.
 DEVICE_LIBRARY = ("__kmpc_", "omp_", "__tgt_", "_FortranA")
-# What the CUDA driver itself defines when it loads a cubin: functions, and names that NVIDIA's
+# The CUDA driver itself defines these when it loads a cubin: functions, and names that NVIDIA's
 # toolchain keeps for itself (reserved shared memory, tables of functions and data, system calls).
 CUDA_FUNCTIONS = ("vprintf", "malloc", "free", "__assertfail")
 CUDA_RESERVED = (".nv.", "__cuda_", "__UFT", "__UDT", "cudaGetParameter", "cudaLaunch")

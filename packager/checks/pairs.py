@@ -1,4 +1,4 @@
-"""Whether the entries of the host and of its images fit together."""
+"""Check that the entries of the host and of its images fit together."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from packager.wording import counted
 PAIRED_BY_ORDER = (
     "interface", "proposal", "gcc", *(row.name for row in GENERATIONS if row.pairing == "position")
 )  # fmt: skip
-# What clang names kernels; other functions that its images export are not for the host.
+# Clang's names of kernels; other functions that its images export are not for the host.
 CLANG_KERNEL = "__omp_offloading_"
 # Names looked through for those that are nearly the missing ones, in all: it takes time.
 MAX_NEAR = 2000
@@ -151,7 +151,7 @@ def misordered(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _has_all_names(table: EntryTable, image: DeviceImage) -> bool:
-    """Whether names settle what the order of the document's entries leaves open (DECISIONS 26)."""
+    """Return whether names settle what the entries' order leaves open (DECISIONS 26)."""
     names = [symbol.name for symbol in image.table or ()]
     pairs = zip(table.entries, counterparts(table, image), strict=True)
     are_found = all(entry.name and symbol for entry, symbol in pairs if needs_device(entry))

@@ -1,4 +1,4 @@
-"""Whether the entries of a file reach a runtime at all."""
+"""Check that the entries of a file reach a runtime at all."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _is_covered(table: EntryTable, binary: FatBinary) -> bool:
 
 
 def _is_emptied(table: EntryTable, binary: FatBinary) -> bool:
-    """Whether a descriptor has these entries, but no image: that is said of the descriptor."""
+    """Return whether a descriptor with these entries has no image, which a finding of it says."""
     return any(
         not descriptor.images
         and None not in (table.address, descriptor.entries_begin, descriptor.entries_end)

@@ -1,4 +1,4 @@
-"""What the file as a whole is made of: libraries, generations, copies, leftovers."""
+"""Check the file as a whole: libraries, generations, copies, leftovers."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
 
 
 def _serves(one: DeviceImage, other: DeviceImage) -> bool:
-    """Whether a device that `other` is for takes `one`, too."""
+    """Return whether a device that `other` is for takes `one`, too."""
     if not other.triple or one.triple != other.triple:
         return False
     mine, theirs = _SM.fullmatch(one.processor), _SM.fullmatch(other.processor)
@@ -252,7 +252,7 @@ def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
         return
     mine = [table for table in binary.tables if named(table.abi) and table.section]
     closed = [t.section for t in mine if _HASHED.fullmatch(t.section or "")]
-    # What `bundle` and `emit` write takes the entries of all objects of a link.
+    # An object that `bundle` or `emit` has written takes the entries of all objects of a link.
     is_ours = any(image.container == omptool_section.NAME for image in binary.images)
     if not closed and binary.descriptors and not is_ours:
         closed = [t.section for t in mine]

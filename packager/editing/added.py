@@ -1,4 +1,4 @@
-"""What an edit puts into a file: images in their containers, and the records that list them."""
+"""The new parts of an edited file: images in their containers, and the records that list them."""
 
 from __future__ import annotations
 

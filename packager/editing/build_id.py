@@ -28,7 +28,7 @@ class BuildId(NamedTuple):
     content: bytes
 
     def after(self, new: Sequence[bytes]) -> bytes:
-        """That of the file after an edit that put `new` bytes into it."""
+        """Return the build-id of the file after an edit that put `new` bytes into it."""
         size = len(self.content)
         found = b""
         while len(found) < size:

@@ -49,7 +49,7 @@ class Held(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence."""
+        """Return its name in a sentence."""
         return f"image {self.image.index} ({self.image.target})"
 
 

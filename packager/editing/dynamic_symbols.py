@@ -58,7 +58,7 @@ class _Tables(NamedTuple):
 
 
 class _Needed(NamedTuple):
-    """What a file asks other libraries for, by version."""
+    """The symbols that a file asks other libraries for, by version."""
 
     numbers: dict[tuple[str, str], int]  # (library, version) to the number of the version
     records: int

@@ -31,7 +31,7 @@ FILLING = 64  # bytes that may be nothing but zeros
 
 
 class Edited(NamedTuple):
-    """What an edit left behind: what `verify` finds in it, and what users should know."""
+    """The result of an edit: what `verify` finds in it, and what users should know."""
 
     findings: Sequence[Finding]
     notes: Sequence[str]

@@ -77,7 +77,7 @@ def _missing(binary: FatBinary, abi: WrittenAbi) -> str:
 
 
 def symbols_of(file: LinkedFile) -> dict[str, _Symbol]:
-    """What the file defines, by name; the full symbol table knows local ones."""
+    """Return the symbols that the file defines, by name; the full symbol table knows local ones."""
     found: dict[str, _Symbol] = {}
     is_preempted = _is_library(file)
     for table in reversed(file.elf.symbol_tables()):
@@ -97,7 +97,7 @@ def symbols_of(file: LinkedFile) -> dict[str, _Symbol]:
 
 
 def _is_library(file: LinkedFile) -> bool:
-    """Whether definitions of other files come before its own."""
+    """Return whether definitions of other files come before its own."""
     table = file.dynamic
     is_program = any(s.type == PT_INTERP for s in file.segments) or file.elf.is_executable
     flags = (table.value(DT_FLAGS_1) if table else 0) or 0

@@ -57,16 +57,16 @@ class ProgramHeader(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where it ends in the file."""
+        """Return where it ends in the file."""
         return self.offset + self.file_size
 
     @property
     def memory_end(self) -> int:
-        """Where it ends in memory."""
+        """Return where it ends in memory."""
         return self.address + self.memory_size
 
     def holds(self, address: int) -> bool:
-        """Whether an address is in it."""
+        """Return whether an address is in it."""
         return self.address <= address < self.memory_end
 
 
@@ -83,7 +83,7 @@ class DynamicTable(NamedTuple):
 
 
 class LinkedFile:
-    """What an edit needs to know of the file that it changes."""
+    """The facts that an edit needs of the file that it changes."""
 
     def __init__(self, path: Path, data: Reader) -> None:
         self.path = path
@@ -104,7 +104,7 @@ class LinkedFile:
 
     @property
     def is_relocated(self) -> bool:
-        """Whether the loader relocates its pointers."""
+        """Return whether the loader relocates its pointers."""
         return self.elf.is_dynamic
 
     @cached_property
@@ -146,7 +146,7 @@ class LinkedFile:
 
     @cached_property
     def end(self) -> int:
-        """Where the file ends by its own headers; what lies behind is somebody else's."""
+        """Return where the file ends by its own headers; what lies behind is somebody else's."""
         table_end: int = self.sections_at + len(self.sections) * SECTION_HEADER.size
         return min(max(self.elf.end(), table_end), len(self.data))
 
@@ -169,11 +169,11 @@ class LinkedFile:
             yield tag, value
 
     def dropped(self, section: Section) -> bool:
-        """Whether a section is in a segment of an earlier edit that goes."""
+        """Return whether a section is in a segment of an earlier edit that goes."""
         return section.is_allocated and any(s.holds(section.address) for s in self.own)
 
     def is_loaded(self, section: Section) -> bool:
-        """Whether a section is in memory, and its bytes where a segment has them."""
+        """Return whether a section is in memory, and its bytes where a segment has them."""
         if not section.is_allocated or section.type == SHT_NOBITS:
             return section.is_allocated
         end, distance = section.offset + section.size, section.address - section.offset

@@ -38,7 +38,7 @@ class Chunk(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What is new in a result."""
+    """The new parts of a result."""
 
     content: Sequence[bytes]  # with its places, but for images
     images: Sequence[Path]
@@ -301,8 +301,9 @@ def _taken(holes: list[tuple[int, int]], size: int, alignment: int) -> int | Non
 
 
 def _is_behind(file: LinkedFile, section: Section) -> bool:
-    """Whether a section is not loaded: objcopy adds such that claim to be, and llvm-strip has empty
-    ones where there is room.
+    """Return whether a section is not loaded.
+
+    Objcopy adds some that claim to be, and llvm-strip has empty ones where there is room.
     """
     if section.type == SHT_NULL or file.is_loaded(section):
         return False

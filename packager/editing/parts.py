@@ -1,4 +1,4 @@
-"""What an edit adds to a file: sections, in segments of their own."""
+"""The sections that an edit adds to a file, in segments of their own."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Group:
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """Return where it begins."""
         return self.parts[0].address
 
     @property
     def offset(self) -> int:
-        """Where it begins in the file."""
+        """Return where it begins in the file."""
         return self.parts[0].offset
 
     @property
@@ -90,24 +90,24 @@ def aligned(value: int, alignment: int) -> int:
 
 
 class Moves:
-    """Where parts of the memory are that were somewhere else before."""
+    """The places of parts of the memory that were somewhere else before."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[int, int, Part, int]] = []
 
     def add(self, start: int, end: int, part: Part, inside: int = 0) -> None:
-        """What was from `start` to `end` is in `part` now, `inside` bytes from its beginning."""
+        """Note that `start` to `end` is in `part` now, `inside` bytes from its beginning."""
         self._rows.append((start, end, part, inside))
 
     def address(self, address: int, size: int = 0) -> int | None:
-        """Where `size` bytes at `address` are now; None if they have not moved."""
+        """Return where `size` bytes at `address` are now; None if they have not moved."""
         for start, end, part, inside in self._rows:
             if start <= address < end and address + size <= end:
                 return part.address + inside + address - start
         return None
 
     def offset(self, address: int) -> int | None:
-        """Where in the file those at `address` are now; None if they have not moved."""
+        """Return where in the file those at `address` are now; None if they have not moved."""
         for start, end, part, inside in self._rows:
             if start <= address < end:
                 return part.offset + inside + address - start

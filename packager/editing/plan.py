@@ -1,4 +1,4 @@
-"""What the descriptor will list after an edit: data alone, decided before anything is written."""
+"""The descriptor after an edit: data alone, decided before anything is written."""
 
 from __future__ import annotations
 

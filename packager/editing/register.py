@@ -132,7 +132,7 @@ def _import(name: str) -> Import:
 
 
 def _is_runtime(library: str, abi: WrittenAbi) -> bool:
-    """Whether a library that the file needs is the runtime of an ABI."""
+    """Return whether a library that the file needs is the runtime of an ABI."""
     if abi.name == "proposal":
         return library == LIBRARIES["proposal"]
     return library == LIBRARIES["interface"] or bool(release_of(library))

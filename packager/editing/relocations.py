@@ -43,7 +43,7 @@ class Relocations:
             return None
 
     def is_relative(self, row: int) -> bool:
-        """Whether a relocation adds the load address alone."""
+        """Return whether a relocation adds the load address alone."""
         return self._words[row * WORDS + 1] == R_X86_64_RELATIVE
 
     def addend(self, row: int) -> int:

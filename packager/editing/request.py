@@ -1,4 +1,4 @@
-"""What is asked of an edit, and how the command line says it."""
+"""An edit's request, and how the command line writes it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Change(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
+        """Return whether the request is empty."""
         return not (self.added or self.replaced or self.removed or self.order is not None)
 
 

@@ -73,7 +73,7 @@ class Longer(NamedTuple):
         return row._replace(file_size=size, memory_size=size)
 
     def is_filled(self, section: Section) -> bool:
-        """Whether a section had no bytes in the file, and zeros there from now on."""
+        """Return whether a section had no bytes in the file, and has zeros there from now on."""
         data = self.data
         start, end = data.address + data.file_size, data.memory_end
         is_zeros = section.type == SHT_NOBITS and not section.flags & SHF_TLS
@@ -102,12 +102,12 @@ def longer(
 
 
 def _behind(load: ProgramHeader, code: Group) -> int:
-    """Where in the file code begins that is put behind a segment."""
+    """Return where in the file code begins that is put behind a segment."""
     return aligned(load.end, max(part.alignment for part in code.parts))
 
 
 def _is_free(file: LinkedFile, load: ProgramHeader, code: Group) -> bool:
-    """Whether code has room between the end of a segment and that of its page."""
+    """Return whether code has room between the end of a segment and that of its page."""
     code.place(0, 0)
     end = _behind(load, code) + code.size
     if load.file_size != load.memory_size or aligned(load.end, PAGE) < end:
@@ -123,7 +123,7 @@ def _is_free(file: LinkedFile, load: ProgramHeader, code: Group) -> bool:
 
 
 class Room(NamedTuple):
-    """What makes room for program headers: sections that move, and some whose bytes are gone."""
+    """The room for program headers: sections that move, and some whose bytes are gone."""
 
     moved: Sequence[Section]
     cut: Sequence[Section]
@@ -131,7 +131,7 @@ class Room(NamedTuple):
 
 
 def room(file: LinkedFile, count: int, empty: Collection[int]) -> Room | None:
-    """How to make room for `count` program headers; None if a section in the way cannot move.
+    """Return the room for `count` program headers; None if a section in the way cannot move.
 
     `empty` are the numbers of sections that nothing points to.
     """
@@ -159,7 +159,7 @@ def room(file: LinkedFile, count: int, empty: Collection[int]) -> Room | None:
 
 
 def _splits(file: LinkedFile, offset: int, moved: Sequence[Section]) -> bool:
-    """Whether a segment of its own kind has some sections before `offset` and some behind."""
+    """Return whether a segment of its kind has sections before `offset` and some behind."""
     starts = {s.offset for s in moved}
     return any(
         segment.offset < offset < segment.end

@@ -69,14 +69,14 @@ class Surgery:
         own = file.own
         self.relocations.take_out(lambda at: any(s.holds(at) for s in own))
 
-    # What an edit asks for.
+    # The requests.
 
     def patch(self, offset: int, content: Callable[[], bytes]) -> None:
         """Write other bytes at an offset of the file."""
         self.patches[offset] = content
 
     def can_point(self, place: int) -> bool:
-        """Whether the pointer at address `place` stays there, and is bound to no symbol's name."""
+        """Return whether the pointer at address `place` stays there and is bound to no name."""
         if self.file.elf.offset(place, WORD.size) is None:
             return False
         row = self.relocations.row(place)
@@ -137,7 +137,7 @@ class Surgery:
         return [s for s in self.file.loads if s not in self.file.own]
 
     def _carry(self) -> None:
-        """What others have in the segments that go is taken along: sections that had moved."""
+        """Take along what others have in the segments that go: sections that had moved."""
         block: list[Section] = []
         dropped = [s for s in self.file.sections if self.file.dropped(s) and s.size]
         for section in sorted(dropped, key=lambda s: s.address):
@@ -311,13 +311,13 @@ class Surgery:
         return 0 if self.file.elf.is_executable else 1 + len(self.file.elf.of_type(SHT_NOTE))
 
     def _merged(self, groups: list[Group]) -> list[Group]:
-        """What is only read goes along with what is written."""
+        """Move what is only read along with what is written."""
         if self.data not in groups or self.rest not in groups:
             return groups
         both = Group(self.data.flags, [*self.data.parts, *self.rest.parts[1:]])
         return [*(g for g in groups if g not in (self.data, self.rest)), both]
 
-    # What comes of it.
+    # The results.
 
     @property
     def added(self) -> list[Group]:

@@ -1,4 +1,4 @@
-"""What tells files apart: checksums, taken beside other work."""
+"""Checksums that tell files apart, taken beside other work."""
 
 from __future__ import annotations
 

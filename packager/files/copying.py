@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 BLOCK = 1 << 16
 AT_ONCE = 16 << 20  # then who watches hears of it
 BY_HAND = 1 << 20
-# What says that the kernel does not copy between these two, or not at all.
+# The errors by which the kernel refuses to copy between these two, or at all.
 NOT_HERE = {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 
 
@@ -34,7 +34,7 @@ def copy(
                 return place - start
             place += done
             copied(done)
-    # Where a file ends looks like a hole to its end.
+    # The end of a file looks like a hole to its end.
     return min(end, os.fstat(source).st_size) - start
 
 

@@ -143,7 +143,7 @@ def _is_frame(data: bytes) -> bool:
 
 
 def zstd_pieces(data: Reader, where: str) -> Iterator[bytes]:
-    """What all frames inflate to: those to skip inflate to nothing; what is no frame is padding."""
+    """Yield what all frames inflate to: nothing of those to skip; what is no frame is padding."""
     import zstandard
 
     inflater = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
@@ -181,7 +181,7 @@ _LOCAL = _Local()
 
 
 def _zstd_frame(data: Reader, size: int) -> bytes | None:
-    """What one frame inflates to, at once, if it is all there is and says that it has this size."""
+    """Return what one frame inflates to, if it is all there is and declares this size."""
     import zstandard
 
     frame = data.bytes(what="compressed data")

@@ -45,7 +45,7 @@ def called(path: Path | str) -> str:
 
 
 class _Escapes(dict[int, str]):
-    """What str.translate makes of each character; hostile files have many that are escaped."""
+    """A table of str.translate for each character; hostile files have many that are escaped."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -58,7 +58,7 @@ _ESCAPES = _Escapes()
 
 
 class Spent:
-    """What has been read from one file of `size` bytes, so that small files cannot ask for much:
+    """The amounts read from one file of `size` bytes, so that small files cannot ask for much:
     their tables may all point to one place. Views of the file and of what it inflates to count
     together. `look` is how much is to be read of its images.
     """

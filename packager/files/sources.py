@@ -1,4 +1,4 @@
-"""What views read from: bytes, files, and what was inflated, which is kept while there is room."""
+"""The sources of views: bytes, files, and inflated bytes, which are kept while there is room."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from packager.errors import NO_ROOM, FormatError
 SHORT = 128
 BLOCK = 1 << 12
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
-# What is inflated takes this much of the folder for temporary files, or as much as its largest
+# Inflated bytes take this much of the folder for temporary files, or as much as its largest
 # part: libraries inflate to some gigabytes.
 ROOM = 1 << 28
 
@@ -48,7 +48,7 @@ class File:
         """The bytes at `offset` from the start."""
         if size > SHORT:
             return os.pread(self.fd, size, self._start + offset)
-        # What is read in small pieces is close together: names, and headers that follow each other.
+        # Bytes that are read in small pieces lie close together: names, headers in a row.
         inside = offset - self._block_at
         if inside < 0 or inside + size > len(self._block):
             self._block, self._block_at = os.pread(self.fd, BLOCK, self._start + offset), offset
@@ -57,7 +57,7 @@ class File:
 
 
 class Kept(File):
-    """What was inflated, in a Room; who reads it when it has given way has it inflated again.
+    """Inflated bytes in a Room; who reads them when they have given way has them inflated again.
 
     If only its beginning is asked for, no more than that is inflated. Of parts that are not in the
     Room the newest is held in memory: images are looked into one after the other.

@@ -20,7 +20,7 @@ from packager.hosts.unread import coff_traces
 from packager.model import DeviceImage, FatBinary
 
 NAMES = (llvm_offloading.NAMES[0], *cuda_fatbin.SECTIONS, ".hip_fatbin")
-# What linkers leave of them: the first eight characters; lld, what precedes the second dot.
+# Linkers leave of them the first eight characters; lld leaves what precedes the second dot.
 CUT_BY_LLD = ".llvm"
 WHOLE = {CUT_BY_LLD: NAMES[0]} | {name[: coff_headers.NAME]: name for name in NAMES}
 

@@ -34,7 +34,7 @@ NAME = 8
 
 
 class Coff(NamedTuple):
-    """What the headers say."""
+    """The contents of the headers."""
 
     machine: str
     type: Literal["object", "executable", "shared"]
@@ -51,7 +51,7 @@ class _Tables(NamedTuple):
 
 
 def probe(data: Reader) -> bool:
-    """Whether it is one for a 64-bit machine: an object has no magic, so its table is looked at."""
+    """Return whether it is one for a 64-bit machine; an object's table shows it, not a magic."""
     if data.starts_with(MZ):
         return len(data) >= PLACE_AT + PLACE.size and _is_pe(data)
     try:

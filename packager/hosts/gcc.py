@@ -16,7 +16,7 @@ from packager.model import Descriptor, DeviceImage, EntryKind, EntryTable, Offlo
 
 
 class GccParts(NamedTuple):
-    """What is added to a FatBinary."""
+    """The part of a FatBinary that GCC's data adds."""
 
     images: tuple[DeviceImage, ...]
     data: tuple[Reader, ...]

@@ -53,7 +53,7 @@ OTHER_MODELS = (hip_fatbin.NAME, cuda_fatbin.NAME)
 
 
 class _Found(NamedTuple):
-    """What was found in a host file, in addresses of `memory`."""
+    """The offload data of a host file, in addresses of `memory`."""
 
     memory: Space
     tables: Sequence[FoundTable]
@@ -75,14 +75,14 @@ class _Found(NamedTuple):
 
 
 def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
-    """What a host file says about offloading, and the bytes of its images in their order.
+    """Return what a host file says about offloading, and the bytes of its images in their order.
 
     None if the file is a device image itself. Raises FormatError when it is malformed.
     """
     # Its sections, or what stands in for them, and the addresses that its pointers mean.
     memory = space(without_headers.completed(file))
 
-    # What Intel's compilers list, the images and the tables of entries in sections of their own,
+    # Intel's compilers list these: the images and the tables of entries in sections of their own,
     # and what it asks a runtime for.
     limits = Limits()
     look, brief = file.data.look, _brief(memory.elf)
@@ -112,12 +112,12 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     if tables and brief != look:
         images = limits.of(lambda: host_images.looked_into(images), images)
 
-    # Who tells the runtimes of CUDA, HIP and SYCL of which image.
+    # The registrations: who tells the runtimes of CUDA, HIP and SYCL of which image.
     registered, wrong = limits.of(
         lambda: registrations.of_runtimes(memory, images, sycl.binaries), ([], [])
     )
 
-    # What refers to what, in the terms of the model; then what GCC has put beside it.
+    # The references in the terms of the model; then what GCC has put beside them.
     faults = [*sectioned.faults, *placed.faults, *wrong]
     found = _Found(memory, tables, images, described, calls, runtimes, faults, limits)
     binary = _assembled(path, found)
@@ -126,7 +126,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
 
 def _brief(elf: Elf) -> Look:
-    """How far images are looked into before all tables of entries are known."""
+    """Return how far images are looked into before all tables of entries are known."""
     look = elf.data.look
     is_brief = look.for_entries and not any(entries.expected(s.name) for s in elf.sections)
     return look._replace(symbols=False) if is_brief else look
@@ -231,7 +231,7 @@ def _unlisted(file: Elf, tables: Sequence[EntryTable]) -> tuple[str, ...]:
 
 
 def _is_program(file: Elf) -> bool:
-    """Whether it cannot be a device image for a CPU, which is a shared object."""
+    """Return whether it cannot be a device image for a CPU, which is a shared object."""
     has_interpreter = any(segment.type == PT_INTERP for segment in file.segments)
     return file.is_object or file.is_executable or has_interpreter
 
@@ -395,7 +395,7 @@ def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descri
 
 
 def _can_register(found: _Found) -> bool:
-    """Whether a constructor that knows a descriptor has a runtime to tell it to."""
+    """Return whether a constructor that knows a descriptor has a runtime to tell it to."""
     if any(name.startswith(REGISTER) for name in found.imports):
         return True
     return bool(found.descriptors) and imports.defines(found.memory.elf, REGISTER)

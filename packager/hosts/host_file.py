@@ -23,7 +23,7 @@ class HostFile:
 
     @cached_property
     def binary(self) -> FatBinary:
-        """What it says about offloading. Raises FormatError when it is malformed."""
+        """Return what it says about offloading. Raises FormatError when it is malformed."""
         return read_file(str(self.path), self.data)
 
     @property

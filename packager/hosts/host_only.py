@@ -1,4 +1,4 @@
-"""Why a file has no offload code: its target regions were compiled for the host alone.
+"""The reason why a file has no offload code: it was compiled for the host alone.
 
 Without -fopenmp-targets clang makes a plain function of each region, under the name that its
 kernel would have. The optimizer may leave nothing of it but that name in debug information, and
@@ -22,7 +22,7 @@ from packager.model import HostOnly
 _REGION = re.compile(
     rb"\b__omp_offloading_[0-9a-f]{1,16}_[0-9a-f]{1,16}_[\w$.]{1,4096}?_l[0-9]{1,10}(?![0-9])"
 )
-# What GCC's regions and data constructs call.
+# GCC's regions and data constructs call these.
 _LIBGOMP = re.compile(rb"\0(GOMP_target\w*)\0")
 GCC_SECTIONS = ".gnu.offload"
 _OVERLAP = 8192  # of pieces: a longer name is not found where it is cut

@@ -27,7 +27,7 @@ from packager.hosts.limits import Limits
 from packager.hosts.told import Told
 from packager.model import DeviceImage
 
-# What sections of CUDA's and HIP's programs begin with.
+# Sections of CUDA's and HIP's programs begin with these.
 BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.probe}
 
 
@@ -129,7 +129,7 @@ def _is_unbundled(container: containers.SectionContainer, data: Reader) -> bool:
 
 
 class _Origin(NamedTuple):
-    """What images are in, where that is in memory, and where in the file."""
+    """The places of images: what they are in, where that is in memory, and where in the file."""
 
     container: str
     start: int | None  # None if it is not loaded

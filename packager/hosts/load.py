@@ -23,7 +23,7 @@ from packager.triples import GPUS
 
 
 class Loaded(NamedTuple):
-    """What a file or a member of an archive says, its bytes and those of its images, in order.
+    """A file or a member of an archive: its contents, its bytes and those of its images, in order.
 
     The bytes can be read until the next one is asked for.
     """

@@ -30,7 +30,7 @@ class Member(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where the archive is that is being read."""
+    """The place of the archive that is being read."""
 
     file: Path | None  # that it is in; a thin one's members are beside it
     parents: tuple[str, ...]  # names of the archives around it, without the outermost

@@ -1,4 +1,4 @@
-"""Which images CUDA's, HIP's and SYCL's runtimes are told of, and by whom."""
+"""The images that CUDA's, HIP's and SYCL's runtimes are told of, and by whom."""
 
 from __future__ import annotations
 

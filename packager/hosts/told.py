@@ -15,7 +15,7 @@ from packager.formats.host_records.sycl_binaries import FoundBinaries
 from packager.hosts import tgtimg
 from packager.model import ImageKind
 
-# What holds an image that only the address in a descriptor tells of.
+# The container of an image that only the address in a descriptor tells of.
 RAW = "raw"
 
 
@@ -29,7 +29,7 @@ class Told(NamedTuple):
 
 
 class Sycl(NamedTuple):
-    """What a file has for SYCL's runtime."""
+    """The data that a file has for SYCL's runtime."""
 
     binaries: list[FoundBinaries]
     images: list[Told | Damage]

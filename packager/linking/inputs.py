@@ -61,7 +61,7 @@ class HostPart(NamedTuple):
 
 
 class Objects(NamedTuple):
-    """What of the files of a link has offload code, in their order, and the archives among them."""
+    """The files of a link that have offload code, in their order, and the archives among them."""
 
     parts: list[HostPart]
     archives: list[LinkedFile]

@@ -15,7 +15,7 @@ from packager.errors import FormatError, MissingToolError, UsageError
 from packager.lowering.request import READING, Answer, Request, SourceError
 
 _GIB = 1 << 30
-# What LLVM says on stderr while it goes on with something else than was asked for.
+# LLVM prints these on stderr while it goes on with something else than was asked for.
 _IGNORED = re.compile(r"'([^']*)' is not a recognized (processor|feature) for this target")
 _LAST_WORDS = re.compile(r"LLVM ERROR: (.*)|(Assertion .* failed)|(.*out of memory.*)")
 _READING = re.compile(rf"^{READING}(.*)$", re.MULTILINE)
@@ -23,7 +23,7 @@ _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '(llvmlite)"
 
 
 class Limits(NamedTuple):
-    """What the child process may use: far more than any sane module needs."""
+    """The limits of the child process: far more than any sane module needs."""
 
     memory: int = 8 * _GIB  # bytes of address space
     cpu_seconds: int = 300

@@ -1,4 +1,4 @@
-"""Which definitions of a module become entries, and whether a launch can pass their arguments."""
+"""The choice of definitions that become entries, if a launch can pass their arguments."""
 
 from __future__ import annotations
 

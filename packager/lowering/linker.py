@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 600
 _OPTIONS = ("--build-id=none", "--as-needed", "-Bsymbolic")
-# What nothing here defines is found now, not when the image is loaded.
+# A name that nothing here defines is found now, not when the image is loaded.
 _ALL_DEFINED = ("-z", "defs")
 _UNDEFINED = re.compile(r"undefined (?:reference to|symbol:?) [`'\"]?([^\s`'\"]+)")
 _NO_LINKER = re.compile(r"cannot find 'ld'|unable to execute command|invalid linker name")
@@ -38,7 +38,7 @@ def link_shared(
     options = [*_OPTIONS, f"--version-script={script}", "-z", "noexecstack"]
     if not answer.calls_process:
         options += _ALL_DEFINED
-    # What a compiler's code may use of its files to start with: __dso_handle.
+    # A compiler's code may use this of its files to start with: __dso_handle.
     more = [*libraries] if answer.calls_process else ["-nostartfiles", *libraries]
     return _linked(_command(object_file, output, options, arch, more))
 

@@ -23,7 +23,7 @@ MAX_SOURCE = 1 << 30  # bytes: more is not a kernel
 
 
 class Target(NamedTuple):
-    """What to lower for; "" and () leave the choice to the target."""
+    """The target to lower for; "" and () leave the choice to the target."""
 
     triple: str
     cpu: str = ""

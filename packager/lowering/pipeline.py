@@ -10,7 +10,7 @@ _VECTORISE_FROM = 2  # as clang does
 
 
 class Output(NamedTuple):
-    """What is to be made of a module."""
+    """The result that is asked for of a module."""
 
     triple: str  # of the family
     emit: str  # as lower.request has it

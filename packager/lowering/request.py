@@ -1,4 +1,4 @@
-"""What `lower` is asked to do, and what the child process answers: plain data, sent as JSON."""
+"""The request of `lower` to the child process, and its answer: plain data, sent as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from packager.errors import PackagerError
 
 Emit = Literal["image", "asm", "obj", "bc"]
-# What a worker says on stderr before it does something with a file, or with all of them.
+# A worker writes these to stderr before it does something with a file, or with all of them.
 READING = "omptool: "
 EMITS: tuple[Emit, ...] = get_args(Emit)
 
@@ -43,7 +43,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a Request: `fault` is "" when `output` was written."""
+    """The result of a Request: `fault` is "" when `output` was written."""
 
     fault: str = ""
     line: int = 0  # of the source text; 0 where LLVM names no place

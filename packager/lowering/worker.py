@@ -155,7 +155,7 @@ def _working_together(module: llvm.ModuleRef) -> frozenset[str]:
 
 
 class Source(NamedTuple):
-    """What is known of the module as it came."""
+    """The facts of the module as it came."""
 
     keep_attributes: bool  # its functions' processors and features
     is_native: bool  # its pointers are the target's already

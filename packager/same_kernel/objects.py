@@ -16,7 +16,7 @@ from packager.same_kernel.reached import reached
 
 MAX_CODE = 1 << 24  # bytes, of a GPU's kernel, and of all functions of an object
 REACH = Struct("<i")
-# What compilers number, as they come in a source: .omp_outlined..3, .L.str.1, switch.table.f.2.
+# Compilers number these as they come in a source: .omp_outlined..3, .L.str.1, switch.table.f.2.
 NUMBERED = re.compile(r"\..*|(.*?)(?:\.\d+)+", re.DOTALL)
 # A relocation, of which the place within its function and what it refers to count.
 Reference = tuple[int, int, str, int]

@@ -1,4 +1,4 @@
-"""What a kernel leads to: the functions that it calls, those that they call, and so on."""
+"""The functions that a kernel leads to: those that it calls, those that they call, and so on."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ OLD_PREFIX = ".llvm.offloading."
 
 
 def claims(section: Section) -> bool:
-    """Whether a section is of this format: by type, or by name where objcopy lost the type."""
+    """Return whether a section is of this format: by type, or by name if objcopy lost that."""
     return section.type == SHT_LLVM_OFFLOADING or section.name.startswith(NAMES)
 
 

@@ -37,7 +37,7 @@ KIND_OPENMP = 1
 # Numbers in LLVM 19 (HIP is 3), bits in LLVM 22 (HIP is 4).
 PRODUCERS: dict[int, Model] = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 IMAGE_KINDS = {0: "none", 1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv"}
-# What an entry declares; "none" declares nothing.
+# The kinds of code that an entry declares; "none" declares nothing.
 DECLARED: dict[int, ImageKind] = {
     1: "elf", 2: "bitcode", 3: "cubin", 4: "fatbin", 5: "ptx", 6: "spirv",
 }  # fmt: skip

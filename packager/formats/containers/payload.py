@@ -1,4 +1,4 @@
-"""What every container yields: a device image, and what the container says of it."""
+"""The yield of every container: a device image, and the container's declarations of it."""
 
 from __future__ import annotations
 

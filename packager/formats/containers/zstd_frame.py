@@ -30,7 +30,7 @@ MAX_SKIPPED = 1 << 10
 
 
 class Frame(NamedTuple):
-    """How many bytes a frame has, and inflates to."""
+    """The number of bytes that a frame has, and that it inflates to."""
 
     stored: int
     inflated: int

@@ -1,4 +1,4 @@
-"""What the e_flags of an AMD code object say (LLVM's AMDGPUUsage, "ELF header")."""
+"""The e_flags of an AMD code object (LLVM's AMDGPUUsage, "ELF header")."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _symbol: Callable[[tuple[Any, ...]], DeviceSymbol] = partial(tuple.__new__, Devi
 
 
 class Found(NamedTuple):
-    """What a cubin has for a host."""
+    """The kernels and variables that a cubin has for a host."""
 
     symbols: tuple[DeviceSymbol, ...]
     undefined: tuple[str, ...]

@@ -43,7 +43,7 @@ DF_1_PIE = 0x08000000
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
 HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
-# What every linked shared object defines beside the user's functions.
+# Every linked shared object defines these beside the user's functions.
 LINKER_SYMBOLS = frozenset(
     ("_init", "_fini", "_edata", "_end", "__bss_start", "_start", "__data_start")
 )
@@ -304,7 +304,7 @@ def _kind(symbol: Symbol, is_cuda: bool) -> Literal["kernel", "global"] | None:
 
 
 def _is_table_part(name: str, elf: Elf) -> bool:
-    """Whether it is a part of an entry table or an AMD kernel's descriptor, not a variable."""
+    """Return whether it is part of an entry table or an AMD kernel's descriptor, no variable."""
     if elf.machine == "amdgcn" and name.endswith(AMD_DESCRIPTOR):
         return True
     return name.startswith((".offloading.entry.", ".omp_offloading.entry"))

@@ -1,4 +1,4 @@
-"""What kernels need, as far as GPU images say: CUDA's `.nv.info`, AMD's metadata.
+"""The resources of kernels, as GPU images tell them: CUDA's `.nv.info`, AMD's metadata.
 
 The attributes of `.nv.info` are not documented; they were read off ptxas' output beside its -v.
 AMD's metadata and kernel descriptors are in LLVM's AMDGPUUsage, "Code Object Metadata" and "Kernel

@@ -1,4 +1,4 @@
-"""What the bytes of a device image are: every format that is recognised, tried in turn."""
+"""The formats of device images that are recognised, tried in turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HASH_PIECE = 1 << 20
 
 
 def contents(data: Reader) -> Contents:
-    """What `data` says about itself. Never raises for damaged images: they have a `problem`."""
+    """Return what `data` says about itself; a damaged image has a `problem`, and raises nothing."""
     image_format = _format_of(data)
     if image_format is None:
         is_own = bool(len(data))

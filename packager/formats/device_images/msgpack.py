@@ -128,7 +128,7 @@ def _short(first: int) -> tuple[str, int]:
     return STRING, first & 0x1F
 
 
-# How many values each part of what has a size is; of strings and bytes none.
+# The number of values in each part of something with a size; none in strings and bytes.
 PARTS = {MAP: 2, LIST: 1, STRING: 0, BYTES: 0}
 
 

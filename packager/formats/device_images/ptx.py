@@ -33,7 +33,7 @@ _DIRECTIVE = re.compile(
 _TARGET = re.compile(rb"\s*\.target\s+(\w+)")
 _ADDRESS_SIZE = re.compile(rb"\s*\.address_size\s+(\d+)\b")
 _KERNEL = re.compile(rb"\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$%]+)")
-# What a kernel's header may hold that looks like its end, and its end.
+# A kernel's header may hold what looks like its end, and has its end.
 _HEADER_END = re.compile(rb"//[^\n]*|\.pragma\b[^;]*;|([;{])")
 _VARIABLE = re.compile(
     rb"\s*\.(?:visible|weak|common)\s+\.(?:global|const)\s+"

@@ -20,7 +20,7 @@ WORD = 4
 HEADER = 5 * WORD
 MEMORY_MODEL, ENTRY_POINT, CAPABILITY, FUNCTION = 14, 15, 17, 54
 LINKAGE = 5  # the capability without which nothing is exported
-# What begins only where entry points and their modes have ended ("Logical Layout of a Module"):
+# These begin only where entry points and their modes have ended ("Logical Layout of a Module"):
 # sources and names, decorations, types, constants and variables, functions.
 LATER = frozenset((*range(2, 9), *range(19, 53), FUNCTION, 59, *range(71, 76), 330, 332))
 KERNEL = 6  # the execution model of OpenCL's kernels

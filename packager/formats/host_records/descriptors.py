@@ -246,7 +246,7 @@ def _descriptor(head: _Head, images: tuple[ImageRange, ...]) -> FoundDescriptor:
 
 
 def registering(space: Space, wanted: Set[int]) -> dict[int, str]:
-    """Who registers: the address of a descriptor to the name of a constructor that refers to it.
+    """Return who registers: a descriptor's address to the name of a constructor that refers to it.
 
     A stripped file has no name for it: then its place, ".init_array[2]". Empty for a machine whose
     code is not understood.

@@ -142,7 +142,7 @@ def _what(section: str | None, offset: int) -> str:
 
 
 def is_versioned(table: Window) -> bool:
-    """Whether the records are the 56-byte ones: they begin with a zero word and a version of 1."""
+    """Return whether records are the 56-byte ones, which begin with a zero word and version 1."""
     record = VERSIONED_ENTRY.record
     count, rest = divmod(len(table.data), record)
     if not count or rest:

@@ -1,4 +1,4 @@
-"""What `__cudaRegisterFatBinary` and `__hipRegisterFatBinary` are given: `.nvFatBinSegment`,
+"""The arguments of `__cudaRegisterFatBinary` and `__hipRegisterFatBinary`: `.nvFatBinSegment`,
 `.hipFatBinSegment`.
 
 u32 magic, u32 version, pointer to the fat binary, a word of no interest here. Each compilation

@@ -1,4 +1,4 @@
-"""What GCC's programs register for a kind of device (mkoffload's output, libgomp's plugins).
+"""The data that GCC's programs register for a kind of device (mkoffload, libgomp's plugins).
 
 For NVIDIA's GPUs: PTX modules, which the driver links, and the names that functions and variables
 have there, in the order of the host's. For AMD's: one code object and the names of its kernels in
@@ -48,7 +48,7 @@ class Module(NamedTuple):
 
 
 class DeviceData(NamedTuple):
-    """What is registered for a device."""
+    """The data that is registered for a device."""
 
     modules: tuple[Module, ...] = ()
     functions: tuple[str, ...] = ()  # their names on the device, in the host's order

@@ -1,4 +1,4 @@
-"""What GCC's offloading leaves in a linked program (libgomp's GOMP_offload_register_ver).
+"""GCC's offloading data in a linked program (libgomp's GOMP_offload_register_ver).
 
 `.gnu.offload_funcs` holds the addresses of the host's functions, `.gnu.offload_vars` addresses and
 sizes of variables. A constructor registers a table of their bounds, `__OFFLOAD_TABLE__`, with the
@@ -34,7 +34,7 @@ _KIND = re.compile(rb"\xba([\x05-\x08])\0\0\0")
 
 
 class Registration(NamedTuple):
-    """What a constructor registers."""
+    """The data that a constructor registers."""
 
     table: int  # address of __OFFLOAD_TABLE__
     constructor: str
@@ -45,7 +45,7 @@ class Registration(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What GCC has put into a file."""
+    """The tables and images that GCC has put into a file."""
 
     functions: Section | None
     function_addresses: tuple[int, ...]
@@ -94,7 +94,7 @@ def _registrations(
 ) -> list[Registration]:
     """Constructors that refer to a table of these bounds; what else they refer to is the data."""
     slots = descriptors.constructors(space)
-    # What follows a short function is seen with it.
+    # The code behind a short function is seen with it.
     spans = pairwise([*sorted(slots), sys.maxsize])
     referred = {at: sorted(space.targets(at, end)) for at, end in spans}
     real = _real_tables(
@@ -120,7 +120,7 @@ def _registrations(
 def _registration(
     space: Space, kind: int | None, table: int, name: str, candidates: Sequence[int]
 ) -> Registration:
-    """What a constructor registers with a table, if that is the data of a device as a whole."""
+    """Return what a constructor registers with a table, if that is all the data of a device."""
     devices = [device for device in DEVICES if kind in (None, device.number)]
     if not devices:
         what = f"data of a device of kind {kind}, for libgomp, which this version does not read"

@@ -1,4 +1,4 @@
-"""Which ABI's records a descriptor stands for (DECISIONS 14).
+"""The ABI whose records a descriptor stands for (DECISIONS 14).
 
 The name of the entries' section says it, then the version of the `__tgt_register_lib` that the file
 asks for, then the records themselves: where they keep pointers, once these are relocated.

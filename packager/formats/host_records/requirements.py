@@ -1,4 +1,4 @@
-"""What `#pragma omp requires` of an object asks for, as a mask of clang's."""
+"""The mask of clang's for `#pragma omp requires` of an object."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from packager.elf import headers
 from packager.model import OffloadEntry
 
-# What all objects with device constructs have to ask for, or none (OpenMP 5.2, 8.2).
+# All objects with device constructs have to ask for these, or none (OpenMP 5.2, 8.2).
 FOR_ALL = {0x2: "reverse_offload", 0x4: "unified_address", 0x8: "unified_shared_memory"}
 # Until clang 18 a constructor tells the runtime; since then an entry does.
 TELLS = ".omp_offloading.requires_reg"

@@ -19,7 +19,7 @@ from packager.model import ImageKind
 
 NAME = "sycl"
 MAX_CANDIDATES = 1 << 18
-# What a record declares its image to be; native code and compressed images declare no more.
+# The kinds that a record declares; native code and compressed images declare no more.
 FORMATS: dict[int, ImageKind] = {2: "spirv", 3: "bitcode"}
 
 

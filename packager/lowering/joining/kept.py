@@ -1,4 +1,4 @@
-"""Which definitions of joined modules stay visible; all others may be inlined, or dropped."""
+"""The definitions of joined modules that stay visible; all others may be inlined, or dropped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from llvmlite import binding as llvm
 
-# What OpenMP's runtimes look up in an image, beside kernels and variables (abi-facts 9.1, 9.3).
+# OpenMP's runtimes look these up in an image, beside kernels and variables (abi-facts 9.1, 9.3).
 _BY_RUNTIMES = re.compile(
     r"__omp_offloading_.*_(?:kernel_environment|exec_mode|nested_parallelism)"
     r"|__omp_rtl_device_environment|__omp_rtl_device_memory_pool(?:_tracker)?"
@@ -64,7 +64,7 @@ def is_kernel(value: llvm.ValueRef) -> bool:
 
 
 def is_for_others(value: llvm.ValueRef) -> bool:
-    """Whether a program or its runtime may look for a definition of a module of the program's."""
+    """Return whether a program or its runtime may look for a definition of a module of its own."""
     if is_local(value):
         return False
     if _BY_RUNTIMES.fullmatch(value.name):
@@ -85,13 +85,13 @@ def is_for_optimisations(name: str) -> bool:
 
 
 def all_spmd(module: llvm.ModuleRef) -> bool:
-    """Whether all threads of each kernel run all of it, so that no such call is made anew."""
+    """Return whether all threads of each kernel run all of it: no such call is made anew then."""
     modes = [str(v) for v in module.global_variables if _MODE.fullmatch(v.name)]
     return bool(modes) and all(_SPMD.search(mode) for mode in modes)
 
 
 def used(module: llvm.ModuleRef) -> frozenset[str]:
-    """What `llvm.used` and `llvm.compiler.used` name: someone finds it in a way LLVM can't see."""
+    """Return what `llvm.used` and `llvm.compiler.used` name: LLVM can't see who finds that."""
     texts = (str(v) for v in module.global_variables if v.name in _LISTS)
     found = (_NAME.finditer(text.partition("=")[2]) for text in texts)
     return frozenset(name[1] or name[2] for names in found for name in names)

@@ -22,7 +22,7 @@ def plain(device: Device, level: int) -> llvm.TargetMachine:
 def suited(
     machine: llvm.TargetMachine, module: llvm.ModuleRef, device: Device, level: int
 ) -> llvm.TargetMachine:
-    """That machine with the PTX that is asked for, else the one that the code was compiled for.
+    """Return that machine with the PTX that is asked for, else with that of the code's compiler.
 
     Never an older one than the processor takes: clang without a CUDA toolkit says ptx42 of all.
     """

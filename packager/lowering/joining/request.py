@@ -1,4 +1,4 @@
-"""What the child process is asked to join, and what it answers: plain data, sent as JSON."""
+"""The request to the child process that joins, and its answer: plain data, sent as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Device:
-    """What there is to know of the target: of its family, without the modules that say it."""
+    """The facts of a target: of its family, without the modules that say it."""
 
     triple: str  # of the family
     llvm_triple: str  # as LLVM wants to be told it
@@ -65,7 +65,7 @@ class Undefined:
 
 @dataclass(frozen=True)
 class JoinAnswer:
-    """What became of a JoinRequest: `fault` is "" when the output was written."""
+    """The result of a JoinRequest: `fault` is "" when the output was written."""
 
     fault: str = ""
     exports: tuple[str, ...] = ()  # symbols for others to find

@@ -1,4 +1,4 @@
-"""What LLVM gets wrong when it reads a module of an older release."""
+"""Corrections of what LLVM gets wrong when it reads a module of an older release."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _IS_LINKED = '!llvm.module.flags = !{!0}\n!0 = !{i32 1, !"LTOPostLink", i32 1}\n
 
 @dataclass
 class _Names:
-    """What a module says of names that others can use."""
+    """The names of a module that others can use."""
 
     defined: set[str]
     declared: list[str]
@@ -58,7 +58,7 @@ class _Names:
 
 @dataclass
 class _Program:
-    """What has been joined so far, and who had it."""
+    """The modules that have been joined so far, and the file of each."""
 
     module: llvm.ModuleRef
     definers: dict[str, str] = field(default_factory=dict)
@@ -246,7 +246,7 @@ def _check_signatures(
 
 
 def _link_settings(program: _Program) -> None:
-    """What clang says of its flags to its library, where -nogpulib kept it from that: nothing set.
+    """Return clang's flags for its library, unset, where -nogpulib kept clang from writing them.
 
     LLVM 17's library and later ones have these values themselves.
     """

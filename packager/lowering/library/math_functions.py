@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-# What every GPU has as an instruction or two: name to LLVM's intrinsic, and the number of operands.
+# Every GPU has these as an instruction or two: name to LLVM's intrinsic, and its operands' number.
 _NATIVE = {
     "ceil": ("ceil", 1),
     "copysign": ("copysign", 2),

@@ -50,7 +50,7 @@ define internal {type} @.omptool.{op}.{name}({type} %a, {type} %b) alwaysinline 
 }}
 """
 
-# What other threads stored is loaded as volatile: Intel's compiler of OpenCL for CPUs moves plain
+# Values that other threads stored are loaded as volatile: Intel's compiler of OpenCL moves plain
 # loads over the barrier.
 # The first 32 threads combine every 32nd value each, then every thread those 32.
 _TEAM = """

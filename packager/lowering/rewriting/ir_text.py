@@ -20,7 +20,7 @@ VARIABLE = re.compile(
 )
 _DECLARATION = re.compile(rf"^declare .*?({SYMBOL})\(", re.MULTILINE)
 _KERNEL_CONVENTION = re.compile(r"\b(ptx|amdgpu|spir)_kernel $")
-# What may stand before the result type of a kernel that any caller can call.
+# These may stand before the result type of a kernel that any caller can call.
 _PLAIN_HEAD = re.compile(r"define (?:(?:weak|weak_odr|protected|hidden|dso_local|dllexport|ccc) )*")
 _TARGET_ATTRIBUTES = re.compile(r' ?"(?:target-cpu|tune-cpu|target-features)"="[^"]*"')
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = .*$", re.MULTILINE)

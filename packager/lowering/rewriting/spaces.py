@@ -1,4 +1,4 @@
-"""How a target addresses its memory: LLVM's numbers of address spaces."""
+"""A target's address spaces: LLVM's numbers of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TEAM = 3  # memory of a team: the same number on every GPU
 
 
 class Spaces(NamedTuple):
-    """Where the parts of a module with plain pointers go on a GPU. 0: LLVM does it by itself."""
+    """The places of a module's parts with plain pointers on a GPU. 0: LLVM does it by itself."""
 
     scope: str  # LLVM's word for what atomic operations are atomic among: the threads of a device
     variables: int = 0  # global variables

@@ -1,4 +1,4 @@
-"""What tells one target family from another when a module is lowered."""
+"""The differences between target families when a module is lowered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from packager.lowering.library.device_library import DeviceLibrary
 from packager.lowering.rewriting.spaces import Spaces
 from packager.triples import normalise
 
-# How an image is made of what LLVM writes: by the machine's linker, by LLVM's for GPUs, or not.
+# The maker of an image from what LLVM writes: the machine's linker, LLVM's for GPUs, or none.
 Linker = Literal["shared", "code object", ""]
 
 _NONE = re.compile(r"(?!)")
@@ -41,10 +41,10 @@ class Family(NamedTuple):
         return self.triple.split("-")[0]
 
     def is_of(self, triple: str) -> bool:
-        """Whether `triple` is of this architecture, as LLVM spells it: spirv64v1.2 is spirv64."""
+        """Return whether `triple` is of this architecture as LLVM spells it (spirv64v1.2 too)."""
         return normalise(triple).split("-")[0].startswith(self.arch)
 
     @property
     def has_table(self) -> bool:
-        """Whether the image carries its entry table as data; a GPU's is the order of kernels."""
+        """Return whether the image has its entry table as data; a GPU's is the order of kernels."""
         return self.spaces is None

@@ -24,7 +24,7 @@ _OWN = re.compile(rf"{PRINTF}\w+|{SPIRV_ATOMICS}")
 
 
 def _provides(name: str) -> bool:
-    """Whether OpenCL's devices have it: what the library calls by a mangled name is theirs."""
+    """Return whether OpenCL's devices have it: mangled names that the library calls are theirs."""
     return bool(_OWN.fullmatch(name)) or (name.startswith("_Z") and name in _LIBRARY.parts)
 
 

@@ -16,7 +16,7 @@ from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
 
 WORD = 32
 WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode
-# What the first bits of everything in a block mean.
+# The first bits of everything in a block, and their meaning.
 END_BLOCK, ENTER_BLOCK, DEFINE_ABBREVIATION, UNABBREVIATED = 0, 1, 2, 3
 FIRST_ABBREVIATION = 4
 FIXED, VBR, ARRAY, CHAR6, BLOB = 1, 2, 3, 4, 5

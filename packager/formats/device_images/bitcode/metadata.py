@@ -1,4 +1,4 @@
-"""Which functions of a bitcode module `nvvm.annotations` calls kernels.
+"""The functions of a bitcode module that `nvvm.annotations` calls kernels.
 
 Metadata is numbered in the order of its records, strings first. A node is a list of these numbers,
 each plus 1; an annotation has a function, and then names and values by turns.

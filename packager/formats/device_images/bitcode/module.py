@@ -21,14 +21,14 @@ MODULE, METADATA, TYPES, STRTAB = 8, 15, 17, 23
 VERSION, TRIPLE, GLOBAL, FUNCTION, ALIAS = 1, 2, 7, 8, 14
 STRTAB_BLOB = 1
 WITH_STRING_TABLE = 2  # the first version of a module whose names are there
-# How functions are called that a host launches: ptx_kernel, spir_kernel, amdgpu_kernel.
+# The calling conventions of kernels: ptx_kernel, spir_kernel, amdgpu_kernel.
 KERNEL_CALLS = (71, 76, 91)
 LOCAL = (3, 9, 13, 14)  # linkage: internal and private
 ELSEWHERE = 12  # linkage available_externally
 WEAK = 7  # linkage extern_weak
 HIDDEN = 1  # visibility
 CLANG_KERNEL = "__omp_offloading_"
-# What clang calls the records of entries, in front of the name of what each stands for.
+# Clang's prefix of the names of entry records; the name of what each stands for follows.
 ENTRIES = (".offloading.entry.", ".omp_offloading.entry.")
 INTRINSIC = "llvm."
 MACHINES = {"powerpc64le": "ppc64le"}
@@ -58,7 +58,7 @@ class _Global:
 
 @dataclass
 class _Module:
-    """What the records of a module say."""
+    """The contents of a module's records."""
 
     version: int = 0
     triple: str = ""
@@ -81,8 +81,9 @@ def machine(data: Reader) -> str | None:
 
 
 def linked_names(data: Reader) -> tuple[set[str], set[str]]:
-    """What a link of modules in `data` looks for elsewhere, and what it finds there: nothing of a
-    module of before LLVM 5. Raises FormatError for a damaged one.
+    """Return what a link of modules in `data` looks for elsewhere, and what it finds there.
+
+    Both are empty for a module of before LLVM 5. Raises FormatError for a damaged one.
     """
     _, modules, names = _read(data)
     if any(module.version < WITH_STRING_TABLE for module in modules):
@@ -217,8 +218,9 @@ def _told(values: list[_Global]) -> set[str]:
 
 
 def _symbol(value: _Global, told: set[str] | None) -> DeviceSymbol | None:
-    """What a host can find; `told` are the entries of a module for a CPU, of which any function
-    may be called.
+    """Return what a host can find.
+
+    `told` are the entries of a module for a CPU, of which any function may be called.
     """
     if not value.is_visible or value.name.startswith((INTRINSIC, *ENTRIES)):
         return None
