@@ -1,22 +1,21 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For packager/formats/device_images/compiled.py: what a cubin has for a host, and where lines of PTX may be
-// directives. It answers for cubins with nothing unusual in them. Every other one it leaves to device_elf.py,
+// For packager/formats/device_images/compiled.py: the kernels and variables that a cubin has for a host. It answers for
+// cubins with nothing unusual in them. Every other one it leaves to device_elf.py,
 // its twin in Python, which says what is wrong, and which this must agree with.
-#include <elf.h>
+#include "exported.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <elf.h>
 #include <exception>
 #include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
-
-#define OMPTOOL_EXPORTED extern "C" __attribute__((visibility("default"))) std::int64_t
 
 namespace {
 
@@ -25,7 +24,7 @@ constexpr std::uint64_t kLargestCubin = 1 << 24, kMostCharacters = 1 << 24;
 constexpr std::uint32_t kNoBytes[] = {SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A, 0x70000015};
 constexpr unsigned kCudaObject = 13, kCudaMemory = 0x20 | 0x80, kCudaEntry = 0x10;
 constexpr std::uint8_t kSized = 4, kRegisters = 0x2F, kFrame = 0x11, kStack = 0x12;
-constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.", kFirstLetters = "vi we co en ta ad";
+constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.";
 // And names of entries.
 constexpr std::string_view kOfLinkers[] = {"_init",       "_fini",  "_edata",       "_end",
                                            "__bss_start", "_start", "__data_start", "."};
@@ -283,23 +282,4 @@ OMPTOOL_EXPORTED omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t 
   } catch (const std::exception&) {
     return -1;
   }
-}
-
-// Writes to `out` at which newlines of PTX a line with a directive of ptx.py may begin: behind blanks a dot, and their
-// first letters. Returns how many there are; -1: more than there is room for.
-OMPTOOL_EXPORTED omptool_ptx_lines(const char* text, std::uint64_t size, std::uint64_t* out,
-                                   std::uint64_t room) noexcept {
-  std::uint64_t found = 0;
-  const char* const end = text + size;
-  for (const char* at = text;
-       (at = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)))) != nullptr;) {
-    const char* const line = at++;
-    at = std::find_if(at, end, [](char one) { return one != ' ' && one != '\t'; });
-    if (end - at < 3 || *at != '.' || kFirstLetters.find(std::string_view(at + 1, 2)) == kFirstLetters.npos)
-      continue;
-    if (found == room)
-      return -1;
-    out[found++] = static_cast<std::uint64_t>(line - text);
-  }
-  return static_cast<std::int64_t>(found);
 }

@@ -1,4 +1,5 @@
-"""The slow loops in a compiled helper, where one was built: runtime/inspect/inspect.cpp.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The slow loops in a compiled helper, where one was built: runtime/inspect.
 
 It answers for what is usual in cubins and in PTX. For all else, and where it is not there, its
 twins answer: device_elf and ptx, in Python, which say the same.

@@ -1,0 +1,9 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What Python calls: numbers in, and a number or -1 out, which leaves the answer to the twin.
+#pragma once
+
+#include <cstdint>
+
+#define OMPTOOL_EXPORTED extern "C" __attribute__((visibility("default"))) std::int64_t
