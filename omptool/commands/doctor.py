@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool doctor`: where the regions of a program run on this machine, and why."""
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from packager.files.temporary import MemoryFile
     from packager.hosts.load import Loaded
     from packager.machine.dynamic_loader import Library
-    from packager.model import Finding, Severity
+    from packager.model import FatBinary, Finding, Severity
 
 # Code that reads images may expect this alignment of them, as in a program's own memory.
 ALIGNMENT = 8
@@ -155,11 +156,7 @@ class _Parts:
 
         self._open: list[Iterator[Loaded]] = []  # whose bytes can be read until they go on
         main = self._read(program)
-        is_program = main.binary.type in ("executable", "shared")
-        if not is_program or main.binary.path != str(program):  # a member of an archive
-            raise FormatError("is no program: doctor looks at executables and libraries")
-        for unread in (*main.binary.faults, *main.binary.limits):
-            raise FormatError(unread)
+        _check_is_program(main.binary, program)
         read: list[Loaded] = []
         self.elsewhere: list[Elsewhere] = []
         self.findings: list[Finding] = []
@@ -208,6 +205,15 @@ class _Parts:
 
         self._open.append(load_all(path))
         return next(self._open[-1])
+
+
+def _check_is_program(binary: FatBinary, program: Path) -> None:
+    """Raise FormatError unless the file itself is a program that could be read whole."""
+    is_program = binary.type in ("executable", "shared")
+    if not is_program or binary.path != str(program):  # a member of an archive
+        raise FormatError("is no program: doctor looks at executables and libraries")
+    for unread in (*binary.faults, *binary.limits):
+        raise FormatError(unread)
 
 
 def _causes(main: Loaded, libraries: Sequence[Library]) -> Iterator[Finding]:
