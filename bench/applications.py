@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Run tests/programs/applications on the bundled runtime beside LLVM 19's and 22's own.
 
 Usage: python bench/applications.py [--runs 7] [--application NAME]...

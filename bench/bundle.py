@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool bundle` and `emit` of a 1 GiB image, beside `cp --reflink=never` of the same file.
 
 Usage: python bench/bundle.py [--mib 1024] [--runs 5] [--peers]

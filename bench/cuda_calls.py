@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The CUDA driver's calls that constructs take, beside LLVM 19's own plugin.
 
 Usage: python bench/cuda_calls.py [--ptxas FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool dump` and `verify` of large files beside `llvm-objdump --offloading`, and starting them.
 
 Usage: python bench/dump.py [--mib 2048] [--runs 7]   (needs about 3 times that on disk, $TMPDIR)

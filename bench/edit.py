@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool edit --replace` of a large image in a finished program, beside a copy of the program.
 
 Usage: python bench/edit.py [--mib 200] [--runs 5]   (needs about 4 times that on disk, $TMPDIR)

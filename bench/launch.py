@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Target constructs on the bundled runtime beside LLVM's own libomptarget, 19 and 22.
 
 Usage: python bench/launch.py [--runs 5] [--objects 100000 1000000] [--part NAME]... [--build DIR]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Vendors' large libraries: `omptool dump` and `verify` beside NVIDIA's `cuobjdump`.
 
 Usage: python bench/libraries.py [--runs 5] [--cuobjdump CUOBJDUMP] [FOLDER]

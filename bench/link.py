@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool link` beside clang-linker-wrapper 19: saxpy, and a device image of many MiB.
 
 Usage: python bench/link.py [--mib 200] [--runs 7]   (needs about 8 times that on disk, $TMPDIR)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times whole commands in turn (A B A B ...), so that a machine's drift treats all alike."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A saxpy by a portable kernel beside the same loop of gcc's.
 
 Usage: python bench/saxpy.py [--elements 67108864] [--runs 11]

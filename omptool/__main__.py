@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The console script, and `python -m omptool`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The entry point: finds a subcommand's module only when that subcommand is run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Printing what files say, and what they are called, on terminals of any encoding."""
 
 from __future__ import annotations

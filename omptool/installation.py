@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Find the native runtime: beside this package, in a wheel and in an editable install."""
 
 from __future__ import annotations

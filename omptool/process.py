@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """End the process well when a signal stops it, or when its output cannot be written.
 
 A signal becomes an exception, so that unfinished outputs are removed. Then the process dies of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Show the progress of reading a file: a bar on a terminal, if it takes longer than a moment."""
 
 from __future__ import annotations

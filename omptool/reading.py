@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads the files of `dump` and `verify` one after the other, past those that cannot be read."""
 
 from __future__ import annotations

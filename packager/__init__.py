@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Offload containers as data: bytes -> formats -> model -> checks or writers.
 
 What is here for programs (docs/python.md) is packager.api's, and imported when it is first used.

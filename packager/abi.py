@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Find the ABI of an entry table (DECISIONS 14)."""
 
 from __future__ import annotations

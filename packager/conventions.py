@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The calling conventions of kernels for CPUs, by the clang that compiled them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """C++ names as people write them, by the demangler of this machine's libstdc++."""
 
 from __future__ import annotations

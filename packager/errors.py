@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The exceptions of packager, one class for each documented exit code of the command line."""
 
 from __future__ import annotations

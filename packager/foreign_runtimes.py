@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predicts how a program by one release of clang ends on LLVM's runtime of another, from its bytes.
 
 Found out by running programs of clang 14 and of 16 to 23 on the runtimes of LLVM 14, 16, 19, 20,

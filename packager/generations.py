@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The generations of LLVM's offloading ABI, as data: the one table of their names and properties.
 
 A name stands for the releases whose properties are equal; a new generation is a new row, and

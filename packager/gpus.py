@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tell which GPUs run which code, by the names of processors alone.
 
 CUDA's rules are in its Programming Guide, "Binary Compatibility" and "PTX Compatibility"; AMD's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Parse clang's names of kernels: `__omp_offloading_<device>_<inode>_<function>_l<line>`.
 
 Device and inode are those of the source file, in hexadecimal; those of constructors of device

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The C structs of every generation, as data: a new generation is a new row here.
 
 Little endian, LP64. Sources: libomptarget-interface.tex, offload-infrastructure-proposal.txt, and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The depth to which device images are read: no further than the caller needs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The records of an offload file: formats build them, checks and renderers read them. No I/O.
 
 Numbers are bytes; offsets are file offsets; addresses are virtual addresses, in a relocatable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compilers that came after this omptool: how a file shows that one of them made it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pair the host's entries with those of each device image: by name, kind, size and order.
 
 Entries without names (the proposal of 2013) are paired by their place in the table. The symbols at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Target triples, normalised as LLVM does for the spellings that offload tools use."""
 
 from __future__ import annotations

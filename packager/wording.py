@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Phrases that several modules share."""
 
 from __future__ import annotations

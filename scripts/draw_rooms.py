@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws the rooms of the three trees and what they use, as the code has it: docs/rooms.svg.
 
 Usage: scripts/draw_rooms.py [--check]

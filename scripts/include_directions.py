@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that the runtime's #include lines run downwards, from room to room.
 
 Usage: scripts/include_directions.py [RUNTIME]

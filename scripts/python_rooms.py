@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The rooms of omptool and packager, from the top, as the contracts in pyproject.toml have them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Unpack what a wheel would install of files and symbolic links, if their names match.
 
 Usage: python scripts/unpack_wheel.py WHEEL FOLDER PATTERN...   (lib/*.so: of names when installed)

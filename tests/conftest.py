@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests share that lives as long as the session; which way each takes to the device."""
 
 from __future__ import annotations

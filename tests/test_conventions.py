@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels' calling conventions: alike in Python and C++, and which calls reach which kernels."""
 
 from __future__ import annotations

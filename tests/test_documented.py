@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The main job as the manual page shows it: its lines run as they stand."""
 
 from __future__ import annotations

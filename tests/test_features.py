@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/features.md says what omptool shows; a row that says no, or is out of date, is a failure."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of generations: alike in Python and C++, and the one place where their names stand."""
 
 from __future__ import annotations

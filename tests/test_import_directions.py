@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The imports of omptool and packager run downwards, from room to room, and rooms are small."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The runtime's include lines run downwards, from room to room."""
 
 from __future__ import annotations

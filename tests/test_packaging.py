@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that are shipped: docs/packaging.md as it stands, and auditwheel's work without it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The trees have rooms of a size that a reader can hold, and docs/rooms.svg shows them."""
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ def test_no_command_is_long() -> None:
 
 
 def test_the_compiled_helper_is_short() -> None:
-    (source,) = (ROOT / "runtime" / "inspect").glob("*.cpp")
-    assert source.read_text().count("\n") < 300
+    for source in (ROOT / "runtime" / "inspect").glob("*.cpp"):
+        assert source.read_text().count("\n") < 300
 
 
 def test_the_drawing_is_of_this_code() -> None:
@@ -73,3 +74,10 @@ def test_the_drawing_is_of_this_code() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+def test_each_python_file_names_its_licence() -> None:
+    line = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
+    trees = ("omptool", "packager", "tests", "bench", "scripts")
+    files = [path for tree in trees for path in (ROOT / tree).rglob("*.py")]
+    assert [path for path in files if line not in path.read_text()[:200]] == []

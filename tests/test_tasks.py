@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The pages of docs/ make a site, and the commands of its tasks run and print what is shown."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Spellings of triples: what clang accepts for one target becomes one name."""
 
 from __future__ import annotations

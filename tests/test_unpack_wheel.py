@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What scripts/unpack_wheel.py takes out of a wheel."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Docstrings and comments are sentences: none opens with a clause alone ("What …", "Whether …")."""
 
 from __future__ import annotations

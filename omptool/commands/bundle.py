@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool bundle`: device images into a host object file."""
 
 from __future__ import annotations

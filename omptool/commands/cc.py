@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool cc`: sources to objects and programs with device code."""
 
 from __future__ import annotations

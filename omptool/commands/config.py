@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool config`: where build systems find what was installed."""
 
 from __future__ import annotations

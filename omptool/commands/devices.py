@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool devices`: plugins found or refused, and the devices behind them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool edit`: the device images of a finished executable or library, changed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool emit`: the wrapper of device images as an object of its own, or a container of them."""
 
 from __future__ import annotations

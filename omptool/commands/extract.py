@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool extract`: device images to files of their own."""
 
 from __future__ import annotations

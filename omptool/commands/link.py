@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool link`: a prefix to the host's link command."""
 
 from __future__ import annotations

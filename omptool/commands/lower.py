@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool lower`: LLVM IR to the device image that a target's plugin loads."""
 
 from __future__ import annotations

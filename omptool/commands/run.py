@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool run`: a program on the bundled runtime, whatever libomptarget it was linked with."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool verify`: checks the device images and entries in files."""
 
 from __future__ import annotations

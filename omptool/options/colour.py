@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The option --color, of commands that print tables and findings."""
 
 from __future__ import annotations

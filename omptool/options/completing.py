@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Completion of values that omptool knows: triples, and codes of findings."""
 
 from __future__ import annotations

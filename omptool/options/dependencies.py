@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`-MD` and `-MF`: a make rule that names what an output was made from, as compilers write it."""
 
 from __future__ import annotations

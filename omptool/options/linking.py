@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The common part of `link` and `cc`: folders, messages on the way, and exit codes."""
 
 from __future__ import annotations

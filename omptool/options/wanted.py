@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The options that say which images and kernels are meant."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The common part of `emit` and `bundle`: their options and reports."""
 
 from __future__ import annotations

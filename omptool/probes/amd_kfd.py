@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """AMD's GPUs, by what the kernel's driver says of them (amdkfd's topology in sysfs)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Print the answers of a process that calls foreign native code. Such a process imports little."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plugins of the bundled runtime, as a program started now would find them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Native code of others is asked in a process of its own: it may crash, hang, end it or print."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs on the bundled runtime: the file that a name means, and its environment."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Collect the facts of this machine that `omptool doctor` needs for a program."""
 
 from __future__ import annotations

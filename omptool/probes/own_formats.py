@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images of no known format: whether a plugin on this machine takes them, as it may interpret the
 bytes as it likes (the proposal of 2013, "target device runtime library").
 """

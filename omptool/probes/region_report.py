@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table in which the runtime counts where regions ran: OMPTOOL_REPORT names its file.
 
 All processes of a program map the file, so that it is whole however each of them ends. Its twin is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Running a program to its end, beside what else is to be printed of it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Render `omptool dump` as text for people."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The JSON documents of the reading commands, a piece at a time: those of large files are long."""
 
 from __future__ import annotations

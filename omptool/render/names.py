@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write kernel names in tables: demangled, and no wider than the terminal."""
 
 from __future__ import annotations

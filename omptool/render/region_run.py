@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The report of `omptool doctor --run`, as text for people and as JSON for programs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Findings as SARIF 2.1.0, for tools that collect those of many checkers.
 
 A place is a file and, where the finding is about an entry or an image, their bytes in it. Names of

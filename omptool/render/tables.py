@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables for people, whatever is in them and however long they are."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Python API of `import packager`: the reading commands as functions (docs/python.md)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The checks of a file: one function per code, which yields findings and never raises.
 
 A function's docstring is the cause and cure that `omptool verify --explain` prints.

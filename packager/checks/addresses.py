@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check that a host address tells one entry from the others."""
 
 from __future__ import annotations

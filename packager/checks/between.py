@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks between files that are parts of one program."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check that the containers of device images could be read whole."""
 
 from __future__ import annotations

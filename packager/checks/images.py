@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check that the bytes of each image are what its container says."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check that a runtime will be able to load an image, as far as its bytes say."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check that the entries of the host and of its images fit together."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check that the entries of a file reach a runtime at all."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check the file as a whole: libraries, generations, copies, leftovers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The three steps in one: compile for the host and each device, link devices, link the host."""
 
 from __future__ import annotations

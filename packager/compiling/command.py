@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A compiler's command: which of its words are sources, and what it is to end in."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The compiler of a command that names none, or a clang without its release: the newest clang on
 PATH that can compile OpenMP.
 """

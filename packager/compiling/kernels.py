@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels in LLVM IR beside a host's sources: an image for each target, and what registers them."""
 
 from __future__ import annotations

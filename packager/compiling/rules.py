@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Make's rules of a compiler, where what it writes is not yet what they are to be of."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A source to an object: the host's code, and that of each device beside it."""
 
 from __future__ import annotations

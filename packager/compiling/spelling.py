@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The right spelling of targets that look wrong."""
 
 from __future__ import annotations

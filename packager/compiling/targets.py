@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The devices that sources are compiled for, and what clang is told of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The source files of functions by their addresses, where no entry is about them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads numbers and strings one after the other, and never beyond what it was given."""
 
 from __future__ import annotations

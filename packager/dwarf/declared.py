@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The source files of functions that are looked for by name."""
 
 from __future__ import annotations

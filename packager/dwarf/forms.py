@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sizes and encodings of the attribute forms of debug information (DWARF 5, 7.5)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The files of a line number program (DWARF 5, 6.2.4): what DW_AT_decl_file counts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A function's declaration in debug information, and the search for its name."""
 
 from __future__ import annotations

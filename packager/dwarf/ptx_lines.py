@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Read the source places of PTX kernels: the first `.loc` names a `.file` and a line (PTX ISA)."""
 
 from __future__ import annotations

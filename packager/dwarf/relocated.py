@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sections of debug information of objects: what they say of each other is to be relocated."""
 
 from __future__ import annotations

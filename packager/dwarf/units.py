@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The units of debug information and the functions in them (DWARF 5, 7.5.1 and 7.5.3)."""
 
 from __future__ import annotations

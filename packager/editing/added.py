@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The new parts of an edited file: images in their containers, and the records that list them."""
 
 from __future__ import annotations

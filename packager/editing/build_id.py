@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The build-id of a file: an edited file is another one, and says so."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The descriptor that an edit changes, and the images that it lists."""
 
 from __future__ import annotations

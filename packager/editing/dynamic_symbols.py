@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Imports for a file that is linked already: a library, versions and symbols of it.
 
 Symbols come behind all others. No hash table needs to know them: they are not defined here, and

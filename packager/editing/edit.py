@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images added to a finished executable or library, replaced, removed and put in order."""
 
 from __future__ import annotations

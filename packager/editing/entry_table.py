@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of entries of a finished file: its own, or one that is made of its symbols."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Code that registers a descriptor when a finished file is loaded, and unregisters it at its end.
 
 It takes the place of the first constructor and of the first destructor, which is the last to run,

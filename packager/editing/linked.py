@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An executable or shared library as an edit sees it: its headers, whole, and its dynamic table."""
 
 from __future__ import annotations

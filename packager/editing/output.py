@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes what an edit has made of a file: streamed, so that images of any size pass through."""
 
 from __future__ import annotations

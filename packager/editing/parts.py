@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The sections that an edit adds to a file, in segments of their own."""
 
 from __future__ import annotations

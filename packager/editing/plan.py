@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The descriptor after an edit: data alone, decided before anything is written."""
 
 from __future__ import annotations

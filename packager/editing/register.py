@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device images for a finished executable or library that registers none yet (DECISIONS 16)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The table of relocations with addends: what an edit takes out, changes and puts in."""
 
 from __future__ import annotations

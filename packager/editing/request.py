@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An edit's request, and how the command line writes it."""
 
 from __future__ import annotations

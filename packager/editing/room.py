@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Room for more program headers, which stand in front of all else in the file.
 
 The loader wants them in the first segment, and binutils writes them right behind the ELF header.

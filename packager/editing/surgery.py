@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A change of a linked file: new segments behind all others, and the headers that tell of them.
 
 What is there stays where it is, at the same address and with the same bytes, but for what an edit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An ELF file as the loader would leave it in memory: addresses, and pointers after relocation.
 
 A linked file is seen at load address 0. In a relocatable object nothing has an address yet, so each

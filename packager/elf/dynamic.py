@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The dynamic segment as the loader reads it: by the program headers, as sections may be gone."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ELF64 little-endian files: headers when the file is opened, tables when they are asked for.
 
 The numbers are pyelftools'. The bytes are read by Reader and Struct.iter_unpack, in pieces: tables

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Read the imports of an ELF file: libraries, and versioned symbols."""
 
 from __future__ import annotations

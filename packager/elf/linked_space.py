@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An executable or shared library in memory, loaded at 0."""
 
 from __future__ import annotations

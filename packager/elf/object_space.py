@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A relocatable object in memory: section n is placed at n << SECTION_SHIFT."""
 
 from __future__ import annotations

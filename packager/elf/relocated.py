@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Copies of parts of a file's memory, with their pointers relocated."""
 
 from __future__ import annotations

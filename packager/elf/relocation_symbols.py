@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The symbols that relocations name by number."""
 
 from __future__ import annotations

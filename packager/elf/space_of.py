@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Choose the address space of a file: linked, or relocatable."""
 
 from __future__ import annotations

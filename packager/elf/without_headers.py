@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sections for an executable or library whose section headers are gone: what the dynamic loader
 uses in their place. `strip` leaves the headers; `llvm-strip --strip-sections` and packers do not.
 """

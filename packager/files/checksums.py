@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checksums that tell files apart, taken beside other work."""
 
 from __future__ import annotations

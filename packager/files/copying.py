@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bytes from one file to another: inside the kernel where it can, so that they never come here."""
 
 from __future__ import annotations

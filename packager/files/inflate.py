@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compressed parts of containers: zlib and zstd streams, LZ4 blocks. A small file may claim to
 inflate to any size, so there is a limit for all of them together, and one of the ratio; what is
 more than a little is kept in a file without a name as long as there is room.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests for files that give the same answer in every release of Python.
 
 Before 3.14, Path.exists and Path.is_file raise OSError for a name that no file can have, and for a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bounds-checked reading of hostile files: the one place where an offset meets a length."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Output that appears whole or not at all: written beside its place, then renamed."""
 
 from __future__ import annotations

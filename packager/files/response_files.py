@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """@FILE in a command: words that are in a file, as GNU's tools read it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The sources of views: bytes, files, and inflated bytes, which are kept while there is room."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that are compressed as a whole, or one by one in a package: read once, from the beginning.
 
 What they inflate to counts piece by piece: the size of all is not known before.

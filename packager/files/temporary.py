@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files of our own: in the folder for temporary files, which may be small or full, or in memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A host's object of LLVM bitcode (clang's -flto), of which only the device images are read.
 
 Its entries become visible when the host's link has compiled the module.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Host files of Windows: the device images in their sections. Entries and descriptors are not read.
 
 LLVM's tools go by the names of sections, for COFF has no types of them; linkers cut long names off.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """COFF objects and PE executables (Microsoft's PE Format): their machine, type and sections.
 
 Object: machine, count of sections, …; or as a "bigobj" 0, 0xffff, version, machine, …. Executable:

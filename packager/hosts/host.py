@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A host ELF file to a FatBinary: its images, entries and descriptors, and how they relate."""
 
 from __future__ import annotations

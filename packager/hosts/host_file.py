@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A host file that a command opens once: its bytes, and what it says about offloading."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The reason why a file has no offload code: it was compiled for the host alone.
 
 Without -fopenmp-targets clang makes a plain function of each region, under the name that its

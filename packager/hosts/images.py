@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The device images in a host file: in sections of their own, or where a descriptor points."""
 
 from __future__ import annotations

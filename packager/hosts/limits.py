@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Limits that reading has met: what came before each is shown, and that it was met is said."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A file to FatBinaries: what kind of file it is, and who reads it."""
 
 from __future__ import annotations

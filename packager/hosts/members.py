@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The members of static archives, of packages, of archives in them too, and of thin ones."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packages: which of their files are looked into, and their bytes while they are."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The images that CUDA's, HIP's and SYCL's runtimes are told of, and by whom."""
 
 from __future__ import annotations

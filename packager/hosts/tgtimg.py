@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`.tgtimg`: where the images of Intel's compilers are, for their clang-offload-extract.
 
 A pair of words for each image of a linked file, its address and its size; linkers may add zeros.

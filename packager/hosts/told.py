@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images that only addresses tell of: those of descriptors, and of Intel's compilers' lists."""
 
 from __future__ import annotations

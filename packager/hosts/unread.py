@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Offload code in forms that are recognised by name but not read: better said than overlooked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check that the objects of one link agree on entries, images and device symbols."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Choose the members of archives whose device code is linked.
 
 These are the members that the host's linker takes, and those that other device code needs. Each

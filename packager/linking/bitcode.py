@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Joins LLVM bitcode of one target to one device image (`-foffload-lto`, `--emit bc`).
 
 LLVM runs in lowering's child process (DECISIONS 19). Clang's own device library is found by the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bitcode in files: the release of clang that wrote it, and modules of libraries."""
 
 from __future__ import annotations

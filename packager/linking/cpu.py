@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device code for a CPU: objects to the shared object that a plugin loads."""
 
 from __future__ import annotations

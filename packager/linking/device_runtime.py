@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Clang's own library for code on GPUs: the one of the release that compiled the code."""
 
 from __future__ import annotations

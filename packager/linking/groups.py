@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device code by what it is for: one image each."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command that links a host program: which of its words are inputs, folders and libraries.
 
 The command is a compiler's driver (`cc a.o -o app`) or a linker (`ld …`), as binutils, lld and mold

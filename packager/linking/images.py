@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The device code of one target to the image that a plugin loads."""
 
 from __future__ import annotations

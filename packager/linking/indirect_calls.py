@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The function that device code of clang 23 and later calls before each virtual call.
 
 It turns the address of a virtual table, or of a function, of the host into that of the device. On a

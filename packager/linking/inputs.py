@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Find the inputs of a host link that have offload code: objects and members of archives."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The files of a link: what the command names, what -l means, and what linker scripts stand for."""
 
 from __future__ import annotations

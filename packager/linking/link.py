@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A host's link command with the device code of its objects: linked, wrapped and registered."""
 
 from __future__ import annotations

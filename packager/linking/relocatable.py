@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The result of a relocatable link (-r): its table is closed, and its device code is linked.
 
 Objects that it is linked with later have a table of their own, under the name that compilers give:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The commands that a link starts: run, shown, or only shown."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM IR -> device image.
 
 `lower` runs LLVM in a child process (`worker`), because LLVM inside llvmlite can abort on bad

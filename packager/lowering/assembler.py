@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Assembles PTX by NVIDIA's ptxas, where the machine has it."""
 
 from __future__ import annotations

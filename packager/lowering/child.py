@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the worker, so that whatever becomes of LLVM is one line here (DECISIONS 19)."""
 
 from __future__ import annotations

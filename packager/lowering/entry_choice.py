@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The choice of definitions that become entries, if a launch can pass their arguments."""
 
 from __future__ import annotations

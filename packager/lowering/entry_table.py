@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The entry table that an image carries: {addr, name, size} records in `omptarget_entries`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """NVIDIA's library of mathematical functions, libdevice.10.bc, where the machine has it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Links a kernel's object file to an image with whatever linker the machine has."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One module from IR to image: check the request, run the worker, link what needs linking."""
 
 from __future__ import annotations

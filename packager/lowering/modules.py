@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Modules of LLVM IR as llvmlite has them: read, checked, linked, cleaned."""
 
 from __future__ import annotations

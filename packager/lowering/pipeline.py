@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """From a module of a target to its code: the pipeline of both workers, of `lower` and of a join."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The request of `lower` to the child process, and its answer: plain data, sent as JSON."""
 
 from __future__ import annotations

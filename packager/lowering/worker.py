@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The child process in which LLVM runs: a Request on stdin, an Answer on stdout.
 
 LLVM may end this process at any point; only lower.child starts it, with limits. Whatever LLVM

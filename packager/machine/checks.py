@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks OMP201 to OMP208: what a machine lacks for a program, or has in its way. No I/O.
 
 D01 to D08 in the docstrings are the checks that the field notes propose; D09 is libgomp's.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predict what a runtime does with a program, from facts of the file and the machine. No I/O."""
 
 from __future__ import annotations

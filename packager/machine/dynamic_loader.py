@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Find the libraries that the dynamic loader would pick for a program (ld.so(8)).
 
 The loader takes LD_PRELOAD first. For DT_NEEDED it searches in this order: DT_RPATH of the file

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cause and cure of each finding, whichever command has it. A code never changes its meaning."""
 
 from __future__ import annotations

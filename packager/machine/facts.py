@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Records of `doctor`: facts of a machine, and the diagnosis of a program on it. No I/O."""
 
 from __future__ import annotations

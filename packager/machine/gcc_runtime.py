@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predict what libgomp does with a program compiled by GCC on this machine. No I/O.
 
 For each kind of device libgomp asks a plugin for the number of devices, and numbers them in the

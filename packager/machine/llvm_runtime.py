@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predict the outcome of a program that starts on LLVM's libomptarget, without `omptool run`.
 
 The outcome depends on the release (`packager.foreign_runtimes`) and on the machine. No I/O.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predict whether CUDA's, HIP's and SYCL's runtimes find a device for a file's images. No I/O."""
 
 from __future__ import annotations

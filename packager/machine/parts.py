@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A program with the libraries that it needs: which of them offload, and all their parts as one.
 
 Libraries register before the program that needs them, so their images come first, and with them the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predict whether the dynamic loader lets omptool's runtime replace that of a program."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Records of where the regions of a program ran, as the runtime counts them. No I/O."""
 
 from __future__ import annotations

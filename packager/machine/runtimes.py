@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Identify a libomptarget: a release of LLVM's, or omptool's runtime under one of its names."""
 
 from __future__ import annotations

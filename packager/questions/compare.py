@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compare two builds: images and kernels by target, entries in their order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels of files: of an image, and each once with the images that have it."""
 
 from __future__ import annotations

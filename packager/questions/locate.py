@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Find what is at an address from a runtime message, a debugger or a profiler."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The images and kernels of files, to name where none is as the user asked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The order of images and kernels that a user asks for: numbers from the largest, words by ABC."""
 
 from __future__ import annotations

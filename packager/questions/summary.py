@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sum up a file: images by target and by container, and the GPUs that run its code."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Select images and kernels by the user's conditions."""
 
 from __future__ import annotations

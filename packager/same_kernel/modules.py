@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The code of a kernel in a module of LLVM's IR, without what the module numbers."""
 
 from __future__ import annotations

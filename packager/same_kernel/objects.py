@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The code of a kernel in an object, without what depends on where its parts are."""
 
 from __future__ import annotations

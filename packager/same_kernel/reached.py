@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions that a kernel leads to: those that it calls, those that they call, and so on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A wrapper as assembly text, for gas and for clang's own assembler from 14 on.
 
 It is the object section by section, and complete: the bytes of an image are in it, four characters

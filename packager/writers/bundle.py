@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device images into a relocatable object: the host's own, or one that holds the wrapper alone."""
 
 from __future__ import annotations

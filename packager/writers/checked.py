@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A result is checked before it takes its place."""
 
 from __future__ import annotations

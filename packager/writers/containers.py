@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Containers of device images as files of their own, as clang's tools write and read them.
 
 OffloadBinary is clang-offload-packager's, the bundles are clang-offload-bundler's with an empty

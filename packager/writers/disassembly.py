@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A kernel's code as this machine's disassemblers write it; PTX is text already."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The parts of an ELF64 relocatable object that is being written, and the ABI's numbers for them.
 
 Numbers are from the System V ABI, <elf.h> and the x86-64 psABI.

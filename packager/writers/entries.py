@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Choose the entries of a wrapper: the host's own table, those shared by name, or a list."""
 
 from __future__ import annotations

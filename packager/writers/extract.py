@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device images to files of their own: which ones, and under what names."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Find the ABI of a host, and its generation of LLVM's ABI."""
 
 from __future__ import annotations

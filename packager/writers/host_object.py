@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads a relocatable host object as far as adding sections to it needs."""
 
 from __future__ import annotations

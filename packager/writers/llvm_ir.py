@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A wrapper as LLVM IR, as clang-offload-wrapper writes it: a module for any part of LLVM to take.
 
 Releases before 15 read no opaque pointers: what is for them is written with typed ones, which those

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a relocatable object: a host object, or a blank one, with sections and symbols added.
 
 Contents are streamed: a device image of any size passes through without being held in memory.

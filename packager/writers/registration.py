@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions that tell a runtime of a descriptor, and the arrays that list them.
 
 Each is a tail call: it has no frame, so it needs no unwind information, and the stack stays aligned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device images as a command line names them: which file, and what it is for."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The wrapper of any ABI: image sections, entry table, descriptor, registration.
 
 Names and layout are DECISIONS 9, 13 and 14; the C structs are libomptarget-interface.tex's,

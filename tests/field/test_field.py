@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that others shipped: they are read, none has an error, and the peers count the same.
 
 `make test` tries the quick ones of files.tsv, `make test-field` all.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs and images of a GPU kit, linked and ready to run where there is no compiler."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes a GPU kit: a tarball that tests this runtime on a machine with a GPU and nothing else.
 
 Usage: python tests/gpu/make.py [--ptxas FILE] [--libdevice FILE] [--without-llvm] [--only TEXT]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The GPU kit without a GPU: on the fake CUDA driver up to its launches, on OpenCL for real."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tables of what runs, in docs/runtime.md and in tests/programs/book.
 
 Usage: python tests/support/book_table.py [--write]   (builds and runs all programs in all ways, for

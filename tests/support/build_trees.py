@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Folders that a build system builds in: what a build makes, and what it makes anew."""
 
 from __future__ import annotations

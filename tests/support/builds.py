@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How programs are built: by which clang, which of three ways, and optimised how."""
 
 from __future__ import annotations

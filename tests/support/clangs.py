@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """OpenMP programs: how the tests compile them, with every clang, and run them on the device.
 
 Offloading is mandatory in all of them, so that nothing passes by running on the host.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Containers of AMD's code objects by the real tools, for tests that damage or nest them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """FAKE: cubins without code, for the fake CUDA driver, which runs none.
 
 LLVM 19's plugin takes cubins alone, as the assembler of CUDA 12 writes them, which is NVIDIA's to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A program for `omptool doctor`, what doctor says of it, and what it does."""
 
 from __future__ import annotations

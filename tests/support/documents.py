@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What commands print as JSON; every document must fit its schema, which must know all its keys."""
 
 from __future__ import annotations

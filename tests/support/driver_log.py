@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The log of the fake CUDA driver: launches of clang's kernels, and what was copied for them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Edits of finished files, as the tests make them, and what becomes of the results."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The loader of OpenCL's drivers whose calls fail (runtime/tests/support/fakes/opencl)."""
 
 from __future__ import annotations

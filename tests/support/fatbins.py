@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA fat binaries of given images, which need no compiler."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What of offload files omptool can show, each row proved by a run on a file of the real tools.
 
 Usage: python tests/support/features.py [--write]   (prints the page, or writes it)

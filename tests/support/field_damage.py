@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damage to images of shipped files, after which the checks that were changed for them still fire.
 
 Each damage is done to one image and says which check has to find it. An image that lies as it is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that others shipped: tests/field/files.tsv has where each is, and the hash of its package.
 
 Packages are fetched by pip and apt-get into build/field, and what is listed is taken out, a file at

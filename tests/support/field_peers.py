@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What other tools count in shipped files: images, architectures and kernels.
 
 NVIDIA's cuobjdump is fetched by pip. It no longer reads cubins for sm_35 to sm_72: where a

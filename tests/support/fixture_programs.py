@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds the programs of fixtures/ with the tools that their users have: omptool, gcc, clang-19."""
 
 from __future__ import annotations

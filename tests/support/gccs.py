@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """GCC's compilers for devices, as the tests call them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Host files and containers written byte by byte: what a test asks for is all that is in them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests need to know of an image, read apart from the code under test."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Launches in a log of the fake CUDA driver, by what each argument of a kernel stands for.
 
 The log is the standard error of a program that has sources/told_regions.c in it: the driver's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of several objects, compiled by any clang and linked by omptool."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Links with each of the four linkers that users have."""
 
 from __future__ import annotations

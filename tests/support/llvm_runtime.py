@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM 19's own runtime: where it is, and what programs say, on it or on another."""
 
 from __future__ import annotations

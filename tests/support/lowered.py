@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM IR for `omptool lower`, and the command on it."""
 
 from __future__ import annotations

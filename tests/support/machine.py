@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What this machine lacks for a test."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes a native binary of a SPIR-V module, by the driver of OpenCL's first device.
 
 Usage: python native_binary.py MODULE BINARY   (a process of its own: drivers have threads)

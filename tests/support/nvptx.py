@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """OpenMP programs for NVIDIA's GPUs by Debian's clangs, and the fake driver that they run on.
 
 Needs neither CUDA nor ptxas: what clang leaves is PTX, which the driver compiles. Clang takes a

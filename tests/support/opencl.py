@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Intel's driver of OpenCL for CPUs, of PyPI's intel-opencl-rt, and how programs find it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What becomes of programs that every clang compiles: refused, or run on the device.
 
 In a run of the tests each is built once in each way, when the first of them asks, and run once on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where the tests find what they test, and what they test it with."""
 
 from __future__ import annotations

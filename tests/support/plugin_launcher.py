@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A plugin, called by its own functions: launches without a program around them."""
 
 from __future__ import annotations

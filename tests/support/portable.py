@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of fixtures/portable: one executable with images of the same kernels for all targets."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests of a run make once, whichever of its workers needs it first: programs, wheels."""
 
 from __future__ import annotations

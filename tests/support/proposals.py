@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of the interface of 2013, libtarget.so: how the tests make and start them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyOMP, OpenMP in Python, as scripts/pyomp.sh installs it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The two ways to the CPU device: at once, on the caller's thread, and over its queue.
 
 A test that starts programs on the runtime is marked `offloads` and runs both ways; in `make test`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whether kernels of the OpenCL plugin reach all of the host's memory: its answer, and why not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a command reads of its files: opens and bytes, counted by strace."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs on the bundled runtime: as `omptool run` starts them, without a Python for each."""
 
 from __future__ import annotations

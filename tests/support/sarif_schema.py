@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The SARIF that `verify` prints; every log must fit the schema of SARIF 2.1.0.
 
 The schema is the one that the log names, https://json.schemastore.org/sarif-2.1.0.json: OASIS's, as

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that others have built: where they are, images for them, and what shows that they work."""
 
 from __future__ import annotations

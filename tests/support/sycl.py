@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs as Intel's compilers link them, by the assembler: their tools are not at hand.
 
 The layout is that of shipped libraries (dpnp, bitsandbytes, oneMKL): images end to end in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What tests share is made once, and what could not be made is tried again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The list of tests that do not run over the queue."""
 
 from __future__ import annotations

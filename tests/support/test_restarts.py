@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that libomp's race ended are started again, and nothing else is."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Inputs made by the compilers and linkers that users have; a missing one is a failure."""
 
 from __future__ import annotations

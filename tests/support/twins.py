@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the compiled helper says of an image, and its twin in Python."""
 
 from __future__ import annotations

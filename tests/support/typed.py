@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Commands as a page shows them, and as a user types them."""
 
 from __future__ import annotations

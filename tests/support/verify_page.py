@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/verify.md: what `verify` finds, made of the checks' own explanations.
 
 Usage: python tests/support/verify_page.py [--write]   (prints the page, or writes it)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs to verify, and what `verify` finds in them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs of tests/programs/{openmp,book}: how `make test` builds each, and how they end."""
 
 from __future__ import annotations

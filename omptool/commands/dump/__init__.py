@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool dump`: the device images, entries and descriptors in files."""
 
 from __future__ import annotations

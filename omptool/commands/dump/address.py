@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool dump --address`: what is at an address of the host or of a device."""
 
 from __future__ import annotations

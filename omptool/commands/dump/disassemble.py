@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool dump --disassemble`: a kernel's code, by this machine's tools."""
 
 from __future__ import annotations

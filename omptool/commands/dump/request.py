@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The options of `omptool dump`, and what they ask for together."""
 
 from __future__ import annotations

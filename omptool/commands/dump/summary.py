@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool dump --summary`: sums of each file, and which GPUs it is for."""
 
 from __future__ import annotations

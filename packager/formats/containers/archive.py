@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Static archives (ar, GNU and BSD names), and thin ones, whose members are files beside them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`__CLANG_OFFLOAD_BUNDLE__<id>`: a section for each target, in objects by clang 14 and by
 `clang-offload-bundler -type=o`; the host's is a placeholder.
 """

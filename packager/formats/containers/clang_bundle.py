@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """clang-offload-bundler's files (Clang's ClangOffloadBundler document): binary and text bundles.
 
 Binary: the magic, u64 count, and for each target u64 offset, u64 size, u64 id length and the id;

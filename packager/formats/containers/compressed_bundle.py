@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CCOB: a clang-offload-bundler bundle, compressed (LLVM 18 on).
 
 "CCOB", u16 version, u16 method, then by version: 1: u32 inflated size; 2: u32 file size, u32

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA fat binaries: fatbins end to end, each a header and entries of PTX, cubins or NVVM code.
 
 The layout is not documented; it was read off nvcc's, fatbinary's and clang's output.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA fat binaries as an image, where they can't be opened as the container that they are."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`.hip_fatbin`: the bundles of HIP programs, compressed or not."""
 
 from __future__ import annotations

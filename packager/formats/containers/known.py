@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The containers of device images: a new one is a module and a line here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`.llvm.offloading`: clang's images since LLVM 15, OffloadBinaries back to back, and
 `.llvm.offloading.relocatable`, where a relocatable link leaves them.
 """

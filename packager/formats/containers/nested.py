@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Containers in containers, down to the images, and past what is malformed on the way."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM's OffloadBinary: blobs end to end, each a header, entries, their strings and images.
 
 Version 1 (LLVM 15 to 22) has one entry. Version 2 (LLVM 23) has several, and strings with a size;

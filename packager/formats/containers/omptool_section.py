@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`.omptool.image.<triple>[.<arch>]`: what this project writes, one OffloadBinary in each."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The ELF files of Intel's OpenCL compilers that hold a module in a section (`ocloc`'s generic_ir).
 
 Their e_type is one of OpenCL's own, and the types of their sections say what these hold

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The yield of every container: a device image, and the container's declarations of it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Text bundles of clang-offload-bundler: the assembly, IR or sources of several targets."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A Zstandard frame (RFC 8878) as a container: what Intel's compilers compress images to.
 
 magic, u8 descriptor, window, dictionary, content size; then blocks, each with u24 of last (1 bit),

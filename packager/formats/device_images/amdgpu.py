@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The e_flags of an AMD code object (LLVM's AMDGPUUsage, "ELF header")."""
 
 from __future__ import annotations

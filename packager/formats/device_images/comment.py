@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`.comment`: what each compiler that had a part in an ELF file says of itself, as strings."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device images in ELF: shared objects and objects for CPUs, CUDA cubins, AMD code objects.
 
 Only headers, symbols, the table of entries and its relocations are read, never code or data.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Native code for Intel's GPUs ("zebin", of intel/compute-runtime and intel-graphics-compiler): ELF
 whose `.ze_info` is YAML with a list of kernels, and whose notes say which device it is for.
 """

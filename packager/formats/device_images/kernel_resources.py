@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The resources of kernels, as GPU images tell them: CUDA's `.nv.info`, AMD's metadata.
 
 The attributes of `.nv.info` are not documented; they were read off ptxas' output beside its -v.

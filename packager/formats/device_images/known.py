@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The formats of device images that are recognised, tried in turn."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """MessagePack (the specification of github.com/msgpack): maps, lists, strings and numbers.
 
 It is what LLVM writes as metadata of AMD's code objects; nothing else is read.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PTX text: its target, kernels and global variables, found without holding the text in memory.
 
 PTX ISA: directives `.version`, `.target`, `.entry`, `.global`, `.const`; `//` and `/* */` comments.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """SPIR-V modules (the Khronos specification, 2.3 and 3): version, addressing, entry points, and
 the variables that are exported.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The variables that a SPIR-V module exports, which OpenCL finds by name for the host.
 
 Such a variable is in the memory of the device (CrossWorkgroup), and its decoration

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`__tgt_bin_desc` and `__tgt_device_image[]`, and the constructors that register them.
 
 The proposal of 2013 has images without the bounds of the entries.

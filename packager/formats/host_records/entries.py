@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables of offload entries, on the host side and in device images: libomptarget-interface.tex's
 24-byte records in `omptarget_entries`, offload-infrastructure-proposal.txt's of 16, which have no
 names, in `libtarget_entries`, clang's of 32 bytes in `omp_offloading_entries` and of 56 in

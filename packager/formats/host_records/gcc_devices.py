@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The data that GCC's programs register for a kind of device (mkoffload, libgomp's plugins).
 
 For NVIDIA's GPUs: PTX modules, which the driver links, and the names that functions and variables

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """GCC's offloading data in a linked program (libgomp's GOMP_offload_register_ver).
 
 `.gnu.offload_funcs` holds the addresses of the host's functions, `.gnu.offload_vars` addresses and

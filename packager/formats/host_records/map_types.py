@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Map types of regions, where symbols tell of them: `.offload_maptypes` of clang, 64 bits each.
 
 Objects have the symbols, and programs that some linkers made of them; stripped ones have none.

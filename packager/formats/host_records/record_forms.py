@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The ABI whose records a descriptor stands for (DECISIONS 14).
 
 The name of the entries' section says it, then the version of the `__tgt_register_lib` that the file

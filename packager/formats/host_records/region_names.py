@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Regions of clang 14 that have no entry: `.NAME.region_id.N` among the names of symbols.
 
 Clang names a kernel after file, function and line. Of two regions with one name, as a header that

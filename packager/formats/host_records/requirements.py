@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The mask of clang's for `#pragma omp requires` of an object."""
 
 from __future__ import annotations

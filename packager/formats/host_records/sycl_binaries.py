@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`sycl_device_binaries_struct`: the images that SYCL programs hand to `__sycl_register_lib`.
 
 The layouts are in intel/llvm's `compiler.hpp`. A descriptor is found from the images that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Formats of packages, files of any kind with their names: how they begin. All else of a format is
 loaded where there is a package, as starting is a feature.
 """

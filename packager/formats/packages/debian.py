@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Debian's packages: an archive of "debian-binary", control files, and the files in data.tar
 (deb(5)), which is compressed or not.
 """

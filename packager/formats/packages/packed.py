@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The items of every package: a file in it, or the reason why one cannot be read."""
 
 from __future__ import annotations

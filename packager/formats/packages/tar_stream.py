@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tar, as it comes out of a decompressor: headers of 512 bytes, each with its file behind it.
 
 POSIX's ustar with GNU's and pax's long names (pax(1), tar.h). What a file's bytes are not asked for

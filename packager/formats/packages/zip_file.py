@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Zip files, as Python's wheels are: local headers with their bytes, and a directory at the end.
 
 The directory says where each file is (APPNOTE 6.3). Files are stored or deflated; of 4 GiB and more

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Constructors and destructors of variables, in the sections from which they are called today.
 
 llvmlite's machines write `.ctors` and `.dtors`: LLVM's linker and mold leave those uncalled.

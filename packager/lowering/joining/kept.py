@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The definitions of joined modules that stay visible; all others may be inlined, or dropped."""
 
 from __future__ import annotations

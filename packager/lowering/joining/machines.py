@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM's machine for a join: the processor, its features, and the version of PTX."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Corrections of what LLVM gets wrong when it reads a module of an older release."""
 
 from __future__ import annotations

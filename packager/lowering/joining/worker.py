@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The child process that joins modules: a JoinRequest on stdin, a JoinAnswer on stdout.
 
 Started by lower.child alone, as LLVM may end it at any point. It loads little besides llvmlite: the

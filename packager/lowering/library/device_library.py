@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions that portable kernels may call: a family's definitions of them, as LLVM IR.
 
 A kernel declares what it needs, such as `declare i32 @omp_get_team_num()`, and gets the definition

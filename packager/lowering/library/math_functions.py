@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions of <math.h> for GPUs: by LLVM's own operations, or by a target's library.
 
 A CPU has them in libm. `sin` is the function of doubles, `sinf` that of floats.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reductions over the threads of a team and over a league, of each operation and type.
 
     T @omptool_team_reduce_<op>_<type>(T value)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Atomic operations: among the threads of the device, and as far as a target has them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Edits of a module as LLVM prints it, for what llvmlite has no call for.
 
 Each function takes and gives the text of `str(module)`, never a user's file: LLVM prints each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Uses of variables that stand elsewhere than a plain pointer leads.
 
 A function that names such a variable gets the plain pointer to it by instructions at its begin; an

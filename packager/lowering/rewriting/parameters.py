@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels as a launch calls them: each argument is one pointer-sized value."""
 
 from __future__ import annotations

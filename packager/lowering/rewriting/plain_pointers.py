@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A module of plain pointers, `ptr`, for a target whose memory has several address spaces."""
 
 from __future__ import annotations

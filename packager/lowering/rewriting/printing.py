@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls of printf for OpenCL, whose formats and texts are constants of a memory of their own."""
 
 from __future__ import annotations

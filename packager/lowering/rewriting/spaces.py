@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A target's address spaces: LLVM's numbers of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Variables that each team has for itself: those of the section `omptool.team`.
 
 On a GPU they are in the memory of a work-group. On a CPU they are parts of a block that the plugin

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """amdgcn: a code object for ROCm, linked by ld.lld."""
 
 from __future__ import annotations

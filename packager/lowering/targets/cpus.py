@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CPUs: a shared object that the host plugin loads. Its C library has what kernels call."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The targets that `lower` knows: a new one is a module beside `cpus` and a place in the list."""
 
 from __future__ import annotations

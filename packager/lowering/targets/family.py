@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The differences between target families when a module is lowered."""
 
 from __future__ import annotations

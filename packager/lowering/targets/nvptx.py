@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """nvptx64: PTX text, whose entry table is the order of its `.entry` functions."""
 
 from __future__ import annotations

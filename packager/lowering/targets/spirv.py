@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """spirv64: a SPIR-V module for OpenCL's devices."""
 
 from __future__ import annotations

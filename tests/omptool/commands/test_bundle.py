@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool bundle` and `omptool emit`: entries, refusals, what is left behind."""
 
 from __future__ import annotations

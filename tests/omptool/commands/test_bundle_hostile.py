@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Byte-flipped and truncated hosts and images: one line and nothing left, or a sound result."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Shell completion: commands, options and values, as the shells themselves ask for them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool dump`: what it shows is what other tools see, in text and JSON, stripped or not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool dump --summary`, and which images and kernels it shows, in which order and how wide."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool extract`: what comes out is what was put in, and never outside the folder."""
 
 from __future__ import annotations

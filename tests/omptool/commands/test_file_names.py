@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """File names that are none, streams, and names that a terminal must not be shown as they are."""
 
 from __future__ import annotations

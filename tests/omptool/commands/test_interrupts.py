@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ctrl-C at any moment ends a command by SIGINT, without a word.
 
 Moments are measured in the processor time that the command has used: whatever else the machine

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """An image is for one architecture, whichever command shows it: its bytes say which, if they do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A bar on a terminal while a large file is read: nothing of it stays, and a log has none."""
 
 from __future__ import annotations

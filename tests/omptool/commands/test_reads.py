@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each command opens its host once, and reads each part of it once or little more."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool run`, `devices` and `config`: which runtime a program gets, and how failures look."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Notes below tables have each sentence once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool verify --sarif`: SARIF 2.1.0 as its schema asks for, and what viewers need of it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables and documents look the same however long they are."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a terminal shows: tables that fit it, and colours where they are wanted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`import packager`: the examples of docs/python.md run as they stand, and start-up stays fast."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Faults that users meet, as the compilers make them: verify finds each in the file alone.
 
 What no file can show: a link that fails leaves none (without any offload flag, with lld and

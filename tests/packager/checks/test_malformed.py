@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """OMP111: what is malformed is a finding, and what is beside it is read and checked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks on models that are made here: what each says of one, and of its neighbours that are fine.
 
 No file is read and no compiler runs. That readers make such models of real files is for the tests

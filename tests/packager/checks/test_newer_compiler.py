@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """OMP131: what a clang that is yet to come wrote, by what clang 23 writes with a field changed."""
 
 from __future__ import annotations

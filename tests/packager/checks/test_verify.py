@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool verify`: every fault is named with its code, and a sound file is not cried about."""
 
 from __future__ import annotations

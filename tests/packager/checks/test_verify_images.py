@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images that make a check speak, and images near them that do not, all made by real tools.
 
 They are put into programs by the wrappers of clang 14 and 22 and by `omptool bundle`; the cubin and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`verify` on what linkers and tools do to the wrapper: merge, rename, drop, fold."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/verify.md says what the checks say of themselves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool verify`, OMP102 to OMP127: libraries, generations, leftovers, what a runtime refuses.
 
 Faults are made by the compilers and linkers that make them for users; only what they cannot make

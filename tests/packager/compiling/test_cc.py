@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool cc`: programs in one go and object by object, by one compiler and by several."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A compiler's command line: its sources, what it is to end in, and the words of each step."""
 
 from __future__ import annotations

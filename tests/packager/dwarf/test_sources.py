@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The source files of kernels, from the debug information of every compiler."""
 
 from __future__ import annotations

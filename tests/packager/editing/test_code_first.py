@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that begin with code, as newer linkers lay them out: no program header can be added."""
 
 from __future__ import annotations

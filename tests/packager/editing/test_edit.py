@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images of programs of every clang, linked in every way, changed and put back."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that others have built keep their images and run after an edit and any two other tools.
 
 Where a tool breaks the file that nobody has edited, it may break the edited one.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What an edit refuses, in one line; what it leaves alone when it fails or is killed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Finished files that register no images are given them: `bundle` of an executable or library."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs and libraries that others have built stay what they are: given an image, edited,
 stripped, edited again, and put back.
 """

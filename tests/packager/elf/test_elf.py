@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The ELF reader: agrees with pyelftools, and one wrong field is named, not believed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables of strings: names are the same whether all of a table is plain text or not."""
 
 from __future__ import annotations

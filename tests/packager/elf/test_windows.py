@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Names and pointers that are read in bulk are those that are read one by one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bytes copied from file to file, and their checksums."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compressed parts of files: zstd's frames, and the room for what is inflated."""
 
 from __future__ import annotations

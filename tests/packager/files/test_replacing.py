@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Output that takes the place of a file, and what stays of that one."""
 
 from __future__ import annotations

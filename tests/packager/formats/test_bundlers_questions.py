@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What LLVM's tests of clang-offload-bundler ask of bundles, asked of omptool.
 
 They are `clang/test/OffloadTools/clang-offload-bundler/*`, before LLVM 22 one each of

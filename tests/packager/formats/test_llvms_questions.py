@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What LLVM's tests of its readers ask, asked of omptool.
 
 Each test is named by one in `llvm/test/tools/llvm-objdump/Offloading` or `llvm-offload-binary`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What LLVM's test of its linker wrapper's output asks, asked of omptool.
 
 `linker-wrapper-image.c`, of `clang/test/OffloadTools/clang-linker-wrapper` and before LLVM 22 of

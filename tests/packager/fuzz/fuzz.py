@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Coverage-guided fuzzing of the readers with atheris (libFuzzer); its options follow.
 
 Usage: python tests/packager/fuzz/fuzz.py WORK [-runs=N] [-max_total_time=SECONDS] [-seed=N]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every command that reads, on the files named, in a process that cannot hold more than 1 GiB.
 
 Usage: python tests/packager/fuzz/limited.py WORK FILE...   (says which file and command went wrong)

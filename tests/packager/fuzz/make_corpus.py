@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the seeds of corpus/ with the tools whose formats they are: small files of every kind.
 
 Usage: PYTHONPATH=tests/support python tests/packager/fuzz/make_corpus.py   (needs ptxas, too)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Changes of a few fields where a file has structure: in headers, in tables, behind magics.
 
 Bytes that are changed anywhere are mostly code, text or zeros, and those that are not are mostly

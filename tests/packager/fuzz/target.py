@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What fuzzing calls: every reading command on a file, in this process, and what it must not do."""
 
 from __future__ import annotations

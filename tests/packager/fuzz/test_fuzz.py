@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The corpus through every reading command, and a bounded fuzzing run from it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Objects of `clang -flto`: their device code is shown, and the host's bitcode is no image."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Host files of Windows by LLVM's tools: the images in their sections, as llvm-objdump has them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs that gcc compiled for GPUs, with libgomp's tables: dump, verify, extract."""
 
 from __future__ import annotations

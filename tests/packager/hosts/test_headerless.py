@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs without section headers whose parts overlap or end outside of the file."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Target regions that were compiled for the host alone: what the files of each compiler show."""
 
 from __future__ import annotations

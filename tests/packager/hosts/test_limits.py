@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small files that ask for much: each is read, or refused with a line, in little time and room."""
 
 from __future__ import annotations

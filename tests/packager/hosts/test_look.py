@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How far images are looked into: the list is the same, and what nobody asks for is not read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small files by the real tools with one field changed: each names what is wrong and where."""
 
 from __future__ import annotations

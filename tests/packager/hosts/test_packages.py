@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Wheels and Debian's packages: each file in them is read as it is when it is unpacked."""
 
 from __future__ import annotations

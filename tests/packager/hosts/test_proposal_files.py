@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Objects and programs of the interface of 2013: dumped, verified and written."""
 
 from __future__ import annotations

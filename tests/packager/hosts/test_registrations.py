@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images that CUDA's and HIP's runtimes are told of, wrapped by LLVM's own tool."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hostile files: whatever byte is wrong, `dump` and `verify` end with a documented exit code."""
 
 from __future__ import annotations

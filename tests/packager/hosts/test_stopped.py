@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A limit that a file meets: what came before it is shown, it is said, and the exit code is 2."""
 
 from __future__ import annotations

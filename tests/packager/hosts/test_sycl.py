@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """SYCL's libraries: many images end to end, compressed ones, native ones in archives.
 
 Each of these is a fault that shipped libraries showed: dpnp 0.20.0, bitsandbytes 0.50.2's XPU

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`.tgtimg` sections. Intel's tools are not at hand: the sections are made with the assembler, as
 is published of them (intel/llvm's pull requests 3548 and 4622).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Objects that do not fit together: which is an error, which a warning, and what it names."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device code of clang 23 looks addresses up before virtual calls: `link` gives it the function."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bitcode of several files is joined to one image, with clang's own device library."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool link`: programs of each clang by each kind of link, and what it starts and leaves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device code in archives and libraries: taken exactly where the host's link takes it."""
 
 from __future__ import annotations

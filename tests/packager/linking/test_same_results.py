@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs linked by omptool end on LLVM's own runtime, and on ours, as clang's own links do."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The arguments of clang-linker-wrapper as those of `omptool link`."""
 
 from __future__ import annotations

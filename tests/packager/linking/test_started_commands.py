@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the commands of a link are started with."""
 
 from __future__ import annotations

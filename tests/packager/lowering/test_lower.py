@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool lower`: what an image holds, and that its kernels compute."""
 
 from __future__ import annotations

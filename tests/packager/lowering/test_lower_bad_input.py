@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool lower` on bad input: one line, the documented exit code, no output left behind."""
 
 from __future__ import annotations

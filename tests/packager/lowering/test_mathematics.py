@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every function of <math.h> that docs/kernels.md lists, on every GPU."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The kernels of fixtures/portable on every target: its own tools take what is written."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What `lower` does with plain pointers, team variables and parameters, and what it refuses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool doctor` says what `omptool run` then does, whatever is in the way."""
 
 from __future__ import annotations

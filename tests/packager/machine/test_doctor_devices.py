@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool doctor` predicts each plugin's choice: CPU, OpenCL and the fake CUDA driver at once.
 
 A program's regions run where it says. The loader of OpenCL's fails at launches (FAKE_CL_*), and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What doctor finds on a machine beside where regions run: OMP203 to OMP208, each with its like."""
 
 from __future__ import annotations

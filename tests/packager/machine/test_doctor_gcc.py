@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Doctor and programs of GCC's: where libgomp will run their regions, and why."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Regions in the libraries of a program, and images of other runtimes than OpenMP's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`omptool doctor --run` reports where each region ran, however the program ends."""
 
 from __future__ import annotations

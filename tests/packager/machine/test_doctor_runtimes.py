@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What doctor says of LLVM's own runtimes: they are put where the loader looks first, and run."""
 
 from __future__ import annotations

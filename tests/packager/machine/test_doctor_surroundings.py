@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What doctor says of rights, file systems and other runtimes is what then happens."""
 
 from __future__ import annotations

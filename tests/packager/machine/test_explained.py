@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every finding that `doctor` can have is explained, by `doctor` as by `verify`."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which GPU runs which code, as CUDA's and LLVM's documents have it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sums of images that are compressed together, and of containers that lack some."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Containers that `emit` writes: what clang's tools write, and what these take apart again."""
 
 from __future__ import annotations

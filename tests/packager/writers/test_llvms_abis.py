@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is written for LLVM's ABIs runs on LLVM's own runtime of that release, and on ours."""
 
 from __future__ import annotations

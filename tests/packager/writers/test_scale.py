@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Large images: they pass through without being held, link with every linker, and run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Wrappers as assembly and LLVM IR: every assembler and compiler makes the same object of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The wrapper object: every linker takes it, the program's own code is untouched, it registers."""
 
 from __future__ import annotations

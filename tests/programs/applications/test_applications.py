@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The applications here give the results that they give on LLVM's own runtime.
 
 Each compares the device's results with the host's itself, too. bench/applications.py has their

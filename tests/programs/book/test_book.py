@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The examples of the heterogeneous-architectures chapter (tests/programs/book), by every clang."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The example for build systems, fixtures/builds, as each builds it: all of it, and changes."""
 
 from __future__ import annotations

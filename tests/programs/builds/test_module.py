@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The CMake module: how it is found, what its functions take, and what they say of wrong calls."""
 
 from __future__ import annotations

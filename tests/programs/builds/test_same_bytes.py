@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The same inputs give the same bytes: elsewhere, later, at once, with any SOURCE_DATE_EPOCH.
 
 tests/packager/lowering has what else `lower` writes.

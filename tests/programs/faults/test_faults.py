@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A program with every construct on a device that fails at its k-th call, for every k.
 
 Each run ends with the right results, which the program checks itself, or by SIGABRT with a message

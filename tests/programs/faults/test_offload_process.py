@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Offloading programs in their process: they fork, exit, unload, call late, and cannot write files.
 
 Further tests of the same, on the runtime alone, are in runtime/tests: process_test.cpp,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the runtime tells its user, beside what LLVM 19's runtime says about the same program."""
 
 from __future__ import annotations

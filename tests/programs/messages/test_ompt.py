@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A performance tool hears of target constructs what it hears from LLVM 19's runtime."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """OMP_TARGET_OFFLOAD and OMP_DEFAULT_DEVICE, read as libomp reads them."""
 
 from __future__ import annotations

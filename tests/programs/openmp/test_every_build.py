@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs of openmp and book, by every clang, each way, at -O2 and at -O0."""
 
 from __future__ import annotations

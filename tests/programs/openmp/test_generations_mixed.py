@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of clang 23 beside other clangs, with their images, and of a clang yet to come."""
 
 from __future__ import annotations

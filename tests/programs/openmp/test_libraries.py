@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Several offloading libraries in one process, by different clangs, loaded and unloaded."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Regions with `nowait` overlap, also more of them than libomp has threads for tasks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs here, compiled by clang with OpenMP, on the bundled runtime's device."""
 
 from __future__ import annotations

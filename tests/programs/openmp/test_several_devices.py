@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Several devices work at once: figure 1 of the proposal of 2013, and OMPTOOL_DEVICE_POLICY."""
 
 from __future__ import annotations

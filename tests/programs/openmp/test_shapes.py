@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The shape in which each clang's programs launch their kernels, as a plugin is told it."""
 
 from __future__ import annotations

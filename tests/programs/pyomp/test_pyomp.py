@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyOMP's programs and its own tests on the runtime, which takes the place of the one it brings."""
 
 from __future__ import annotations

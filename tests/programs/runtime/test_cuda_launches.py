@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Clang's programs for NVIDIA's GPUs, up to their launches on the fake driver: no kernel runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device code of clang 23 for NVIDIA's GPUs, up to its launches on the fake driver: no kernel runs.
 
 The clang 23 that is here makes no PTX: llc of 22 lowers its IR. No device library of 23 is here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels in gdb and valgrind: they end, and name the kernel and its line."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs of fixtures/ as files: `verify` and `dump` like them, and their IR is portable."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The programs of fixtures/, built as users build them and run: they print their expected.txt."""
 
 from __future__ import annotations

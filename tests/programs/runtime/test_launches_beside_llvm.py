@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Clang 19's programs launch their kernels as on LLVM 19's own runtime and plugin, one by one.
 
 Both run on the fake CUDA driver, where no kernel runs, so that the programs' results are wrong.

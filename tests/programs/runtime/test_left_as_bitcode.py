@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images left as bitcode: plugins have them compiled at their first use, and keep the result."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A kernel with 1,000 arguments: on the CPU, on OpenCL, and as far as the fake CUDA driver goes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs on OpenCL: one executable for every device, the memory they use, and what goes wrong."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What goes wrong on OpenCL: the device's limits, and a driver that fails, on Intel's for CPUs.
 
 A loader that fails (runtime/tests/support/fakes/opencl) stands before the real one: kernels run.

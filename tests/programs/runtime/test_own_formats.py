@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Images in a plugin's own format: the plugins on this machine say whether one takes them."""
 
 from __future__ import annotations

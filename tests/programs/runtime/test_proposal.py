@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The interface of 2013, libtarget.so: programs linked and run; what doctor predicts of them."""
 
 from __future__ import annotations

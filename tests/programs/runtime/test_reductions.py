@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every reduction of the device library, on the CPU device and OpenCL's, lowered for every GPU."""
 
 from __future__ import annotations

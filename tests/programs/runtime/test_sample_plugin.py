@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The plugin that people start from, in both forms: built with the installed headers, it runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Variables that a SPIR-V module exports: bundle, verify and doctor know what the driver finds."""
 
 from __future__ import annotations

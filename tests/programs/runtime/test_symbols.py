@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The library exports every function that LLVM's own do, and what libomp looks for besides."""
 
 from __future__ import annotations

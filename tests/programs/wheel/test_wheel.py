@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The wheel, installed as the README says: the README's own commands, and without a compiler."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM's bitstreams (the LLVM Bitcode File Format): blocks of records, packed to the bit.
 
 A block is gone past by the size in its header, so that what a module computes is never read.

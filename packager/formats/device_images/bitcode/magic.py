@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The first bytes of LLVM bitcode, for readers that need no more of it."""
 
 from __future__ import annotations

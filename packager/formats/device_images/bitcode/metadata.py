@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The functions of a bitcode module that `nvvm.annotations` calls kernels.
 
 Metadata is numbered in the order of its records, strings first. A node is a list of these numbers,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """LLVM bitcode (the LLVM Bitcode File Format): target, kernels, variables, undefined names.
 
 Names are in the string table since LLVM 5; of older modules nothing but the kind is known.

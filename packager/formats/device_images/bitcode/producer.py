@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The release of LLVM that wrote a file of bitcode, as its identification block says."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The types of a bitcode module, as far as they tell how large a variable is."""
 
 from __future__ import annotations

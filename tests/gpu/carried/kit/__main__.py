@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests the kit's runtime on this machine's GPU. docs/gpus.md says what each line means."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The one suite over all plugins, on the real driver: CUDA's, and OpenCL's where one is here."""
 
 from __future__ import annotations

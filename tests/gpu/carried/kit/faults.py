@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What goes wrong on a GPU, and what is said then: DECISIONS 1, 3 and 23."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speed on the GPU, beside the driver's bare calls and LLVM 19's own runtime, in turn."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What this machine has, and how the kit's programs are started on it."""
 
 from __future__ import annotations

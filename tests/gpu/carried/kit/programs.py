@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whole programs on the GPU: of portable kernels, and of clang's OpenMP."""
 
 from __future__ import annotations

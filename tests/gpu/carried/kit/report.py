@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A line for each test, a row for each figure, a summary, and files of all of it."""
 
 from __future__ import annotations

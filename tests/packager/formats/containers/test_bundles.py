@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bundles of clang-offload-bundler, compressed or not, in files, objects and archives."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CUDA fat binaries. tests/support/data has nvcc 13's of one small kernel (nvcc is rarely at hand):
 `nvcc -fatbin --compress-mode=none|size|speed`, for sm_80, sm_90a and PTX, and NVVM code; in
 family.fatbin for the families of sm_100 and sm_103.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Containers in containers and archives in archives, as the real tools make them."""
 
 from __future__ import annotations

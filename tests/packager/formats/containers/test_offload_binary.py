@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """OffloadBinary: what clang's packager writes is read, one wrong field is named."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The compiled helper says what its twins in Python say, of sound files and of damaged ones."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cubins of CUDA's own tools. tests/support/data/driver.ptx says how they were made; by what is in
 them they stand for libraries that ship: bitsandbytes, jaxlib, cuBLAS, XGBoost, CuPy.
 """

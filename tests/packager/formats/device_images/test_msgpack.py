@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """MessagePack: each kind of value, and what is malformed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PTX: kernels, globals and target, without being misled by comments or long lines."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """SPIR-V modules: version, addressing and kernels, in either byte order; damaged ones are named."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What stays on the device between regions moves when the program says so, and at no other time."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles a region again and again, each time to an image of its own: images.py COUNT.
 
 Prints what the process then has more of for each: KiB of memory, and file descriptors.

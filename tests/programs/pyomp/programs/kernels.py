@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Several kernels of one function, over teams and threads, and what they say of the device."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two arrays mapped whole: one is changed, and their product is summed up."""
 
 import numpy as np
