@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-# A GPU runs code as it is, or compiled by the driver; None elsewhere: not at all.
+# A GPU runs code natively, or the driver compiles it; None stands for neither.
 How = Literal["natively", "by JIT"]
 
 

@@ -22,7 +22,7 @@ _INNER = (
     r"compression-level|should-extract|device-compiler|clang-backend|compress|device-debug|"
     r"offload-opt)(=.*)?|--pass-remarks.*"
 )
-# Options of clang's wrapper that omptool lacks and that change the result: each gives a warning.
+# Options of clang's wrapper that omptool lacks and that change the result: an error.
 _REFUSED = r"--(override-image|embed-bitcode|print-wrapped-module|emit-fatbin-only)(=.*)?"
 
 
