@@ -70,7 +70,7 @@ def program_of(version: str, text: str, source: Path) -> Path:
     folder = source.parent / version
     folder.mkdir(exist_ok=True)
     own = folder / source.name
-    if not own.exists():
+    if not (folder / source.stem).exists():
         own.write_text(text)
         if version == INSTALLED:
             compiled(own, folder)

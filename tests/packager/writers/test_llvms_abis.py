@@ -13,6 +13,7 @@ import pytest
 import running
 from clangs import FULL, NEWEST
 from linking import LINKERS, link
+from machine import lacks
 from places import TESTS
 from products import Products
 from toolchain import NVPTX, PTX, X86_64, compile_c, omptool, run, stripped
@@ -126,6 +127,8 @@ def prints_on_llvms(version: str, program: Path, expected: str, *arguments: Path
         timeout=running.PATIENCE,
         env=os.environ | running.MANDATORY | {"LD_LIBRARY_PATH": clangs.own_runtime(version)},
     )
+    if "libffi is not available" in done.stderr:  # Intel's build opens it when it launches
+        lacks("libffi is not here, which this runtime needs")
     assert (done.returncode, done.stdout) == (0, expected), done.stderr
 
 
