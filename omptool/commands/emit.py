@@ -45,12 +45,12 @@ CONTAINERS = ("offload-binary", "offload-bundle", COMPRESSED)
 @click.option(
     "--format", "form", type=click.Choice((*WRAPPERS, *CONTAINERS)), default=WRAPPERS[0],
     show_default=True,
-    help="What OUT is: object, to link, or the same as asm or llvm-ir; or offload-binary, "
+    help="Format of OUT: an object to link, or its text as asm or llvm-ir; or offload-binary, "
     "offload-bundle, compressed-bundle: the images alone, as clang's tools write them.",
 )  # fmt: skip
 @click.option(
     "--compression", type=click.Choice(["zstd", "zlib"]),
-    help="Of a compressed bundle: zstd if nothing is said.",
+    help="Compression of a compressed bundle (default: zstd).",
 )  # fmt: skip
 @dependency_options
 def command(

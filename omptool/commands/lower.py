@@ -51,7 +51,7 @@ from packager.lowering.request import EMITS, Emit, SourceError
     type=click.Choice(EMITS),
     default="image",
     show_default=True,
-    help="What to write.",
+    help="Kind of output.",
 )
 @click.option(
     "--device-lib",
