@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from packager.model import EntryTable
 from packager.same_kernel import objects
 from packager.triples import normalise
 
+Codes = dict[str, tuple[bytes, ...]]  # of kernels, by their names
 OTHERS = {"cuda": "CUDA", "hip": "HIP", "sycl": "SYCL"}
 DOCUMENTS = ("interface", "proposal")
 MAX_NAMES = 4  # of objects, in a line
@@ -70,9 +71,11 @@ def differences(parts: Sequence[HostPart], groups: Sequence[Group]) -> Iterator[
     yield from _requirements(parts)
     yield from _orders(parts)
     yield from _absent(parts, groups)
-    for name, owners in _shared(parts).items():
-        for group in groups:
-            yield from _bodies(name, [part for part in group.parts if part.origin in owners])
+    shared = _shared(parts)
+    codes = [[(part.origin, _codes(part, shared)) for part in group.parts] for group in groups]
+    for name in shared:
+        for known in codes:
+            yield from _bodies(name, known)
 
 
 def _generations(parts: Sequence[HostPart]) -> Iterator[str]:
@@ -156,9 +159,9 @@ def _shared(parts: Sequence[HostPart]) -> dict[str, set[str]]:
     return {name: names for name, names in owners.items() if len(names) > 1}
 
 
-def _bodies(kernel: str, parts: Sequence[Part]) -> Iterator[str]:
+def _bodies(kernel: str, codes: Sequence[tuple[str, Codes]]) -> Iterator[str]:
     """A template's kernels are the same wherever it is used; else the first one is taken."""
-    found = [(part.origin, known) for part in parts if (known := _code(part, kernel)) is not None]
+    found = [(origin, known[kernel]) for origin, known in codes if kernel in known]
     for origin, other in found[1:]:
         if other != found[0][1]:
             yield (
@@ -168,8 +171,10 @@ def _bodies(kernel: str, parts: Sequence[Part]) -> Iterator[str]:
             return
 
 
-def _code(part: Part, kernel: str) -> tuple[objects.Function, ...] | None:
-    if part.image.kind != "elf":
-        return None
+def _codes(part: Part, shared: Mapping[str, set[str]]) -> Codes:
+    """Return the code of the shared kernels that an object has for a CPU."""
+    kernels = [name for name, owners in shared.items() if part.origin in owners]
+    if part.image.kind != "elf" or not kernels:
+        return {}
     with open_reader(part.file) as data:
-        return objects.code(data, kernel)
+        return objects.codes(data, kernels)

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from operator import itemgetter
 from struct import Struct
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.headers import STT_FUNC, Elf, Symbol
@@ -21,24 +24,22 @@ REACH = Struct("<i")
 NUMBERED = re.compile(r"\..*|(.*?)(?:\.\d+)+", re.DOTALL)
 # A relocation, of which the place within its function and what it refers to count.
 Reference = tuple[int, int, str, int]
+Row = tuple[int, int, int]  # of a table of relocations: place, info, addend
 
 
-class Function(NamedTuple):
-    """A function's bytes, without those that depend on where others are, and what these are."""
+def codes(data: Reader, kernels: Iterable[str]) -> dict[str, tuple[bytes, ...]]:
+    """Return digests of the kernels of the object `data`, each with the functions it leads to.
 
-    code: bytes
-    references: tuple[Reference, ...] = ()
-
-
-def code(data: Reader, kernel: str) -> tuple[Function, ...] | None:
-    """Return a kernel of the object `data`, and the functions there that it leads to; None where
-    `data` is no ELF object, has no such kernel, or too much code.
+    Kernels that `data` does not have are left out, and those beyond MAX_CODE; all, if it is no ELF
+    object.
     """
     objects = _functions(data)
-    try:
-        return None if objects is None else objects.reached(kernel)
-    except LimitError:
-        return None
+    found: dict[str, tuple[bytes, ...]] = {}
+    for kernel in kernels if objects else ():
+        with suppress(LimitError):
+            if objects and (functions := objects.reached(kernel)):
+                found[kernel] = functions
+    return found
 
 
 def digests(binary: FatBinary, data: Sequence[Reader]) -> Iterator[KernelCode]:
@@ -47,22 +48,20 @@ def digests(binary: FatBinary, data: Sequence[Reader]) -> Iterator[KernelCode]:
     `data` is the bytes of the images. Images that the linker does not join have none: each of
     CUDA's or HIP's objects has its own. Nor has code that cannot be read, as it equals none.
     """
-    from xxhash import xxh3_128
-
     joined = {index for table in binary.tables for index in table.images}
     for image, bytes_of in zip(binary.images, data, strict=True):
-        if image.index not in joined or image.compression is not None:
-            continue
-        for name, functions in _kernels(image, bytes_of):
-            digest = xxh3_128()
-            for function in functions:
-                digest.update(b"%d " % len(function.code))
-                digest.update(function.code)
-                digest.update(repr(function.references).encode())
-            yield KernelCode(image.index, name, digest.digest())
+        if image.index in joined and image.compression is None:
+            for name, functions in _kernels(image, bytes_of):
+                yield KernelCode(image.index, name, _digest(b"".join(functions)))
 
 
-def _kernels(image: DeviceImage, data: Reader) -> Iterator[tuple[str, tuple[Function, ...]]]:
+def _digest(content: bytes) -> bytes:
+    from xxhash import xxh3_128_digest  # not needed where nothing is compared
+
+    return xxh3_128_digest(content)
+
+
+def _kernels(image: DeviceImage, data: Reader) -> Iterator[tuple[str, tuple[bytes, ...]]]:
     """Yield the kernels of an image whose code can be read: of a GPU's, their bytes alone."""
     try:
         objects = _functions(data) if image.kind == "elf" else None
@@ -74,8 +73,7 @@ def _kernels(image: DeviceImage, data: Reader) -> Iterator[tuple[str, tuple[Func
         offset, size = symbol.code
         try:
             if objects is None:
-                read = data.bytes(offset - data.at, size, "code of a kernel")
-                yield symbol.name, (Function(read),)
+                yield symbol.name, (data.bytes(offset - data.at, size, "code of a kernel"),)
             elif functions := objects.reached(symbol.name):
                 yield symbol.name, functions
         except (FormatError, LimitError):
@@ -94,66 +92,89 @@ class _Functions:
 
     def __init__(self, elf: Elf) -> None:
         self._elf = elf
-        self._read: dict[int, tuple[Function, tuple[int, ...]]] = {}
+        self._read: dict[int, tuple[bytes, tuple[int, ...]]] = {}
+        self._rows: dict[int, list[Row]] = {}  # relocations of a section, by their places
         self._size = 0  # of their code
         self._names: list[str] = []
         self._symbols: list[Symbol] = []
-        self._starts: dict[tuple[int, int], int] = {}  # section and offset, to the symbol there
+        self._by_name: dict[str, list[int]] = defaultdict(list)
+        # Of a section: offset to the symbol there.
+        self._starts: dict[int, dict[int, int]] = defaultdict(dict)
         for table in elf.of_type(headers.SHT_SYMTAB):
             names = elf.strings(table.link, "symbol names")
             for symbol in elf.symbols(table):
                 self._names.append(_plain(names[symbol.name_at], symbol))
                 if symbol.type == STT_FUNC and symbol.is_defined:
-                    self._starts[symbol.section, symbol.value] = len(self._symbols)
+                    self._starts[symbol.section][symbol.value] = len(self._symbols)
                 self._symbols.append(symbol)
+        for starts in self._starts.values():
+            for number in starts.values():
+                self._by_name[self._names[number]].append(number)
         self._relocations = {
             section.info: section for section in elf.of_type(headers.SHT_RELA) if section.info
         }
 
-    def reached(self, kernel: str) -> tuple[Function, ...] | None:
-        """Return the kernel, and what its object has of what it leads to."""
-        starts = [number for number in self._starts.values() if self._names[number] == kernel]
-        return reached(starts, self._function) or None
+    def reached(self, kernel: str) -> tuple[bytes, ...] | None:
+        """Return digests of the kernel, and of what its object has of what it leads to."""
+        return reached(self._by_name.get(kernel, ()), self._function) or None
 
-    def _function(self, number: int) -> tuple[Function, tuple[int, ...]]:
+    def _function(self, number: int) -> tuple[bytes, tuple[int, ...]]:
         if number not in self._read:
             self._read[number] = self._of(self._symbols[number])
         return self._read[number]
 
-    def _of(self, symbol: Symbol) -> tuple[Function, tuple[int, ...]]:
+    def _of(self, symbol: Symbol) -> tuple[bytes, tuple[int, ...]]:
+        """Return the digest of a function's bytes, without those that depend on where others are,
+        and of what these are; and the functions that it calls.
+        """
         offset = self._elf.offset_of(symbol)
         if offset is None:
-            return Function(b""), ()
+            return b"", ()
         self._size += symbol.size
         if self._size > MAX_CODE:
             raise LimitError(f"kernels with more than {MAX_CODE} bytes of code are not compared")
         code = bytearray(self._elf.data.bytes(offset, symbol.size, "kernel"))
         called = list(self._called_by_distance(symbol, code))
-        references = []
+        references: list[Reference] = []
         for place, kind, named, addend in self._references(symbol):
             name, target = self._target(named, addend)
             references.append((place, kind, name, addend if target is None and name else 0))
             called += [] if target is None else [target]
-        return Function(bytes(code), tuple(references)), tuple(called)
+        head = b"%d %r " % (len(code), references)
+        return _digest(head + code), tuple(called)
 
     def _called_by_distance(self, symbol: Symbol, code: bytearray) -> Iterator[int]:
         """Yield functions of the same section whose distance is in the code, and wipe it out."""
-        for at in range(len(code) - REACH.size + 1):
-            (distance,) = REACH.unpack_from(code, at)
-            target = symbol.value + at + REACH.size + distance
-            number = self._starts.get((symbol.section, target))
+        starts = self._starts[symbol.section]
+        base = symbol.value + REACH.size
+        for at in sorted(_places(bytes(code), base, starts)):
+            (distance,) = REACH.unpack_from(code, at)  # a distance before it may be wiped out
+            number = starts.get(base + at + distance)
             if number is not None and distance:
                 code[at : at + REACH.size] = bytes(REACH.size)
                 yield number
 
     def _references(self, symbol: Symbol) -> Iterator[tuple[int, int, int, int]]:
-        section = self._relocations.get(symbol.section)
-        if section is None:
-            return
-        table = self._elf.content(section)
-        for place, info, addend in self._elf.rows(headers.RELA, table, section.name):
-            if symbol.value <= place < symbol.value + symbol.size:
-                yield place - symbol.value, info & 0xFFFFFFFF, info >> 32, addend
+        rows = self._rows_of(symbol.section)
+        start, end = symbol.value, symbol.value + symbol.size
+        for number in range(bisect_left(rows, (start,)), len(rows)):
+            place, info, addend = rows[number]
+            if place >= end:
+                return
+            yield place - start, info & 0xFFFFFFFF, info >> 32, addend
+
+    def _rows_of(self, number: int) -> list[Row]:
+        if number not in self._rows:
+            section = self._relocations.get(number)
+            rows: list[Row] = []
+            if section is not None:
+                table = self._elf.content(section)
+                rows += (
+                    (place, info, addend)
+                    for place, info, addend in self._elf.rows(headers.RELA, table, section.name)
+                )
+            self._rows[number] = sorted(rows, key=itemgetter(0))
+        return self._rows[number]
 
     def _target(self, number: int, addend: int) -> tuple[str, int | None]:
         """Return the name of what a relocation refers to, and the function's symbol, if it is one
@@ -165,10 +186,21 @@ class _Functions:
         if not symbol.is_defined:
             return self._names[number], None
         place = symbol.value + addend + REACH.size  # from the end of the field, on x86-64
-        at = self._starts.get((symbol.section, place))
+        at = self._starts[symbol.section].get(place)
         if at is not None:
             return self._names[at], at
         return self._names[number], None
+
+
+def _places(code: bytes, base: int, starts: dict[int, int]) -> Iterator[int]:
+    """Yield where a distance to one of `starts` is, from `base` on: it may be at any byte."""
+    for shift in range(REACH.size):
+        count = max(0, len(code) - shift) // REACH.size
+        words = memoryview(code)[shift : shift + count * REACH.size].cast("i")
+        ends = range(base + shift, base + shift + count * REACH.size, REACH.size)
+        for number, (end, distance) in enumerate(zip(ends, words, strict=True)):
+            if end + distance in starts:
+                yield shift + number * REACH.size
 
 
 def _plain(name: str, symbol: Symbol) -> str:
