@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from packager.dwarf.declared import inflated, sections
 from packager.elf import headers, imports
 from packager.elf.headers import SHT_DYNSYM, SHT_SYMTAB, Elf
-from packager.errors import FormatError
+from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
 from packager.kernel_names import decode
 from packager.model import HostOnly
@@ -41,7 +41,7 @@ def found(data: Reader) -> HostOnly | None:
         return None
     try:
         return _found(headers.read(data))
-    except FormatError:
+    except (FormatError, LimitError):
         return None
 
 
