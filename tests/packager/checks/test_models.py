@@ -39,36 +39,36 @@ RECORD = 32
 REGISTER = "__tgt_register_lib@VERS1.0"
 
 
-def contents(*symbols: DeviceSymbol, **more: object) -> Contents:
+def contents(*symbols: DeviceSymbol, **more: Any) -> Contents:
     """What a shared object for x86-64 with these symbols says of itself, or what `more` says."""
-    said: dict[str, object] = {"kind": "elf", "machine": "x86_64", "form": "shared object"}
-    return Contents(**{**said, "symbols": symbols, **more})  # type: ignore[arg-type]
+    said: dict[str, Any] = {"kind": "elf", "machine": "x86_64", "form": "shared object"}
+    return Contents(**{**said, "symbols": symbols, **more})
 
 
-def image(inner: Contents, index: int = 0, **more: object) -> DeviceImage:
+def image(inner: Contents, index: int = 0, **more: Any) -> DeviceImage:
     """An image with `inner`, in a place of its own."""
     offset = 0x4000 + index * SIZE
     own = DeviceImage(index, "raw", X86_64, "", offset, SIZE, offset, inner)
-    return own._replace(**more)  # type: ignore[arg-type]
+    return own._replace(**more)
 
 
-def table(*entries: OffloadEntry, **more: object) -> EntryTable:
+def table(*entries: OffloadEntry, **more: Any) -> EntryTable:
     """A table of LLVM 19's, for image 0."""
     size = RECORD * len(entries)
     placed = tuple(e._replace(number=n, place=n) for n, e in enumerate(entries))
     own = EntryTable("omp_offloading_entries", "llvm-19", RECORD, 0x2000, size, TABLE, placed, (0,))
-    return own._replace(**more)  # type: ignore[arg-type]
+    return own._replace(**more)
 
 
-def entry(name: str, **more: object) -> OffloadEntry:
+def entry(name: str, **more: Any) -> OffloadEntry:
     """A kernel's entry, or another's by `more`."""
-    return OffloadEntry(0, "kernel", name, None, None, 0, 0)._replace(**more)  # type: ignore[arg-type]
+    return OffloadEntry(0, "kernel", name, None, None, 0, 0)._replace(**more)
 
 
 ENTRIES = (entry("k"), entry("g", kind="global", size=4))
 
 
-def program(*images: DeviceImage, entries: EntryTable | None = None, **more: object) -> FatBinary:
+def program(*images: DeviceImage, entries: EntryTable | None = None, **more: Any) -> FatBinary:
     """A sound program of clang 19 with these images, or one; `more` is what is wrong with it."""
     images = images or (image(contents(*BOTH)),)
     entries = table(*ENTRIES) if entries is None else entries
@@ -80,21 +80,21 @@ def program(*images: DeviceImage, entries: EntryTable | None = None, **more: obj
         (entries._replace(images=indices),), (descriptor,),
         imports=(REGISTER,), needed=("libomptarget.so.19.1",),
     )  # fmt: skip
-    return own._replace(**more)  # type: ignore[arg-type]
+    return own._replace(**more)
 
 
-def descriptor(**more: object) -> tuple[Descriptor, ...]:
+def descriptor(**more: Any) -> tuple[Descriptor, ...]:
     """The one of a sound program, but for `more`."""
     (own,) = program().descriptors
-    return (own._replace(**more),)  # type: ignore[arg-type]
+    return (own._replace(**more),)
 
 
-def holding(*symbols: DeviceSymbol, entries: EntryTable | None = None, **more: object) -> FatBinary:
+def holding(*symbols: DeviceSymbol, entries: EntryTable | None = None, **more: Any) -> FatBinary:
     """A program whose one image has these symbols and says `more` of itself."""
     return program(image(contents(*symbols, **more)), entries=entries)
 
 
-def for_target(triple: str, kind: str, arch: str = "", **more: object) -> DeviceImage:
+def for_target(triple: str, kind: str, arch: str = "", **more: Any) -> DeviceImage:
     """An image for a GPU, as it is declared; `more` is what its bytes say."""
     machine = triple.split("-")[0]
     said = {"kind": kind, "machine": machine, "form": None, "arch": arch or None, **more}
@@ -108,7 +108,7 @@ def of_proposal(*places: DeviceSymbol | None) -> FatBinary:
     return binary._replace(abi="proposal", imports=("__tgt_register_lib@LIBTARGET_2013",))
 
 
-def of_document(*listed: DeviceSymbol, **more: object) -> FatBinary:
+def of_document(*listed: DeviceSymbol, **more: Any) -> FatBinary:
     """A program of the documents' ABI, whose image lists these in its own table."""
     entries = table(*ENTRIES, abi="interface")
     binary = holding(*BOTH, entries=entries, table=listed, **more)
