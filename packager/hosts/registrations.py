@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The images that CUDA's, HIP's and SYCL's runtimes are told of, and by whom."""
+"""The images that a file registers with CUDA's, HIP's and SYCL's runtimes, and the callers."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def initialise() -> None:
 
 
 def target_machine(triple: str, cpu: str, features: str, level: int) -> llvm.TargetMachine:
-    """Return the machine that code is made for; `triple` is as LLVM wants to be told it."""
+    """Return the machine that code is made for; `triple` is in LLVM's spelling."""
     return llvm.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small"
     )
@@ -48,7 +48,7 @@ def optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine, output: Output
 def emitted(module: llvm.ModuleRef, machine: llvm.TargetMachine, output: Output) -> bytes:
     """Return the code, assembly or bitcode of a module."""
     if output.emit == "bc":
-        module.triple = output.triple  # which machines of it LLVM is told again
+        module.triple = output.triple  # whoever compiles it names the machine anew
         return bytes(module.as_bitcode())
     if output.emit == "asm" or output.is_text:
         return str(machine.emit_assembly(module)).encode()

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Python calls: numbers in, and a number or -1 out, which leaves the answer to the twin.
+// Python calls these functions with numbers and gets a number; -1 leaves the answer to the twin.
 #pragma once
 
 #include <cstdint>

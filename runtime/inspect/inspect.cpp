@@ -251,7 +251,7 @@ private:
     return is_inside && symbol.st_value - begin <= found.sh_size - symbol.st_size ? &found : nullptr;
   }
 
-  // What the values of symbols in a section count from: in an object from its first byte.
+  // Returns where the values of symbols in a section count from: in an object from its first byte.
   std::uint64_t begin_of(const Elf64_Shdr& section) const { return cubin_.is_object ? 0 : section.sh_addr; }
 
   void add(std::vector<char>& names, std::string_view name) const {

@@ -247,7 +247,7 @@ def _check_signatures(
 
 
 def _link_settings(program: _Program) -> None:
-    """Return clang's flags for its library, unset, where -nogpulib kept clang from writing them.
+    """Link clang's flags for its library, unset, where -nogpulib kept clang from writing them.
 
     LLVM 17's library and later ones have these values themselves.
     """
