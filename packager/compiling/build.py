@@ -90,7 +90,7 @@ def _objects(how: Compiling, options: Options, tools: Tools) -> int:
     if modules and len(sources) != 1:
         raise UsageError("with -c, kernels go into the object of one source: name one")
     for item in command.of_kind("input"):
-        options.warn(f"{item.path} has no use: with -c nothing is linked")
+        options.warn(f"{item.path} is ignored: with -c nothing is linked")
     for source in sources:
         out = command.output or Path(f"{source.path.stem}.o")
         if str(out) == os.devnull:  # whether there is an error, is the question

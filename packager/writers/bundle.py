@@ -125,7 +125,9 @@ def _sized(entries: list[EntryInput], abi: WrittenAbi) -> list[EntryInput]:
     largest = (1 << (8 * Struct(f"<{abi.entry.size_format}").size - 1)) - 1
     for entry in entries:
         if entry.size > largest:
-            raise UsageError(f"entry {entry.name} of {entry.size} bytes: {abi.name} counts in int")
+            raise UsageError(
+                f"entry {entry.name} has {entry.size} bytes; a size in the {abi.name} ABI is an int"
+            )
     return entries
 
 

@@ -75,7 +75,9 @@ def _request(text: str, said: dict[str, str]) -> ImageRequest:
         raise UsageError(f"image {text!r}: {arch!r} is not an architecture")
     kind = next((known for known in KINDS if known == said.get(KIND, "openmp")), None)
     if kind is None:
-        raise UsageError(f"image {text!r}: {said[KIND]!r} is no kind: {', '.join(KINDS)}")
+        raise UsageError(
+            f"image {text!r}: kind {said[KIND]!r} is unknown; known kinds: {', '.join(KINDS)}"
+        )
     more = tuple((key, said[key]) for key in said if key not in OURS)
     if any("\0" in word for pair in more for word in pair):
         raise UsageError(f"image {text!r} has a NUL")

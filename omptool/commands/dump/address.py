@@ -18,5 +18,5 @@ def show(found: Files, addresses: tuple[int, ...]) -> int:
                 echo(f"{shown(binary.path)}: {address:#x} is {line}")
     for address in addresses:
         if address not in known:
-            echo(f"{address:#x} is nothing of offloading")
+            echo(f"no image, entry or descriptor is at {address:#x}")
     return 2 if found.failed else 0 if known == set(addresses) else 1

@@ -54,7 +54,7 @@ def test_an_address_in_an_image(program: Path, tmp_path: Path) -> None:
 
 def test_an_address_of_nothing(program: Path) -> None:
     result = omptool("dump", "--address", "0x3", program)
-    assert (result.exit_code, result.stdout) == (1, "0x3 is nothing of offloading\n")
+    assert (result.exit_code, result.stdout) == (1, "no image, entry or descriptor is at 0x3\n")
 
 
 @pytest.mark.slow
@@ -136,7 +136,9 @@ def test_what_is_no_address(program: Path, word: str) -> None:
 def test_addresses_are_answered_in_their_order(program: Path) -> None:
     words = ("--address", "9", "--address", "0x7", "--address", "9", "--address", "8")
     said = omptool("dump", *words, program).stdout
-    assert said.splitlines() == [f"{n} is nothing of offloading" for n in ("0x9", "0x7", "0x8")]
+    assert said.splitlines() == [
+        f"no image, entry or descriptor is at {n}" for n in ("0x9", "0x7", "0x8")
+    ]
 
 
 @pytest.mark.parametrize("how", ["pipe", "file"])

@@ -418,7 +418,7 @@ def test_clang_compiles_for_two_processors_apart(plain: Path) -> None:
 
 def test_what_has_no_use_for_an_object_is_said(plain: Path) -> None:
     ran = done(plain, *CC, "--dry-run", "-c", "plain.c", "plain.o")
-    assert "Warning: plain.o has no use: with -c nothing is linked\n" in ran.stderr
+    assert "Warning: plain.o is ignored: with -c nothing is linked\n" in ran.stderr
 
 
 def test_no_clang_is_said(plain: Path) -> None:

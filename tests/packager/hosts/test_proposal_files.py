@@ -278,7 +278,7 @@ def test_a_variable_too_large_for_an_int_is_refused(tmp_path: Path) -> None:
     words = ("--image", f"{X86_64}={image}", "--entries", "auto", "-o", tmp_path / "out.o")
     done = omptool("bundle", plain, "--abi", "proposal", *words)
     assert done.exit_code == 2
-    assert "huge of 3000000000 bytes: proposal counts in int" in done.stderr
+    assert "huge has 3000000000 bytes; a size in the proposal ABI is an int" in done.stderr
 
 
 def test_entries_are_compared_and_located_by_their_symbols(tmp_path: Path, image: Path) -> None:
