@@ -38,7 +38,7 @@ _DEFAULTS = {
 _NO_DEFAULTS = ("unknown", "unknown", "")
 _HOSTED = ("gnu", "musl", "android")
 # LLVM after 22 names AMD's GPUs so: all of them, a family (amdgpu9), or one (amdgpu9.0a).
-# What users call triples, and how these are spelled.
+# Names that users give to triples, and their right spelling.
 _OF_NVIDIA = "nvptx64:ARCH, such as nvptx64:sm_80"
 _OF_AMD = "amdgcn:ARCH, such as amdgcn:gfx90a"
 SPELLED = {

@@ -37,7 +37,6 @@ def test_docstrings_and_comments_have_a_verb(tree: str) -> None:
         ("That of tables.", True),
         ("Where the file ends.", True),
         ("Where a section is: its offset, or none.", True),
-        ("Where a linker has removed the table, the entries are found by their shape.", False),
         ("Return whether the section is loaded.", False),
         ("The entries of a table.", False),
         ("Whatever the linker does, the notes stay.", False),
@@ -46,6 +45,13 @@ def test_docstrings_and_comments_have_a_verb(tree: str) -> None:
 def test_a_clause_alone_is_no_sentence(text: str, is_refused: bool) -> None:
     assert bool(list(verbless(f'def f():\n    """{text}"""\n'))) == is_refused
     assert bool(list(verbless(f"# {text}\nX = 1\n"))) == is_refused
+
+
+def test_a_comment_may_begin_with_a_place() -> None:
+    """It goes on with a sentence behind the comma; a docstring says what the thing is first."""
+    text = "Where a linker has removed the table, the entries are found by their shape."
+    assert not list(verbless(f"# {text}\nX = 1\n"))
+    assert list(verbless(f'"""{text}"""\n'))
 
 
 def test_each_place_is_named() -> None:
@@ -74,22 +80,23 @@ def verbless(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of docstrings and comments that open with a clause alone."""
     for node in ast.walk(ast.parse(source)):
         text = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
-        if isinstance(node, DOCUMENTED) and text and _is_clause(text):
+        if isinstance(node, DOCUMENTED) and text and OPENING.match(text):
             yield node.body[0].lineno, text.partition("\n")[0]
     if not SUSPECT.search(source):
         return  # splitting into tokens takes twice as long as parsing
-    last = -1  # line of a comment that the next may go on with
+    open_line = -1  # of a comment whose sentence the next line goes on with
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             line, text = token.start[0], token.string.lstrip("#: ")
             is_alone = token.line.lstrip().startswith("#")
-            if _is_clause(text) and not (is_alone and line == last + 1):
+            if _is_clause(text) and not (is_alone and line == open_line + 1):
                 yield line, text
-            last = line if is_alone else last
+            if is_alone and not text.rstrip().endswith((".", ":")):
+                open_line = line
 
 
 def _is_clause(text: str) -> bool:
-    """Return whether a text opens with a clause; "Where …, …" goes on with a sentence."""
+    """Return whether a comment opens with a clause; "Where …, …" goes on with a sentence."""
     opening = OPENING.match(text)
     sentence = re.split(r"(?<=[.:;])\s", text, maxsplit=1)[0]
     return opening is not None and not (opening[1] == "Where" and "," in sentence)

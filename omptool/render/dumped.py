@@ -96,7 +96,7 @@ def kernel_names(binary: FatBinary, image: DeviceImage) -> list[str]:
 
 
 def uri(binary: FatBinary, image: DeviceImage) -> str:
-    """Where the bytes of an image are, as other tools write it; stored ones, if compressed."""
+    """Return the place of an image's bytes, as other tools write it; stored, if compressed."""
     path = binary.file or binary.path
     size = image.size if image.stored_size is None else image.stored_size
     return f"file://{portable(path)}#offset={image.offset}&size={size}"

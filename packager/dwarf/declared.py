@@ -27,7 +27,7 @@ SECTIONS = (".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str",
 
 
 def places(elf: Elf, names: Collection[str]) -> dict[str, Place]:
-    """Where the functions of these names are declared, as far as debug information says.
+    """Return where the functions of these names are declared, as far as debug information says.
 
     Raises FormatError when it is malformed or larger than what is read.
     """

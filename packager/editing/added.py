@@ -25,7 +25,7 @@ Bounds = tuple[Callable[[], int], Callable[[], int]]  # of the entries
 
 
 class Place(NamedTuple):
-    """Where an image will be, once all parts have their addresses."""
+    """The place of an image, once all parts have their addresses."""
 
     start: Callable[[], int]
     end: Callable[[], int]

@@ -26,7 +26,7 @@ NAMED = (STT_NOTYPE, STT_OBJECT, STT_FUNC)
 
 
 class Bounds(NamedTuple):
-    """Where a table is, once all parts have their addresses."""
+    """The place of a table, once all parts have their addresses."""
 
     begin: Callable[[], int]
     end: Callable[[], int]

@@ -126,7 +126,7 @@ class LinkedFile:
         return found[::-1]
 
     def _past(self, load: ProgramHeader) -> int:
-        """Where in the file the segments from `load` on, by address, end."""
+        """Return where in the file the segments from `load` on, by address, end."""
         return max(s.end for s in self.loads if s.address >= load.address)
 
     @cached_property
@@ -141,7 +141,7 @@ class LinkedFile:
 
     @cached_property
     def cut(self) -> int:
-        """Where in the file what is loaded ends, without the segments of an earlier edit."""
+        """Return the end in the file of what is loaded, without the segments of an earlier edit."""
         loads = [s for s in self.loads if s not in self.own]
         return max((s.end for s in loads), default=0)
 

@@ -165,7 +165,7 @@ class LinkedSpace(Space):
                     yield function, slots[place]
 
     def _slots(self, values: Collection[int]) -> dict[int, int]:
-        """Where the loader puts pointers to `values`, by themselves or by a symbol's name."""
+        """Return where the loader puts pointers to `values`, which may go by a symbol's name."""
         wanted, named = frozenset(values), GOT_RELOCATIONS.get(self.elf.machine)
         found: dict[int, int] = {}
         for relocations in self._relocations():
@@ -200,7 +200,7 @@ class LinkedSpace(Space):
 
     @cached_property
     def _code_sections(self) -> list[tuple[int, int]]:
-        """Where each section of code is in memory, and its place in the list of sections."""
+        """Return where each section of code is in memory, and its place in the list of sections."""
         sections = enumerate(self.elf.sections)
         return sorted((section.address, at) for at, section in sections if section.is_code)
 

@@ -71,7 +71,7 @@ class _Found(NamedTuple):
 
     @property
     def at(self) -> int:
-        """Where the host is in its file, which may be an archive."""
+        """Return where the host is in its file, which may be an archive."""
         return self.memory.elf.data.at
 
 

@@ -21,7 +21,7 @@ RAW = "raw"
 
 
 class Told(NamedTuple):
-    """Where an image is, and what is said of it there."""
+    """The place of an image, and the declarations of its container."""
 
     at: ImageRange
     container: str

@@ -43,7 +43,7 @@ def unheard(_line: str) -> None:
 
 @dataclass
 class Tools:
-    """Where commands work, and who hears of them."""
+    """The folder in which commands work, and the output that shows them."""
 
     folder: Path  # for what is made on the way
     show: Callable[[str], None] = unheard  # is told of each command

@@ -59,7 +59,7 @@ def policy(environment: Mapping[str, str]) -> str:
 
 
 def outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outcome:
-    """Where the regions of `program` run on that runtime, which is LLVM's."""
+    """Return where the regions of `program` run on that runtime, which is LLVM's."""
     found = _outcome(program, runtime, around)
     if found.where == "host" and policy(around.environment) == "MANDATORY":
         return Outcome("fails", f"OMP_TARGET_OFFLOAD is MANDATORY, and {found.reason}")

@@ -28,7 +28,7 @@ from packager.writers.elf_types import (
 
 # Padding is written out, so a hostile alignment must not become a huge file. 2 MiB pages fit.
 MAX_ALIGNMENT = 1 << 24
-# Where GCC and clang keep the intermediate code of an object, beside or instead of machine code.
+# GCC and clang keep an object's intermediate code there, beside or instead of machine code.
 LTO_SECTIONS = (".gnu.lto_", ".llvm.lto")
 
 

@@ -144,7 +144,7 @@ def _first(data: Reader) -> Payload | None:
 
 
 def _next(data: Reader, offset: int, size: int) -> int | None:
-    """Where the blob behind one of an unknown version begins, if its size is where it was."""
+    """Return where the blob behind one of an unknown version begins, if its size is in place."""
     following = offset + -(-size // ALIGNMENT) * ALIGNMENT
     if size < HEADER.size or following >= len(data):
         return None

@@ -25,7 +25,7 @@ FORMATS: dict[int, ImageKind] = {2: "spirv", 3: "bitcode"}
 
 
 class BinaryImage(NamedTuple):
-    """Where an image is, and what its record says of it."""
+    """The place of an image, and the declarations of its record."""
 
     start: int
     end: int
