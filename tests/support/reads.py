@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from machine import lacks
 
-CALLS = "%process,open,openat,openat2,read,readv,pread64,preadv,copy_file_range,mmap"
+CALLS = "%process,open,openat,openat2,read,readv,pread64,preadv,preadv2,copy_file_range,mmap"
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (\w+)(?:<(.*)>)?.*")
 _FIRST = re.compile(r"\d+<([^<>]*)>")  # the file that a call reads from
 _MAPPED = re.compile(r"[^,]*, (\d+), [^,]*, [^,]*, \d+<([^<>]*)>")
