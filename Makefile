@@ -9,7 +9,7 @@ RUNTIME := $(shell find runtime -path runtime/tests -prune -o -type f -print; \
   find fixtures/builds fixtures/saxpy fixtures/sample_plugin fixtures/wheel -type f)
 
 # Warnings are errors with the compiler of CI alone: others warn of more, and their users want a build.
-export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell $(CXX) -dumpversion 2>&1 || true)),ON,OFF)
+export OMPTOOL_WERROR ?= $(if $(filter 12,$(shell command -v $(CXX) >/dev/null && $(CXX) -dumpversion)),ON,OFF)
 
 .PHONY: demo check quick test test-all test-distributions test-field bench docs dist gpu-kit test-gpu tools packages compilers pyomp clean
 
@@ -80,7 +80,7 @@ gpu-kit: packages compilers $(VENV)/.installed
 	if [ ! -x $(CUDA12)/nvidia/cuda_nvcc/bin/ptxas ]; then
 	  pip install --quiet --disable-pip-version-check --no-deps --target $(CUDA12) nvidia-cuda-nvcc-cu12 2>$(CUDA12).log ||
 	    echo "no assembler of CUDA 12: $$(grep -m1 ERROR $(CUDA12).log || echo 'pip failed')"
-	  chmod -f +x $(CUDA12)/nvidia/cuda_nvcc/bin/* || true
+	  [ ! -d $(CUDA12)/nvidia ] || chmod +x $(CUDA12)/nvidia/cuda_nvcc/bin/*
 	fi
 	python tests/gpu/make.py
 
@@ -96,8 +96,8 @@ tools packages:
 	command -v cc >/dev/null || missing+=(gcc)
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 	if [ $@ = packages ]; then
-	  installed=$$(dpkg-query -W -f='$${Package} $${Status}\n' 2>/dev/null | sed -n 's/ install ok installed$$//p' || true)
-	  missing+=($$(grep -v '^#' scripts/packages.txt | grep -vxF "$$installed" || true))
+	  installed() { dpkg-query -W -f='$${Package} $${Status}\n' 2>/dev/null | sed -n 's/ install ok installed$$//p'; }
+	  missing+=($$(comm -23 <(grep -v '^#' scripts/packages.txt | sort) <(installed | sort)))
 	  command -v ld.gold >/dev/null || missing+=(binutils-gold)  # a part of binutils up to Debian 12
 	fi
 	if [ $${#missing[@]} -gt 0 ]; then
@@ -115,8 +115,10 @@ tools packages:
 	      echo "this distribution has no package $$package: what needs it is not tested"
 	    fi
 	  done
-	  echo "installing: $${found[*]:-nothing}"
-	  apt-get install -y -qq --no-install-recommends "$${found[@]}" >/dev/null
+	  if [ $${#found[@]} -gt 0 ]; then
+	    echo "installing: $${found[*]}"
+	    apt-get install -y -qq --no-install-recommends "$${found[@]}" >/dev/null
+	  fi
 	fi
 	if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
 	  echo "Error: omptool needs Python 3.10 or later, and $(PYTHON) is $$($(PYTHON) -V); make PYTHON=… names another" >&2
