@@ -97,5 +97,5 @@ def explain(code: str) -> str:
 
 def _known(code: str) -> str:
     if code not in CHECKS:
-        raise UsageError(f"{code!r} is no code of a check; there are {', '.join(CHECKS)}")
+        raise UsageError(f"{code!r} is not a check's code; known codes: {', '.join(CHECKS)}")
     return code

@@ -78,25 +78,25 @@ class Request(NamedTuple):
         if self.addresses and self.against:
             raise click.UsageError("--address and --against are two questions: ask one.")
         if self.as_json and self.addresses:
-            raise click.UsageError("--json shows everything: without --address.")
+            raise click.UsageError("--json shows everything: leave out --address.")
         if (self.addresses and (self.shapes_tables or chooses)) or (
             self.against and self.shapes_tables
         ):
             what = "--address and --against make no tables"
-            raise click.UsageError(f"{what}: leave out what these show.")
+            raise click.UsageError(f"{what}: leave out the options that shape tables.")
         if self.against and len(files) != 1:
             raise click.UsageError("--against compares one FILE with another.")
         if self.exit_code and not self.against:
-            raise click.UsageError("--exit-code is about --against.")
+            raise click.UsageError("--exit-code needs --against.")
         if (self.summary and (self.names_parts or self.wide or self.sort)) or (
             self.as_json and self.sort
         ):
             what = "--summary and --json have no tables"
-            raise click.UsageError(f"{what}: without what shows these.")
+            raise click.UsageError(f"{what}: leave out the options that shape tables.")
         others = self.as_json or self.hashed or self.addresses or self.against
         if self.disassemble is not None and (others or self.shapes_tables):
-            what = "--disassemble is one question"
-            raise click.UsageError(f"{what}: only with what chooses images.")
+            what = "--disassemble shows code alone"
+            raise click.UsageError(f"{what}: give it only options that choose images.")
 
     def wanted(self) -> Wanted:
         """Return which images and kernels are meant."""
