@@ -182,6 +182,8 @@ def _mandatory(machine: Machine, count: int) -> Iterator[Finding]:
     if number > count:
         message = f"{what}: libgomp ends the program at device {number}"
         yield Finding("OMP206", "error", message, "correct OMP_DEFAULT_DEVICE, or take both out")
-    else:
-        message = f"{what}: libgomp runs regions on the host up to GCC 12, and ends the program "
-        yield Finding("OMP206", "warning", f"{message}since GCC 13", "do not rely on it")
+        return
+    message = f"{what}: libgomp runs regions on the host"
+    if "OMP_DEFAULT_DEVICE" not in machine.environment:
+        message += " up to GCC 12, and ends the program since GCC 13"
+    yield Finding("OMP206", "warning", message, "do not rely on it")

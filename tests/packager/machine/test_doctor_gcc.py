@@ -67,7 +67,7 @@ def foreseen(path: Path, **environment: str) -> set[str]:
     [
         {},
         {"OMP_TARGET_OFFLOAD": "DISABLED"},
-        {"OMP_TARGET_OFFLOAD": "MANDATORY"},
+        {"OMP_TARGET_OFFLOAD": "MANDATORY", "OMP_DEFAULT_DEVICE": "0"},
         {"OMP_DEFAULT_DEVICE": "2"},
     ],
     ids=lambda e: ",".join(f"{k}={v}" for k, v in e.items()) or "nothing",
@@ -145,6 +145,18 @@ def test_without_a_driver(program: Path) -> None:
     assert ("OMP206" in codes(mandatory)) == bool(said)
     first, *_ = omptool("doctor", program).stdout.splitlines()
     assert first.startswith(f"{program}: on GCC's libgomp ")
+
+
+def test_what_must_offload_and_names_no_device(program: Path, tmp_path: Path) -> None:
+    """Since GCC 13 no device is the default one then."""
+    environment = fake_driver(tmp_path, count=0) | {"OMP_TARGET_OFFLOAD": "MANDATORY"}
+    found = diagnosis(program, **environment)["findings"]
+    said = [f["message"] for f in found if f["code"] == "OMP206"]
+    expected = " on the host up to GCC 12, and ends the program since GCC 13"
+    assert any(message.endswith(expected) for message in said)
+    line = [str(program)]
+    done = subprocess.run(line, capture_output=True, text=True, env=os.environ | environment)
+    assert done.stdout == "1\n" or "only the host device is available" in done.stderr
 
 
 @pytest.mark.offloads
