@@ -68,9 +68,9 @@ def _formats() -> Iterator[ImageFormat]:
     from packager.formats.device_images.bitcode import module as bitcode
 
     yield bitcode
-    from packager.formats.containers import fatbin_image
+    from packager.formats.device_images import fatbin
 
-    yield fatbin_image
+    yield fatbin
     from packager.formats.device_images import spirv
 
     yield spirv
