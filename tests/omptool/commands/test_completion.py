@@ -53,10 +53,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["omptool", "verify", "--explain", "omp13"], LATE),
         (["omptool", "doctor", "--explain", "OMP21"], ["OMP210", "OMP211"]),
         (["omptool", "verify", "--select", "OMP13"], LATE),
-        (
-            ["omptool", "verify", "--ignore", "OMP130,OMP13"],
-            [f"OMP130,{code}" for code in LATE[1:]],
-        ),
+        (["omptool", "verify", "--ignore", "OMP130,OMP13"], AFTER_130),
         (["omptool", "dump", "--color", ""], ["auto", "always", "never"]),
         (["omptool", "help", "de"], ["devices"]),
     ],
