@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels in gdb and valgrind: they end, and name the kernel and its line."""
+"""Kernels in gdb, perf and valgrind: they end, and name the kernel and its line."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(SOURCE, tmp_path_factory.mktemp("debuggers"), "-g", "-O1", "-fno-inline")
 
 
-def tool(name: str) -> str:
+def tool(name: str, package: str = "") -> str:
     found = shutil.which(name)
-    return found or lacks(f"{name} is not here: apt-get install {name}")
+    return found or lacks(f"{name} is not here: apt-get install {package or name}")
 
 
 def output(*command: object, stdin: str = "", **environment: str) -> str:
@@ -132,6 +132,18 @@ def test_a_core_file_of_a_kernel(tmp_path: Path, program: Path) -> None:
     said = output(gdb, "-batch", program, core, "-ex", "thread apply all backtrace")
     assert f"{SOURCE.name}:{THERE}" in said
     assert "// there" in said
+
+
+def test_perf_names_kernels(tmp_path: Path, program: Path) -> None:
+    perf, counts = tool("perf", "linux-perf"), tmp_path / "counts"
+    record = (perf, "record", "-e", "cpu-clock", "-F", "999", "-o", counts)
+    if "Captured" not in (said := output(*record, "true")):
+        pytest.skip(f"perf may not count here: {said.strip()}")
+    (tmp_path / "kept").mkdir()
+    kept = {"OMPTOOL_KEEP_IMAGES": str(tmp_path / "kept")}
+    said = output(OMPTOOL, "run", *record, program, 100_000_000, **kept)
+    assert said.startswith("4999999950000000\n")
+    assert re.search(r" omptool-\S+ +\[\.] (next|__omp_)", output(perf, "report", "-i", counts))
 
 
 def test_valgrind_names_kernels(tmp_path: Path, program: Path) -> None:
