@@ -136,7 +136,7 @@ def test_a_core_file_of_a_kernel(tmp_path: Path, program: Path) -> None:
 
 def test_perf_names_kernels(tmp_path: Path, program: Path) -> None:
     perf, counts = tool("perf", "linux-perf"), tmp_path / "counts"
-    record = (perf, "record", "-e", "cpu-clock", "-F", "999", "-o", counts)
+    record = (perf, "record", "-N", "-e", "cpu-clock", "-F", "999", "-o", counts)
     if "Captured" not in (said := output(*record, "true")):
         pytest.skip(f"perf may not count here: {said.strip()}")
     (tmp_path / "kept").mkdir()
