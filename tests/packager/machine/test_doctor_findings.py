@@ -166,12 +166,12 @@ def test_a_runtime_of_another_release(
     diagnosed: Path, tmp_path: Path, version: str, severities: set[str]
 ) -> None:
     """LLVM 22 reads what clang 19 wrote, and is told apart by .comment."""
-    folder = tmp_path / "lib"
+    path, folder = program("19", diagnosed), tmp_path / "lib"
     folder.mkdir()
     (runtime,) = Path(libraries(version).split(":")[-1]).glob("libomptarget.so.??.1")
     (folder / "libomptarget.so.19.1").symlink_to(runtime)
     search = f"{folder}:{libraries(version)}:{libraries('19')}"
-    document = diagnosis(program("19", diagnosed), LD_LIBRARY_PATH=search)
+    document = diagnosis(path, LD_LIBRARY_PATH=search)
     found = [f for f in document["findings"] if f["code"] == "OMP203"]
     assert {f["severity"] for f in found} == severities
     assert all("LLVM 22's runtime for what clang 19 compiled" in f["message"] for f in found)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -44,10 +45,21 @@ def for_gcn(folder: Path) -> dict[str, Path]:
 
 
 def fake_driver(folder: Path, *, code: int = 0, count: int = 1, major: int = 7) -> dict[str, str]:
-    """An environment in which a library of that name is found that answers doctor's questions."""
+    """An environment in which a library of that name is found that answers doctor's questions.
+
+    Since GCC 14 libgomp's plugin ends the program when a function is missing that it may call.
+    """
     defines = (f"-DCODE={code}", f"-DCOUNT={count}", f"-DMAJOR={major}")
-    compile_c(FAKE_DRIVER, folder / "libcuda.so.1", "-shared", "-fPIC", *defines)
+    others = "".join(f"int {name}(void) {{ return 999; }}\n" for name in looked_up())
+    compile_c(FAKE_DRIVER + others, folder / "libcuda.so.1", "-shared", "-fPIC", *defines)
     return {"LD_LIBRARY_PATH": str(folder)}
+
+
+def looked_up() -> set[str]:
+    """The functions of CUDA that libgomp's plugin here looks up, and the fake driver lacks."""
+    plugin = find_library(gcc_runtime.NVPTX.plugin, os.environ)
+    names = re.findall(rb"\0(cu[A-Z]\w+)(?=\0)", plugin.read_bytes()) if plugin else []
+    return {name.decode() for name in names} - set(re.findall(r"cu[A-Z]\w+", FAKE_DRIVER))
 
 
 def ran_on(path: Path, **environment: str) -> set[str]:
