@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
 from packager.editing.described import Form, Held
-from packager.editing.parts import Kept, Part
+from packager.editing.parts import Address, Fixup, Kept, Part
 from packager.editing.surgery import Surgery
 from packager.elf.headers import WORD
 from packager.files.copying import BLOCK
@@ -21,17 +21,16 @@ from packager.writers.wrapper import ImageInput, offload_header
 # Images of more bytes begin where the kernel copies them fastest.
 LARGE = 1 << 20
 RECORDS_SECTION = ".omptool.images"
-Bounds = tuple[Callable[[], int], Callable[[], int]]  # of the entries
 
 
-class Place(NamedTuple):
-    """The place of an image, once all parts have their addresses."""
+class Bounds(NamedTuple):
+    """The addresses at which an image or a table begins and ends."""
 
-    start: Callable[[], int]
-    end: Callable[[], int]
+    begin: Address
+    end: Address
 
 
-def images(surgery: Surgery, wanted: Sequence[Held | ImageInput], form: Form) -> list[Place]:
+def images(surgery: Surgery, wanted: Sequence[Held | ImageInput], form: Form) -> list[Bounds]:
     """Give each image a place: its own, or one in a new segment."""
     return [
         _held(surgery, image) if isinstance(image, Held) else _new(surgery, image, form)
@@ -39,57 +38,44 @@ def images(surgery: Surgery, wanted: Sequence[Held | ImageInput], form: Form) ->
     ]
 
 
-def _held(surgery: Surgery, held: Held) -> Place:
+def _held(surgery: Surgery, held: Held) -> Bounds:
     """An image of the file: it stays, unless its segment goes, or makes room for headers."""
     section = held.section
     if section is None or not surgery.file.dropped(section):
-        return Place(lambda: held.start, lambda: held.end)
-    part = Part(
-        section.name, held.size, offload_binary.ALIGNMENT,
-        lambda: [Kept(held.offset, held.size)], flags=SHF_ALLOC,
-    )  # fmt: skip
-    surgery.rest.parts.append(part)
+        return Bounds(Address(None, held.start), Address(None, held.end))
     inside = held.start - section.address - (held.offset - section.offset)
     size = held.end - held.start
-    if size > LARGE:
-        part.lead = -held.offset % BLOCK
-    return _placed(part, inside, size)
+    part = Part(
+        section.name, (Kept(held.offset, held.size),), offload_binary.ALIGNMENT, flags=SHF_ALLOC,
+        lead=-held.offset % BLOCK if size > LARGE else None,
+    )  # fmt: skip
+    surgery.rest.parts.append(part)
+    return Bounds(part.at(inside), part.at(inside + size))
 
 
-def _new(surgery: Surgery, image: ImageInput, form: Form) -> Place:
+def _new(surgery: Surgery, image: ImageInput, form: Form) -> Bounds:
     head, padding = offload_header(image, form.version)
     size = len(head) + image.size + padding
     part = Part(
-        image.section, size, offload_binary.ALIGNMENT,
-        lambda: [head, FilePart(image.path, 0, image.size), bytes(padding)], flags=SHF_ALLOC,
+        image.section, (head, FilePart(image.path, 0, image.size), bytes(padding)),
+        offload_binary.ALIGNMENT, flags=SHF_ALLOC, lead=len(head) if size > LARGE else None,
     )  # fmt: skip
-    if size > LARGE:
-        part.lead = len(head)
     surgery.rest.parts.append(part)
-    return _placed(part, 0, size) if form.wraps else _placed(part, len(head), image.size)
+    start, size = (0, size) if form.wraps else (len(head), image.size)
+    return Bounds(part.at(start), part.at(start + size))
 
 
-def _placed(part: Part, inside: int, size: int) -> Place:
-    return Place(lambda: part.address + inside, lambda: part.address + inside + size)
-
-
-def records(surgery: Surgery, record: Struct, entries: Bounds, places: Sequence[Place]) -> Part:
+def records(surgery: Surgery, record: Struct, entries: Bounds, places: Sequence[Bounds]) -> Part:
     """The records that list images, for a descriptor with these bounds of its entries."""
-    begin, end = entries
-
-    def content() -> list[bytes]:
-        bounds = () if record is PROPOSAL_IMAGE else (begin(), end())
-        return [record.pack(place.start(), place.end(), *bounds) for place in places]
-
-    part = Part(
-        RECORDS_SECTION, len(places) * record.size, WORD.size, lambda: list(content()),
-        flags=SHF_ALLOC | (SHF_WRITE if surgery.file.is_relocated else 0),
-    )  # fmt: skip
+    fields: list[tuple[int, Address]] = []
     for number, place in enumerate(places):
         at = number * record.size
-        surgery.pointer(part, at, place.start)
-        surgery.pointer(part, at + IMAGE_END, place.end)
+        fields += [(at, place.begin), (at + IMAGE_END, place.end)]
         if record is not PROPOSAL_IMAGE:
-            surgery.pointer(part, at + IMAGE_ENTRIES, begin)
-            surgery.pointer(part, at + IMAGE_ENTRIES + WORD.size, end)
-    return part
+            fields += [(at + IMAGE_ENTRIES, entries.begin)]
+            fields += [(at + IMAGE_ENTRIES + WORD.size, entries.end)]
+    return Part(
+        RECORDS_SECTION, (bytes(record.size),) * len(places), WORD.size,
+        flags=SHF_ALLOC | (SHF_WRITE if surgery.file.is_relocated else 0),
+        fixups=tuple(Fixup(at, target) for at, target in fields),
+    )  # fmt: skip

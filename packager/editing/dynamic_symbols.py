@@ -7,12 +7,11 @@ relocations name them by their numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from struct import Struct
 from typing import NamedTuple
 
 from packager.editing.linked import LinkedFile
-from packager.editing.parts import Kept, Part, Piece
+from packager.editing.parts import Kept, Part
 from packager.editing.surgery import Surgery
 from packager.elf.headers import (
     DT_HASH,
@@ -74,8 +73,7 @@ def imported(surgery: Surgery, library: str, wanted: list[Import]) -> list[int]:
     versions = _known(file, tables, strings)
     libraries = [strings[value] for tag, value in _rows(file) if tag == DT_NEEDED]
     if library not in libraries:
-        at = strings.add(library)
-        surgery.new_tags.append((DT_NEEDED, lambda: at))
+        surgery.needed.append(strings.add(library))
     numbers = _version_numbers(file, tables, versions, library, wanted)
     first = tables.symbols.size // SYMBOL.size
     rows = [
@@ -134,16 +132,14 @@ class _Strings:
     def grow(self, surgery: Surgery) -> None:
         """Write the strings with the new ones."""
         part = _grow(surgery, self._section, bytes(self._added))
-        surgery.tags[DT_STRSZ] = lambda: part.size
+        surgery.tag(DT_STRSZ, part.size)
 
 
 def _grow(surgery: Surgery, section: Section, added: bytes, info: int | None = None) -> Part:
     """A table with more at its end, in another place."""
-    pieces: list[Piece] = [Kept(section.offset, section.size), added]
-    size = section.size + len(added)
     part = Part(
-        section.name, size, max(section.alignment, 8), lambda: pieces, section.type, section.flags,
-        info=info,
+        section.name, (Kept(section.offset, section.size), added), max(section.alignment, 8),
+        section.type, section.flags, info=info,
     )  # fmt: skip
     surgery.rest.parts.append(part)
     surgery.move(section, part)
@@ -229,7 +225,7 @@ def _needed(strings: _Strings, library: str, versions: dict[str, int]) -> bytes:
 
 def _grow_needed(surgery: Surgery, tables: _Tables, known: _Needed, record: bytes) -> None:
     section = tables.needed
-    surgery.tags[DT_VERNEEDNUM] = lambda: known.records + 1
+    surgery.tag(DT_VERNEEDNUM, known.records + 1)
     if section is None:
         _new(
             surgery, ".gnu.version_r", SHT_GNU_VERNEED, DT_VERNEED, record, tables.strings.number, 0
@@ -237,7 +233,7 @@ def _grow_needed(surgery: Surgery, tables: _Tables, known: _Needed, record: byte
         return
     at = section.offset + known.last + VERNEED.size - 4  # `next` of the last record
     gap = section.size - known.last
-    surgery.patch(at, lambda: HASH_WORD.pack(gap))
+    surgery.patch(at, HASH_WORD.pack(gap))
     _grow(surgery, section, record, info=known.records + 1)
 
 
@@ -246,9 +242,9 @@ def _new(
 ) -> None:
     """A table that the file had not had."""
     info = 1 if kind == SHT_GNU_VERNEED else None
-    part = Part(name, len(content), 8, lambda: [content], kind, SHF_ALLOC, entry, link, info)
+    part = Part(name, (content,), 8, kind, SHF_ALLOC, entry, link, info)
     surgery.rest.parts.append(part)
-    surgery.tags[tag] = lambda: part.address
+    surgery.tag(tag, part.at(0))
 
 
 def _grow_hash(surgery: Surgery, count: int) -> None:
@@ -259,12 +255,8 @@ def _grow_hash(surgery: Surgery, count: int) -> None:
         if section.address == address:
             data: Reader = surgery.file.elf.content(section)
             _, chains = data.unpack(Struct("<II"), 0, "hash table")
-            surgery.patch(section.offset + 4, _packed(chains + count))
+            surgery.patch(section.offset + 4, HASH_WORD.pack(chains + count))
             _grow(surgery, section, bytes(count * HASH_WORD.size))
-
-
-def _packed(value: int) -> Callable[[], bytes]:
-    return lambda: HASH_WORD.pack(value)
 
 
 def _elf_hash(name: str) -> int:

@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from packager.editing.added import Place, images, records
+from packager.editing.added import Bounds, images, records
 from packager.editing.build_id import find_build_id, renewed
 from packager.editing.described import Described, Held, described
 from packager.editing.linked import REMAINING_SECTION, LinkedFile, removed_name
 from packager.editing.output import write
+from packager.editing.parts import Address
 from packager.editing.plan import Judge, Plan, plan
 from packager.editing.request import Change
 from packager.editing.surgery import Surgery
@@ -76,29 +77,30 @@ def _own(binary: FatBinary, planned: Plan) -> frozenset[tuple[str, int]]:
     return planned.own.union(there)
 
 
-def list_images(surgery: Surgery, found: Described, places: Sequence[Place]) -> None:
+def list_images(surgery: Surgery, found: Described, places: Sequence[Bounds]) -> None:
     """The records of images, and the descriptor that leads to them."""
     count = len(places)
     offset = surgery.file.elf.offset(found.address, COUNT)
     if offset is None:
         raise FormatError(f"the descriptor at {found.address:#x} is not in the file")
-    surgery.patch(offset, lambda: count.to_bytes(COUNT, "little"))
+    surgery.patch(offset, count.to_bytes(COUNT, "little"))
     if not places:
-        surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: 0)
+        surgery.point(found.address + DESCRIPTOR_IMAGES, Address(None, 0))
         return
     pointers = [
         (found.records + number * found.record.size + inside, target)
         for number, place in enumerate(places)
-        for inside, target in ((0, place.start), (IMAGE_END, place.end))
+        for inside, target in ((0, place.begin), (IMAGE_END, place.end))
     ]
     # Where they are, the loader protects them after relocation.
     if count <= len(found.images) and all(surgery.can_point(at) for at, _ in pointers):
         for at, target in pointers:
             surgery.point(at, target)
         return
-    part = records(surgery, found.record, (lambda: found.begin, lambda: found.end), places)
+    entries = Bounds(Address(None, found.begin), Address(None, found.end))
+    part = records(surgery, found.record, entries, places)
     surgery.keep(part)
-    surgery.point(found.address + DESCRIPTOR_IMAGES, lambda: part.address)
+    surgery.point(found.address + DESCRIPTOR_IMAGES, part.at(0))
 
 
 def _clear(surgery: Surgery, binary: FatBinary, planned: Plan) -> None:

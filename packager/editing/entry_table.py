@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
+from packager.editing.added import Bounds
 from packager.editing.linked import LinkedFile
-from packager.editing.parts import Part
+from packager.editing.parts import Address, Binding, Fixup, Part
 from packager.editing.surgery import Surgery
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, SHT_DYNSYM, STT_FUNC, STT_OBJECT, WORD
 from packager.errors import UsageError
@@ -23,13 +24,6 @@ from packager.writers.wrapper import EntryInput, table_bytes
 R_X86_64_64 = 1
 DF_1_PIE = 0x08000000
 NAMED = (STT_NOTYPE, STT_OBJECT, STT_FUNC)
-
-
-class Bounds(NamedTuple):
-    """The place of a table, once all parts have their addresses."""
-
-    begin: Callable[[], int]
-    end: Callable[[], int]
 
 
 class _Symbol(NamedTuple):
@@ -54,7 +48,7 @@ def bounds(
         if len(own) != 1:
             raise UsageError(_missing(binary, abi) if not own else "has several tables of entries")
         begin, end = own[0].address or 0, (own[0].address or 0) + own[0].size
-        return Bounds(lambda: begin, lambda: end)
+        return Bounds(Address(None, begin), Address(None, end))
     if own:
         raise UsageError(f"has a table of entries of its own ({own[0].name}); leave --entries out")
     symbols = symbols_of(surgery.file)
@@ -111,50 +105,27 @@ def _made(
     """A table in a section of its own."""
     layout = abi.entry
     text = b"".join(_encoded(entry) for entry in entries) if layout.name is not None else b""
-    names = Part(".rodata.omptool", len(text), 1, lambda: [text], flags=SHF_ALLOC)
-    pointers: list[tuple[int, Callable[[], int]]] = []
+    names = Part(".rodata.omptool", (text,), 1, flags=SHF_ALLOC)
+    fixups: list[Fixup] = []
+    bindings: list[Binding] = []
     name_at = 0
-    size = len(entries) * layout.record
-
-    def content() -> bytes:
-        data = bytearray(table_bytes(entries, layout))
-        for offset, target in pointers:
-            WORD.pack_into(data, offset, target())
-        return bytes(data)
-
-    part = Part(
-        abi.entries_section, size, WORD.size, lambda: [content()], flags=SHF_ALLOC | SHF_WRITE
-    )
     for number, (entry, symbol) in enumerate(zip(entries, symbols, strict=True)):
         at = number * layout.record
-        _address(surgery, part, at + layout.address, symbol)
-        pointers.append((at + layout.address, _value(symbol.address)))
+        fixups.append(Fixup(at + layout.address, Address(None, symbol.address)))
+        if symbol.exported:
+            bindings.append(Binding(at + layout.address, symbol.exported << 32 | R_X86_64_64))
         if layout.name is not None:
-            target = _inside(names, name_at)
-            surgery.pointer(part, at + layout.name, target)
-            pointers.append((at + layout.name, target))
+            fixups.append(Fixup(at + layout.name, names.at(name_at)))
         name_at += len(_encoded(entry))
+    part = Part(
+        abi.entries_section, (table_bytes(entries, layout),), WORD.size,
+        flags=SHF_ALLOC | SHF_WRITE, fixups=tuple(fixups), bindings=tuple(bindings),
+    )  # fmt: skip
     if text:
         surgery.code.parts.append(names)
     surgery.fixed.parts.append(part)
-    return Bounds(lambda: part.address, lambda: part.address + size)
-
-
-def _address(surgery: Surgery, part: Part, offset: int, symbol: _Symbol) -> None:
-    if not symbol.exported:
-        surgery.pointer(part, offset, _value(symbol.address))
-        return
-    info = symbol.exported << 32 | R_X86_64_64
-    surgery.relocations.add_other(lambda: (part.address + offset, info, 0))
+    return Bounds(part.at(0), part.at(part.size))
 
 
 def _encoded(entry: EntryInput) -> bytes:
     return entry.name.encode("utf-8", "surrogateescape") + b"\0"
-
-
-def _value(value: int) -> Callable[[], int]:
-    return lambda: value
-
-
-def _inside(part: Part, offset: int) -> Callable[[], int]:
-    return lambda: part.address + offset

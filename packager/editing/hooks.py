@@ -8,10 +8,9 @@ an executable walked its own array, whatever the dynamic table said.
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import NamedTuple
 
-from packager.editing.parts import Part
+from packager.editing.parts import Address, Binding, Fixup, Part
 from packager.editing.surgery import Surgery
 from packager.elf.address_space import read_window
 from packager.elf.headers import (
@@ -28,8 +27,7 @@ from packager.errors import FormatError, UsageError
 from packager.writers.elf_types import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE
 
 ALIGNMENT = 16
-DISTANCE = Struct("<i")
-NEAR = 1 << 31
+DISTANCE = bytes(4)  # of a reference, filled in when addresses are known
 # endbr64; push rdi, rsi, rdx: a constructor is given main's arguments, and the next one gets them.
 ENTER = bytes.fromhex("f30f1efa 57 56 52")
 LEAVE = bytes.fromhex("5a 5e 5f")
@@ -55,22 +53,36 @@ FIRST = Hook("init", SHT_INIT_ARRAY, (DT_INIT_ARRAY, DT_INIT_ARRAYSZ))
 LAST = Hook("fini", SHT_FINI_ARRAY, (DT_FINI_ARRAY, DT_FINI_ARRAYSZ))
 
 
+class Code:
+    """Code that is put together: its bytes, and its distances to what it refers to."""
+
+    def __init__(self) -> None:
+        self.content = b""
+        self.fixups: list[Fixup] = []
+
+    def add(self, code: bytes, target: Address | None = None) -> None:
+        """Add an instruction or some, of which the last refers to `target`, if there is one."""
+        self.content += code
+        if target is not None:
+            self.fixups.append(Fixup(len(self.content), target, is_distance=True))
+            self.content += DISTANCE
+
+
 def hook(surgery: Surgery, descriptor: Part, slots: Part) -> None:
     """Call what `slots` lead to, the first at the beginning and the second at the end."""
     first, last = _slot(surgery, FIRST), _slot(surgery, LAST)
-    code = Part(
-        ".text.omptool", 0, ALIGNMENT, lambda: [_code(code, descriptor, slots, first, last)],
-        flags=SHF_ALLOC | SHF_EXECINSTR,
+    code = Code()
+    _register(code, descriptor, slots.at(0), first)
+    code.content += b"\xcc" * (-len(code.content) % ALIGNMENT)
+    end = len(code.content)
+    _unregister(code, descriptor, slots.at(WORD.size), last)
+    part = Part(
+        ".text.omptool", (code.content,), ALIGNMENT, flags=SHF_ALLOC | SHF_EXECINSTR,
+        fixups=tuple(code.fixups),
     )  # fmt: skip
-    begin = _register(0, 0, 0, first)
-    code.size = _padded(begin) + len(_unregister(0, 0, 0, last))
-    surgery.code.parts.append(code)
-    _lead(surgery, FIRST, code, 0, is_named=isinstance(first, Part))
-    _lead(surgery, LAST, code, _padded(begin), is_named=isinstance(last, Part))
-
-
-def _padded(code: bytes) -> int:
-    return -(-len(code) // ALIGNMENT) * ALIGNMENT
+    surgery.code.parts.append(part)
+    _lead(surgery, FIRST, part.at(0), is_named=isinstance(first, Part))
+    _lead(surgery, LAST, part.at(end), is_named=isinstance(last, Part))
 
 
 def _slot(surgery: Surgery, which: Hook) -> Function | None:
@@ -94,67 +106,52 @@ def _slot(surgery: Surgery, which: Hook) -> Function | None:
 def _by_name(surgery: Surgery, row: int, where: str) -> Part:
     """A slot of ours, which gets the function that the loader finds by a symbol's name."""
     part = Part(
-        f".got.omptool{where}", WORD.size, WORD.size, lambda: [bytes(WORD.size)],
-        flags=SHF_ALLOC | SHF_WRITE,
+        f".got.omptool{where}", (bytes(WORD.size),), WORD.size, flags=SHF_ALLOC | SHF_WRITE,
+        bindings=(Binding(0, *surgery.relocations.take(row)),),
     )  # fmt: skip
     surgery.fixed.parts.append(part)
-    surgery.relocations.move(row, lambda: part.address)
     return part
 
 
-def _lead(surgery: Surgery, which: Hook, code: Part, inside: int, *, is_named: bool) -> None:
+def _lead(surgery: Surgery, which: Hook, code: Address, *, is_named: bool) -> None:
     """Have the first slot of an array lead to our code; there may be none yet."""
     table = surgery.file.dynamic
     address, size = (table.value(tag) if table else None for tag in which.tags)
     if address and size:
         if surgery.relocations.row(address) is None and is_named:
-            surgery.relocations.add(lambda: (address, code.address + inside))
+            surgery.relocations.add(Address(None, address), code)
         else:
-            surgery.point(address, lambda: code.address + inside)
+            surgery.point(address, code)
         return
     part = Part(
-        f".{which.which}_array", WORD.size, WORD.size,
-        lambda: [WORD.pack(code.address + inside)], which.kind, SHF_ALLOC | SHF_WRITE, WORD.size,
+        f".{which.which}_array", (bytes(WORD.size),), WORD.size, which.kind,
+        SHF_ALLOC | SHF_WRITE, WORD.size, fixups=(Fixup(0, code),),
     )  # fmt: skip
     surgery.fixed.parts.append(part)
-    surgery.pointer(part, 0, lambda: code.address + inside)
-    surgery.tags[which.tags[0]] = lambda: part.address
-    surgery.tags[which.tags[1]] = lambda: WORD.size
+    surgery.tag(which.tags[0], part.at(0))
+    surgery.tag(which.tags[1], WORD.size)
 
 
-def _code(
-    code: Part, descriptor: Part, slots: Part, first: Function | None, last: Function | None
-) -> bytes:
-    begin = _register(code.address, descriptor.address, slots.address, first)
-    begin = begin.ljust(_padded(begin), b"\xcc")
-    end = code.address + len(begin)
-    return begin + _unregister(end, descriptor.address, slots.address + WORD.size, last)
+def _register(code: Code, descriptor: Part, slot: Address, following: Function | None) -> None:
+    code.add(ENTER + LOAD, descriptor.at(0))
+    code.add(CALL_SLOT, slot)
+    code.add(LEAVE)
+    if following is None:
+        code.add(RETURN)
+    else:
+        _go(code, following, JUMP, JUMP_SLOT)
 
 
-def _register(at: int, descriptor: int, slot: int, following: Function | None) -> bytes:
-    code = ENTER
-    code = _relative(code + LOAD, at, descriptor)
-    code = _relative(code + CALL_SLOT, at, slot) + LEAVE
-    return code + RETURN if following is None else _going_to(code, at, following, JUMP, JUMP_SLOT)
-
-
-def _unregister(at: int, descriptor: int, slot: int, before: Function | None) -> bytes:
-    code = ENTER_LAST
+def _unregister(code: Code, descriptor: Part, slot: Address, before: Function | None) -> None:
+    code.add(ENTER_LAST)
     if before is not None:
-        code = _going_to(code, at, before, CALL, CALL_SLOT)
-    code = _relative(code + LEAVE_LAST + LOAD, at, descriptor)
-    return _relative(code + JUMP_SLOT, at, slot)
+        _go(code, before, CALL, CALL_SLOT)
+    code.add(LEAVE_LAST + LOAD, descriptor.at(0))
+    code.add(JUMP_SLOT, slot)
 
 
-def _going_to(code: bytes, at: int, target: Function, near: bytes, by_slot: bytes) -> bytes:
+def _go(code: Code, target: Function, near: bytes, by_slot: bytes) -> None:
     if isinstance(target, Part):
-        return _relative(code + by_slot, at, target.address)
-    return _relative(code + near, at, target)
-
-
-def _relative(code: bytes, at: int, target: int) -> bytes:
-    """Code at an address, with the distance from its end to another appended."""
-    distance = target - (at + len(code) + DISTANCE.size)
-    if not -NEAR <= distance < NEAR:
-        raise UsageError("is so large that new code cannot reach what it refers to")
-    return code + DISTANCE.pack(distance)
+        code.add(by_slot, target.at(0))
+    else:
+        code.add(near, Address(None, target))

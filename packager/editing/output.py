@@ -7,11 +7,11 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from struct import pack_into
+from struct import Struct, pack_into
 from typing import BinaryIO, NamedTuple
 
 from packager.editing.linked import LinkedFile, removed_name
-from packager.editing.parts import Kept, Part, Piece, aligned
+from packager.editing.parts import Address, Fixup, Kept, Part, Piece, aligned
 from packager.editing.room import Longer
 from packager.editing.surgery import Surgery
 from packager.elf.headers import (
@@ -20,6 +20,7 @@ from packager.elf.headers import (
     SHT_NOBITS,
     SHT_NULL,
     SHT_PROGBITS,
+    WORD,
     Section,
 )
 from packager.errors import FormatError, UsageError
@@ -27,6 +28,8 @@ from packager.files.copying import copy, put
 from packager.writers.elf_types import SHF_ALLOC, SHN_LORESERVE, FilePart
 from packager.writers.streams import Copied
 
+DISTANCE = Struct("<i")
+NEAR = 1 << 31
 SECTIONS_AT, COUNTS_AT = 0x28, 0x38  # fields of the ELF header
 NO_SECTION = Section(0, "", SHT_NULL, 0, 0, 0, 0, 0, 0)
 
@@ -48,11 +51,39 @@ class Written(NamedTuple):
 def write(out: BinaryIO, surgery: Surgery, copied: Copied) -> Written:
     """Write the result of `surgery`, which is settled."""
     surgery.symbol_patches()
-    parts = [(part, part.content()) for group in surgery.groups for part in group.parts]
+    parts = [(part, _filled(part)) for group in surgery.groups for part in group.parts]
     writer = _Writer(out, surgery, copied)
     writer.write(parts)
     images = [p.path for _, pieces in parts for p in pieces if isinstance(p, FilePart)]
     return Written(writer.new_bytes, images)
+
+
+def _filled(part: Part) -> list[Piece]:
+    """The bytes of a part, with its fixups."""
+    pieces: list[Piece] = []
+    start = 0
+    for piece in part.content:
+        size = len(piece) if isinstance(piece, bytes) else piece.size
+        if isinstance(piece, bytes):
+            here = [fixup for fixup in part.fixups if start <= fixup.at < start + size]
+            piece = _fixed(piece, start, part, here)
+        pieces.append(piece)
+        start += size
+    return pieces
+
+
+def _fixed(piece: bytes, start: int, part: Part, fixups: Sequence[Fixup]) -> bytes:
+    """The bytes of a part from `start` on, with their fixups."""
+    data = bytearray(piece)
+    for at, target, is_distance in fixups:
+        if not is_distance:
+            WORD.pack_into(data, at - start, target.value)
+            continue
+        distance = target.value - (part.address + at + DISTANCE.size)
+        if not -NEAR <= distance < NEAR:
+            raise UsageError("is so large that new code cannot reach what it refers to")
+        DISTANCE.pack_into(data, at - start, distance)
+    return bytes(data)
 
 
 class _Writer:
@@ -61,7 +92,10 @@ class _Writer:
         self._surgery = surgery
         self._file = surgery.file
         self._copied = copied
-        self._patches = sorted((at, make()) for at, make in surgery.patches.items())
+        self._patches = sorted(
+            (at, WORD.pack(new.value) if isinstance(new, Address) else new)
+            for at, new in surgery.patches.items()
+        )
         self.new_bytes: list[bytes] = []  # with their places, but for images
         for at, content in self._patches:
             self._count(at, content)
@@ -86,8 +120,6 @@ class _Writer:
             at = part.offset
             for piece in pieces:
                 at += self._put(at, piece)
-            if at - part.offset != part.size:
-                raise AssertionError(f"{part.name}: {at - part.offset} bytes for {part.size}")
         for chunk in chunks:
             self._put(chunk.offset, chunk.piece)
         self._put(table_at, table)

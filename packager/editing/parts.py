@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from packager.elf.headers import SHT_PROGBITS, Section
@@ -22,33 +23,62 @@ Piece = bytes | FilePart | Kept
 PAGE = 0x1000
 
 
+class Address(NamedTuple):
+    """An address of the result: so far into a part or, without a part, where the file has it."""
+
+    part: Part | None
+    offset: int
+
+    @property
+    def value(self) -> int:
+        """The number, once parts have their places."""
+        return self.offset + (self.part.address if self.part else 0)
+
+
+class Fixup(NamedTuple):
+    """A field of the new bytes of a part: an address, or the distance to it."""
+
+    at: int  # in the part
+    target: Address
+    is_distance: bool = False  # from the end of the field, which has 4 bytes
+
+
+class Binding(NamedTuple):
+    """A word of a part that the loader fills in by a symbol, as a relocation says."""
+
+    at: int
+    info: int
+    addend: int = 0
+
+
+@dataclass(eq=False)
 class Part:
-    """Bytes that get a place in a new segment: a new section, or some that were elsewhere.
+    """Bytes that get a place in a new segment: a new section, or some that were elsewhere."""
 
-    `content` is called when every part has its address.
-    """
+    name: str
+    content: tuple[Piece, ...]
+    alignment: int = 8
+    type: int = SHT_PROGBITS
+    flags: int = 0
+    entry_size: int = 0
+    link: int = 0
+    info: int | None = None  # None: as the section has it whose header this takes over
+    fixups: tuple[Fixup, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    takes: Section | None = None  # the section whose header it takes over
+    lead: int | None = None  # how many of its bytes are in front of those at a block
+    is_block: bool = False  # sections that keep their headers, so it gets none of its own
+    address: int = 0
+    offset: int = 0
 
-    def __init__(
-        self,
-        name: str,
-        size: int,
-        alignment: int,
-        content: Callable[[], list[Piece]],
-        type: int = SHT_PROGBITS,
-        flags: int = 0,
-        entry_size: int = 0,
-        link: int = 0,
-        info: int | None = None,  # None: as the section has it whose header this takes over
-        is_block: bool = False,  # sections that keep their headers, so it gets none of its own
-    ) -> None:
-        self.name, self.type, self.flags = name, type, flags
-        self.size, self.alignment, self.content = size, alignment, content
-        self.entry_size, self.link, self.info = entry_size, link, info
-        self.is_block = is_block
-        self.lead: int | None = None  # how many of its bytes are in front of those at a block
-        self.takes: Section | None = None  # the section whose header it takes over
-        self.address = 0
-        self.offset = 0
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return sum(len(piece) if isinstance(piece, bytes) else piece.size for piece in self.content)
+
+    def at(self, offset: int) -> Address:
+        """Return the address of a byte of it."""
+        return Address(self, offset)
 
 
 class Group:

@@ -15,7 +15,7 @@ from packager.editing.edit import Edited, finish
 from packager.editing.entry_table import bounds
 from packager.editing.hooks import hook
 from packager.editing.linked import LinkedFile
-from packager.editing.parts import Part
+from packager.editing.parts import Binding, Fixup, Part
 from packager.editing.relocations import R_X86_64_GLOB_DAT
 from packager.editing.surgery import Surgery
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
@@ -70,19 +70,20 @@ def register(
     surgery = Surgery(file)
     inputs, seen = for_openmp(requests, force=force)
     slots = _slots(surgery, binary, abi)
-    begin, end = bounds(surgery, binary, seen, entries, abi)
+    table = bounds(surgery, binary, seen, entries, abi)
     places = place_images(surgery, inputs, Form(abi.is_wrapped, abi.container_version))
-    listed = records(surgery, abi.image, (begin, end), places)
+    listed = records(surgery, abi.image, table, places)
     surgery.keep(listed)
     descriptor = Part(
-        DATA_SECTION, BIN_DESC.size, WORD.size,
-        lambda: [BIN_DESC.pack(len(places), 0, listed.address, begin(), end())],
+        DATA_SECTION, (BIN_DESC.pack(len(places), 0, 0, 0, 0),), WORD.size,
         flags=SHF_ALLOC | SHF_WRITE,
+        fixups=(
+            Fixup(DESCRIPTOR_IMAGES, listed.at(0)),
+            Fixup(DESCRIPTOR_BEGIN, table.begin),
+            Fixup(DESCRIPTOR_END, table.end),
+        ),
     )  # fmt: skip
     surgery.fixed.parts[:0] = [descriptor]
-    surgery.pointer(descriptor, DESCRIPTOR_IMAGES, lambda: listed.address)
-    surgery.pointer(descriptor, DESCRIPTOR_BEGIN, begin)
-    surgery.pointer(descriptor, DESCRIPTOR_END, end)
     hook(surgery, descriptor, slots)
     own = own_formats(seen)
     return finish(
@@ -112,19 +113,16 @@ def _slots(surgery: Surgery, binary: FatBinary, abi: WrittenAbi) -> Part:
     wanted = [_import(abi.register), _import(abi.unregister)]
     library = next((name for name in binary.needed if _is_runtime(name, abi)), LIBRARIES[abi.name])
     numbers = imported(surgery, library, wanted)
+    bindings = [
+        Binding(number * WORD.size, symbol << 32 | R_X86_64_GLOB_DAT)
+        for number, symbol in enumerate(numbers)
+    ]
     slots = Part(
-        ".got.omptool", len(numbers) * WORD.size, WORD.size,
-        lambda: [bytes(len(numbers) * WORD.size)], flags=SHF_ALLOC | SHF_WRITE,
+        ".got.omptool", (bytes(len(numbers) * WORD.size),), WORD.size, flags=SHF_ALLOC | SHF_WRITE,
+        bindings=tuple(bindings),
     )  # fmt: skip
-    for number, symbol in enumerate(numbers):
-        _bind(surgery, slots, number * WORD.size, symbol)
     surgery.fixed.parts.append(slots)
     return slots
-
-
-def _bind(surgery: Surgery, slots: Part, offset: int, symbol: int) -> None:
-    info = symbol << 32 | R_X86_64_GLOB_DAT
-    surgery.relocations.add_other(lambda: (slots.address + offset, info, 0))
 
 
 def _import(name: str) -> Import:

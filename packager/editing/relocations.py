@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Callable, Sequence
 
 from packager.editing.linked import LinkedFile
+from packager.editing.parts import Address, Part
 from packager.elf.headers import DT_JMPREL, DT_RELA, DT_RELASZ, RELA
 from packager.errors import FormatError, UsageError
 
@@ -27,9 +28,10 @@ class Relocations:
         self.size = size  # before the edit
         self._words = _read(file, self.address, size)
         self._count = (table.value(DT_RELACOUNT) if table else None) or 0
-        self._relative: list[Callable[[], tuple[int, int]]] = []
-        self._others: list[Callable[[], tuple[int, int, int]]] = []
+        self._relative: list[tuple[Address, Address]] = []  # place and addend
+        self._others: list[tuple[Address, int, int]] = []  # place, type and symbol, addend
         self.is_changed = False
+        self._is_relocated = file.is_relocated
         plt = table.value(DT_JMPREL) if table else None
         self._holds_plt = plt is not None and self.address <= plt < self.address + size
         if self._count * WORDS > len(self._words):
@@ -51,17 +53,17 @@ class Relocations:
         """The addend of a relocation."""
         return self._words[row * WORDS + 2]
 
-    def set_addend(self, row: int, value: Callable[[], int]) -> None:
+    def set_addend(self, row: int, value: Address) -> None:
         """Change the addend of a relocation."""
         place = self._words[row * WORDS]
         self._drop([row])
-        self.add(lambda: (place, value()))
+        self.add(Address(None, place), value)
 
-    def move(self, row: int, place: Callable[[], int]) -> None:
-        """Have a relocation of any kind fill in another word."""
+    def take(self, row: int) -> tuple[int, int]:
+        """Take a relocation of any kind out; return its type and symbol, and its addend."""
         _, info, addend = self._words[row * WORDS : (row + 1) * WORDS]
         self._drop([row])
-        self.add_other(lambda: (place(), info, addend))
+        return info, addend
 
     def take_out(self, condition: Callable[[int], bool]) -> None:
         """Leave out the relocations of words whose places meet a condition."""
@@ -79,15 +81,20 @@ class Relocations:
         self._count -= sum(number < self._count for number in gone)
         self.is_changed = True
 
-    def add(self, row: Callable[[], tuple[int, int]]) -> None:
-        """Put a relative relocation in: its place and its addend, once addresses are known."""
-        self._relative.append(row)
+    def add(self, place: Address, target: Address) -> None:
+        """Put a relative relocation in."""
+        self._relative.append((place, target))
         self.is_changed = True
 
-    def add_other(self, row: Callable[[], tuple[int, int, int]]) -> None:
-        """Put another relocation in: its place, type and symbol, and its addend."""
-        self._others.append(row)
-        self.is_changed = True
+    def add_of(self, part: Part) -> None:
+        """Put in what the words of a new part need, where the loader relocates the file."""
+        bound = {binding.at for binding in part.bindings}
+        for fixup in part.fixups if self._is_relocated else ():
+            if not fixup.is_distance and fixup.at not in bound:
+                self.add(part.at(fixup.at), fixup.target)
+        for at, info, addend in part.bindings:
+            self._others.append((part.at(at), info, addend))
+            self.is_changed = True
 
     def expect_movable(self) -> None:
         """Raise UsageError where the table has relocations of the PLT in it."""
@@ -108,10 +115,10 @@ class Relocations:
         """The table: the relative ones first."""
         head = self._words[: self._count * WORDS]
         tail = self._words[self._count * WORDS :]
-        rows = sorted(row() for row in self._relative)
+        rows = sorted((at.value, to.value) for at, to in self._relative)
         added = b"".join(RELA.pack(at, R_X86_64_RELATIVE, _signed(to)) for at, to in rows)
-        others = (row() for row in self._others)
-        last = b"".join(RELA.pack(at, info, _signed(addend)) for at, info, addend in others)
+        others = self._others
+        last = b"".join(RELA.pack(at.value, info, _signed(addend)) for at, info, addend in others)
         return [_bytes(head), added, _bytes(tail), last]
 
 

@@ -7,11 +7,11 @@ names: fields that are patched, images that go, and sections that give way to pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from packager.editing.linked import DATA_MARK, MOST, REST_MARK, LinkedFile, ProgramHeader
 from packager.editing.linked import REMOVED_SECTION as REMOVED
-from packager.editing.parts import PAGE, Group, Kept, Moves, Part, Piece, aligned
+from packager.editing.parts import PAGE, Address, Group, Kept, Moves, Part, aligned
 from packager.editing.relocations import DT_RELACOUNT, Relocations
 from packager.editing.room import MOST_ZEROS, Longer, Room, longer, room
 from packager.elf.headers import (
@@ -51,7 +51,7 @@ class Surgery:
 
     def __init__(self, file: LinkedFile) -> None:
         self.file = file
-        self.patches: dict[int, Callable[[], bytes]] = {}  # by offset
+        self.patches: dict[int, bytes | Address] = {}  # by offset
         self.holes: list[tuple[int, int]] = []  # offset, size: nothing is there
         self.renamed: dict[int, str] = {}  # sections by number
         self.emptied: set[int] = set()  # numbers of sections that are all hole
@@ -61,9 +61,10 @@ class Surgery:
         self.code = Group(PF_R | PF_X, [])
         self.data = Group(PF_R | PF_W, [_mark(DATA_MARK, SHF_ALLOC | SHF_WRITE)])
         self.rest = Group(PF_R, [_mark(REST_MARK, SHF_ALLOC)])
-        self.tags: dict[int, Callable[[], int]] = {}  # of the dynamic table
-        self.new_tags: list[tuple[int, Callable[[], int]]] = []
+        self.tags: dict[int, Address] = {}  # of the dynamic table
+        self.needed: list[int] = []  # libraries, as offsets of the dynamic strings
         self.dynamic_part: Part | None = None
+        self.relocation_part: Part | None = None
         self.groups: list[Group] = []
         self.vacated = Room((), (), 0)
         self.longer: Longer | None = None  # segments that are there, where none can be added
@@ -72,9 +73,13 @@ class Surgery:
 
     # The requests.
 
-    def patch(self, offset: int, content: Callable[[], bytes]) -> None:
+    def patch(self, offset: int, content: bytes | Address) -> None:
         """Write other bytes at an offset of the file."""
         self.patches[offset] = content
+
+    def tag(self, tag: int, value: Address | int) -> None:
+        """Give a tag of the dynamic table another value."""
+        self.tags[tag] = value if isinstance(value, Address) else Address(None, value)
 
     def can_point(self, place: int) -> bool:
         """Return whether the pointer at address `place` stays there and is bound to no name."""
@@ -84,14 +89,14 @@ class Surgery:
         is_bound = row is not None and not self.relocations.is_relative(row)
         return not (is_bound or any(s.holds(place) for s in self.file.own))
 
-    def point(self, place: int, target: Callable[[], int]) -> None:
+    def point(self, place: int, target: Address) -> None:
         """Have the pointer at address `place` lead to another address."""
         offset = self.file.elf.offset(place, WORD.size)
         if offset is None:
             raise FormatError(f"the pointer at {place:#x} is not in the file")
         row = self.relocations.row(place)
         if row is None:
-            self.patch(offset, lambda: WORD.pack(target()))
+            self.patch(offset, target)
             return
         if not self.relocations.is_relative(row):
             raise UsageError(f"the pointer at {place:#x} is bound by a symbol's name")
@@ -99,12 +104,7 @@ class Surgery:
         self.relocations.set_addend(row, target)
         (word,) = self.file.data.unpack(WORD, offset, "pointer")
         if word and word == old:  # linkers may write it in both places
-            self.patch(offset, lambda: WORD.pack(target()))
-
-    def pointer(self, part: Part, offset: int, target: Callable[[], int]) -> None:
-        """Have the loader relocate a pointer of a new part, where it relocates at all."""
-        if self.file.is_relocated:
-            self.relocations.add(lambda: (part.address + offset, target()))
+            self.patch(offset, target)
 
     def keep(self, part: Part) -> None:
         """Put in a part with pointers; where nothing relocates them, nobody writes it."""
@@ -119,6 +119,8 @@ class Surgery:
 
     def settle(self) -> None:
         """Decide which segments there are, and give every part its address."""
+        for part in self._parts():
+            self.relocations.add_of(part)
         self._carry()
         self._write_relocations()
         self._write_dynamic()
@@ -133,6 +135,17 @@ class Surgery:
             address, offset = group.address + group.size, group.offset + group.size
         if address > MOST:
             raise UsageError(f"has segments up to {address:#x}: there is no room behind them")
+        self._fill_tables()
+
+    def _fill_tables(self) -> None:
+        """Write the tables whose size alone was known."""
+        table = self.file.dynamic
+        if self.relocation_part:
+            self.relocation_part.content = tuple(self.relocations.content())
+        if self.dynamic_part:
+            self.dynamic_part.content = (self._dynamic_bytes(self.dynamic_part.size),)
+        elif table is not None:
+            self.patch(table.offset, self._dynamic_bytes(table.capacity * DYNAMIC.size))
 
     def _kept_loads(self) -> list[ProgramHeader]:
         return [s for s in self.file.loads if s not in self.file.own]
@@ -155,7 +168,10 @@ class Surgery:
     def _is_rewritten(self, section: Section) -> bool:
         if section.type == SHT_DYNAMIC or section.address == self.relocations.address:
             return True
-        return any(part.takes is section for group in self._all() for part in group.parts)
+        return any(part.takes is section for part in self._parts())
+
+    def _parts(self) -> list[Part]:
+        return [part for group in self._all() for part in group.parts]
 
     def _block(self, sections: Sequence[Section], into: Group | None = None) -> None:
         """Sections that keep their distances, in a place of their own."""
@@ -174,8 +190,7 @@ class Surgery:
             )
         # The first of them may be less aligned than those behind it.
         shift = start.address % alignment
-        pieces: list[Piece] = [bytes(shift), Kept(offset, size)]
-        part = Part("", shift + size, alignment, lambda: pieces, is_block=True)
+        part = Part("", (bytes(shift), Kept(offset, size)), alignment, is_block=True)
         is_written = any(s.flags & SHF_WRITE for s in sections)
         group = into or (self.data if is_written else self.rest)
         group.parts.insert(1, part)  # behind its mark, in front of images
@@ -194,65 +209,61 @@ class Surgery:
         rows = self.relocations
         symbols = next((s.number for s in self.file.elf.of_type(SHT_DYNSYM)), 0)
         part = Part(
-            ".rela.dyn", rows.new_size, 8, lambda: list(rows.content()), SHT_RELA, SHF_ALLOC,
-            RELA.size, symbols,
-        )  # fmt: skip
+            ".rela.dyn", (bytes(rows.new_size),), 8, SHT_RELA, SHF_ALLOC, RELA.size, symbols
+        )
+        self.relocation_part = part
         self.rest.parts.insert(1, part)
         section = next((s for s in self.file.sections if s.address == rows.address), None)
         if rows.size and section is not None and section.type == SHT_RELA:
             part.takes = section
         if rows.size:
             self.moves.add(rows.address, rows.address + rows.size, part)
-        self.tags[DT_RELA] = lambda: part.address
-        self.tags[DT_RELASZ] = lambda: rows.new_size
-        self.tags[DT_RELAENT] = lambda: RELA.size
+        self.tag(DT_RELA, part.at(0))
+        self.tag(DT_RELASZ, rows.new_size)
+        self.tag(DT_RELAENT, RELA.size)
         table = self.file.dynamic
         if table and table.value(DT_RELACOUNT) is not None:
-            self.tags[DT_RELACOUNT] = lambda: rows.new_count
+            self.tag(DT_RELACOUNT, rows.new_count)
 
     def _write_dynamic(self) -> None:
         table = self.file.dynamic
         if table is None:
-            if self.tags or self.new_tags:
+            if self.tags or self.needed:
                 raise UsageError("is static: nothing would relocate or load what is added")
             return
         known = {tag for tag, _ in table.rows}
-        missing = [(tag, value) for tag, value in self.tags.items() if tag not in known]
-        count = len(table.rows) + len(self.new_tags) + len(missing) + 1
+        missing = [tag for tag in self.tags if tag not in known]
+        count = len(table.rows) + len(self.needed) + len(missing) + 1
         own = next((s for s in self.file.sections if s.type == SHT_DYNAMIC), None)
         is_dropped = own is not None and self.file.dropped(own)
         if count <= table.capacity and not is_dropped:
-            self.patch(table.offset, lambda: self._dynamic_bytes(table.capacity))
             return
         size = max(count, table.capacity) * DYNAMIC.size
         if own is None:
             raise UsageError("has a dynamic table without a section header")
-        part = Part(
-            own.name, size, 16, lambda: [self._dynamic_bytes(size // DYNAMIC.size)], SHT_DYNAMIC,
-            SHF_ALLOC | SHF_WRITE, DYNAMIC.size,
-        )  # fmt: skip
+        part = Part(own.name, (bytes(size),), 16, SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, DYNAMIC.size)
         self.dynamic_part = part
         self.data.parts.append(part)
         self.move(own, part)
 
-    def _dynamic_bytes(self, capacity: int) -> bytes:
+    def _dynamic_bytes(self, size: int) -> bytes:
         table = self.file.dynamic
         assert table is not None
         known = {tag for tag, _ in table.rows}
         rows = []
         for tag, value in table.rows:
             if tag in self.tags:
-                rows.append((tag, self.tags[tag]()))
+                rows.append((tag, self.tags[tag].value))
             elif tag in ADDRESSES:
                 rows.append((tag, self.moves.address(value) or value))
             else:
                 rows.append((tag, value))
         # Libraries that are needed are searched in this order: new ones come last.
         last = max((n + 1 for n, row in enumerate(rows) if row[0] == DT_NEEDED), default=0)
-        rows[last:last] = [(tag, value()) for tag, value in self.new_tags]
-        rows += [(tag, value()) for tag, value in self.tags.items() if tag not in known]
+        rows[last:last] = [(DT_NEEDED, name) for name in self.needed]
+        rows += [(tag, to.value) for tag, to in self.tags.items() if tag not in known]
         content = b"".join(DYNAMIC.pack(tag, value) for tag, value in rows)
-        return content.ljust(capacity * DYNAMIC.size, b"\0")
+        return content.ljust(size, b"\0")
 
     def _all(self) -> list[Group]:
         return [self.fixed, self.code, self.data, self.rest]
@@ -410,12 +421,8 @@ class Surgery:
                         if count > MOST_SYMBOLS:
                             raise FormatError(f"more than {MOST_SYMBOLS} symbols of what moves")
                         at = table.offset + number * SYMBOL.size + 8
-                        self.patch(at, _word(address))
-
-
-def _word(value: int) -> Callable[[], bytes]:
-    return lambda: WORD.pack(value)
+                        self.patch(at, WORD.pack(address))
 
 
 def _mark(name: str, flags: int) -> Part:
-    return Part(name, len(MARK), 16, lambda: [MARK], flags=flags)
+    return Part(name, (MARK,), 16, flags=flags)
