@@ -33,13 +33,13 @@ COMMANDS = {
 
 
 GUIDE = """\
-omptool: the toolchain for OpenMP-offload fat binaries. What to type first:
+omptool: the toolchain for OpenMP-offload fat binaries. First commands:
 
-  omptool dump FILE      what is in an object, an executable, a library, an archive
-  omptool verify FILE    does it hold together: entries, images, registration
-  omptool doctor ./app   where its regions will run on this machine, and why
+  omptool dump FILE      show the contents of an object, executable, library or archive
+  omptool verify FILE    check it: entries, images, registration
+  omptool doctor ./app   predict where its regions will run on this machine, and why
   omptool run ./app      run it on omptool's runtime
-  omptool devices        which devices there are, or why none
+  omptool devices        show the devices, or why there are none
 
 An example to build and change: cp "$(omptool config --exampledir)"/saxpy/* .
 All commands: omptool help. More on one: omptool help dump, man omptool-dump."""
@@ -98,7 +98,7 @@ def _as_options(args: list[str]) -> list[str]:
 def cli() -> None:
     """Lower, bundle, inspect, verify and run OpenMP-offload fat binaries.
 
-    Exit codes: 0 fine; 1 read and found wanting; 2 wrong usage or a file that cannot be read or is
+    Exit codes: 0 fine; 1 a fault was found; 2 wrong usage or a file that cannot be read or is
     malformed; 3 something on this machine is missing. `run` gives the program's own code.
     """
 

@@ -26,16 +26,16 @@ Call = Literal["plain", "first", "array"]  # packager/conventions.py
 # Clang's calls have a version. From the second release on the runtime goes by it.
 FIRST_WITH_VERSION_3, FIRST_WITH_VERSION_5 = 19, 23
 WANTED: dict[Call, str] = {
-    "plain": "it passes a first argument that kernels have since clang 18 alone",
-    "first": "it does not pass the first argument that kernels since clang 18 have",
-    "array": "it does not pass the array of arguments that kernels since clang 23 have",
+    "plain": "it passes a first argument, which only kernels since clang 18 take",
+    "first": "it does not pass the first argument that kernels since clang 18 take",
+    "array": "it does not pass the array of arguments that kernels since clang 23 take",
 }
 
 
 def unread(program: FatBinary, release: int) -> str:
     """Return why that release does not run the program's regions on a CPU; "" if it does."""
     if is_blind(program, release):
-        return "it does not see the images, and runs the program on the host without a word"
+        return "it does not see the images, and silently runs the program on the host"
     return at_start(program, release) or when_used(program, release)
 
 
@@ -47,7 +47,7 @@ def is_blind(program: FatBinary, release: int) -> bool:
 def at_start(program: FatBinary, release: int) -> str:
     """Return why the program ends before any region, in every environment; "" if it does not."""
     if program.abi == "interface":
-        return "it has not the calls of the interface documents"
+        return "it lacks the calls of the interface documents"
     row = named(program.abi)
     if release < FIRST_WITH_KERNEL_CALL and (
         row is None or row.first_release >= FIRST_WITH_KERNEL_CALL
@@ -92,7 +92,7 @@ def _uncallable(clangs: Iterable[int], row: Generation | None, release: int) -> 
         if passed is None:
             return f"it refuses kernel arguments of version {version} on a CPU"
         if passed == "array" and kernel != "array":
-            return "it passes an array of arguments, which kernels have since clang 23 alone"
+            return "it passes an array of arguments, which only kernels since clang 23 take"
         if passed != kernel:
             return WANTED[kernel]
     return ""

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 @click.command(cls=WithResponseFiles)
 @click.argument("host", type=FILE)
 @wrapping_options(
-    "Entries: `auto`, what the images and HOST define under one name; or a file, one name a "
-    "line. Without it, HOST's own table (see omptarget.h)."
+    "Entries: `auto`, everything that images and HOST define under one name; or a file, one name "
+    "per line (default: HOST's own table, see omptarget.h)."
 )
 @dependency_options
 def command(
@@ -52,12 +52,12 @@ def command(
 ) -> None:
     """Put device images into HOST and write it to OUT: an object, or an executable or library.
 
-    An object links as HOST did, with -lomptarget added. A finished file that registers no images
-    yet is given them in place, and needs nothing more. Images are registered before any constructor
-    runs. OUT is checked as `omptool verify` does before it takes its place.
+    An object links as HOST did, with -lomptarget added. A finished file must register no images
+    yet; it needs no further link. Images are registered before any constructor runs. `omptool
+    verify` checks OUT before it takes its place.
 
-    Exits 0 when OUT was written, 1 when it was found wanting and not written, 2 for wrong usage
-    or an unfit input.
+    Exits 0 when OUT was written, 1 when verify finds an error in it (OUT is not written), 2 for
+    wrong usage or an unfit input.
     """
     with reported(host):
         from omptool.probes import own_formats

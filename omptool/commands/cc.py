@@ -71,7 +71,7 @@ def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
 @click.command(cls=CompileOptions)
 @click.option("--triple", "triples", multiple=True, metavar="T[:ARCH]", shell_complete=triples,
               help="A device to compile for (repeatable; default: the CPU here).")  # fmt: skip
-@click.option("--cc", metavar="COMPILER", help="The host's compiler, and that of the devices.")
+@click.option("--cc", metavar="COMPILER", help="The compiler for the host and the devices.")
 @click.option("--device-compiler", "compilers", multiple=True, metavar="T=COMPILER",
               help="Another clang for the devices of a triple (repeatable).")  # fmt: skip
 @click.option("--entries", metavar="auto|FILE",
@@ -81,19 +81,19 @@ def _value(words: Iterator[str], *, takes: bool) -> Iterator[str]:
 @click.option("--ptx", "keeps_ptx", is_flag=True,
               help="Leave PTX to the driver, even where ptxas could assemble it.")  # fmt: skip
 @click.option("--keep", "kept", type=FOLDER, metavar="DIR",
-              help="Keep what is made on the way in DIR.")  # fmt: skip
+              help="Keep intermediate files in DIR (default: delete them).")  # fmt: skip
 @click.option("--no-rpath", is_flag=True, help="Leave the folder of libomptarget out of RUNPATH.")
 @click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
-@click.option("--dry-run", is_flag=True, help="Show the commands, run none.")
+@click.option("--dry-run", is_flag=True, help="Show the commands, and run none.")
 @click.argument("words", metavar="[--] ARGUMENTS...", nargs=-1, required=True)
 def command(words: tuple[str, ...], **chosen: Any) -> None:
     """Compile sources for the host and for devices, and link them.
 
     ARGUMENTS are a compiler's: sources, objects, libraries and any options, with -c for objects
-    alone. The first may be the compiler. LLVM IR (.ll, .bc) among the sources is kernels.
+    alone. The first may be the compiler. LLVM IR (.ll, .bc) among the sources holds kernels.
 
-    Exits as the compiler or linker does that failed; 1 when the result was found wanting, 2 for
-    wrong usage or inputs that do not fit, 3 when a compiler or linker is missing.
+    Exits as a compiler or linker that failed; 1 when verify finds an error in the result (which is
+    removed), 2 for wrong usage or inputs that do not fit, 3 when a compiler or linker is missing.
     """
     end_as(lambda: _build(words, **chosen))
 
@@ -107,7 +107,7 @@ def _build(words: tuple[str, ...], **chosen: Any) -> int:
     expect_files(chosen["libraries"])
     parsed = parse(words, words_of(chosen["cc"] or ""))
     if parsed.triples and chosen["triples"]:
-        raise UsageError("devices are named by --triple and by clang's own option: choose one")
+        raise UsageError("--triple and clang's own option both name devices: use one of them")
     triples = chosen["triples"] or parsed.triples or (_host(parsed.host),)
     wanted = targets(triples, chosen["compilers"])
     options = Options(

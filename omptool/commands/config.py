@@ -25,8 +25,8 @@ def command(
 ) -> None:
     """Print where the runtime, its headers and examples are installed.
 
-    One line for each option, in the order libdir, includedir, exampledir, cmakedir, version.
-    pkg-config finds the same in `$(omptool config --libdir)/pkgconfig`.
+    Prints one line for each option, in the order libdir, includedir, exampledir, cmakedir, version.
+    pkg-config finds the same values in `$(omptool config --libdir)/pkgconfig`.
     """
     asked = (show_libdir, show_includedir, show_exampledir, show_cmakedir, show_version)
     if not any(asked):

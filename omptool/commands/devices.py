@@ -20,10 +20,10 @@ from packager.machine.facts import FAILS
 @colour_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """Show the runtime's plugins, why any was refused, and the devices of each.
+    """Show the runtime's plugins, the devices of each, and why any plugin was refused.
 
-    Numbers are those of a program that has an image for every plugin, in this order. Plugins are
-    looked for on OMPTOOL_PLUGIN_PATH and beside the runtime.
+    Device numbers are those of a program that has an image for every plugin, in this order. Plugins
+    are in the folders of OMPTOOL_PLUGIN_PATH and beside the runtime.
 
     Exits 0 when there is a device, 3 when there is none, or a plugin ends the programs that ask it.
     """

@@ -33,14 +33,16 @@ ALIGNMENT = 8
 @click.command()
 @click.argument("program", type=FILE, metavar="PROG", required=False)
 @click.argument("args", nargs=-1, metavar="[ARGS]...")
-@click.option("--run", "is_run", is_flag=True, help="Run PROG with ARGS, and say where they ran.")
+@click.option(
+    "--run", "is_run", is_flag=True, help="Run PROG with ARGS, and report where its regions ran."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @colour_option
 @click.option(
     "--explain",
     metavar="CODE",
     shell_complete=explained,
-    help="Print cause and cure of a finding, and exit.",
+    help="Print the cause and the cure of a finding, and exit.",
 )
 @click.pass_context
 def command(
@@ -53,19 +55,19 @@ def command(
 ) -> None:
     """Predict where each region of PROG will run on this machine, and say why.
 
-    Looks at PROG, at the libraries that the loader would pick and their regions, at the plugins and
-    devices that are there and at the environment. Nothing of PROG is run. The prediction is for
-    `omptool run`; what PROG does when it is started by itself, on the runtime that the loader
-    picks, is said beside it. For programs of GCC's, which need no libomptarget, it is for libgomp.
-    Of images for CUDA's, HIP's or SYCL's runtime it says what that needs, and whether a device
-    takes them.
+    Reads PROG and the libraries that the loader would pick, with their regions, and looks at the
+    plugins, the devices and the environment. PROG does not run. The prediction is for `omptool
+    run`; a second one is for PROG started by itself, on the runtime that the loader picks. Programs
+    of GCC need no libomptarget: their prediction is for libgomp. For images of CUDA's, HIP's or
+    SYCL's runtime, doctor shows the library and driver that this runtime needs, and whether a
+    device takes the images.
 
-    With --run, for programs that open their libraries themselves, PROG runs as under `omptool run`,
-    and each region is listed with where it ran, how often, and why on the host. What PROG prints
-    goes to stderr.
+    With --run, for programs that open their libraries themselves, PROG runs as under `omptool run`.
+    The report shows for each region where it ran, how often, and why on the host. The output of
+    PROG goes to stderr.
 
     Exits 0 when every entry is used on a device, 1 when one is not, 2 when PROG cannot be read, 3
-    when the plugins cannot be asked. With --run, 1 also when PROG fails.
+    when doctor cannot query the plugins. With --run, 1 also when PROG fails.
     """
     if explain is not None:
         _explain(explain.upper())
@@ -174,8 +176,8 @@ class _Parts:
         mine = [one for one in read if (one.binary.abi == "gcc") == is_of_gcc]
         for other in (one for one in read if one not in mine and one.binary.entries):
             whose = "libomptarget" if is_of_gcc else "libgomp"
-            message = f"the regions of {other.binary.path} are {whose}'s, and are not among these"
-            self.findings.append(Finding("OMP210", "info", message, "ask doctor of it, too"))
+            message = f"{whose} runs the regions of {other.binary.path}, which are left out here"
+            self.findings.append(Finding("OMP210", "info", message, "run doctor on it, too"))
         self.whole = joined(main.binary, [one.binary for one in mine])
         if self.whole.binary.is_empty:
             self.findings += _causes(main, needed)
@@ -211,7 +213,7 @@ def _check_is_program(binary: FatBinary, program: Path) -> None:
     """Raise FormatError unless the file itself is a program that could be read whole."""
     is_program = binary.type in ("executable", "shared")
     if not is_program or binary.path != str(program):  # a member of an archive
-        raise FormatError("is no program: doctor looks at executables and libraries")
+        raise FormatError("is not a program; doctor reads executables and libraries")
     for unread in (*binary.faults, *binary.limits):
         raise FormatError(unread)
 

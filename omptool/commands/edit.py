@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--order",
     metavar="N,N,…",
-    help="The images in their new order; added ones have the numbers behind the last.",
+    help="All images in their new order; added images have the numbers after the last.",
 )
 @click.option(
     "--descriptor",
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="Write OUT even if verify finds an error.")
 @click.option(
     "-o", "--output", "out", type=FILE, required=True,
-    metavar="OUT", help="The file to write; FILE itself is replaced when OUT is whole.",
+    metavar="OUT", help="The file to write; may be FILE, which is then replaced at the end.",
 )  # fmt: skip
 def command(
     file: Path,
@@ -71,10 +71,10 @@ def command(
     """Change the device images of FILE, an executable or shared library, and write it to OUT.
 
     N is an image's number in `omptool dump`. All else in FILE stays where it is; the build-id is a
-    new one. OUT is checked as `omptool verify` does before it takes its place.
+    new one. `omptool verify` checks OUT before it takes its place.
 
-    Exits 0 when OUT was written, 1 when it was found wanting and not written, 2 for wrong usage
-    or an unfit input.
+    Exits 0 when OUT was written, 1 when verify finds an error in it (OUT is not written), 2 for
+    wrong usage or an unfit input.
     """
     with reported(file):
         from omptool.probes import own_formats
@@ -116,5 +116,5 @@ def _change(
         descriptor,
     )
     if change.is_empty:
-        raise click.UsageError("Nothing to do: say --add, --replace, --remove or --order.")
+        raise click.UsageError("Nothing to do: give --add, --replace, --remove or --order.")
     return change

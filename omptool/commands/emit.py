@@ -24,7 +24,7 @@ from omptool.options.wrapper import (
     written_abi,
 )
 from packager.errors import UsageError
-from packager.generations import Generation, named
+from packager.generations import Generation, listed, named
 
 if TYPE_CHECKING:
     from packager.model import Finding
@@ -39,14 +39,14 @@ CONTAINERS = ("offload-binary", "offload-bundle", COMPRESSED)
 
 @click.command(cls=WithResponseFiles)
 @wrapping_options(
-    "Entries: `auto`, everything the images define; or a file, one name a line. Without it, the "
-    "entry sections of the objects that OUT is linked with."
+    "Entries: `auto`, everything that the images define; or a file, one name per line (default: "
+    "the entry sections of the objects that OUT is linked with)."
 )
 @click.option(
     "--format", "form", type=click.Choice((*WRAPPERS, *CONTAINERS)), default=WRAPPERS[0],
     show_default=True,
-    help="Format of OUT: an object to link, or its text as asm or llvm-ir; or offload-binary, "
-    "offload-bundle, compressed-bundle: the images alone, as clang's tools write them.",
+    help="Format of OUT: an object to link; its text, as asm or llvm-ir; or the images alone, as "
+    "clang's tools write them: offload-binary, offload-bundle, compressed-bundle.",
 )  # fmt: skip
 @click.option(
     "--compression", type=click.Choice(["zstd", "zlib"]),
@@ -66,10 +66,10 @@ def command(
 ) -> None:
     """Write an object that holds device images and registers them, or a container of images.
 
-    Link OUT with the host's objects and -lomptarget; `omptool bundle` is the same in one object.
+    Link OUT with the host's objects and -lomptarget. `omptool bundle` does both in one object.
 
-    Exits 0 when OUT was written, 1 when it was found wanting and not written, 2 for wrong usage
-    or an unfit input.
+    Exits 0 when OUT was written, 1 when verify finds an error in it (OUT is not written), 2 for
+    wrong usage or an unfit input.
     """
     with reported(out):
         from omptool.probes import own_formats
@@ -125,6 +125,5 @@ def _generation(abi: str | None, entries: str | None) -> Generation:
         return DEFAULT
     generation = named(abi)
     if generation is None:
-        known = f"--abi {DEFAULT.name}, say, not {abi}"
-        raise UsageError(f"a container is for readers of LLVM: {known}")
+        raise UsageError(f"--abi {abi} has no containers; known values: {listed()}")
     return generation

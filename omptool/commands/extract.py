@@ -28,7 +28,7 @@ from omptool.options.wanted import wanted_options
     type=FOLDER,
     default=Path(),
     metavar="DIR",
-    help="The folder to write to (.), which is made if it is not there.",
+    help="The folder to write to, made if it is missing (default: the current one).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
@@ -47,11 +47,11 @@ def command(
 ) -> None:
     """Write device images of FILE, inflated, to files of their own, and print their names.
 
-    Options that are repeated mean any of them; different options must all be met. Without any, FILE
-    must hold one image.
+    An image must match one value of each given option. Without any option, FILE must hold one
+    image.
 
-    Exits 1 when no image is as asked for, 2 when FILE cannot be read or is malformed; what can be
-    read is written all the same.
+    Exits 1 when no image matches, 2 when FILE cannot be read or is malformed; readable images are
+    still written.
     """
     from omptool.render.extract import extract_json, kernels_text
     from packager.questions.wanted import Wanted
@@ -59,7 +59,7 @@ def command(
     from packager.writers.extract import extract
 
     if everything and (indices or triples or archs or kinds or patterns):
-        raise click.UsageError("--all is every image: without what says which ones.")
+        raise click.UsageError("--all selects every image: leave out the other selections.")
     with reported(file):
         named = tuple(normalise(triple) for triple in triples)
         wanted = Wanted(indices, named, archs, kinds, patterns, everything or kernels)

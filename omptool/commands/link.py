@@ -42,36 +42,36 @@ def _opened(args: list[str]) -> list[str]:
 
 
 @click.command(cls=LinkCommand, context_settings={"allow_interspersed_args": False})
-@click.option("--abi", type=click.Choice(ABIS), help="Whose runtime registers the images "
+@click.option("--abi", type=click.Choice(ABIS), help="ABI that registers the images "
               "(default: that of the objects).")  # fmt: skip
 @click.option("--device-lib", "libraries", type=FILE, multiple=True, metavar="FILE",
               help="Bitcode of functions that device code calls (repeatable).")  # fmt: skip
 @click.option("--device-linker", "device_words", multiple=True, metavar="[TRIPLE=]WORD",
               help="A word for the linker of device code (repeatable).")  # fmt: skip
 @click.option("-O", "level", type=click.IntRange(0, 3), default=2, show_default=True,
-              help="Optimisation of device code in LLVM bitcode.")  # fmt: skip
+              help="Optimisation level of device code in LLVM bitcode.")  # fmt: skip
 @click.option("--ptx", "keeps_ptx", is_flag=True,
               help="Leave PTX to the driver, even where ptxas could assemble it.")  # fmt: skip
 @click.option("--ptxas-arg", "ptxas", multiple=True, metavar="WORD",
               help="A word for ptxas, where it assembles PTX (repeatable).")  # fmt: skip
 @click.option("--runtime", metavar="FILE|none",
-              help="The libomptarget of a COMMAND that names none (default: omptool's).",
+              help="The libomptarget to add if COMMAND names none (default: omptool's).",
               )  # fmt: skip
 @click.option("--save-temps", "kept", type=FOLDER, metavar="DIR",
-              help="Keep what is made on the way in DIR.")  # fmt: skip
+              help="Keep intermediate files in DIR (default: delete them).")  # fmt: skip
 @click.option("--no-rpath", is_flag=True, help="Leave the folder of libomptarget out of RUNPATH.")
 @click.option("--force", is_flag=True, help="Keep the result even if verify finds an error.")
-@click.option("--dry-run", is_flag=True, help="Show the commands, run none.")
+@click.option("--dry-run", is_flag=True, help="Show the commands, and run none.")
 @click.option("-v", "--verbose", is_flag=True, help="Show each command on stderr.")
 @click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True)
 def command(words: tuple[str, ...], **chosen: Any) -> None:
-    """Link the device code of a host link's objects, and run COMMAND with what registers it.
+    """Link the device code of a link command's objects, and run COMMAND with the images added.
 
-    COMMAND is the link command as it is without offloading: `cc a.o b.o -o app`, `clang++ ...`, or
-    a linker's own. Without device code in its objects it runs as it is.
+    COMMAND is the link command of a build without offloading: `cc a.o b.o -o app`, `clang++ ...`,
+    or a linker's own. Without device code in its objects, COMMAND runs as it is.
 
-    Exits as COMMAND does; 1 when the result was found wanting, 2 for objects that cannot be linked
-    together, 3 when a linker is missing.
+    Exits as COMMAND does; 1 when verify finds an error in the result (which is removed), 2 for
+    objects that cannot be linked together, 3 when a linker is missing.
     """
     end_as(lambda: _link(words, **chosen))
 

@@ -44,7 +44,7 @@ from packager.lowering.request import EMITS, Emit, SourceError
     "entries",
     metavar="NAME",
     multiple=True,
-    help="Kernel or global for the host to find (repeatable); by default all visible ones.",
+    help="Kernel or global for the host to find (repeatable; default: all visible ones).",
 )
 @click.option(
     "--emit",
@@ -57,7 +57,7 @@ from packager.lowering.request import EMITS, Emit, SourceError
     "--device-lib",
     metavar="FILE",
     type=INPUT,
-    help="Bitcode of functions that kernels call; NVIDIA's libdevice is found by itself.",
+    help="Bitcode of functions that kernels call (default for nvptx64: NVIDIA's libdevice).",
 )
 @click.option(
     "-o",
@@ -81,10 +81,10 @@ def command(
     """Lower LLVM IR, as text or bitcode, to a device image.
 
     For a CPU the image is a shared object, for nvptx64 PTX text (as obj a cubin, by ptxas), for
-    amdgcn a code object, for spirv64 a SPIR-V module. Each exports its kernels and globals in the
-    order of --entry, else of the IR.
+    amdgcn a code object, for spirv64 a SPIR-V module. The image exports its kernels and globals in
+    the order of --entry, else of the IR.
 
-    Exits 0 when OUT is written, 2 when IN or the request is at fault, 3 without a linker.
+    Exits 0 when OUT was written, 2 for wrong usage or an unfit input, 3 when a linker is missing.
     """
     target = Target(triple, cpu, features, level, device_lib)
     with reported(source):

@@ -56,13 +56,13 @@ def command(
     program: str,
     args: tuple[str, ...],
 ) -> None:
-    """Run PROG with ARGS on omptool's runtime, whatever libomptarget it was linked with.
+    """Run PROG with ARGS on omptool's runtime, whatever libomptarget PROG was linked with.
 
-    The runtime takes its place through the environment, so PROG may be a wrapper script or a
-    launcher such as mpirun.
+    The environment puts the runtime in place, so PROG may be a wrapper script or a launcher such as
+    mpirun.
 
     Exits as PROG does; 125 when omptool fails first, 126 when PROG cannot be executed, 127 when
-    it is not found.
+    PROG is not found.
     """
     path = find(program)
     try:
@@ -80,7 +80,7 @@ def command(
     if mandatory:
         environment["OMP_TARGET_OFFLOAD"] = "MANDATORY"
     if gdb and not is_elf:
-        fail(f"{program}: is a script: gdb wants its interpreter before it", CANNOT_START)
+        fail(f"{program}: is a script; gdb needs its interpreter in front of it", CANNOT_START)
     if gdb:
         _debug(path, args, environment)
     _execute(path, program, args, environment)
@@ -108,7 +108,7 @@ def _execute(
             with suppress(OSError):
                 os.execve("/bin/sh", ["sh", str(path), *args], environment)
         missing = error.errno == errno.ENOENT and exists(path)
-        what = "its interpreter is not there" if missing else error.strerror
+        what = "its interpreter is missing" if missing else error.strerror
         fail(f"{program}: {what}", NOT_EXECUTABLE)
 
 

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     help="Check only these, e.g. OMP105,OMP109.",
 )
 @click.option("--ignore", metavar="CODES", shell_complete=codes, help="Leave these checks out.")
-@click.option("--strict", is_flag=True, help="Let warnings count as errors for the exit code.")
+@click.option("--strict", is_flag=True, help="Count warnings as errors in the exit code.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print SARIF 2.1.0, for other tools.")
 @click.option(
     "--explain",
     metavar="CODE",
     shell_complete=explained,
-    help="Print cause and cure of a finding, and exit.",
+    help="Print the cause and the cure of a finding, and exit.",
 )
 @colour_option
 @click.pass_context
@@ -55,7 +55,7 @@ def command(
 ) -> None:
     """Check the entries and device images in each FILE against each other.
 
-    Each finding has a code, a severity and a hint; --explain says more about a code.
+    Each finding has a code, a severity and a hint; --explain prints the code's cause and cure.
 
     Exits 0 when no finding is an error, 1 when one is, 2 when nothing of a file can be read.
     """
@@ -69,7 +69,7 @@ def command(
         echo(f"{explain.upper()}: {explained}")
         ctx.exit(0)
     if as_json and as_sarif:
-        raise click.UsageError("--json and --sarif are two documents: choose one.")
+        raise click.UsageError("--json and --sarif exclude each other.")
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
     found = Files(files, Look(code=True), checked=True, judged=_judged)

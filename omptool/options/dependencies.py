@@ -26,8 +26,8 @@ def dependency_options(command: Command) -> Command:
     options = (
         click.option(
             "-MD", "rule_beside", type=FILE, metavar="[FILE]", is_flag=False, flag_value=BESIDE,
-            help="Write a make rule that names everything OUT was made from: to FILE, to that of "
-            "-MF, or beside OUT, with .d for its ending.",
+            help="Write a make rule that names every input of OUT: to FILE, to the file of -MF, "
+            "or beside OUT, with the ending .d.",
         ),
         click.option(
             "-MF", "rule_file", type=FILE, metavar="FILE", help="Write that rule to FILE."
@@ -56,7 +56,7 @@ def rule(path: Path | None, out: Path, inputs: Sequence[Path]) -> Iterator[None]
     from packager.files.replacing import replacing
 
     if "%" in str(out):
-        raise UsageError("its name has a %, and make would take that for a pattern", out)
+        raise UsageError("its name has a %, which make would read as a pattern", out)
     target, *sources = map(_escaped, (out, *inputs))
     with replacing(path) as temporary:
         temporary.write_bytes(b"%s: %s\n" % (target, b" ".join(sources)))
@@ -68,5 +68,5 @@ def _escaped(path: Path) -> bytes:
     name = os.fsencode(as_given(path))
     for sign, called in UNSAYABLE.items():
         if sign in name:
-            raise UsageError(f"its name has a {called}, and no make rule can say it", path)
+            raise UsageError(f"its name has a {called}, which no make rule can hold", path)
     return re.sub(rb"(\\*)([ \t#])", rb"\1\1\\\2", name.replace(b"$", b"$$")).replace(b":", rb"\:")

@@ -28,7 +28,7 @@ class FileName(click.Path):
         if not name or name.endswith("/"):
             self.fail(f"{name!r} is not the name of a file", param, ctx)
         if name == str(STANDARD_INPUT) and not self._or_stream:
-            self.fail("'-' is no stream here: a file of that name is ./-", param, ctx)
+            self.fail("'-' is not a stream here; write ./- for a file of that name", param, ctx)
         path = Path(name)
         if ctx:
             ctx.meta.setdefault(GIVEN, {})[path] = name
@@ -69,7 +69,7 @@ def check_distinct(outputs: list[Path], inputs: list[Path]) -> None:
     identities = {_identity(path) for path in inputs} - {None}
     for path in outputs:
         if path.absolute() in seen or _identity(path) in identities:
-            raise UsageError(f"{path} would be written over another file of this command")
+            raise UsageError(f"{path} would overwrite another file of this command")
         seen[path.absolute()] = path
         if _identity(path):
             identities.add(_identity(path))

@@ -44,7 +44,7 @@ def translated(words: Sequence[str]) -> list[str]:
         elif word == "-mllvm":  # for LLVM inside clang's wrapper
             next(after, "")
         elif re.fullmatch(_REFUSED, word):
-            raise UsageError(f"{word}: omptool's stand-in for {NAME} does not do that")
+            raise UsageError(f"{word}: omptool's stand-in for {NAME} does not support this option")
         elif word == "--save-temps":
             is_kept = True
         elif known := list(_option(word)):

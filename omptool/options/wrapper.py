@@ -59,14 +59,14 @@ def wrapping_options(entries_help: str) -> Callable[[Command], Command]:
         click.option(
             "--abi",
             type=click.Choice(ABIS),
-            help="Records and calls to write: interface, omptarget.h's; proposal, libtarget.h's of "
-            f"2013; {listed()}, those of clang; llvm, of HOST's. By "
-            "default those of HOST's entries, or of omptarget.h.",
+            help="ABI to write: interface (omptarget.h), proposal (libtarget.h of 2013), "
+            f"{listed()} (clang), or llvm (HOST's generation). Default: that of HOST's "
+            "entries, or interface.",
         ),
         click.option("--force", is_flag=True, help="Write OUT even if verify finds an error."),
         click.option(
             "-o", "--output", "out", type=FILE, required=True,
-            metavar="OUT", help="The object file to write.",
+            metavar="OUT", help="The file to write.",
         ),
     ]  # fmt: skip
 
@@ -105,7 +105,7 @@ def written_abi(name: str | None, host: HostFile | None) -> WrittenAbi:
     if name != LLVM:
         return WRITTEN[name]
     if host is None:
-        raise click.UsageError("--abi llvm is the generation of HOST, and emit has none: name it")
+        raise click.UsageError("--abi llvm is HOST's generation, and emit has no HOST: name one")
     return of_host(host)
 
 
@@ -118,8 +118,8 @@ def warn_of_triples(requests: Iterable[ImageRequest]) -> None:
         if meant:
             echo(f"Warning: triple {request.triple}: did you mean {meant}?", err=True)
         elif not is_known(request.triple):
-            what = "images for it are its plugin's to judge"
-            echo(f"Note: triple {request.triple} is not known: {what}", err=True)
+            what = "only its plugin can check images for it"
+            echo(f"Note: triple {request.triple} is unknown: {what}", err=True)
 
 
 def report(out: Path, findings: Sequence[Finding]) -> None:

@@ -53,7 +53,7 @@ def _processor(driver: ctypes.CDLL, number: int) -> int:
 def _call(driver: ctypes.CDLL, name: str, *arguments: object) -> None:
     code = getattr(driver, name)(*arguments)
     if code:
-        raise DriverError(f"{name} of CUDA's driver says {code}")
+        raise DriverError(f"{name} of CUDA's driver returned {code}")
 
 
 if __name__ == "__main__":

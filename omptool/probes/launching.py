@@ -70,7 +70,7 @@ def _replacements(path: Path, program: Program | None) -> list[Path]:
     if program is None:
         return names
     if program.is_static and program.has_offload_code:
-        raise PackagerError("is statically linked: no runtime can take the place of its own")
+        raise PackagerError("is statically linked: no other runtime can replace its own")
     if rights := raised_rights(path):
         raise PackagerError(f"{rights}: {UNDER_RUN}")
     # In the program's order: a call without a version goes to the first that has the name.

@@ -63,7 +63,7 @@ def dump_text(binary: FatBinary, parts: Parts) -> Iterator[str]:
     if binary.is_empty:
         yield f"{path}: no offload code"
     elif binary.machine is None and not binary.images:
-        yield f"{path}: nothing in a form that is read"
+        yield f"{path}: offload code in forms that dump does not read"
     else:
         yield f"{path}: {headline(binary)}"
         yield from filter(None, _blocks(binary, parts))

@@ -53,7 +53,7 @@ def _signal_name(number: int) -> str:
 def _verdict(run: RegionRun) -> str:
     total = len(names(run.regions))
     if not total:
-        return "no region came to the runtime"
+        return "no region reached the runtime"
     away = len(names(one for one in run.regions if one.device is None))
     if not away:
         return f"{counted(total, 'region')} ran, all on a device"

@@ -18,7 +18,7 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
     if binary.is_empty:
         return "\n".join([f"{path}: {_no_code(findings)}", *(f"    {f.hint}" for f in findings)])
     if not binary.has_parts and not findings:
-        return f"{path}: nothing in a form that is checked"
+        return f"{path}: offload code in forms that verify does not read"
     lines = []
     for finding in findings:
         severity = coloured(finding.severity, SEVERITIES[finding.severity])
@@ -31,8 +31,8 @@ def verify_text(binary: FatBinary, findings: Sequence[Finding], codes: Sequence[
         lines.append(f"{path}: {verdict} ({images}, {entries}; checked {_checked(codes)})")
     for image in binary.images:
         if image.contents.is_opaque and not image.contents.problem:
-            what = f"image {image.index} is {image.kind} whose symbols are not read"
-            lines.append(f"{path}: {what}: entries were not looked for in it")
+            what = f"image {image.index} is {image.kind}, whose symbols verify does not read"
+            lines.append(f"{path}: {what}: its entries are not checked")
     return "\n".join(lines)
 
 

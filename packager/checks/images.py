@@ -98,7 +98,7 @@ def _arch(image: DeviceImage, actual: str) -> Iterator[tuple[str, str, Severity]
     message = f"is declared for {image.declared} but holds code for {actual}"
     if image.kind == "ptx" and _number(actual) < _number(image.arch):
         # The driver compiles PTX for newer devices too.
-        yield message, "it runs, but without what the newer arch offers", "warning"
+        yield message, "it runs, but without the newer arch's features", "warning"
     elif image.kind == "cubin":
         # A cubin does not say whether it is for sm_90 or sm_90a.
         if _number(actual) != _number(image.arch):

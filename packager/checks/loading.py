@@ -112,7 +112,7 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
         if fixed:
             message = f"image {image.index} looks for libraries in {', '.join(fixed)}"
             message += ", where its host does not"
-            hint = "-fno-rtlib-add-rpath leaves that out"
+            hint = "clang's -fno-rtlib-add-rpath leaves this folder out"
             yield Finding("OMP115", "warning", message, hint, None, image.index)
 
 
@@ -160,7 +160,7 @@ def compiled_later(binary: FatBinary) -> Iterator[Finding]:
             later.setdefault((image.kind, image.declared, level), []).append(image.index)
     for (kind, target, level), indices in later.items():
         message = f"image {runs(indices)} ({target}) is {kind}: compiled when loaded"
-        hint = "a driver or runtime that can compile it must be there"
+        hint = "it needs a driver or runtime that can compile it"
         yield Finding("OMP116", level, message, hint, None, indices[0])
 
 

@@ -182,7 +182,7 @@ def _lengths(table: EntryTable, image: DeviceImage) -> Iterator[Finding]:
         has = f"has {theirs}" if image.contents.places is not None else "has no table of entries"
         message = (
             f"the host lists {counted(ours, 'entry')}, and {_image(image)} {has}: without names "
-            "they pair by place, and the runtime refuses the image"
+            "they pair by position, and the runtime refuses the image"
         )
         hint = "list the same entries in one order on both sides (`lower --entry`)"
         yield Finding("OMP106", "error", message, hint, None, image.index)

@@ -64,7 +64,7 @@ def _version(binary: FatBinary) -> Iterator[Finding]:
             yield _lost(table, layouts.PROPOSAL_REGISTER)
         elif table.abi not in DOCUMENTS.values() and set(imports) == {layouts.PROPOSAL_REGISTER}:
             message = (
-                f"{REGISTER} is libtarget.so's: it takes the entries of {table.name} for those of "
+                f"{REGISTER} is libtarget.so's: it reads the entries of {table.name} as those of "
                 "2013, and every region runs on the host"
             )
             yield Finding("OMP101", "error", message, LIBTARGET_FIRST)
@@ -73,8 +73,8 @@ def _version(binary: FatBinary) -> Iterator[Finding]:
 def _lost(table: EntryTable, register: str) -> Finding:
     version = register.removeprefix(REGISTER)
     message = (
-        f"the call of {REGISTER} has lost its symbol version {version}: the runtime takes "
-        f"the entries of {table.name} for LLVM's, and every region runs on the host"
+        f"the call of {REGISTER} has lost its symbol version {version}: the runtime reads "
+        f"the entries of {table.name} as LLVM's, and every region runs on the host"
     )
     return Finding("OMP101", "error", message, UNVERSIONED)
 
@@ -151,7 +151,7 @@ def wrong_range(binary: FatBinary) -> Iterator[Finding]:
     for table in binary.tables:
         if table.size % table.record_size:
             where = f"section {table.section}" if table.section else table.name
-            message = f"{where} of {table.size} bytes is no whole number of records"
+            message = f"{where} of {table.size} bytes is not a whole number of records"
             hint = f"records have {table.record_size} bytes; was the file edited?"
             yield Finding("OMP103", "error", message, hint)
     for descriptor in binary.descriptors:

@@ -297,9 +297,9 @@ def rebuilt_apart(binary: FatBinary) -> Iterator[Finding]:
         for name, decoded in entries.items():
             if decoded and name not in names and str(decoded) in others:
                 message = (
-                    f"{name} is {others[str(decoded)]} in image {image.index}: the source is one, "
+                    f"{name} is {others[str(decoded)]} in image {image.index}: "
+                    "host and image were built from two copies of one source"
                 )
-                message += "its copies are two"
                 yield Finding("OMP126", "info", message, "build both from the same files")
 
 

@@ -54,7 +54,7 @@ def build(command: CompileCommand, options: Options, tools: Tools) -> int:
     if command.end in ("code", "text"):
         return compile_elsewhere(how, tools)
     if command.of_kind("source") and not (compiles_devices or has_kernels):
-        options.warn(f"{command.compiler[-1]} is no clang: its objects have no code for devices")
+        options.warn(f"{command.compiler[-1]} is not clang: its objects have no code for devices")
     if release is not None and compiles_devices and command.of_kind("source"):
         for target in options.targets:
             expect_able(release, target)
@@ -88,7 +88,7 @@ def _objects(how: Compiling, options: Options, tools: Tools) -> int:
     sources = [item for item in command.inputs if item.kind in MADE]
     modules = [item.path for item in command.of_kind("kernels")]
     if modules and len(sources) != 1:
-        raise UsageError("with -c, kernels go into the object of one source: name one")
+        raise UsageError("with -c, kernels go into the object of one source: give exactly one")
     for item in command.of_kind("input"):
         options.warn(f"{item.path} is ignored: with -c nothing is linked")
     for source in sources:

@@ -171,7 +171,7 @@ def parse(
     )
     foreign = [item.path for item in inputs if item.kind == "foreign"]
     if foreign and end in ("object", "program"):
-        what = "is no C or C++: its own compiler makes an object of it, and that can be linked"
+        what = "is not C or C++: make an object of it with its own compiler, and link that"
         raise UsageError(what, foreign[0])
     sources = [item for item in inputs if item.kind in MADE]
     if len(sources) > 1 and end == "object" and command.output:

@@ -43,7 +43,7 @@ def words_of(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"{command!r} is no command: {str(error).lower()}") from error
+        raise UsageError(f"{command!r} is not a command: {str(error).lower()}") from error
 
 
 @lru_cache

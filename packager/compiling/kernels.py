@@ -24,7 +24,7 @@ def images(
 ) -> list[ImageRequest]:  # fmt: skip
     """Lower the one module of IR for each target. Raises UsageError for several modules."""
     if len(sources) > 1:
-        raise UsageError("there are several modules of kernels: llvm-link makes one of them")
+        raise UsageError("there are several modules of kernels: join them with llvm-link")
     requests = []
     for target in targets:
         for arch in target.archs or ("",):

@@ -59,7 +59,9 @@ def compile_source(source: Input, out: Path, how: Compiling, tools: Tools) -> in
     words += _offloading(how.targets)
     others = [target for target in how.targets if target.compiler]
     if others and str(source.path) == STANDARD_INPUT:
-        raise UsageError("standard input is read once: with several compilers name a file")
+        raise UsageError(
+            "standard input can be read only once: with several compilers, give a file"
+        )
     host = unused(tools.folder, f"{source.path.stem}.o") if others else out
     code = tools.pass_on([*words, *_asked_for(source, how), "-o", str(host)])
     if code or not others:

@@ -69,7 +69,9 @@ def targets(words: Iterable[str], compilers: Iterable[str]) -> list[Target]:
         if not equals or not text.strip():
             raise UsageError(f"{word!r} is not TRIPLE=COMPILER")
         if normalise(triple) not in archs:
-            raise UsageError(f"no --triple is {normalise(triple)}, which has a compiler")
+            raise UsageError(
+                f"--device-compiler is for {normalise(triple)}, which no --triple names"
+            )
         chosen[normalise(triple)] = named(words_of(text)).words
     return [Target(t, tuple(known), chosen.get(t, ())) for t, known in archs.items()]
 
@@ -79,7 +81,7 @@ def device_of(arch: str) -> str:
     for begin, triple in (("sm_", "nvptx64-nvidia-cuda"), ("gfx", "amdgcn-amd-amdhsa")):
         if arch.startswith(begin):
             return f"{triple}:{arch}"
-    raise UsageError(f"which triple --offload-arch={arch} is for is not known: --triple names both")
+    raise UsageError(f"the triple of --offload-arch={arch} is unknown: give both with --triple")
 
 
 def offloading(own: Sequence[Target]) -> list[str]:
@@ -96,7 +98,7 @@ def expect_able(host: int, target: Target) -> None:
     own = clangs_release(target.compiler) if target.compiler else host
     name = shlex.join(target.compiler)
     if own is None:
-        raise UsageError(f"{name}, for {target.triple}, is no clang")
+        raise UsageError(f"{name}, for {target.triple}, is not clang")
     if min(own, host) < APART and (target.is_gpu or target.compiler):
         what = "beside another" if target.compiler else "for a GPU without its vendor's libraries"
         raise UsageError(f"clang {min(own, host)} cannot compile {what}: clang {APART} can")

@@ -27,8 +27,8 @@ from packager.triples import normalise
 # Descriptors of others, which their own runtimes read.
 OTHERS = {
     "gcc": "GCC's, which pairs images by order and counts them in its own records",
-    "cuda": "CUDA's: its runtime is told of one fat binary",
-    "hip": "HIP's: its runtime is told of one fat binary",
+    "cuda": "CUDA's: its runtime gets one fat binary",
+    "hip": "HIP's: its runtime gets one fat binary",
     "sycl": "SYCL's: its records name properties and symbols of each image",
 }
 
@@ -79,11 +79,12 @@ def described(file: LinkedFile, binary: FatBinary, number: int | None) -> Descri
     found = [d for d in binary.descriptors if d.address is not None]
     if number is not None:
         if number >= len(found):
-            raise UsageError(f"has no descriptor {number}, but {len(found)}")
+            numbers = " or ".join(map(str, range(len(found)))) or "none"
+            raise UsageError(f"no descriptor {number}; --descriptor takes {numbers}")
         return _read(file, binary, found[number])
     if len(found) > 1:
         numbers = ", ".join(map(str, range(len(found))))
-        raise UsageError(f"has {len(found)} descriptors: say which by --descriptor ({numbers})")
+        raise UsageError(f"has {len(found)} descriptors: choose one by --descriptor ({numbers})")
     return _read(file, binary, found[0])
 
 
@@ -113,7 +114,9 @@ def _read(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
     place = Range(at if count else begin, count * record.size, "device image records")
     array = read_window(file.space, place)
     if count != len(wanted.images):
-        raise FormatError(f"of {count} images of the descriptor {len(wanted.images)} are readable")
+        raise FormatError(
+            f"only {len(wanted.images)} of the descriptor's {count} images are readable"
+        )
     images = tuple(_held(file, binary, array, record.size, wanted.images))
     return Described(address, at, begin, end, record, _form(images, abi), images)
 

@@ -104,7 +104,7 @@ def _tables(file: LinkedFile) -> _Tables:
 
     symbols, strings = at(DT_SYMTAB, SHT_DYNSYM), at(DT_STRTAB, SHT_STRTAB)
     if symbols is None or strings is None:
-        raise UsageError("has no dynamic symbols that a section header tells of")
+        raise UsageError("has no section header for dynamic symbols")
     needed = at(DT_VERNEED, SHT_GNU_VERNEED)
     return _Tables(symbols, strings, at(DT_VERSYM, SHT_GNU_VERSYM), needed)
 
@@ -178,7 +178,7 @@ def _version_numbers(
             number, following = following, following + 1
         numbers[version] = number
     if following >= VERSION_HIDDEN:
-        raise UsageError("has no number left for another version")
+        raise UsageError("has no free number for another symbol version")
     return numbers
 
 

@@ -159,7 +159,7 @@ def finish(
                 notes = renewed(stream, surgery, old, [*images, *new.content])
         findings = checked(temporary, force=force, is_wrapped=is_wrapped, own=own)
     if status.st_mode & ~MODE & 0o7000:
-        notes.append("the result does not run as its owner or group: such bits are not copied")
+        notes.append("the result loses set-user-ID and set-group-ID")
     behind = len(file.data) - file.end
     # patchelf leaves a zero there.
     if behind > FILLING or any(file.data.bytes(file.end, behind)):

@@ -195,14 +195,14 @@ class LinkedFile:
 def _checked(data: Reader) -> Elf:
     """The headers of a file that can be edited. Raises UsageError where it cannot."""
     if not headers.probe(data):
-        raise UsageError("is no executable or shared library")
+        raise UsageError("is not an executable or a shared library")
     elf = headers.read(data)
     if elf.is_object or not (elf.is_executable or elf.is_dynamic):
-        raise UsageError("is no executable or shared library")
+        raise UsageError("is not an executable or a shared library")
     if elf.machine != EDITED:
         raise UsageError(f"is for {elf.machine}; files for {EDITED} are edited")
     if not elf.has_headers:
-        raise UsageError("has no section headers: nothing says what may be moved")
+        raise UsageError("has no section headers, which an edit needs")
     return elf
 
 
@@ -240,6 +240,8 @@ def _expect_inside(section: Section, size: int) -> None:
     if section.has_bytes and section.offset + section.size > size:
         raise FormatError(f"section {section.name} runs past the end of the file")
     if section.is_allocated and section.address + section.size > MOST:
-        raise FormatError(f"section {section.name} is at {section.address:#x}, in no process")
+        raise FormatError(
+            f"section {section.name} is at {section.address:#x}, outside the address space"
+        )
     if section.offset > MOST or section.alignment > MOST:
-        raise FormatError(f"section {section.name} has a place that no file has")
+        raise FormatError(f"section {section.name} has an impossible file offset")

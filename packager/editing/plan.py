@@ -55,10 +55,10 @@ def _taken(named: Named, held: Sequence[Held], gone: Sequence[Held]) -> Held:
     found = [h for h in held if _is_named(named, h)]
     if not found:
         have = ", ".join(h.name for h in held) or "none"
-        raise UsageError(f"its descriptor lists no image {named.text}, but {have}")
+        raise UsageError(f"its descriptor lists no image {named.text}; it lists {have}")
     if len(found) > 1:
         names = ", ".join(h.name for h in found)
-        raise UsageError(f"{named.text} means several images: {names}")
+        raise UsageError(f"{named.text} matches several images: {names}")
     if found[0] in gone:
         raise UsageError(f"{found[0].name} is changed twice")
     return found[0]
@@ -79,7 +79,7 @@ def _ordered(
         return
     if sorted(order) != sorted(slots):
         numbers = ", ".join(map(str, slots)) or "none"
-        raise UsageError(f"an order names each image once; here they are {numbers}")
+        raise UsageError(f"--order must name each image once; the images are {numbers}")
     yield from (slots[number] for number in order)
 
 

@@ -99,7 +99,9 @@ class Relocations:
     def expect_movable(self) -> None:
         """Raise UsageError where the table has relocations of the PLT in it."""
         if self._holds_plt:
-            raise UsageError("its relocations and those of its PLT are one table")
+            raise UsageError(
+                "its relocations and those of its PLT share a table, which cannot move"
+            )
 
     @property
     def new_size(self) -> int:

@@ -128,7 +128,7 @@ def zlib_pieces(data: Reader, where: str, form: int = 15) -> Iterator[bytes]:
         while not stream.eof and (piece := stream.decompress(b"", PIECE)):
             yield piece  # its last bits were read with those before
     except zlib.error as error:
-        raise FormatError(f"{where} is no zlib stream: {error}") from error
+        raise FormatError(f"{where} is not a zlib stream: {error}") from error
     if not stream.eof:
         raise FormatError(f"{where} is a zlib stream that is cut off")
 
@@ -162,7 +162,7 @@ def zstd_pieces(data: Reader, where: str) -> Iterator[bytes]:
                     break
                 stream = None
     except zstandard.ZstdError as error:
-        raise FormatError(f"{where} is no zstd stream: {error}") from error
+        raise FormatError(f"{where} is not a zstd stream: {error}") from error
     if stream:
         raise FormatError(f"{where} is a zstd stream that is cut off")
 
@@ -200,7 +200,7 @@ def _lz4(data: Reader, size: int, where: str) -> bytes:
     try:
         found: bytes = lz4.block.decompress(data.bytes(), uncompressed_size=size)
     except (lz4.block.LZ4BlockError, ValueError) as error:
-        raise FormatError(f"{where} is no LZ4 block: {error}") from error
+        raise FormatError(f"{where} is not an LZ4 block: {error}") from error
     if len(found) != size:
         raise FormatError(
             f"{where} inflates to {len(found)} bytes, not to the {size} that it claims"

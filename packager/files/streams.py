@@ -82,7 +82,7 @@ def _by_module(data: Reader, method: str, where: str) -> Iterator[bytes]:
                 yield one.decompress(rest, PIECE)
                 rest = one.unused_data if one.eof else b""
     except (fault, EOFError) as error:
-        raise FormatError(f"{where} is no {method} stream: {error}") from error
+        raise FormatError(f"{where} is not {method} data: {error}") from error
     if not one.eof:
         raise FormatError(f"{where} is a {method} stream that is cut off")
 

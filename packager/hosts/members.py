@@ -123,7 +123,7 @@ def _member(place: _Place, member: archive.Member, look: Look) -> Iterator[Membe
 def _opened(place: _Place, name: str, look: Look) -> Iterator[tuple[_Place, Reader]]:
     """A file that a thin archive names."""
     if place.file is None or place.is_packed:
-        raise FormatError("is a file of a thin archive, which is in a package: it is not there")
+        raise FormatError("is outside the package: its thin archive in the package only names it")
     path = place.file.parent / name
     with open_reader(path, look) as data:
         identity = _identity(path)

@@ -95,8 +95,8 @@ def _requirements(parts: Sequence[HostPart]) -> Iterator[str]:
         asking = [part.name for part in with_regions if part.requires & bit]
         others = [part.name for part in with_regions if not part.requires & bit]
         if asking and others:
-            what = f"{_listed(asking)} has `requires {clause}`, {_listed(others)} has not"
-            yield f"{what}: in OpenMP all objects with regions must"
+            what = f"{_listed(asking)} has `requires {clause}`, {_listed(others)} lacks it"
+            yield f"{what}: OpenMP requires it of all objects with regions"
 
 
 def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
     devices = f"devices are numbered {', '.join(numbered)}"
     if one not in targets[maker]:
         yield (
-            f"{maker} has no code for {one}, and comes first: {devices}, and {_listed(others)} "
+            f"{maker} has no code for {one}, and comes first: {devices}, but {_listed(others)} "
             f"would have them as {', '.join(own)}"
         )
         return
@@ -165,8 +165,8 @@ def _bodies(kernel: str, codes: Sequence[tuple[str, Codes]]) -> Iterator[str]:
     for origin, other in found[1:]:
         if other != found[0][1]:
             yield (
-                f"kernel {kernel} of {found[0][0]} and of {origin} differ: that of "
-                f"{found[0][0]} is taken"
+                f"kernel {kernel} differs in {found[0][0]} and {origin}: the link takes that of "
+                f"{found[0][0]}"
             )
             return
 

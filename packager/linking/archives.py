@@ -65,7 +65,7 @@ def _by_host(
     text = "".join(path.read_text(errors="surrogateescape") for path in read)
     if not text.strip():
         program = command.words[command.options_at - 1]
-        raise UsageError(f"{program} wrote no map of what it links: archives need one")
+        raise UsageError(f"{program} wrote no link map, which archives need")
     words = set(text.split())
     listed = {_last_word(word.rpartition(_SECTION)[0] or word) for word in words}
     alike = Counter((part.archive, part.member) for part in optional)

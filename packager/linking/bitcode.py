@@ -135,8 +135,8 @@ def _check_resolved(answer: JoinAnswer, own: OwnLibraries, family: Family) -> No
             raise MissingToolError(f"{_uses(of_it)}: {why}")
     if missing:
         raise UsageError(
-            f"{_uses(missing)}, which nothing defines for {family.triple}; a library that does can "
-            "be given by --device-lib"
+            f"{_uses(missing)}, which nothing defines for {family.triple}; give the library that "
+            "does by --device-lib"
         )
 
 

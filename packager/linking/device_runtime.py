@@ -155,7 +155,7 @@ def _release(modules: Sequence[Part]) -> Release:
         releases.setdefault(release_of(Path(part.path)), part.name)
     known = [release for release in releases if release]
     if not known:
-        why = "it does not say which release of clang compiled it, and so needs --device-lib"
+        why = "it does not name its release of clang: give that release's library by --device-lib"
         raise _NoneError(why)
     if len(known) > 1:
         both = " and ".join(f"{releases[release]} by clang {release}" for release in known[:2])

@@ -87,9 +87,9 @@ def _left_out(group: Group, options: DeviceOptions, emit: Emit) -> Iterator[str]
     """Yield a warning for options that have no linker, as LLVM joins bitcode itself."""
     left = [word for word in options.of(group) if not word.startswith(("-l", "-L"))]
     if left:
-        yield f"there is no linker for bitcode, and none is told {' '.join(left)}"
+        yield f"LLVM joins bitcode without a linker, so {' '.join(left)} has no effect"
     if options.ptxas and emit == "image" and code_of(group.triple) == "nvptx64":
-        yield f"the image is PTX, and no ptxas is told {' '.join(options.ptxas)}"
+        yield f"the image stays PTX, so {' '.join(options.ptxas)} for ptxas has no effect"
 
 
 def _state(part: Part) -> str:

@@ -76,7 +76,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
     runtime = None if is_without else options.runtime()
     if runtime is not None and command.is_static and ".so" in runtime.suffixes:
         what = "is a shared library, and the command links statically"
-        raise UsageError(f"{what}: it has to name a runtime, or --runtime", runtime)
+        raise UsageError(f"{what}: name a runtime in it, or with --runtime", runtime)
     added = () if runtime is None else (str(runtime),)
     if runtime is not None and options.sets_rpath:
         command = command._replace(leading=command.finding(runtime.parent))
@@ -111,14 +111,14 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
         result = check(command.output, options)
         if command.names_runtime and _without_libomp(result):
             calls = f"the runtime of {result.abi} calls libomp"
-            options.warn(f"{calls}: -lomp is not behind the objects")
+            options.warn(f"{calls}: add -lomp after the objects")
     return code
 
 
 def _is_written(output: Path, options: Options) -> bool:
     """Return whether the command wrote a file: -o /dev/null and clang's -### write none."""
     if not exists(output):
-        options.warn(f"{output} is not there: the command wrote none, and nothing is verified")
+        options.warn(f"{output} is missing: the command did not write it, and nothing is verified")
     return is_file(output)
 
 
@@ -144,7 +144,7 @@ def _abi(parts: Sequence[HostPart], options: Options) -> str:
     abis = {table.abi for part in parts for table in part.binary.tables}
     abis = abis or {of_release(number).name for part in parts for number in part.releases}
     if not abis:
-        raise UsageError("no object has an entry table: --abi says which runtime it is for")
+        raise UsageError("no object has an entry table: name the runtime with --abi")
     return newest(abis)
 
 

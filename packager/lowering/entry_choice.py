@@ -110,9 +110,13 @@ def _entry(value: llvm.ValueRef, family: Family, data: llvm.TargetData) -> Entry
         _check_kernel(value)
         return Entry(value.name, 0)
     if is_team_variable(value):
-        raise UsageError(f"{value.name} is a team's own, and has no one address to be an entry")
+        raise UsageError(
+            f"{value.name} is a team's own: without a single address it cannot be an entry"
+        )
     if re.match(r".*? = [^{\[\"]*\bthread_local\b", str(value)):
-        raise UsageError(f"{value.name} is thread-local, and has no one address to be an entry")
+        raise UsageError(
+            f"{value.name} is thread-local: without a single address it cannot be an entry"
+        )
     size = data.get_abi_size(value.global_value_type)
     if size == 0:
         raise UsageError(f"{value.name} has no size, so it cannot be an entry")

@@ -114,12 +114,12 @@ def _failure(tool: str, stderr: str) -> MissingToolError | UsageError:
     missing = sorted(set(_UNDEFINED.findall(stderr)))
     if missing and tool.startswith("ld.lld"):
         return MissingToolError(
-            f"it calls {', '.join(missing)}: to link the C library of another machine needs its "
-            "gcc on PATH, such as aarch64-linux-gnu-gcc"
+            f"it calls {', '.join(missing)}: a link with the C library of another machine needs "
+            "its gcc on PATH, such as aarch64-linux-gnu-gcc"
         )
     if missing:
         return UsageError(
-            f"it calls what neither it nor libc or libm defines: {', '.join(missing)}"
+            f"it calls functions that neither it nor libc or libm defines: {', '.join(missing)}"
         )
     lines = stderr.strip().splitlines() or ["no reason given"]
     return UsageError(f"{tool} cannot link the image: {lines[0]}")

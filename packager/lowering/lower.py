@@ -107,4 +107,4 @@ def _copied(source: Path, directory: Path, name: str = "source") -> Path:
 def _notes(answer: Answer, family: Family) -> tuple[str, ...]:
     if not answer.source_triple or family.is_of(answer.source_triple):
         return ()
-    return (f"is IR for {answer.source_triple}; lowered for {family.triple} all the same",)
+    return (f"is IR for {answer.source_triple}; it was lowered for {family.triple}",)

@@ -107,7 +107,9 @@ def _machine(request: Request, family: Family) -> llvm.TargetMachine:
     cpu, features = request.cpu or family.default_cpu, request.features
     if cpu == "native":
         if platform.machine() != family.arch:
-            raise UsageError(f"--cpu native is this machine's processor, which is no {family.arch}")
+            raise UsageError(
+                f"--cpu native is this machine's processor, which is not {family.arch}"
+            )
         cpu = llvm.get_host_cpu_name()
         features = ",".join(filter(None, [llvm.get_host_cpu_features().flatten(), features]))
     triple = family.llvm_triple or family.triple
@@ -127,8 +129,8 @@ def _link_library(module: llvm.ModuleRef, family: Family, device_lib: str) -> No
     if missing and not device_lib:
         names = ", ".join(name.removeprefix(_LIBDEVICE) for name in missing)
         raise UsageError(
-            f"it calls what NVIDIA's libdevice.10.bc has, which is not on this machine: {names}; "
-            "give the file with --device-lib"
+            f"it calls functions of NVIDIA's libdevice.10.bc, which is not on this machine: "
+            f"{names}; give the file with --device-lib"
         )
     if device_lib and _lacks_definitions(module, family):
         link(module, parse(Path(device_lib).read_bytes()))
@@ -142,8 +144,8 @@ def _lacks_definitions(module: llvm.ModuleRef, family: Family) -> bool:
 def _check_signature(used: llvm.ValueRef, known: llvm.ValueRef) -> None:
     if str(used.global_value_type) != str(known.global_value_type):
         raise UsageError(
-            f"{used.name} is declared as {used.global_value_type}, and the device library has it "
-            f"as {known.global_value_type}"
+            f"{used.name} is declared as {used.global_value_type}, and the device library defines "
+            f"it as {known.global_value_type}"
         )
 
 
@@ -178,7 +180,7 @@ def _rewritten(
     for kernel in kernels:
         unusual = ir_text.unusual_convention(text, kernel)
         if unusual:
-            raise UsageError(f"{kernel} is defined as {unusual}, and a launch calls it as C does")
+            raise UsageError(f"{kernel} is defined as {unusual}, but a launch calls it as C does")
     text = ir_text.with_convention(text, kernels, "")
     variables = team_variables(module, data)
     if family.spaces:
@@ -227,4 +229,6 @@ def _check_resolved(module: llvm.ModuleRef, family: Family) -> None:
     missing = [name.lstrip("@") for name in ir_text.unresolved(str(module))]
     missing = [_MADE_OF.get(name, name) for name in missing if not family.provides(name)]
     if missing:
-        raise UsageError(f"it calls what no {family.arch} image can have: {', '.join(missing)}")
+        raise UsageError(
+            f"it calls functions that no {family.arch} image can have: {', '.join(missing)}"
+        )

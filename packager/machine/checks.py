@@ -69,9 +69,7 @@ def _unresolved(machine: Machine) -> Iterator[Finding]:
             "OMP201", "warning" if is_ours else "error", message, RUN if is_ours else hint
         )
     if machine.runtime and machine.runtime.lack:
-        message = (
-            f"{machine.runtime.path} has no use for images for the CPU: {machine.runtime.lack}"
-        )
+        message = f"{machine.runtime.path} cannot use images for the CPU: {machine.runtime.lack}"
         yield Finding("OMP201", "warning", message, RUN)
 
 
@@ -116,7 +114,7 @@ def _another_release(program: FatBinary, machine: Machine) -> Iterator[Finding]:
         return
     if release not in machine.clangs and max(release, *machine.clangs) > UNNAMED:
         clangs = " and ".join(map(str, machine.clangs))
-        message = f"the loader picks LLVM {release}'s runtime for what clang {clangs} compiled"
+        message = f"the loader picks LLVM {release}'s runtime for code of clang {clangs}"
         hint = f"name the folder of LLVM {max(machine.clangs)}'s libraries in LD_LIBRARY_PATH"
         yield Finding("OMP203", "warning", message, hint)
 
@@ -143,7 +141,7 @@ def _without_device(machine: Machine, images: Sequence[ImageFate]) -> Iterator[F
                 yield Finding("OMP208", "info", message, "install the driver's libraries")
             continue
         message = f"{what}: {fate.rule}"
-        hint = "give the program an image for what this machine has"
+        hint = "give the program an image for a device of this machine"
         yield Finding("OMP205", severity, message, hint, None, image.index)
 
 
@@ -152,7 +150,7 @@ def _fatal(machine: Machine, entries: Sequence[EntryFate]) -> Iterator[Finding]:
     reason = next((fate.reason for fate in entries if fate.reason), "")
     if reason and policy(machine.environment) == "MANDATORY":
         message = f"OMP_TARGET_OFFLOAD=MANDATORY: the first region ends the program, as {reason}"
-        yield Finding("OMP206", "error", message, "take it out, or see to the reason")
+        yield Finding("OMP206", "error", message, "unset it, or remove the cause")
 
 
 def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
@@ -160,18 +158,18 @@ def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
     env = machine.environment
     said = env.get("OMP_TARGET_OFFLOAD", "")
     if said and policy(env) not in POLICIES:
-        message = f"OMP_TARGET_OFFLOAD={said} is none of {', '.join(POLICIES)}"
-        yield Finding("OMP206", "warning", message, "correct it or take it out")
+        message = f"OMP_TARGET_OFFLOAD={said} is not one of {', '.join(POLICIES)}"
+        yield Finding("OMP206", "warning", message, "correct or unset it")
     elif policy(env) == "DISABLED":
         message = "OMP_TARGET_OFFLOAD=DISABLED keeps every region on the host"
-        yield Finding("OMP206", "warning", message, "take it out of the environment")
+        yield Finding("OMP206", "warning", message, "unset it")
     default = env.get("OMP_DEFAULT_DEVICE", "")
     if default and not default.isdecimal():
-        message = f"OMP_DEFAULT_DEVICE={default} is no number of a device"
-        yield Finding("OMP206", "warning", message, "correct it or take it out")
+        message = f"OMP_DEFAULT_DEVICE={default} is not a device number"
+        yield Finding("OMP206", "warning", message, "correct or unset it")
     elif default and count and default_device(env) >= count:
         message = f"OMP_DEFAULT_DEVICE={default}: {there_are(count, 'device')}, from 0 on"
-        yield Finding("OMP206", "error", message, "correct it or take it out")
+        yield Finding("OMP206", "error", message, "correct or unset it")
     if machine.ignored:
         message = f"{machine.rights}: the loader and the runtime ignore "
         message += ", ".join(machine.ignored)
@@ -180,14 +178,14 @@ def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
     for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
         if env.get(name) in ("", "-1"):
             message = f"{name} hides every GPU"
-            yield Finding("OMP206", "warning", message, "take it out of the environment")
+            yield Finding("OMP206", "warning", message, "unset it")
     for folder, reason in machine.unread_folders.items():
         message = f"{FOLDERS} names {folder}, which cannot be read: {reason}"
-        yield Finding("OMP206", "warning", message, "correct it or take it out")
+        yield Finding("OMP206", "warning", message, "correct or unset it")
     for name in ("OMPTOOL_PLUGINS", FOLDERS):
         if env.get(name):
-            message = f"{name}={env[name]} decides which plugins there are"
-            yield Finding("OMP206", "info", message, "take it out to use all that are installed")
+            message = f"{name}={env[name]} selects the plugins"
+            yield Finding("OMP206", "info", message, "unset it to use all installed plugins")
 
 
 def _variables_of_runtimes(program: FatBinary, machine: Machine) -> Iterator[Finding]:

@@ -254,14 +254,14 @@ def _broken(
 ) -> str:
     """A variable that an image lacks keeps all regions of its library off the device.
 
-    So does an image that has other entries where they pair by place.
+    So does an image that has other entries where they pair by position.
     """
     for fate in images if not table.has_names else ():
         places = fate.image.contents.places
         is_used = fate.devices and fate.image.index in table.images
         if is_used and fate.image.kind == "elf" and len(places or ()) != len(rows):
             what = f"the host lists {counted(len(rows), 'entry')}, image {fate.image.index} "
-            return f"{what}{len(places or ())}, and without names they pair by place"
+            return f"{what}{len(places or ())}, and without names they pair by position"
     for entry, states in rows:
         for fate in images:
             state = states[fate.image.index]

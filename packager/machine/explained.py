@@ -44,7 +44,7 @@ option that brings the driver in.""",
 Every plugin refuses the image, or the plugin that accepts it has no device. The finding repeats
 what the plugins say: code for another GPU, for another machine, or a damaged image.
 
-Cure: compile the program for what this machine has; `omptool devices` lists it.""",
+Cure: compile the program for this machine's device; `omptool devices` lists it.""",
     "OMP206": """An environment variable that changes where regions run, or is not read.
 
 OMP_TARGET_OFFLOAD, OMP_DEFAULT_DEVICE, CUDA_VISIBLE_DEVICES and their like keep regions off a
@@ -52,7 +52,7 @@ device, or have a value that means nothing. LLVM's own variables are not read by
 A setuid program, or one with file capabilities, ignores LD_LIBRARY_PATH, LD_PRELOAD and each
 OMPTOOL_ variable.
 
-Cure: correct the variable, or take it out of the environment.""",
+Cure: correct the variable, or unset it.""",
     "OMP207": """/tmp takes no images, or has old ones.
 
 LLVM's runtimes write an image for the CPU to /tmp and load it from there, whatever TMPDIR says.

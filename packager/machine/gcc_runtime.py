@@ -161,15 +161,15 @@ def _findings(
         hint = "install the driver, or run where there is a device"
         if not is_there:
             hint = f"install libgomp's plugin for {kind.name} (Debian: {kind.package})"
-        what = "every region runs on the host without a word" if is_none else "others are used"
+        what = "every region silently runs on the host" if is_none else "others are used"
         severity: Severity = "warning" if is_none else "info"
         yield Finding("OMP209", severity, f"{absence}: {what}", hint)
         if kind.node in machine.files and is_there:
             message = f"{kind.node} is there, but {absence}"
-            yield Finding("OMP208", "info", message, "install the driver's libraries anew")
+            yield Finding("OMP208", "info", message, "reinstall the driver's libraries")
     unfit = _unfit(program, used, default_device(machine.environment)) if used else ""
     if unfit:
-        hint = "compile with -foffload-options=… for what this machine has"
+        hint = "compile with -foffload-options=… for this machine's device"
         yield Finding("OMP209", "error", f"{unfit}: libgomp ends the program", hint)
 
 
@@ -181,7 +181,7 @@ def _mandatory(machine: Machine, count: int) -> Iterator[Finding]:
     what = f"OMP_TARGET_OFFLOAD=MANDATORY, and {there_are(count, 'device')}"
     if number > count:
         message = f"{what}: libgomp ends the program at device {number}"
-        yield Finding("OMP206", "error", message, "correct OMP_DEFAULT_DEVICE, or take both out")
+        yield Finding("OMP206", "error", message, "correct OMP_DEFAULT_DEVICE, or unset both")
         return
     message = f"{what}: libgomp runs regions on the host"
     if "OMP_DEFAULT_DEVICE" not in machine.environment:

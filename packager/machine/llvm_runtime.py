@@ -69,7 +69,7 @@ def outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outco
 def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outcome:
     release = runtime.release or 0
     if not release:
-        return Outcome("unknown", "it does not say which release of LLVM's it is")
+        return Outcome("unknown", "it does not name its release of LLVM")
     if is_newer(release):
         return Outcome("unknown", f"LLVM {release} came after those that omptool knows")
     ending = at_start(program, release)
@@ -103,15 +103,15 @@ def _outcome(program: FatBinary, runtime: Runtime, around: Surroundings) -> Outc
     return _entries(program, release)
 
 
-GPU = "there is a driver for GPUs, and LLVM's runtime alone knows what it makes of them"
+GPU = "this machine has a driver for GPUs, and doctor cannot predict how LLVM's runtime uses it"
 
 
 def _unregistered(release: int) -> Outcome:
     if release < FIRST_WITH_KERNEL_CALL:
         return Outcome("host", "nothing registers the entries")
     if release < FIRST_WITHOUT_VARIABLES:
-        return Outcome("unknown", "nothing registers the entries: some programs of that age end")
-    return Outcome("fails", "nothing registers the entries, and a region that is unknown ends it")
+        return Outcome("unknown", "nothing registers the entries: some programs end then")
+    return Outcome("fails", "nothing registers the entries, and an unknown region ends the program")
 
 
 def _has_image_for_cpu(program: FatBinary) -> bool:
@@ -131,13 +131,15 @@ def _entries(program: FatBinary, release: int) -> Outcome:
             continue
         if "misordered" in states:
             if release < FIRST_WITH_KERNEL_CALL:
-                return Outcome("fails", f"it pairs by place: {entry.label} is another kernel there")
+                return Outcome(
+                    "fails", f"it pairs by position: {entry.label} is another kernel there"
+                )
             continue
         is_variable = entry.kind in ("global", "link")
         if is_variable and release >= FIRST_WITHOUT_VARIABLES and is_new:
             continue  # it says so, and goes on
         if "missing" in states:
             return Outcome("fails", f"{entry.label} is missing in its images")
-    said = ", and says that it ignores `requires` clauses"
+    said = ", and prints that it ignores `requires` clauses"
     more = said if says_of_requires(program, release) else ""
     return Outcome("device", f"it reads the program{more}")

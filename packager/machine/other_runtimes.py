@@ -98,7 +98,7 @@ def takes(image: DeviceImage, model: Model, machine: Machine) -> Taken:
     if image.kind == "spirv" and model == "sycl":
         return _compiled_by_driver(machine)
     if image.kind == "zebin":
-        reason = "which GPU of Intel's is here is not asked"
+        reason = "doctor does not ask for this machine's Intel GPU"
         rule = f"it is native code for Intel's {image.processor}, and {reason}"
         return Taken(False, rule, reason)
     if model == "hip" and image.kind in ("spirv", "bitcode"):
@@ -109,7 +109,7 @@ def takes(image: DeviceImage, model: Model, machine: Machine) -> Taken:
         devices = machine.cuda.devices if machine.cuda else ()
         named = [f"sm_{number}" for number in devices]
         return _on(image, named, code, lambda has: _is_cuda(image, has))
-    return _refused(f"what takes {image.kind} for {code or 'no machine'} is not known")
+    return _refused(f"no driver is known for {image.kind} code for {code or 'no machine'}")
 
 
 def _refused(reason: str) -> Taken:
@@ -137,7 +137,9 @@ def _on(
         return Taken(True, f"{taker} takes it")
     there = ", ".join(dict.fromkeys(devices))
     return Taken(
-        False, f"it is for {image.processor}, and here is {there}", f"no image is for {there}"
+        False,
+        f"it is for {image.processor}, and this machine has {there}",
+        f"no image is for {there}",
     )
 
 

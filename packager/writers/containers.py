@@ -149,7 +149,7 @@ def _bundle(inputs: Sequence[_Input], generation: Generation) -> Content:
     for each in inputs:
         if each.request.producer not in BUNDLE_KINDS:
             what = f"image {each.image.path} is of {each.request.producer}"
-            raise UsageError(f"{what}, and clang's bundler knows openmp and hip alone")
+            raise UsageError(f"{what}, and clang's bundler knows only openmp and hip")
         if each.request.strings:
             key = each.request.strings[0][0]
             raise UsageError(f"image {each.image.path}: bundles have no place for {key}")
@@ -206,7 +206,7 @@ def _compress(
     digest = md5(usedforsecurity=False)
     size, inflated = start, content_size(bundle)
     roomy = next(row.name for row in GENERATIONS if row.compression_version > 2)
-    too_large = UsageError(f"is larger than version 2 can say: use --abi {roomy}")
+    too_large = UsageError(f"is too large for version 2: use --abi {roomy}")
     if version == 2 and inflated >= 1 << 32:
         raise too_large
     parts = _told(pieces(bundle, copied), digest.update)

@@ -105,7 +105,7 @@ def _write(data: Reader, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:
-        raise UsageError(f"cannot write to {path.parent}: it is no folder") from error
+        raise UsageError(f"cannot write to {path.parent}: it is not a folder") from error
     except OSError as error:
         raise UsageError(f"cannot make the folder {path.parent}: {error.strerror}") from error
     with replacing(path) as temporary, temporary.open("wb") as file:

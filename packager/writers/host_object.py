@@ -102,7 +102,7 @@ def read_host(data: Reader) -> HostObject:
         raise FormatError("is not an ELF object" if len(data) else "is empty")
     file = read(data)
     if file.machine != "x86_64":
-        raise UsageError(f"is not an x86-64 object, but for {file.machine}")
+        raise UsageError(f"is an object for {file.machine}, not for x86-64")
     if not file.is_object:
         raise UsageError("is a linked file; bundle takes the relocatable object, before the link")
     if not file.sections:
@@ -140,7 +140,7 @@ def _host_object(file: Elf, headers: tuple[Header, ...]) -> HostObject:
     symtab = tables[0]
     for number, what in ((symtab.link, "string table"), (file.names_at, "section name table")):
         if number >= len(headers) or headers[number].type != SHT_STRTAB:
-            raise FormatError(f"{what} is section {number}, which is no string table")
+            raise FormatError(f"{what} is section {number}, which is not a string table")
     symbols = file.content(symtab).bytes()
     if len(symbols) % SYMBOL.size or not 0 < symtab.info <= len(symbols) // SYMBOL.size:
         raise FormatError(f"symbol table in section {symtab.number} is malformed")

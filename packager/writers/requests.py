@@ -61,7 +61,7 @@ def _of_list(text: str) -> ImageRequest:
         if not equals or not key:
             raise UsageError(f"image {text!r}: {part!r} is not KEY=VALUE")
         if key in said and key in OURS:
-            raise UsageError(f"image {text!r} says {key} twice")
+            raise UsageError(f"image {text!r} gives {key} twice")
         # Clang says each feature by itself, and its packager joins them.
         said[key] = f"{said[key]},{value}" if key in said else value
     if not said.get(FILE) or not said.get(TRIPLE):

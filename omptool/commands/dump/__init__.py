@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=INPUT, metavar="FILE...")
 @click.option("--images", is_flag=True, help="Show the images.")
-@click.option("--entries", is_flag=True, help="Show the entries and how they stand in each image.")
-@click.option("--descriptors", is_flag=True, help="Show what is registered, and by what.")
+@click.option("--entries", is_flag=True, help="Show the entries and their state in each image.")
+@click.option(
+    "--descriptors", is_flag=True, help="Show each descriptor and the code that registers it."
+)
 @click.option("--kernels", is_flag=True, help="Show the kernels of each image.")
-@click.option("--summary", is_flag=True, help="Show sums, and which GPUs it is for; no tables.")
+@click.option("--summary", is_flag=True, help="Show sums and the GPUs that run FILE; no tables.")
 @wanted_options
 @click.option(
     "--sort",
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--no-demangle", is_flag=True, help="Show C++ names as they are in the images.")
 @click.option("--wide", is_flag=True, help="Show all columns, and names of any length.")
 @click.option(
-    "--no-source", is_flag=True, help="Leave source files out: read no debug information."
+    "--no-source", is_flag=True, help="Leave source files out, and read no debug information."
 )
 @click.option("--hash", "hashed", is_flag=True, help="Add the SHA-256 of each image.")
 @click.option(
@@ -47,13 +49,13 @@ if TYPE_CHECKING:
     multiple=True,
     callback=numbers,
     metavar="ADDR",
-    help="Show only what is at ADDR of the host or a device (repeatable).",
+    help="Show only the things at ADDR of the host or a device (repeatable).",
 )
 @click.option(
     "--against",
     type=INPUT,
     metavar="OLD",
-    help="Show only what changed since OLD.",
+    help="Show only the changes since OLD.",
 )
 @click.option("--exit-code", is_flag=True, help="With --against, exit 1 if something changed.")
 @click.option(
@@ -66,13 +68,12 @@ def command(ctx: click.Context, /, files: tuple[Path, ...], **options: Any) -> N
     """Show the device images, offload entries and descriptors in each FILE.
 
     FILE is an object, archive, executable, shared library, package (.whl, .deb), bundle of images
-    or bare image, or - for standard input; stripped ones are read too. Kinds and archs are those of
-    the images' bytes. Without --images, --entries, --descriptors and --kernels all but the kernels
-    are shown.
+    or bare image, stripped or not, or - for standard input. Kinds and archs come from the images'
+    bytes. Without --images, --entries, --descriptors and --kernels, all but the kernels are shown.
 
-    Exits 0 also for a file without offload code, 1 when no image or kernel is as --triple, --arch,
-    --kind, --kernel or --disassemble says, nothing is at an --address or, with --exit-code,
-    something changed since --against, 2 when a file cannot be read or is malformed, 3 when this
+    Exits 0 also for a file without offload code; 1 when no image or kernel matches --triple,
+    --arch, --kind, --kernel or --disassemble, nothing is at an --address or, with --exit-code,
+    something changed since --against; 2 when a file cannot be read or is malformed; 3 when this
     machine has no tool for --disassemble.
     """
     request = Request(**options)

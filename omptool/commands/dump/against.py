@@ -18,7 +18,7 @@ EMPTY = FatBinary("", None, None, None, (), (), ())
 
 
 def show(found: Files, before: Files, request: Request, wanted: Wanted) -> bool:
-    """Show what changed, and return whether anything did; nothing is shown where a file could not
+    """Show the changes, and return whether there are any; nothing is shown where a file could not
     be read.
     """
     (new,), (old,) = found.paths, before.paths

@@ -28,7 +28,7 @@ def numbers(
     """Read addresses as debuggers print them: hexadecimal with 0x, or decimal."""
     for value in values:
         if not _ADDRESS.fullmatch(value) or int(value, 0) >> 64:
-            raise click.BadParameter(f"{value!r} is no address: give it as 0x… or in decimal")
+            raise click.BadParameter(f"{value!r} is not an address; write it as 0x… or in decimal")
     return tuple(dict.fromkeys(int(value, 0) for value in values))
 
 
@@ -76,16 +76,16 @@ class Request(NamedTuple):
         """Raise UsageError for options that ask for different things."""
         chooses = self.triples or self.archs or self.kinds or self.patterns
         if self.addresses and self.against:
-            raise click.UsageError("--address and --against are two questions: ask one.")
+            raise click.UsageError("--address and --against exclude each other.")
         if self.as_json and self.addresses:
-            raise click.UsageError("--json shows everything: leave out --address.")
+            raise click.UsageError("--json and --address exclude each other.")
         if (self.addresses and (self.shapes_tables or chooses)) or (
             self.against and self.shapes_tables
         ):
             what = "--address and --against make no tables"
             raise click.UsageError(f"{what}: leave out the options that shape tables.")
         if self.against and len(files) != 1:
-            raise click.UsageError("--against compares one FILE with another.")
+            raise click.UsageError("--against takes exactly one FILE.")
         if self.exit_code and not self.against:
             raise click.UsageError("--exit-code needs --against.")
         if (self.summary and (self.names_parts or self.wide or self.sort)) or (

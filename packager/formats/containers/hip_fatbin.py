@@ -31,5 +31,5 @@ def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
     if compressed_bundle.probe(data):
         return compressed_bundle.parse(data)
     if len(data):
-        raise FormatError(f"HIP fat binary at {data.at:#x} is no bundle")
+        raise FormatError(f"HIP fat binary at {data.at:#x} is not a bundle")
     return iter(())

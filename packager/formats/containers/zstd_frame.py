@@ -58,7 +58,7 @@ def measure(data: Reader) -> Frame:
     at = start + HEADER.size + (not is_single) + DICTIONARY_SIZES[descriptor & 3]
     width = CONTENT_SIZES[descriptor >> 6] or int(is_single)
     if not width:
-        raise FormatError(f"zstd frame at {data.at:#x} does not say what it inflates to")
+        raise FormatError(f"zstd frame at {data.at:#x} does not give its inflated size")
     size = int.from_bytes(data.bytes(at, width, "zstd frame header"), "little")
     end = _end_of_blocks(data, at + width)
     end += CHECKSUM if descriptor & 4 else 0

@@ -29,7 +29,7 @@ def files(data: Reader) -> Iterator[Packed]:
         if member.data is None:
             continue
         if member.name == FIRST and not member.data.starts_with(VERSION):
-            raise FormatError("is a Debian package of another version than 2")
+            raise FormatError("is a Debian package of a version other than 2")
         if member.name.startswith(DATA):
             ending = member.name.removeprefix(DATA)
             if ending not in METHODS:

@@ -165,8 +165,8 @@ def _differing(
         if theirs != code(name, {**second, name: module.get_function(name)}):
             definer = program.definers[name]
             yield (
-                f"{definer} and {part.name} have different code for {name}: that of "
-                f"{definer} is taken"
+                f"{definer} and {part.name} have different code for {name}: the link takes "
+                f"that of {definer}"
             )
 
 
@@ -242,7 +242,7 @@ def _check_signatures(
         if value.is_function and used_as != known:
             raise FaultError(
                 f"{', '.join(program.users[value.name])} calls {value.name} as {used_as}, and "
-                f"{part.name} has it as {known}: they are not of one release of the compiler"
+                f"{part.name} has it as {known}: they come from two releases of the compiler"
             )
 
 

@@ -90,12 +90,12 @@ def by_comparing(text: str) -> str:
         bits = _BITS.get(type_)
         if not bits:
             raise UsageError(
-                f"atomicrmw {op} of {type_}: it has atomic operations of 32 and 64 bits"
+                f"atomicrmw {op} of {type_}: this target has atomic operations of 32 and 64 bits"
             )
         if op in _OWN and type_ == bits:
             return found[0]
         if op not in _COMPUTED:
-            raise UsageError(f"atomicrmw {op}: it has no such operation")
+            raise UsageError(f"atomicrmw {op}: this target has no such operation")
         loops[op, type_] = _loop(op, type_, bits)
         callee = f"@.omptool.atomic.{op}.{type_}"
         return f"  {name} = call {type_} {callee}(ptr {target}, {type_} {value})"
@@ -121,7 +121,7 @@ def by_calls(text: str) -> str:
         bits = "i64" if type_ == "ptr" else _BITS.get(type_)
         if not bits:
             what = f"{kind.lower()} atomic of {type_}"
-            raise UsageError(f"{what}: it has atomic operations of 32 and 64 bits")
+            raise UsageError(f"{what}: this target has atomic operations of 32 and 64 bits")
         letter = "i" if bits == "i32" else "l"
         name = {"Load": "_Z18__spirv_AtomicLoad", "Store": "_Z19__spirv_AtomicStore"}[kind]
         callee = name + "PU3AS4" + letter + ("ii" if kind == "Load" else "ii" + letter)

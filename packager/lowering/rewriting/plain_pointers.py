@@ -85,12 +85,14 @@ def _check_functions(text: str) -> None:
         for found in _MENTION.finditer(part[0]):
             if found[1] in functions and not found[2]:
                 raise UsageError(
-                    f"the address of the function {found[1][1:]} is taken, and it has none"
+                    f"it takes the address of function {found[1][1:]}; this target has none"
                 )
     for body in BODY.finditer(text):
         called = _INDIRECT.search(body[0])
         if called:
-            raise UsageError(f"{called[1]} is called: only functions that are named can be")
+            raise UsageError(
+                f"{called[1]} is called by address: this target calls functions by name only"
+            )
 
 
 def _suffixed(name: str, space: int) -> str:

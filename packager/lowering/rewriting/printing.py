@@ -51,7 +51,7 @@ def with_constant_formats(text: str) -> str:
         first, *rest = _split(operands)
         format_ = known_text(first)
         if format_ is None:
-            raise UsageError(f"{function} is given a text that is not a constant: {first}")
+            raise UsageError(f"{function} gets a text that is not a constant: {first}")
         if function == "puts":
             format_ = format_.replace(b"%", b"%%") + b"\n"
         arguments = [constant(_for_opencl(format_))]
@@ -94,7 +94,7 @@ def _printing(letters: str, types: list[str]) -> str:
 def _type(argument: str) -> str:
     found = re.match(r"ptr addrspace\(\d+\)|\w+", argument)
     if not found or found[0] not in _LETTERS:
-        raise UsageError(f"printf is given what OpenCL's cannot print: {argument}")
+        raise UsageError(f"printf gets an argument that OpenCL's cannot print: {argument}")
     return found[0]
 
 

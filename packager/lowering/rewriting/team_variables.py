@@ -61,9 +61,9 @@ def team_variables(module: llvm.ModuleRef, data: llvm.TargetData) -> tuple[TeamV
 def _variable(value: llvm.ValueRef, data: llvm.TargetData) -> TeamVariable:
     text = str(value)
     if value.is_declaration:
-        raise UsageError(f"{value.name} is a team's own, and declared, but not defined")
+        raise UsageError(f"{value.name} is a team's own: it is declared, but not defined")
     if not _VALUE.search(text):
-        raise UsageError(f"{value.name} is a team's own, and such memory has no initial value")
+        raise UsageError(f"{value.name} is a team's own: such memory takes no initial value")
     type_ = value.global_value_type
     said = _ALIGNMENT.search(text)
     alignment = int(said[1]) if said else int(data.get_abi_alignment(type_))

@@ -259,7 +259,7 @@ def test_a_plugins_own_format_is_for_its_plugin(work: Path, tmp_path: Path, comm
     done = omptool(command, *host, *image, "-o", tmp_path / "out.o")
     assert done.exit_code == 0
     assert done.stderr == (
-        "Note: triple fpga-acme-none is not known: images for it are its plugin's to judge\n"
+        "Note: triple fpga-acme-none is unknown: only its plugin can check images for it\n"
     )
     assert [image.kind for image in load(tmp_path / "out.o").images] == ["unknown"]
     assert omptool("verify", tmp_path / "out.o").exit_code == 0
@@ -428,7 +428,7 @@ def test_outputs_never_replace_other_files(work: Path, tmp_path: Path, clash: li
     image = f"{TRIPLE}={tmp_path}/image.so"
     done = omptool("bundle", tmp_path / "host.o", "--image", image, *words)
     assert done.exit_code == 2
-    assert "would be written over another file" in done.stderr
+    assert "would overwrite another file" in done.stderr
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

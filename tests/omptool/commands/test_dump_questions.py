@@ -130,7 +130,7 @@ def test_one_document_at_a_time(program: Path) -> None:
 def test_what_is_no_address(program: Path, word: str) -> None:
     result = omptool("dump", f"--address={word}", program)
     assert result.exit_code == 2
-    assert f"{word!r} is no address: give it as 0x… or in decimal" in result.stderr
+    assert f"{word!r} is not an address; write it as 0x… or in decimal" in result.stderr
 
 
 def test_addresses_are_answered_in_their_order(program: Path) -> None:

@@ -62,7 +62,7 @@ def test_choosing(work: Path, tmp_path: Path, options: list[str], number: int) -
 def test_all_and_some_is_wrong_usage(work: Path, tmp_path: Path, option: str) -> None:
     result = omptool("extract", work / "both.o", "--all", option, "-o", tmp_path)
     assert result.exit_code == 2
-    assert "--all is every image" in result.stderr
+    assert "--all selects every image" in result.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -70,7 +70,7 @@ def test_what_names_no_file_is_wrong_usage(work: Path, command: str, name: str) 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in READ_ONCE])
 def test_a_stream_is_wrong_usage_where_it_makes_no_sense(work: Path, command: str) -> None:
     _, said = omptool(work, *named(command, "-"))
-    assert "'-' is no stream here: a file of that name is ./-. Try 'omptool " in said[-1]
+    assert "'-' is not a stream here; write ./- for a file of that name. Try 'omptool " in said[-1]
 
 
 def test_an_image_is_a_file(work: Path) -> None:
@@ -141,7 +141,7 @@ def test_an_output_with_a_name_that_is_too_long(work: Path) -> None:
 @pytest.mark.parametrize("name", ["pipe", "k.ll"])
 def test_a_folder_that_is_none(work: Path, name: str) -> None:
     _, said = omptool(work, "extract", "both.o", "-o", name)
-    assert said == [f"Error: both.o: cannot write to {name}: it is no folder"]
+    assert said == [f"Error: both.o: cannot write to {name}: it is not a folder"]
 
 
 def test_no_folder_is_made_for_what_is_not_written(work: Path) -> None:

@@ -171,7 +171,7 @@ def test_script_without_interpreter_line_runs_as_in_a_shell(tmp_path: Path) -> N
     done = run("run", script, "word")
     assert (done.returncode, done.stdout) == (7, "word\n")
     script.write_text("#!/no/such/interpreter\n")
-    assert "its interpreter is not there" in run("run", script).stderr
+    assert "its interpreter is missing" in run("run", script).stderr
 
 
 def test_program_of_another_machine_is_no_script(tmp_path: Path) -> None:

@@ -404,7 +404,7 @@ def test_an_image_that_cannot_be_looked_into_is_said(bench: Bench) -> None:
     out = bench.folder / "opaque-section.o"
     run("objcopy", "--add-section", f".nv_fatbin={code}", plain, out)
     assert [f for f in findings(out) if f["severity"] == "error"] == []
-    assert "image 0 is bitcode whose symbols are not read" in omptool("verify", out).stdout
+    assert "image 0 is bitcode, whose symbols verify does not read" in omptool("verify", out).stdout
 
 
 def test_no_offload_code(bench: Bench) -> None:

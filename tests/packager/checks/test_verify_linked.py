@@ -170,4 +170,4 @@ def test_a_merged_table_that_is_no_whole_number_of_records(bench: Bench) -> None
     )
     program = linked([object_file], bench.folder / "cut", f"-Wl,-T,{script}", runtime=bench.runtime)
     assert ("OMP103", "error") in found(program)
-    assert "of 64 bytes is no whole number of records" in omptool("verify", program).stdout
+    assert "of 64 bytes is not a whole number of records" in omptool("verify", program).stdout

@@ -424,7 +424,7 @@ def test_what_has_no_use_for_an_object_is_said(plain: Path) -> None:
 def test_no_clang_is_said(plain: Path) -> None:
     ran = done(plain, OMPTOOL, "cc", "--cc", "gcc", "-c", "plain.c")
     assert (ran.returncode, ran.stderr) == (
-        0, "Warning: gcc is no clang: its objects have no code for devices\n",
+        0, "Warning: gcc is not clang: its objects have no code for devices\n",
     )  # fmt: skip
 
 
@@ -457,8 +457,8 @@ def test_a_clang_whose_kernels_the_host_does_not_call(plain: Path) -> None:
         (["a.ll", "b.ll", "plain.c"], 2, "there are several modules of kernels"),
         (["-c", "a.ll"], 2, "with -c, kernels go into the object of one source"),
         (["-fopenmp-targets=x86_64", "--triple", "x86_64", "plain.c"], 2, "choose one"),
-        ([*OTHER, "x86_64=gcc", "plain.c"], 2, "gcc, for x86_64-pc-linux-gnu, is no clang"),
-        (["--cc", "'clang", "plain.c"], 2, "is no command: no closing quotation"),
+        ([*OTHER, "x86_64=gcc", "plain.c"], 2, "gcc, for x86_64-pc-linux-gnu, is not clang"),
+        (["--cc", "'clang", "plain.c"], 2, "is not a command: no closing quotation"),
         ([*OTHER, "x86_64=clang-19", "-xc", "-", "-c"], 2, "standard input is read once"),
         (
             ["--cc", OLDEST, "--triple", "nvptx64:sm_80", "plain.c"],

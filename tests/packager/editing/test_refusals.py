@@ -52,7 +52,7 @@ def said(path: Path, out: Path, *options: object) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--remove", "3"), "lists no image 3, but image 0 (x86_64-pc-linux-gnu)"),
+        (("--remove", "3"), "lists no image 3; it lists image 0 (x86_64-pc-linux-gnu)"),
         (("--remove", GPU), f"lists no image {GPU}"),
         (("--remove", "0", "--replace", "0={own}"), "is changed twice"),
         (("--add", "x86_64={own}"), "two images for x86_64-pc-linux-gnu"),
@@ -61,9 +61,9 @@ def said(path: Path, out: Path, *options: object) -> str:
         (("--remove", ""), "'' is neither the number of an image nor TRIPLE[:ARCH]"),
         (("--remove", "0"), "lists no device image: every region runs on the host; not written"),
         (("--replace", "0"), "'0' is neither N=FILE nor TRIPLE[:ARCH]=FILE"),
-        (("--order", "1,0"), "an order names each image once; here they are 0"),
+        (("--order", "1,0"), "--order must name each image once; the images are 0"),
         (("--order", "0,"), "order '0,' is not N,N,…"),
-        (("--remove", "0", "--descriptor", "2"), "has no descriptor 2, but 1"),
+        (("--remove", "0", "--descriptor", "2"), "no descriptor 2; --descriptor takes 0"),
         (("--add", f"{GPU}:sm_70={{ptx}}"), "not written without --force"),
     ],
 )
@@ -81,7 +81,7 @@ def test_nothing_to_do_is_wrong_usage(app: Path, tmp_path: Path) -> None:
 
 def test_an_image_is_not_written_over(app: Path, tmp_path: Path) -> None:
     image = Path(shutil.copy(app.with_name("own.so"), tmp_path / "image"))
-    assert "written over another file" in said(app, image, "--replace", f"0={image}")
+    assert "would overwrite another file" in said(app, image, "--replace", f"0={image}")
 
 
 def test_files_that_cannot_be_edited_are_named(app: Path, tmp_path: Path) -> None:
@@ -91,10 +91,12 @@ def test_files_that_cannot_be_edited_are_named(app: Path, tmp_path: Path) -> Non
     run("llvm-objcopy-19", "--strip-sections", app, bare)
     assert "has no section headers" in said(bare, out, *remove)
     assert "has no descriptor of device images: `omptool bundle`" in said(OMPTOOL_ELF, out, *remove)
-    assert "is no executable or shared library" in said(app.with_name("gpu.ptx"), out, *remove)
+    assert "is not an executable or a shared library" in said(
+        app.with_name("gpu.ptx"), out, *remove
+    )
     compiled = tmp_path / "object.o"
     run(*tool("19"), "-fopenmp", "-c", REGION, "-o", compiled)
-    assert "is no executable or shared library" in said(compiled, out, *remove)
+    assert "is not an executable or a shared library" in said(compiled, out, *remove)
     cuda = compile_c(CUDA, tmp_path / "cuda")
     assert "its images are CUDA's" in said(cuda, out, *remove)
 
@@ -153,7 +155,8 @@ def test_one_of_several_descriptors_must_be_named(products: Products, tmp_path: 
     both = tmp_path / "both"
     run("gcc", tmp_path / "first.o", tmp_path / "second.o", *runtime_flags(), "-o", both)
     out = tmp_path / "out"
-    assert "has 2 descriptors: say which by --descriptor (0, 1)" in said(both, out, "--remove", "0")
+    refused = said(both, out, "--remove", "0")
+    assert "has 2 descriptors: choose one by --descriptor (0, 1)" in refused
     edited.edited(both, out, "--remove", "1", "--descriptor", "1")
     assert len(images(out)) == 1
 

@@ -52,7 +52,7 @@ def test_frames_of_zstd(
     ("data", "message"),
     [
         pytest.param(FRAME[:-1], "is cut off", id="frame"),
-        pytest.param(FRAME[:5] + b"\x50" + FRAME[6:], "is no zstd stream", id="another-size"),
+        pytest.param(FRAME[:5] + b"\x50" + FRAME[6:], "is not a zstd stream", id="another-size"),
         pytest.param(UNSIZED.compress(TEXT + b"!"), "inflates to more than", id="unsized-more"),
         pytest.param(FRAME + skipped(b"pad")[:-1], "is cut off", id="skipped"),
         pytest.param(FRAME + FRAME[:9], "is cut off", id="second"),

@@ -39,7 +39,9 @@ def changed(data: bytes, at: int, patch: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("seed", "at", "patch", "message"),
     [
-        pytest.param("hip-section.o", 0, b"x", "HIP fat binary at 0x.* is no bundle", id="magic"),
+        pytest.param(
+            "hip-section.o", 0, b"x", "HIP fat binary at 0x.* is not a bundle", id="magic"
+        ),
         pytest.param("hip-section.o", 24, b"\xff\xff", "claims 65535 targets", id="count"),
         pytest.param("hip-section.o", 39, b"\x7f", "image of .* runs past the end", id="offset"),
         pytest.param("hip-section.o", 47, b"\x7f", "image of .* runs past the end", id="size"),

@@ -420,12 +420,12 @@ SOUND = _tar(("./k.ptx", PTX))
     ("members", "message"),
     [
         ([VERSION], "is a Debian package without data.tar"),
-        ([("debian-binary", b"3.0\n"), ("data.tar", SOUND)], "of another version than 2"),
+        ([("debian-binary", b"3.0\n"), ("data.tar", SOUND)], "of a version other than 2"),
         ([VERSION, ("data.tar.lz", SOUND)], "data.tar.lz is of no known format; known: data.tar, "),
-        ([VERSION, ("data.tar.xz", SOUND)], "data.tar.xz is no xz stream"),
+        ([VERSION, ("data.tar.xz", SOUND)], "data.tar.xz is not xz data"),
         ([VERSION, ("data.tar.xz", lzma.compress(SOUND)[:-40])], "xz stream that is cut off"),
         ([VERSION, ("data.tar.bz2", bz2.compress(SOUND)[:-9])], "bzip2 stream that is cut off"),
-        ([VERSION, ("data.tar.gz", zlib.compress(SOUND))], "data.tar.gz is no zlib stream"),
+        ([VERSION, ("data.tar.gz", zlib.compress(SOUND))], "data.tar.gz is not a zlib stream"),
         ([VERSION, ("data.tar", SOUND[:700])], "tar is cut off at "),
         ([VERSION, ("data.tar", b"x" + SOUND[1:])], "has a wrong checksum"),
     ],
@@ -469,4 +469,6 @@ def test_a_thin_archive_in_a_package_names_no_files_of_this_machine(tmp_path: Pa
         thin = b"!<thin>\n" + header
         package = _of_files(tmp_path / "thin.whl", ("lib.a", thin), method=method)
         (line,) = faults(package)
-        assert line.endswith("is a file of a thin archive, which is in a package: it is not there")
+        assert line.endswith(
+            "is outside the package: its thin archive in the package only names it"
+        )

@@ -128,7 +128,8 @@ def test_a_table_of_another_length_is_an_error(tmp_path: Path) -> None:
     assert [f["code"] for f in errors] == ["OMP105", "OMP106"]
     assert errors[0]["message"] == f"kernel 2 (second) is missing in image 0 ({X86_64})"
     assert str(errors[1]["message"]).startswith(
-        f"the host lists 3 entries, and image 0 ({X86_64}) has 2: without names they pair by place"
+        f"the host lists 3 entries, and image 0 ({X86_64}) has 2: "
+        "without names they pair by position"
     )
     assert [row[4] for row in rows(dumped(app))] == [["present"], ["present"], ["missing"]]
     done = under_run(app)  # as the runtime sees it

@@ -112,7 +112,7 @@ def test_a_libomp_that_only_llvms_runtime_calls(tmp_path: Path) -> None:
         assert linked(out, *words, "-lomp", *runtime) == ""
         assert printed(out, LD_LIBRARY_PATH=search) == PRINTED
     said = linked(out, *words, "-lomptarget")
-    what = "the runtime of llvm-14 calls libomp: -lomp is not behind the objects"
+    what = "the runtime of llvm-14 calls libomp: add -lomp after the objects"
     assert said == f"Warning: {what}\n"
 
 
@@ -173,7 +173,7 @@ def test_a_command_that_leaves_no_result(tmp_path: Path) -> None:
     """A driver that shows what it would do, and what a configure script asks."""
     objects, out = program(tmp_path), tmp_path / "app"
     done = omptool("link", "--", "clang-19", "-###", *objects, "-o", out)
-    assert done.stderr.startswith(f"Warning: {out} is not there: ")
+    assert done.stderr.startswith(f"Warning: {out} is missing: ")
     assert done.exit_code == 0
     assert omptool("link", "--", *driver(), *objects, "-o", "/dev/null").exit_code == 0
     assert Path("/dev/null").is_char_device()
@@ -182,8 +182,8 @@ def test_a_command_that_leaves_no_result(tmp_path: Path) -> None:
 def test_a_static_link_needs_a_static_runtime(tmp_path: Path) -> None:
     runtime = libdir() / "libomptarget.so"
     done = omptool("link", "--", "gcc", "-static", *program(tmp_path))
-    what = "is a shared library, and the command links statically: it has to name a runtime"
-    assert (done.exit_code, done.stderr) == (2, f"Error: {runtime}: {what}, or --runtime\n")
+    what = "is a shared library, and the command links statically: name a runtime in it"
+    assert (done.exit_code, done.stderr) == (2, f"Error: {runtime}: {what}, or with --runtime\n")
 
 
 def test_a_linker_that_is_killed(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_what_lies_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
     words = ["true", main, tmp_path / "libk.a", "-o", tmp_path / "app"]
     done = omptool("link", "--save-temps", kept, "--", *words)
     assert done.exit_code == 2
-    assert "Error: true wrote no map of what it links: " in done.stderr
+    assert "Error: true wrote no link map, which " in done.stderr
 
 
 @pytest.mark.parametrize("triple", ["", "x86_64-linux-gnu=", f"{NVPTX}="])
@@ -225,7 +225,7 @@ def test_words_for_ptxas(tmp_path: Path) -> None:
     objects = program(tmp_path, f"-fopenmp-targets={NVPTX}", *GPU, "--cuda-path=/nowhere")
     words = (*driver(), *objects)
     said = linked(tmp_path / "app", *words, options=["--ptx", "--ptxas-arg=-v"])
-    assert f"{NVPTX}:sm_90: the image is PTX, and no ptxas is told -v\n" in said
+    assert f"{NVPTX}:sm_90: the image stays PTX, so -v for ptxas has no effect\n" in said
     if shutil.which("ptxas"):
         assert " registers" in linked(tmp_path / "app", *words, options=["--ptxas-arg=-v"])
 
@@ -234,7 +234,7 @@ def test_a_word_for_no_linker(tmp_path: Path) -> None:
     main = compiled(tmp_path, "calls", *TWO_TARGETS)
     for word, is_said in ((f"{NVPTX}=-lompdevice", False), (f"{NVPTX}=--suppress", True)):
         done = omptool("link", "--dry-run", "--device-linker", word, "--", *driver(), main)
-        assert ("bitcode, and none is told --suppress" in done.stderr) == is_said
+        assert ("so --suppress has no effect" in done.stderr) == is_said
 
 
 @pytest.mark.slow

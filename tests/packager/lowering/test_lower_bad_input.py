@@ -71,7 +71,7 @@ def test_what_does_not_parse_or_verify_is_shown_where_it_is(
         ("void @k({i32, i32} %x)", "parameter 1 of k is { i32, i32 }"),
         ("void @k(ptr byval(i64) %x)", "parameter 1 of k is ptr by value"),
         ("void @k(ptr %p, ...)", "k takes a variable number of arguments"),
-        ("fastcc void @k(ptr %p)", "k is defined as fastcc, and a launch calls it as C does"),
+        ("fastcc void @k(ptr %p)", "k is defined as fastcc, but a launch calls it as C does"),
     ],
 )
 @pytest.mark.parametrize("triple", [X86_64, NVPTX])
@@ -127,7 +127,7 @@ def test_entries_that_are_not_there(tmp_path: Path, names: list[str], said: str)
         (["--triple", "a b"], "'a b' is not a target triple"),
         (["--triple", NVPTX, "--cpu", "sm_1"], "nvptx64-nvidia-cuda has no processor 'sm_1'"),
         (["--triple", "amdgcn", "--cpu", "gfx1"], "amdgcn-amd-amdhsa has no processor 'gfx1'"),
-        (["--triple", NVPTX, "--cpu", "native"], "this machine's processor, which is no nvptx64"),
+        (["--triple", NVPTX, "--cpu", "native"], "this machine's processor, which is not nvptx64"),
         (["--triple", "spirv64", "--cpu", "x"], "spirv64-unknown-unknown has no processor 'x'"),
     ],
 )
@@ -137,9 +137,10 @@ def test_requests_that_make_no_sense(tmp_path: Path, options: list[str], said: s
 
 def test_what_nothing_defines_is_named(tmp_path: Path) -> None:
     ir = "define void @k(ptr %p) {\n call void @other()\n ret void\n}\ndeclare void @other()\n"
-    assert "it calls what neither it nor libc or libm defines: other" in refusal(tmp_path, ir)
+    said = "it calls functions that neither it nor libc or libm defines: other"
+    assert said in refusal(tmp_path, ir)
     on_gpu = refusal(tmp_path, ir, triple=NVPTX)
-    assert "it calls what no nvptx64 image can have: other" in on_gpu
+    assert "it calls functions that no nvptx64 image can have: other" in on_gpu
 
 
 def test_the_device_library_is_declared_right(tmp_path: Path) -> None:
@@ -150,7 +151,8 @@ def test_the_device_library_is_declared_right(tmp_path: Path) -> None:
         .replace("zext i32 %team32 to i64", "add i64 %team32, 0")
         + "declare i64 @omp_get_team_num()",
     )
-    assert "omp_get_team_num is declared as i64 (), and the device library has it as i32 ()" in said
+    types = "is declared as i64 (), and the device library defines it as i32 ()"
+    assert f"omp_get_team_num {types}" in said
 
 
 def run(*arguments: object) -> Result:

@@ -80,12 +80,12 @@ def test_they_are_lowered_for_every_gpu(tmp_path: Path, triple: str) -> None:
             TILE.replace(
                 "zeroinitializer", "[i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8]"
             ),
-            "tile is a team's own, and such memory has no initial value",
+            "tile is a team's own: such memory takes no initial value",
         ),
         (TILE.replace("16", "256"), "tile is aligned to 256 bytes, and a team's memory to no more"),
         (
             '@tile = external global [8 x i32], section "omptool.team"\n',
-            "tile is a team's own, and declared, but not defined",
+            "tile is a team's own: it is declared, but not defined",
         ),
         (TILE + "@p = global ptr @tile\n", "the value of p holds the address of tile, which no"),
     ],
@@ -111,7 +111,7 @@ def test_a_team_variable_is_no_entry(tmp_path: Path) -> None:
         TILE.replace("internal ", "")
         + "define void @k(ptr %p) {\n store i32 1, ptr @tile\n ret void\n}\n"
     )
-    assert "tile is a team's own, and has no one address" in refused(
+    assert "tile is a team's own: without a single address it cannot be an entry" in refused(
         tmp_path, ir, X86_64, "--entry", "tile"
     )
     made(tmp_path, ir, X86_64)
@@ -120,27 +120,30 @@ def test_a_team_variable_is_no_entry(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("  store ptr @helper, ptr %p", "the address of the function helper is taken"),
+        ("  store ptr @helper, ptr %p", "it takes the address of function helper"),
         (
             "  %f = load ptr, ptr %p\n  call void %f()",
-            "%f is called: only functions that are named",
+            "%f is called by address: this target",
         ),
         (
             "  %n = load i32, ptr %p\n  %a = alloca i32, i32 %n\n  store i32 1, ptr %a",
             "%a is a local",
         ),
-        ("  %o = atomicrmw add ptr %p, i8 1 monotonic", "atomicrmw add of i8: it has atomic"),
+        (
+            "  %o = atomicrmw add ptr %p, i8 1 monotonic",
+            "atomicrmw add of i8: this target has atomic",
+        ),
         (
             "  %o = atomicrmw uinc_wrap ptr %p, i32 9 monotonic",
-            "atomicrmw uinc_wrap: it has no such",
+            "atomicrmw uinc_wrap: this target has no such",
         ),
         (
             "  %f = load ptr, ptr %p\n  %l = call i32 (ptr, ...) @printf(ptr %f)",
-            "printf is given a text",
+            "printf gets a text",
         ),
         (
             "  %l = call i32 (ptr, ...) @printf(ptr @text, i128 1)",
-            "printf is given what OpenCL's cannot print: i128 1",
+            "printf gets an argument that OpenCL's cannot print: i128 1",
         ),
     ],
 )

@@ -174,7 +174,7 @@ def test_a_runtime_of_another_release(
     document = diagnosis(path, LD_LIBRARY_PATH=search)
     found = [f for f in document["findings"] if f["code"] == "OMP203"]
     assert {f["severity"] for f in found} == severities
-    assert all("LLVM 22's runtime for what clang 19 compiled" in f["message"] for f in found)
+    assert all("LLVM 22's runtime for code of clang 19" in f["message"] for f in found)
 
 
 def test_a_device_node_without_a_driver(tmp_path: Path) -> None:

@@ -197,7 +197,7 @@ def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
     assert (finding.code, finding.severity) == ("OMP209", "warning")
     assert "libgomp-plugin-nvptx1" in finding.hint
     failing = replace(
-        around, libgomp_plugins=plugins, cuda=Cuda("cuInit of CUDA's driver says 999")
+        around, libgomp_plugins=plugins, cuda=Cuda("cuInit of CUDA's driver returned 999")
     )
     there = replace(failing, files=frozenset({gcc_runtime.NVPTX.node, gcc_runtime.NVPTX.driver}))
     for machine, expected in ((failing, {"OMP209"}), (there, {"OMP208", "OMP209"})):
@@ -210,7 +210,7 @@ def test_without_libgomps_plugin(program: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("driver", "reason"),
     [
-        ({"code": 100}, "there is no device: cuInit of CUDA's driver says 100"),
+        ({"code": 100}, "there is no device: cuInit of CUDA's driver returned 100"),
         ({"count": 0}, "there is no device: the driver has no device"),
         ({"major": 7}, None),
         ({"major": 2}, "image 0 is for sm_35, and device 0 is sm_25"),

@@ -165,7 +165,7 @@ def test_a_signal_goes_to_the_program(program: Path) -> None:
 def test_no_region(tmp_path: Path) -> None:
     plain = compile_c(PLAIN, tmp_path / "plain")
     done = omptool("doctor", "--run", "--", plain)
-    line = f"{plain}: no region came to the runtime; the program exited with 0\n"
+    line = f"{plain}: no region reached the runtime; the program exited with 0\n"
     assert (done.exit_code, done.stdout) == (0, line)
 
 

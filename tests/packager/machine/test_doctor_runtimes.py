@@ -175,7 +175,7 @@ def test_a_runtime_that_does_not_say_its_release(diagnosed: Path, tmp_path: Path
     document = diagnosis(path, **environment)
     picked = document["runtime"]["picked"]
     assert (picked["llvm"], picked["outcome"]) == (0, "unknown")
-    assert picked["reason"] == "it does not say which release of LLVM's it is"
+    assert picked["reason"] == "it does not name its release of LLVM"
     assert codes(document).isdisjoint({"OMP202", "OMP203"})
     assert happened(path, environment) == "device"
 

@@ -235,7 +235,7 @@ def test_names_of_targets_are_read_back(text: str, name: str) -> None:
         ("triple=x86_64,arch=b", "has no file and triple"),
         ("file=a,triple=x86_64,arch", "'arch' is not KEY=VALUE"),
         ("file=a,triple=x86_64,=b", "'=b' is not KEY=VALUE"),
-        ("file=a,triple=x86_64,file=b", "says file twice"),
+        ("file=a,triple=x86_64,file=b", "gives file twice"),
         (
             "file=a,triple=x86_64,kind=fpga",
             "kind 'fpga' is unknown; known kinds: openmp, cuda, hip, sycl",
@@ -300,12 +300,15 @@ def test_a_container_is_no_image(work: Path, tmp_path: Path, form: str, name: st
     [
         (("--format", "offload-binary", "--entries", "auto"), "a container has no entries"),
         (("--format", "offload-bundle", "--compression", "zlib"), "--compression is for --format"),
-        (("--format", "offload-binary", "--abi", "proposal"), "for readers of LLVM"),
+        (
+            ("--format", "offload-binary", "--abi", "proposal"),
+            "--abi proposal has no containers; known values: llvm-14",
+        ),
         (("--format", "offload-binary", "--abi", "llvm-14"), "no release before LLVM 15 reads"),
         (("--format", "compressed-bundle", "--abi", "llvm-16"), "no release before LLVM 19 reads"),
         (("--format", "offload-binary", "--image", "SYCL"), "no release before LLVM 21 has sycl"),
         (("--format", "offload-bundle", "--image", "NOTED"), "bundles have no place for note"),
-        (("--format", "offload-bundle", "--image", "SYCL"), "knows openmp and hip alone"),
+        (("--format", "offload-bundle", "--image", "SYCL"), "knows only openmp and hip"),
         (("--image", "SYCL"), "is of sycl, which __tgt_register_lib does not register"),
     ],
 )

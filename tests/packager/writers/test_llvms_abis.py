@@ -238,7 +238,7 @@ def test_no_generation_without_clangs_entries(tmp_path: Path) -> None:
     assert "has no table of clang's entries: name its generation by --abi llvm-14, " in done.stderr
     done = omptool("emit", "--abi", "llvm", *image)
     assert done.exit_code == 2
-    assert "--abi llvm is the generation of HOST, and emit has none: name it" in done.stderr
+    assert "--abi llvm is HOST's generation, and emit has no HOST: name one" in done.stderr
 
 
 @pytest.mark.exhaustive

@@ -91,7 +91,7 @@ def test_gdb_on_a_script_is_one_line(tmp_path: Path) -> None:
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
     said = output(OMPTOOL, "run", "--gdb", script)
-    assert said == f"Error: {script}: is a script: gdb wants its interpreter before it\n"
+    assert said == f"Error: {script}: is a script; gdb needs its interpreter in front of it\n"
 
 
 def test_gdb_that_is_not_here_is_one_line(program: Path) -> None:

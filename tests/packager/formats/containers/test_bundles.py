@@ -153,7 +153,7 @@ def test_one_wrong_field_of_a_bundle(work: Path, at: int, patch: bytes, message:
         pytest.param(12, b"\xff\xff\xff\x00", "the limit is 300 times as many", id="ratio"),
         pytest.param(12, b"\xff\xff\xff\xff", "the limit is 1073741824", id="inflated-huge"),
         pytest.param(16, b"\0", "does not have the checksum", id="checksum"),
-        pytest.param(6, b"\0", "is no zlib stream", id="other-method"),
+        pytest.param(6, b"\0", "is not a zlib stream", id="other-method"),
     ],
 )
 def test_one_wrong_field_of_a_compressed_one(

@@ -83,7 +83,7 @@ def test_one_wrong_field(at: int, patch: bytes, message: str) -> None:
 def test_a_damaged_lz4_block() -> None:
     wrong = bytearray((DATA / "lz4.fatbin").read_bytes())
     wrong[0x50:0x60] = b"\xff" * 16
-    with pytest.raises(FormatError, match="is no LZ4 block"):
+    with pytest.raises(FormatError, match="is not an LZ4 block"):
         list(cuda_fatbin.parse(Reader(wrong)))
 
 

@@ -189,7 +189,7 @@ def test_an_entry_of_metadata_has_no_image() -> None:
         pytest.param(32, b"\xff\xff\xff", "the limit is 300 times as many", id="ratio"),
         pytest.param(39, b"\xff", "bytes; the limit is 1073741824", id="inflated-huge"),
         pytest.param(32, b"\1\0\0", "claims to inflate to 1 bytes", id="inflated-tiny"),
-        pytest.param(50, b"\0\0", "is no zstd stream", id="damaged"),
+        pytest.param(50, b"\0\0", "is not a zstd stream", id="damaged"),
     ],
 )
 def test_one_wrong_field_of_a_compressed_one(at: int, patch: bytes, message: str) -> None:
