@@ -183,7 +183,7 @@ def _unsectioned(
     for descriptor in described:
         layout = descriptor.layout
         if layout is None:
-            images = (placed[index].image for index in _indices(descriptor, places))
+            images = (placed[index] for index in _indices(descriptor, places))
             is_ours = any(image.container == omptool_section.NAME for image in images)
             layout = INTERFACE_ENTRY if is_ours else CLASSIC_ENTRY
         if abi.DOCUMENTS.get(layout) not in sectioned and descriptor.begin and descriptor.end:
@@ -196,7 +196,7 @@ def _assembled(path: str, found: _Found) -> FatBinary:
     needed = libraries.needed
     places = Places(found.images)
     used = [_indices(descriptor, places) for descriptor in found.descriptors]
-    images = host_images.marked(found.images, found.descriptors)
+    images = host_images.records(found.memory, found.images, found.descriptors)
     evidence = _evidence(found, images, needed)
     tables = found.limits.of(lambda: _tables(found, used, evidence), ())
     return FatBinary(
@@ -325,11 +325,11 @@ def _paired(found: _Found, table: FoundTable, used: Sequence[tuple[int, ...]]) -
             mine.update(indices)
     is_ours = table.layout in abi.DOCUMENTS
     return tuple(
-        image.index
-        for image in (item.image for item in found.images)
-        if image.index in mine
+        index
+        for index, image in enumerate(found.images)
+        if index in mine
         or (
-            image.index not in taken
+            index not in taken
             and image.container not in OTHER_MODELS
             and is_ours == (image.container == omptool_section.NAME)
         )

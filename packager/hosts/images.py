@@ -33,11 +33,12 @@ BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.prob
 
 
 class PlacedImage(NamedTuple):
-    """An image, and the address at which pointers of its file find it."""
+    """An image that was looked into, and the address at which pointers of its file find it."""
 
-    image: DeviceImage
-    place: int | None  # None in a section that is not loaded
     payload: Payload
+    inside: images.Inside
+    container: str
+    place: int | None  # None in a section that is not loaded
 
     @property
     def data(self) -> Reader:
@@ -63,7 +64,7 @@ def in_sections(memory: Space, told: Collection[int], limits: Limits) -> FoundIm
                 continue
             start = memory.address(section) if section.is_allocated else None
             origin = _Origin(name, start, section.offset)
-            found.append(_placed(memory, origin, item, len(found)))
+            found.append(_placed(memory, origin, item))
     return FoundImages(found, faults)
 
 
@@ -137,13 +138,11 @@ class _Origin(NamedTuple):
     offset: int
 
 
-def _placed(memory: Space, origin: _Origin, payload: Payload, index: int) -> PlacedImage:
+def _placed(memory: Space, origin: _Origin, payload: Payload) -> PlacedImage:
     stored = payload.stored or payload.image
     inside = stored.at - memory.elf.data.at - origin.offset
     place = None if origin.start is None else origin.start + inside
-    address = None if memory.elf.is_object else place
-    image = images.from_payload(payload, index, origin.container, address)
-    return PlacedImage(image, place, payload)
+    return PlacedImage(payload, images.looked_into(payload), origin.container, place)
 
 
 def elsewhere(
@@ -165,8 +164,7 @@ def elsewhere(
                 if isinstance(part, Damage):
                     faults.append(f"device image at {item.at.start:#x}: {part.message}")
                 else:
-                    index = len(found) + len(added)
-                    added.append(_placed(memory, origin, part, index))
+                    added.append(_placed(memory, origin, part))
     return FoundImages(added, faults)
 
 
@@ -210,26 +208,23 @@ def numbered(
         if index is not None:
             order[index] = None
     order |= dict.fromkeys(range(len(found)))
-    return [
-        found[old]
-        if found[old].image.index == new
-        else found[old]._replace(image=found[old].image._replace(index=new))
-        for new, old in enumerate(order)
-    ]
+    return [found[old] for old in order]
 
 
 def looked_into(found: Sequence[PlacedImage]) -> list[PlacedImage]:
-    """The same, further: it has turned out that their symbols are asked for."""
+    """Return the same, further: it has turned out that their symbols are asked for."""
     return [
-        item._replace(image=item.image._replace(contents=images.contents_of(item.payload)))
+        item._replace(inside=item.inside._replace(contents=images.contents_of(item.payload)))
         for item in found
     ]
 
 
-def marked(
-    found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
+def records(
+    memory: Space, found: Sequence[PlacedImage], described: Sequence[FoundDescriptor]
 ) -> tuple[DeviceImage, ...]:
-    """The images, with those marked that are registered with the container around them."""
+    """Return the model's records, with those marked that descriptors register with the container
+    around them.
+    """
     places = Places(found)
     starts = {item.place for item in found}
     wrapped = {
@@ -238,15 +233,24 @@ def marked(
         for at in descriptor.images
         if at.start not in starts
     }
-    images = (item.image for item in found)
-    return tuple(i._replace(is_wrapped=True) if i.index in wrapped else i for i in images)
+    return tuple(
+        images.record(
+            item.payload,
+            item.inside,
+            index,
+            item.container,
+            None if memory.elf.is_object else item.place,
+            is_wrapped=index in wrapped,
+        )
+        for index, item in enumerate(found)
+    )
 
 
 class Places:
     """Finds the image that a descriptor means."""
 
     def __init__(self, found: Sequence[PlacedImage]) -> None:
-        self._at = {item.place: item.image.index for item in found if item.place is not None}
+        self._at = {item.place: n for n, item in enumerate(found) if item.place is not None}
         self._sorted = sorted(self._at)
 
     def index(self, wanted: ImageRange) -> int | None:

@@ -55,8 +55,7 @@ class _Placed:
     """The images by their addresses; several may have one, compressed together."""
 
     def __init__(self, images: Sequence[PlacedImage]) -> None:
-        rows = ((i.place, i.image.index) for i in images if i.place is not None)
-        self._rows = sorted(rows)
+        self._rows = sorted((i.place, n) for n, i in enumerate(images) if i.place is not None)
         self._places = [place for place, _ in self._rows]
 
     def at(self, place: int) -> list[int]:

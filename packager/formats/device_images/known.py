@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
@@ -85,27 +85,53 @@ def bare(data: Reader) -> DeviceImage:
 
 
 def from_payload(payload: Payload, index: int, container: str, address: int | None) -> DeviceImage:
-    """The image that a container holds, looked into as far as is asked for.
+    """Return the image that a container holds, looked into as far as is asked for.
 
     Raises LimitError when the images of the file are larger together than the file.
     """
-    data, stored = payload.image, payload.stored
-    offset = (data if stored is None else stored).at
-    data.look.seen(offset)
+    return record(payload, looked_into(payload), index, container, address)
+
+
+class Inside(NamedTuple):
+    """The facts that the bytes of an image state, and their SHA-256 where that is asked for."""
+
+    contents: Contents
+    sha256: str | None
+
+
+def looked_into(payload: Payload) -> Inside:
+    """Return what is in an image; it counts. Raises LimitError as `from_payload` does."""
+    data = payload.image
+    data.look.seen((payload.stored or data).at)
     data.spent.image(len(data), data.whole)
+    return Inside(contents_of(payload), _sha256(data) if data.look.hashed else None)
+
+
+def record(
+    payload: Payload,
+    inside: Inside,
+    index: int,
+    container: str,
+    address: int | None,
+    *,
+    is_wrapped: bool = False,
+) -> DeviceImage:
+    """Return the model's record of an image."""
+    data, stored = payload.image, payload.stored
     return DeviceImage(
         index=index,
         container=container,
         triple=_normalised(payload.triple),
         arch=payload.arch,
-        offset=offset,
+        offset=(data if stored is None else stored).at,
         size=len(data),
         address=address,
-        contents=contents_of(payload),
+        contents=inside.contents,
         declared_kind=payload.declared_kind,
-        sha256=_sha256(data) if data.look.hashed else None,
+        sha256=inside.sha256,
         compression=None if stored is None else payload.compression,
         stored_size=None if stored is None else len(stored),
+        is_wrapped=is_wrapped,
         within=payload.within,
         producer=payload.producer,
         unit=payload.unit,
