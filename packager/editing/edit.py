@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from packager.editing.added import Bounds, images, records
 from packager.editing.build_id import find_build_id, renewed
+from packager.editing.collect.added import Bounds, images, records
+from packager.editing.collect.listing import Judge, Plan, plan
 from packager.editing.described import Described, Held, described
 from packager.editing.linked import REMAINING_SECTION, LinkedFile, removed_name
 from packager.editing.output import write
 from packager.editing.parts import Address
-from packager.editing.plan import Judge, Plan, plan
 from packager.editing.request import Change
 from packager.editing.surgery import Surgery
 from packager.elf.headers import Section

@@ -10,9 +10,9 @@ from pathlib import Path
 from struct import Struct, pack_into
 from typing import BinaryIO, NamedTuple
 
+from packager.editing.layout.room import Longer
 from packager.editing.linked import LinkedFile, removed_name
 from packager.editing.parts import Address, Fixup, Kept, Part, Piece, aligned
-from packager.editing.room import Longer
 from packager.editing.surgery import Surgery
 from packager.elf.headers import (
     HEADER,

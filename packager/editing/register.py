@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packager.abi import release_of
-from packager.editing.added import images as place_images
-from packager.editing.added import records
+from packager.editing.collect.added import images as place_images
+from packager.editing.collect.added import records
+from packager.editing.collect.dynamic_symbols import Import, imported
+from packager.editing.collect.entry_table import bounds
+from packager.editing.collect.hooks import hook
 from packager.editing.described import OTHERS, Form
-from packager.editing.dynamic_symbols import Import, imported
 from packager.editing.edit import Edited, finish
-from packager.editing.entry_table import bounds
-from packager.editing.hooks import hook
 from packager.editing.linked import LinkedFile
 from packager.editing.parts import Binding, Fixup, Part
 from packager.editing.relocations import R_X86_64_GLOB_DAT

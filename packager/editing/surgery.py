@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from packager.editing.layout.room import MOST_ZEROS, Longer, Room, longer, room
 from packager.editing.linked import DATA_MARK, MOST, REST_MARK, LinkedFile, ProgramHeader
 from packager.editing.linked import REMOVED_SECTION as REMOVED
 from packager.editing.parts import PAGE, Address, Group, Kept, Moves, Part, aligned
 from packager.editing.relocations import DT_RELACOUNT, Relocations
-from packager.editing.room import MOST_ZEROS, Longer, Room, longer, room
 from packager.elf.headers import (
     DT_NEEDED,
     DT_RELA,

@@ -17,7 +17,7 @@ from products import Products
 from toolchain import compile_c
 
 from omptool.installation import libdir
-from packager.editing.entry_table import symbols_of
+from packager.editing.collect.entry_table import symbols_of
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import STT_FUNC
 from packager.files.reader import open_reader

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from packager.editing.added import Bounds
+from packager.editing.collect.added import Bounds
 from packager.editing.linked import LinkedFile
 from packager.editing.parts import Address, Binding, Fixup, Part
 from packager.editing.surgery import Surgery
