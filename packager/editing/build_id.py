@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import BinaryIO, NamedTuple
 
 from xxhash import xxh3_128
 
+from packager.editing.layout.result import Layout
 from packager.editing.linked import LinkedFile
-from packager.editing.surgery import Surgery
 from packager.elf.headers import SHT_NOTE
 from packager.errors import FormatError
+from packager.files.checksums import Checksums
 from packager.files.reader import Reader
+from packager.writers.elf_types import FilePart
 
 NOTE = Struct("<III")  # sizes of name and description, type
 NT_GNU_BUILD_ID = 3
@@ -67,15 +69,24 @@ def _in(data: Reader) -> BuildId | None:
     return None
 
 
-def renewed(out: BinaryIO, surgery: Surgery, old: BuildId, new: Sequence[bytes]) -> list[str]:
-    """Write the new build-id where the old one is; returns what users should know of it."""
-    gone = repr(sorted(surgery.holes)).encode()
-    content = old.after([*new, gone])
+def renewed(out: BinaryIO, file: LinkedFile, layout: Layout, old: BuildId, sums: Checksums) -> str:
+    """Write the new build-id where the old one is; return what users should know of it."""
+    content = old.after(list(_new(layout, sums)))
     address = next(
         s.address + old.offset - s.offset
-        for s in surgery.file.sections
+        for s in file.sections
         if s.type == SHT_NOTE and s.offset <= old.offset < s.offset + s.size
     )
-    moved = surgery.moves.offset(address)
+    moved = layout.moves.offset(address)
     os.pwrite(out.fileno(), content, old.offset if moved is None else moved)
-    return [f"its build-id is {content.hex()} now, and was {old.content.hex()}"]
+    return f"its build-id is {content.hex()} now, and was {old.content.hex()}"
+
+
+def _new(layout: Layout, sums: Checksums) -> Iterator[bytes]:
+    """Yield the sums of new images, other new bytes with their places, and the holes."""
+    pieces = [(chunk.offset, chunk.piece) for chunk in layout.chunks]
+    yield from (sums.of(piece.path) for _, piece in pieces if isinstance(piece, FilePart))
+    for at, piece in (*layout.patches, *pieces):
+        if isinstance(piece, bytes):
+            yield from (at.to_bytes(8, "little"), piece)
+    yield repr(sorted(map(tuple, layout.holes))).encode()

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from struct import Struct
 from typing import NamedTuple
 
+from packager.editing.relocations import Relocations
 from packager.elf import headers
 from packager.elf.headers import (
+    DT_RELA,
+    DT_RELASZ,
     DYNAMIC,
     HEADER,
     PROGRAM_HEADER,
@@ -34,7 +36,7 @@ MARKS = (DATA_MARK, REST_MARK)
 REMOVED_SECTION, REMAINING_SECTION = ".omptool.removed", ".omptool.remaining"
 SHN_LORESERVE = 0xFF00
 PN_XNUM = 0xFFFF
-NAMES_AT = Struct("<H")
+DT_RELACOUNT = 0x6FFFFFF9
 MOST = 1 << 47  # bytes of address space that a process has, on x86-64
 EDITED = "x86_64"  # the machine whose relocations and code are written
 
@@ -140,10 +142,14 @@ class LinkedFile:
         return [s for s in self.segments if s not in self.own]
 
     @cached_property
+    def kept_loads(self) -> list[ProgramHeader]:
+        """The loaded segments that stay, by address."""
+        return [s for s in self.loads if s not in self.own]
+
+    @cached_property
     def cut(self) -> int:
         """Return the end in the file of what is loaded, without the segments of an earlier edit."""
-        loads = [s for s in self.loads if s not in self.own]
-        return max((s.end for s in loads), default=0)
+        return max((s.end for s in self.kept_loads), default=0)
 
     @cached_property
     def end(self) -> int:
@@ -160,6 +166,17 @@ class LinkedFile:
         table = self.data.slice(found.offset, found.file_size, "dynamic segment")
         rows = list(self._rows(table))
         return DynamicTable(tuple(rows), found.offset, len(table) // DYNAMIC.size)
+
+    @cached_property
+    def relocations(self) -> Relocations:
+        """The relocations with addends; none of a static program."""
+        tags = (DT_RELA, DT_RELASZ, DT_RELACOUNT)
+        table = self.dynamic
+        address, size, count = ((table.value(tag) if table else None) or 0 for tag in tags)
+        offset = self.elf.offset(address, size) if size else 0
+        if offset is None:
+            raise FormatError(f"dynamic relocations at address {address:#x} are not in the file")
+        return Relocations(self.data.slice(offset, size, "dynamic relocations"), address, count)
 
     @staticmethod
     def _rows(table: Reader) -> Iterator[tuple[int, int]]:

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packager.abi import release_of
-from packager.editing.collect.added import images as place_images
-from packager.editing.collect.added import records
+from packager.editing.collect.added import Bounds, image, records
 from packager.editing.collect.dynamic_symbols import Import, imported
-from packager.editing.collect.entry_table import bounds
+from packager.editing.collect.entry_table import table
 from packager.editing.collect.hooks import hook
 from packager.editing.described import OTHERS, Form
-from packager.editing.edit import Edited, finish
+from packager.editing.finish import Edited, finish
 from packager.editing.linked import LinkedFile
-from packager.editing.parts import Binding, Fixup, Part
+from packager.editing.plan import Binding, Fixup, Part, Plan, joined
 from packager.editing.relocations import R_X86_64_GLOB_DAT
-from packager.editing.surgery import Surgery
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
 from packager.errors import UsageError
 from packager.files.checksums import Checksums
@@ -67,28 +65,32 @@ def register(
     abi = matching(host, abi)
     file = LinkedFile(host.path, host.data)
     _expect_loaded(file)
-    surgery = Surgery(file)
     inputs, seen = for_openmp(requests, force=force)
-    slots = _slots(surgery, binary, abi)
-    table = bounds(surgery, binary, seen, entries, abi)
-    places = place_images(surgery, inputs, Form(abi.is_wrapped, abi.container_version))
-    listed = records(surgery, abi.image, table, places)
-    surgery.keep(listed)
-    descriptor = Part(
-        DATA_SECTION, (BIN_DESC.pack(len(places), 0, 0, 0, 0),), WORD.size,
+    imports, slots = _slots(file, binary, abi)
+    entry_table = table(file, binary, seen, entries, abi)
+    form = Form(abi.is_wrapped, abi.container_version)
+    images = [image(file, one, form) for one in inputs]
+    listed = records(file, abi.image, entry_table.bounds, [one.bounds for one in images])
+    descriptor = _descriptor(len(images), listed, entry_table.bounds)
+    hooks = hook(file, descriptor, slots)
+    news = Plan((descriptor,)), imports, Plan((slots,)), entry_table.plan
+    plan = joined([*news, *(one.plan for one in images), Plan((listed,)), hooks])
+    own = own_formats(seen)
+    return finish(
+        file, plan, out, sums, is_wrapped=abi.is_wrapped, own=own, force=force, copied=copied
+    )
+
+
+def _descriptor(count: int, listed: Part, entries: Bounds) -> Part:
+    return Part(
+        "fixed", DATA_SECTION, (BIN_DESC.pack(count, 0, 0, 0, 0),), WORD.size,
         flags=SHF_ALLOC | SHF_WRITE,
         fixups=(
             Fixup(DESCRIPTOR_IMAGES, listed.at(0)),
-            Fixup(DESCRIPTOR_BEGIN, table.begin),
-            Fixup(DESCRIPTOR_END, table.end),
+            Fixup(DESCRIPTOR_BEGIN, entries.begin),
+            Fixup(DESCRIPTOR_END, entries.end),
         ),
     )  # fmt: skip
-    surgery.fixed.parts[:0] = [descriptor]
-    hook(surgery, descriptor, slots)
-    own = own_formats(seen)
-    return finish(
-        surgery, out, sums, is_wrapped=abi.is_wrapped, own=own, force=force, copied=copied
-    )
 
 
 def _expect_unregistered(binary: FatBinary) -> None:
@@ -108,21 +110,20 @@ def _expect_loaded(file: LinkedFile) -> None:
         raise UsageError("is static: no runtime would be loaded for it; link it with its images")
 
 
-def _slots(surgery: Surgery, binary: FatBinary, abi: WrittenAbi) -> Part:
-    """The runtime's two functions: where the loader will put their addresses."""
+def _slots(file: LinkedFile, binary: FatBinary, abi: WrittenAbi) -> tuple[Plan, Part]:
+    """The runtime's two functions: their imports, and where the loader will put their addresses."""
     wanted = [_import(abi.register), _import(abi.unregister)]
     library = next((name for name in binary.needed if _is_runtime(name, abi)), LIBRARIES[abi.name])
-    numbers = imported(surgery, library, wanted)
+    numbers, plan = imported(file, library, wanted)
     bindings = [
         Binding(number * WORD.size, symbol << 32 | R_X86_64_GLOB_DAT)
         for number, symbol in enumerate(numbers)
     ]
     slots = Part(
-        ".got.omptool", (bytes(len(numbers) * WORD.size),), WORD.size, flags=SHF_ALLOC | SHF_WRITE,
-        bindings=tuple(bindings),
+        "fixed", ".got.omptool", (bytes(len(numbers) * WORD.size),), WORD.size,
+        flags=SHF_ALLOC | SHF_WRITE, bindings=tuple(bindings),
     )  # fmt: skip
-    surgery.fixed.parts.append(slots)
-    return slots
+    return plan, slots
 
 
 def _import(name: str) -> Import:

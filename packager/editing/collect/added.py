@@ -8,8 +8,8 @@ from struct import Struct
 from typing import NamedTuple
 
 from packager.editing.described import Form, Held
-from packager.editing.parts import Address, Fixup, Kept, Part
-from packager.editing.surgery import Surgery
+from packager.editing.linked import LinkedFile
+from packager.editing.plan import Address, Fixup, Kept, Part, Plan
 from packager.elf.headers import WORD
 from packager.files.copying import BLOCK
 from packager.formats.containers import offload_binary
@@ -30,42 +30,44 @@ class Bounds(NamedTuple):
     end: Address
 
 
-def images(surgery: Surgery, wanted: Sequence[Held | ImageInput], form: Form) -> list[Bounds]:
-    """Give each image a place: its own, or one in a new segment."""
-    return [
-        _held(surgery, image) if isinstance(image, Held) else _new(surgery, image, form)
-        for image in wanted
-    ]
+class Placed(NamedTuple):
+    """An image, and the part that it is in if that is a new one."""
+
+    bounds: Bounds
+    plan: Plan = Plan()
 
 
-def _held(surgery: Surgery, held: Held) -> Bounds:
-    """An image of the file: it stays, unless its segment goes, or makes room for headers."""
+def image(file: LinkedFile, wanted: Held | ImageInput, form: Form) -> Placed:
+    """Give an image a place: its own, or one in a new segment."""
+    return _held(file, wanted) if isinstance(wanted, Held) else _new(wanted, form)
+
+
+def _held(file: LinkedFile, held: Held) -> Placed:
+    """An image of the file: it stays, unless its segment goes."""
     section = held.section
-    if section is None or not surgery.file.dropped(section):
-        return Bounds(Address(None, held.start), Address(None, held.end))
+    if section is None or not file.dropped(section):
+        return Placed(Bounds(Address(None, held.start), Address(None, held.end)))
     inside = held.start - section.address - (held.offset - section.offset)
     size = held.end - held.start
     part = Part(
-        section.name, (Kept(held.offset, held.size),), offload_binary.ALIGNMENT, flags=SHF_ALLOC,
-        lead=-held.offset % BLOCK if size > LARGE else None,
+        "rest", section.name, (Kept(held.offset, held.size),), offload_binary.ALIGNMENT,
+        flags=SHF_ALLOC, lead=-held.offset % BLOCK if size > LARGE else None,
     )  # fmt: skip
-    surgery.rest.parts.append(part)
-    return Bounds(part.at(inside), part.at(inside + size))
+    return Placed(Bounds(part.at(inside), part.at(inside + size)), Plan((part,)))
 
 
-def _new(surgery: Surgery, image: ImageInput, form: Form) -> Bounds:
+def _new(image: ImageInput, form: Form) -> Placed:
     head, padding = offload_header(image, form.version)
     size = len(head) + image.size + padding
     part = Part(
-        image.section, (head, FilePart(image.path, 0, image.size), bytes(padding)),
+        "rest", image.section, (head, FilePart(image.path, 0, image.size), bytes(padding)),
         offload_binary.ALIGNMENT, flags=SHF_ALLOC, lead=len(head) if size > LARGE else None,
     )  # fmt: skip
-    surgery.rest.parts.append(part)
     start, size = (0, size) if form.wraps else (len(head), image.size)
-    return Bounds(part.at(start), part.at(start + size))
+    return Placed(Bounds(part.at(start), part.at(start + size)), Plan((part,)))
 
 
-def records(surgery: Surgery, record: Struct, entries: Bounds, places: Sequence[Bounds]) -> Part:
+def records(file: LinkedFile, record: Struct, entries: Bounds, places: Sequence[Bounds]) -> Part:
     """The records that list images, for a descriptor with these bounds of its entries."""
     fields: list[tuple[int, Address]] = []
     for number, place in enumerate(places):
@@ -75,7 +77,9 @@ def records(surgery: Surgery, record: Struct, entries: Bounds, places: Sequence[
             fields += [(at + IMAGE_ENTRIES, entries.begin)]
             fields += [(at + IMAGE_ENTRIES + WORD.size, entries.end)]
     return Part(
-        RECORDS_SECTION, (bytes(record.size),) * len(places), WORD.size,
-        flags=SHF_ALLOC | (SHF_WRITE if surgery.file.is_relocated else 0),
+        # Where nothing relocates pointers, nobody writes them.
+        "data" if file.is_relocated else "rest", RECORDS_SECTION,
+        (bytes(record.size),) * len(places), WORD.size,
+        flags=SHF_ALLOC | (SHF_WRITE if file.is_relocated else 0),
         fixups=tuple(Fixup(at, target) for at, target in fields),
     )  # fmt: skip

@@ -7,12 +7,12 @@ relocations name them by their numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
 from packager.editing.linked import LinkedFile
-from packager.editing.parts import Kept, Part
-from packager.editing.surgery import Surgery
+from packager.editing.plan import Kept, Part, Patch, Plan, Tag, joined
 from packager.elf.headers import (
     DT_HASH,
     DT_NEEDED,
@@ -65,28 +65,34 @@ class _Needed(NamedTuple):
     last: int  # where the last record begins
 
 
-def imported(surgery: Surgery, library: str, wanted: list[Import]) -> list[int]:
-    """Have the file need `library` and import functions of it; returns the symbols' numbers."""
-    file = surgery.file
+class Imported(NamedTuple):
+    """The numbers of new symbols, and the tables that have them."""
+
+    numbers: list[int]
+    plan: Plan
+
+
+def imported(file: LinkedFile, library: str, wanted: list[Import]) -> Imported:
+    """Have the file need `library` and import functions of it."""
     tables = _tables(file)
     strings = _Strings(file, tables)
     versions = _known(file, tables, strings)
     libraries = [strings[value] for tag, value in _rows(file) if tag == DT_NEEDED]
-    if library not in libraries:
-        surgery.needed.append(strings.add(library))
+    needed = () if library in libraries else (strings.add(library),)
     numbers = _version_numbers(file, tables, versions, library, wanted)
     first = tables.symbols.size // SYMBOL.size
     rows = [
         SYMBOL.pack(strings.add(w.name), STB_GLOBAL << 4 | STT_FUNC, 0, 0, 0, 0) for w in wanted
     ]
-    _grow(surgery, tables.symbols, b"".join(rows))
-    _grow_versions(surgery, tables, first, [numbers[w.version] for w in wanted])
+    plans = [
+        Plan((_grown(tables.symbols, b"".join(rows)),), needed=needed),
+        _versions(tables, first, [numbers[w.version] for w in wanted]),
+    ]
     missing = {v: n for v, n in numbers.items() if (library, v) not in versions.numbers}
     if missing:
-        _grow_needed(surgery, tables, versions, _needed(strings, library, missing))
-    _grow_hash(surgery, len(wanted))
-    strings.grow(surgery)
-    return [first + number for number in range(len(wanted))]
+        plans.append(_grown_needed(tables, versions, _needed(strings, library, missing)))
+    plans += [*_hash_tables(file, len(wanted)), strings.plan()]
+    return Imported([first + number for number in range(len(wanted))], joined(plans))
 
 
 def _rows(file: LinkedFile) -> tuple[tuple[int, int], ...]:
@@ -129,21 +135,18 @@ class _Strings:
             self._added += encoded
         return self._section.size + found
 
-    def grow(self, surgery: Surgery) -> None:
-        """Write the strings with the new ones."""
-        part = _grow(surgery, self._section, bytes(self._added))
-        surgery.tag(DT_STRSZ, part.size)
+    def plan(self) -> Plan:
+        """The strings with the new ones."""
+        part = _grown(self._section, bytes(self._added))
+        return Plan((part,), tags=(Tag(DT_STRSZ, part.size),))
 
 
-def _grow(surgery: Surgery, section: Section, added: bytes, info: int | None = None) -> Part:
+def _grown(section: Section, added: bytes, info: int | None = None) -> Part:
     """A table with more at its end, in another place."""
-    part = Part(
-        section.name, (Kept(section.offset, section.size), added), max(section.alignment, 8),
-        section.type, section.flags, info=info,
+    return Part(
+        "rest", section.name, (Kept(section.offset, section.size), added),
+        max(section.alignment, 8), section.type, section.flags, info=info, takes=section,
     )  # fmt: skip
-    surgery.rest.parts.append(part)
-    surgery.move(section, part)
-    return part
 
 
 def _known(file: LinkedFile, tables: _Tables, strings: _Strings) -> _Needed:
@@ -196,22 +199,15 @@ def _defined(file: LinkedFile) -> list[int]:
     return found
 
 
-def _grow_versions(surgery: Surgery, tables: _Tables, known: int, numbers: list[int]) -> None:
+def _versions(tables: _Tables, known: int, numbers: list[int]) -> Plan:
     """The version of each symbol; where none had any, those that are there are global."""
     added = b"".join(map(HALF.pack, numbers))
     if tables.versions is not None:
-        _grow(surgery, tables.versions, added)
-        return
+        return Plan((_grown(tables.versions, added),))
     content = HALF.pack(0) + HALF.pack(1) * (known - 1) + added
-    _new(
-        surgery,
-        ".gnu.version",
-        SHT_GNU_VERSYM,
-        DT_VERSYM,
-        content,
-        tables.symbols.number,
-        HALF.size,
-    )
+    link = tables.symbols.number
+    part = Part("rest", ".gnu.version", (content,), 8, SHT_GNU_VERSYM, SHF_ALLOC, HALF.size, link)
+    return Plan((part,), tags=(Tag(DT_VERSYM, part.at(0)),))
 
 
 def _needed(strings: _Strings, library: str, versions: dict[str, int]) -> bytes:
@@ -223,40 +219,29 @@ def _needed(strings: _Strings, library: str, versions: dict[str, int]) -> bytes:
     return b"".join(rows)
 
 
-def _grow_needed(surgery: Surgery, tables: _Tables, known: _Needed, record: bytes) -> None:
+def _grown_needed(tables: _Tables, known: _Needed, record: bytes) -> Plan:
     section = tables.needed
-    surgery.tag(DT_VERNEEDNUM, known.records + 1)
+    count = Tag(DT_VERNEEDNUM, known.records + 1)
     if section is None:
-        _new(
-            surgery, ".gnu.version_r", SHT_GNU_VERNEED, DT_VERNEED, record, tables.strings.number, 0
-        )
-        return
+        part = Part(
+            "rest", ".gnu.version_r", (record,), 8, SHT_GNU_VERNEED, SHF_ALLOC,
+            link=tables.strings.number, info=1,
+        )  # fmt: skip
+        return Plan((part,), tags=(count, Tag(DT_VERNEED, part.at(0))))
     at = section.offset + known.last + VERNEED.size - 4  # `next` of the last record
-    gap = section.size - known.last
-    surgery.patch(at, HASH_WORD.pack(gap))
-    _grow(surgery, section, record, info=known.records + 1)
+    part = _grown(section, record, info=known.records + 1)
+    return Plan((part,), (Patch(at, HASH_WORD.pack(section.size - known.last)),), tags=(count,))
 
 
-def _new(
-    surgery: Surgery, name: str, kind: int, tag: int, content: bytes, link: int, entry: int
-) -> None:
-    """A table that the file had not had."""
-    info = 1 if kind == SHT_GNU_VERNEED else None
-    part = Part(name, (content,), 8, kind, SHF_ALLOC, entry, link, info)
-    surgery.rest.parts.append(part)
-    surgery.tag(tag, part.at(0))
-
-
-def _grow_hash(surgery: Surgery, count: int) -> None:
+def _hash_tables(file: LinkedFile, count: int) -> Iterator[Plan]:
     """The old hash table counts all symbols; those that are new are in no chain."""
-    table = surgery.file.dynamic
-    address = table.value(DT_HASH) if table else None
-    for section in surgery.file.elf.of_type(SHT_HASH):
+    address = dict(reversed(_rows(file))).get(DT_HASH)
+    for section in file.elf.of_type(SHT_HASH):
         if section.address == address:
-            data: Reader = surgery.file.elf.content(section)
+            data: Reader = file.elf.content(section)
             _, chains = data.unpack(Struct("<II"), 0, "hash table")
-            surgery.patch(section.offset + 4, HASH_WORD.pack(chains + count))
-            _grow(surgery, section, bytes(count * HASH_WORD.size))
+            patch = Patch(section.offset + 4, HASH_WORD.pack(chains + count))
+            yield Plan((_grown(section, bytes(count * HASH_WORD.size)),), (patch,))
 
 
 def _elf_hash(name: str) -> int:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from packager.editing.collect.added import Bounds
+from packager.editing.collect.added import Bounds, Placed
 from packager.editing.linked import LinkedFile
-from packager.editing.parts import Address, Binding, Fixup, Part
-from packager.editing.surgery import Surgery
+from packager.editing.plan import Address, Binding, Fixup, Part, Plan
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, SHT_DYNSYM, STT_FUNC, STT_OBJECT, WORD
 from packager.errors import UsageError
 from packager.layouts import WRITTEN, WrittenAbi
@@ -34,24 +33,24 @@ class _Symbol(NamedTuple):
     exported: int  # its number, if another file's definition would take its place; else 0
 
 
-def bounds(
-    surgery: Surgery,
+def table(
+    file: LinkedFile,
     binary: FatBinary,
     images: Sequence[DeviceImage],
     source: EntrySource,
     abi: WrittenAbi,
-) -> Bounds:
-    """The bounds of the entries, whose table is made where `source` asks for that."""
+) -> Placed:
+    """The table of entries, which is made where `source` asks for that."""
     tables = [t for t in binary.tables if t.record_size == abi.entry.record and t.address]
     own = [t for t in tables if t.size]
     if source == "host":
         if len(own) != 1:
             raise UsageError(_missing(binary, abi) if not own else "has several tables of entries")
         begin, end = own[0].address or 0, (own[0].address or 0) + own[0].size
-        return Bounds(Address(None, begin), Address(None, end))
+        return Placed(Bounds(Address(None, begin), Address(None, end)))
     if own:
         raise UsageError(f"has a table of entries of its own ({own[0].name}); leave --entries out")
-    symbols = symbols_of(surgery.file)
+    symbols = symbols_of(file)
     host = {name: symbol.host for name, symbol in symbols.items()}
     entries = (
         shared_entries(images, host) if source == "auto" else listed_entries(source, images, host)
@@ -61,7 +60,7 @@ def bounds(
             raise UsageError(
                 f"entry {entry.name} of {entry.size} bytes is too large for {abi.name}"
             )
-    return _made(surgery, entries, [symbols[entry.host_symbol] for entry in entries], abi)
+    return _made(entries, [symbols[entry.host_symbol] for entry in entries], abi)
 
 
 def _missing(binary: FatBinary, abi: WrittenAbi) -> str:
@@ -99,13 +98,11 @@ def _is_library(file: LinkedFile) -> bool:
     return not (is_program or flags & DF_1_PIE)
 
 
-def _made(
-    surgery: Surgery, entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: WrittenAbi
-) -> Bounds:
+def _made(entries: Sequence[EntryInput], symbols: Sequence[_Symbol], abi: WrittenAbi) -> Placed:
     """A table in a section of its own."""
     layout = abi.entry
     text = b"".join(_encoded(entry) for entry in entries) if layout.name is not None else b""
-    names = Part(".rodata.omptool", (text,), 1, flags=SHF_ALLOC)
+    names = Part("code", ".rodata.omptool", (text,), 1, flags=SHF_ALLOC)
     fixups: list[Fixup] = []
     bindings: list[Binding] = []
     name_at = 0
@@ -118,13 +115,11 @@ def _made(
             fixups.append(Fixup(at + layout.name, names.at(name_at)))
         name_at += len(_encoded(entry))
     part = Part(
-        abi.entries_section, (table_bytes(entries, layout),), WORD.size,
+        "fixed", abi.entries_section, (table_bytes(entries, layout),), WORD.size,
         flags=SHF_ALLOC | SHF_WRITE, fixups=tuple(fixups), bindings=tuple(bindings),
     )  # fmt: skip
-    if text:
-        surgery.code.parts.append(names)
-    surgery.fixed.parts.append(part)
-    return Bounds(part.at(0), part.at(part.size))
+    plan = Plan((names, part) if text else (part,))
+    return Placed(Bounds(part.at(0), part.at(part.size)), plan)
 
 
 def _encoded(entry: EntryInput) -> bytes:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from packager.editing.parts import Address, Binding, Fixup, Part
-from packager.editing.surgery import Surgery
+from packager.editing.collect.pointers import point
+from packager.editing.linked import LinkedFile
+from packager.editing.plan import Address, Binding, Fixup, Part, Plan, Pointer, Tag, joined
 from packager.elf.address_space import read_window
 from packager.elf.headers import (
     DT_FINI_ARRAY,
@@ -53,7 +54,7 @@ FIRST = Hook("init", SHT_INIT_ARRAY, (DT_INIT_ARRAY, DT_INIT_ARRAYSZ))
 LAST = Hook("fini", SHT_FINI_ARRAY, (DT_FINI_ARRAY, DT_FINI_ARRAYSZ))
 
 
-class Code:
+class _Code:
     """Code that is put together: its bytes, and its distances to what it refers to."""
 
     def __init__(self) -> None:
@@ -68,71 +69,70 @@ class Code:
             self.content += DISTANCE
 
 
-def hook(surgery: Surgery, descriptor: Part, slots: Part) -> None:
+def hook(file: LinkedFile, descriptor: Part, slots: Part) -> Plan:
     """Call what `slots` lead to, the first at the beginning and the second at the end."""
-    first, last = _slot(surgery, FIRST), _slot(surgery, LAST)
-    code = Code()
+    first, last = _slot(file, FIRST), _slot(file, LAST)
+    code = _Code()
     _register(code, descriptor, slots.at(0), first)
     code.content += b"\xcc" * (-len(code.content) % ALIGNMENT)
     end = len(code.content)
     _unregister(code, descriptor, slots.at(WORD.size), last)
     part = Part(
-        ".text.omptool", (code.content,), ALIGNMENT, flags=SHF_ALLOC | SHF_EXECINSTR,
+        "code", ".text.omptool", (code.content,), ALIGNMENT, flags=SHF_ALLOC | SHF_EXECINSTR,
         fixups=tuple(code.fixups),
     )  # fmt: skip
-    surgery.code.parts.append(part)
-    _lead(surgery, FIRST, part.at(0), is_named=isinstance(first, Part))
-    _lead(surgery, LAST, part.at(end), is_named=isinstance(last, Part))
+    parts = (part, *(slot for slot in (first, last) if isinstance(slot, Part)))
+    leads = [_lead(file, FIRST, part.at(0), first), _lead(file, LAST, part.at(end), last)]
+    return joined([Plan(parts), *leads])
 
 
-def _slot(surgery: Surgery, which: Hook) -> Function | None:
+def _slot(file: LinkedFile, which: Hook) -> Function | None:
     """The function that is first in an array; None where there is no array."""
-    table = surgery.file.dynamic
-    address, size = (table.value(tag) if table else None for tag in which.tags)
+    address, size = _array(file, which)
     if not address or not size:
         return None
     where = f".{which.which}_array"
-    if surgery.file.elf.offset(address, WORD.size) is None:
+    if file.elf.offset(address, WORD.size) is None:
         raise FormatError(f"{where} at {address:#x} is not in the file")
-    row = surgery.relocations.row(address)
-    if row is not None and not surgery.relocations.is_relative(row):
-        return _by_name(surgery, row, where)
-    function = read_window(surgery.file.space, Range(address, WORD.size, where)).pointer(0)
+    row = file.relocations.row(address)
+    if row is not None and not file.relocations.is_relative(row):
+        return _by_name(file, row, where)
+    function = read_window(file.space, Range(address, WORD.size, where)).pointer(0)
     if not function:
         raise UsageError(f"the first function of its {where} has no address")
     return function
 
 
-def _by_name(surgery: Surgery, row: int, where: str) -> Part:
-    """A slot of ours, which gets the function that the loader finds by a symbol's name."""
-    part = Part(
-        f".got.omptool{where}", (bytes(WORD.size),), WORD.size, flags=SHF_ALLOC | SHF_WRITE,
-        bindings=(Binding(0, *surgery.relocations.take(row)),),
-    )  # fmt: skip
-    surgery.fixed.parts.append(part)
-    return part
-
-
-def _lead(surgery: Surgery, which: Hook, code: Address, *, is_named: bool) -> None:
-    """Have the first slot of an array lead to our code; there may be none yet."""
-    table = surgery.file.dynamic
+def _array(file: LinkedFile, which: Hook) -> tuple[int | None, int | None]:
+    table = file.dynamic
     address, size = (table.value(tag) if table else None for tag in which.tags)
+    return address, size
+
+
+def _by_name(file: LinkedFile, row: int, where: str) -> Part:
+    """A slot of ours, which gets the function that the loader finds by a symbol's name."""
+    rows = file.relocations
+    return Part(
+        "fixed", f".got.omptool{where}", (bytes(WORD.size),), WORD.size,
+        flags=SHF_ALLOC | SHF_WRITE, bindings=(Binding(0, rows.info(row), rows.addend(row)),),
+    )  # fmt: skip
+
+
+def _lead(file: LinkedFile, which: Hook, code: Address, function: Function | None) -> Plan:
+    """Have the first slot of an array lead to our code; there may be none yet."""
+    address, size = _array(file, which)
     if address and size:
-        if surgery.relocations.row(address) is None and is_named:
-            surgery.relocations.add(Address(None, address), code)
-        else:
-            surgery.point(address, code)
-        return
+        if isinstance(function, Part):  # by its name, which our slot has now
+            return Plan(pointers=(Pointer(address, code),))
+        return point(file, address, code)
     part = Part(
-        f".{which.which}_array", (bytes(WORD.size),), WORD.size, which.kind,
+        "fixed", f".{which.which}_array", (bytes(WORD.size),), WORD.size, which.kind,
         SHF_ALLOC | SHF_WRITE, WORD.size, fixups=(Fixup(0, code),),
     )  # fmt: skip
-    surgery.fixed.parts.append(part)
-    surgery.tag(which.tags[0], part.at(0))
-    surgery.tag(which.tags[1], WORD.size)
+    return Plan((part,), tags=(Tag(which.tags[0], part.at(0)), Tag(which.tags[1], WORD.size)))
 
 
-def _register(code: Code, descriptor: Part, slot: Address, following: Function | None) -> None:
+def _register(code: _Code, descriptor: Part, slot: Address, following: Function | None) -> None:
     code.add(ENTER + LOAD, descriptor.at(0))
     code.add(CALL_SLOT, slot)
     code.add(LEAVE)
@@ -142,7 +142,7 @@ def _register(code: Code, descriptor: Part, slot: Address, following: Function |
         _go(code, following, JUMP, JUMP_SLOT)
 
 
-def _unregister(code: Code, descriptor: Part, slot: Address, before: Function | None) -> None:
+def _unregister(code: _Code, descriptor: Part, slot: Address, before: Function | None) -> None:
     code.add(ENTER_LAST)
     if before is not None:
         _go(code, before, CALL, CALL_SLOT)
@@ -150,7 +150,7 @@ def _unregister(code: Code, descriptor: Part, slot: Address, before: Function | 
     code.add(JUMP_SLOT, slot)
 
 
-def _go(code: Code, target: Function, near: bytes, by_slot: bytes) -> None:
+def _go(code: _Code, target: Function, near: bytes, by_slot: bytes) -> None:
     if isinstance(target, Part):
         code.add(by_slot, target.at(0))
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The descriptor after an edit: data alone, decided before anything is written."""
+"""The images that a descriptor lists after an edit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from packager.writers.wrapper import ImageInput
 Judge = Callable[[Sequence[ImageRequest]], Sequence[ImageRequest]]
 
 
-class Plan(NamedTuple):
+class Listing(NamedTuple):
     """The images of the descriptor after the edit, and those that go."""
 
     images: tuple[Held | ImageInput, ...]
@@ -25,7 +25,7 @@ class Plan(NamedTuple):
     own: frozenset[tuple[str, int]]  # new images that a plugin takes: triple and size
 
 
-def plan(change: Change, held: Sequence[Held], judged: Judge, *, force: bool) -> Plan:
+def listing(change: Change, held: Sequence[Held], judged: Judge, *, force: bool) -> Listing:
     """Return what `change` makes of the images of a descriptor. Raises UsageError where it
     cannot.
     """
@@ -47,7 +47,7 @@ def plan(change: Change, held: Sequence[Held], judged: Judge, *, force: bool) ->
         slots[number], found = _input(request, force=force)
         own |= found
     _expect_targets_apart(slots.values())
-    return Plan(tuple(_ordered(slots, change.order)), tuple(gone), frozenset(own))
+    return Listing(tuple(_ordered(slots, change.order)), tuple(gone), frozenset(own))
 
 
 def _taken(named: Named, held: Sequence[Held], gone: Sequence[Held]) -> Held:

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from packager.editing.layout.moves import PAGE
+from packager.editing.layout.segments import Group, aligned
 from packager.editing.linked import LinkedFile, ProgramHeader
-from packager.editing.parts import PAGE, Group, aligned
 from packager.elf.headers import (
     PROGRAM_HEADER,
     PT_INTERP,
@@ -30,6 +31,7 @@ from packager.elf.headers import (
     SHT_STRTAB,
     Section,
 )
+from packager.errors import UsageError
 
 SHT_HASH, SHT_RELR, SHT_GNU_HASH, SHT_GNU_VERDEF = 5, 19, 0x6FFFFFF6, 0x6FFFFFFD
 MOVABLE = frozenset(
@@ -43,35 +45,19 @@ SHF_TLS = 0x400
 MOST_ZEROS = 16 << 20  # bytes of .bss that become part of the file
 
 
+class Front(NamedTuple):
+    """The room for program headers: sections that move, and some whose bytes are gone."""
+
+    moved: Sequence[Section] = ()
+    cut: Sequence[Section] = ()
+    end: int = 0  # of what may be overwritten
+
+
 class Longer(NamedTuple):
-    """Segments that become longer, and what is put into them."""
+    """Segments that become longer: the last one, and one for code."""
 
     data: ProgramHeader
-    data_groups: Sequence[Group]
     code: ProgramHeader | None
-    code_group: Group | None
-
-    def place(self) -> None:
-        """Give every part its address."""
-        data = self.data
-        end = data.memory_end
-        for group in self.data_groups:
-            end = aligned(end, PAGE)
-            group.place(end, data.offset + end - data.address)
-            end += group.size
-        if self.code is not None and self.code_group is not None:
-            start = _behind(self.code, self.code_group)
-            self.code_group.place(self.code.address + start - self.code.offset, start)
-
-    def row(self, row: ProgramHeader) -> ProgramHeader:
-        """A program header as it is from now on."""
-        if row == self.data:
-            size = self.data_groups[-1].address + self.data_groups[-1].size - row.address
-        elif row == self.code and self.code_group is not None:
-            size = self.code_group.address + self.code_group.size - row.address
-        else:
-            return row
-        return row._replace(file_size=size, memory_size=size)
 
     def is_filled(self, section: Section) -> bool:
         """Return whether a section had no bytes in the file, and has zeros there from now on."""
@@ -81,57 +67,55 @@ class Longer(NamedTuple):
         return is_zeros and section.is_allocated and start <= section.address < end
 
 
-def longer(
-    file: LinkedFile, data: Sequence[Group], code: Group | None, zeros: int
-) -> Longer | None:
-    """Return the longer last segment, for data, and a place for code; None if there is no room.
-
-    So many bytes that were zeros in memory alone may get a place in the file.
-    """
-    loads = [s for s in file.loads if s not in file.own]
-    last = loads[-1] if loads else None
-    if last is None or last.end != file.cut or last.flags & (PF_W | PF_X) != PF_W:
-        return None
-    if last.memory_size - last.file_size > zeros:
-        return None
-    if code is None:
-        return Longer(last, data, None, None)
-    for load in loads:
-        if load.flags & (PF_W | PF_X) == PF_X and _is_free(file, load, code):
-            return Longer(last, data, load, code)
-    return None
-
-
-def _behind(load: ProgramHeader, code: Group) -> int:
-    """Return where in the file code begins that is put behind a segment."""
-    return aligned(load.end, max(part.alignment for part in code.parts))
-
-
-def _is_free(file: LinkedFile, load: ProgramHeader, code: Group) -> bool:
-    """Return whether code has room between the end of a segment and that of its page."""
-    code.place(0, 0)
-    end = _behind(load, code) + code.size
-    if load.file_size != load.memory_size or aligned(load.end, PAGE) < end:
-        return False
-    if end > len(file.data) or file.data.bytes(load.end, end - load.end).strip(b"\0"):
-        return False
-    here = load.address - load.offset
-    return not (
-        any(s.has_bytes and s.offset < end and load.end < s.offset + s.size for s in file.sections)
-        or any(s.address < end + here and load.memory_end <= s.address for s in file.loads)
-        or any(s.offset < end and load.end <= s.offset for s in file.loads)
-    )
-
-
 class Room(NamedTuple):
-    """The room for program headers: sections that move, and some whose bytes are gone."""
+    """The groups that need segments, and what makes room for them."""
 
-    moved: Sequence[Section]
-    cut: Sequence[Section]
-    end: int  # of what may be overwritten
+    groups: Sequence[Group]
+    front: Front
+    longer: Longer | None  # then no program header is added
 
 
-def room(file: LinkedFile, count: int, empty: Collection[int]) -> Room | None:
+def find_room(file: LinkedFile, groups: Sequence[Group], empty: Collection[int]) -> Room:
+    """Choose how many segments to write, or to make longer.
+
+    `empty` are the numbers of sections that nothing points to.
+    """
+    if not groups:
+        return Room((), Front(), None)
+    merged = _merged(groups)
+    kept = len(file.kept) + _spare(file)
+    front = _front(file, kept, empty) or Front()
+    # A segment without zeros is patchelf's. The next patchelf may take everything out of it,
+    # and then strip breaks the file.
+    if longer := _longer(file, groups, 0):
+        return Room(merged, front, longer)
+    if found := _front(file, kept + len(groups), empty):
+        return Room(groups, found, None)
+    if longer := _longer(file, groups, MOST_ZEROS):
+        return Room(merged, front, longer)
+    raise UsageError("has no room for another program header, and none can be made")
+
+
+def _spare(file: LinkedFile) -> int:
+    """Return how many program headers patchelf adds: one, and one for each section of notes.
+
+    Whatever stands where they go it moves, also code. In front of a program of fixed addresses
+    it puts pages of its own.
+    """
+    return 0 if file.elf.is_executable else 1 + len(file.elf.of_type(SHT_NOTE))
+
+
+def _merged(groups: Sequence[Group]) -> list[Group]:
+    """Move what is only read along with what is written."""
+    last = [group for group in groups if group.segment in ("data", "rest")]
+    if len(last) != len(("data", "rest")):
+        return list(groups)
+    data, rest = last
+    both = data._replace(parts=(*data.parts, *rest.parts[1:]))
+    return [*(group for group in groups if group not in last), both]
+
+
+def _front(file: LinkedFile, count: int, empty: Collection[int]) -> Front | None:
     """Return the room for `count` program headers; None if a section in the way cannot move.
 
     `empty` are the numbers of sections that nothing points to.
@@ -156,7 +140,41 @@ def room(file: LinkedFile, count: int, empty: Collection[int]) -> Room | None:
             return None
     if file.front is None or end > file.front.end or file.front in file.own:
         return None
-    return Room(moved, cut, end)
+    return Front(moved, cut, end)
+
+
+def _longer(file: LinkedFile, groups: Sequence[Group], zeros: int) -> Longer | None:
+    """Return the segments that can become longer: the last one, for data, and one for code.
+
+    So many bytes that were zeros in memory alone may get a place in the file.
+    """
+    last = file.kept_loads[-1] if file.kept_loads else None
+    if last is None or last.end != file.cut or last.flags & (PF_W | PF_X) != PF_W:
+        return None
+    if last.memory_size - last.file_size > zeros:
+        return None
+    code = next((group for group in groups if group.segment == "code"), None)
+    if code is None:
+        return Longer(last, None)
+    for load in file.kept_loads:
+        if load.flags & (PF_W | PF_X) == PF_X and _is_free(file, load, code):
+            return Longer(last, load)
+    return None
+
+
+def _is_free(file: LinkedFile, load: ProgramHeader, code: Group) -> bool:
+    """Return whether code has room between the end of a segment and that of its page."""
+    end = code.behind(load) + code.size
+    if load.file_size != load.memory_size or aligned(load.end, PAGE) < end:
+        return False
+    if end > len(file.data) or file.data.bytes(load.end, end - load.end).strip(b"\0"):
+        return False
+    here = load.address - load.offset
+    return not (
+        any(s.has_bytes and s.offset < end and load.end < s.offset + s.size for s in file.sections)
+        or any(s.address < end + here and load.memory_end <= s.address for s in file.loads)
+        or any(s.offset < end and load.end <= s.offset for s in file.loads)
+    )
 
 
 def _splits(file: LinkedFile, offset: int, moved: Sequence[Section]) -> bool:

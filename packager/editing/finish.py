@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The end of every edit: its plan is laid out and written, and the result is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from packager.editing.build_id import find_build_id, renewed
+from packager.editing.layout.layout import lay_out
+from packager.editing.linked import LinkedFile
+from packager.editing.output import write
+from packager.editing.plan import Plan
+from packager.files.checksums import Checksums
+from packager.files.replacing import replacing
+from packager.model import Finding
+from packager.writers.checked import checked
+from packager.writers.streams import Copied
+
+MODE = 0o777
+FILLING = 64  # bytes that may be nothing but zeros
+
+
+class Edited(NamedTuple):
+    """The result of an edit: what `verify` finds in it, and what users should know."""
+
+    findings: Sequence[Finding]
+    notes: Sequence[str]
+
+
+def finish(
+    file: LinkedFile,
+    plan: Plan,
+    out: Path,
+    sums: Checksums,
+    *,
+    is_wrapped: bool,
+    own: Collection[tuple[str, int]],
+    force: bool,
+    copied: Copied,
+) -> Edited:
+    """Write beside `out`, check, and rename only what is sound."""
+    layout = lay_out(file, plan)
+    status = file.path.stat()
+    with replacing(out, status.st_mode & MODE) as temporary:
+        with temporary.open("r+b") as stream:
+            write(stream, file, layout, copied)
+            old = find_build_id(file)
+            notes = [renewed(stream, file, layout, old, sums)] if old else []
+        findings = checked(temporary, force=force, is_wrapped=is_wrapped, own=own)
+    if status.st_mode & ~MODE & 0o7000:
+        notes.append("the result loses set-user-ID and set-group-ID")
+    behind = len(file.data) - file.end
+    # patchelf leaves a zero there.
+    if behind > FILLING or any(file.data.bytes(file.end, behind)):
+        what = "1 byte is" if behind == 1 else f"{behind} bytes are"
+        notes.append(f"{what} kept behind the ELF file; a signature there is void")
+    return Edited(findings, notes)

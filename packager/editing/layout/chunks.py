@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The bytes of new parts, when all addresses are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from struct import Struct
+from typing import NamedTuple
+
+from packager.editing.layout.placing import Placed
+from packager.editing.plan import Part, Piece
+from packager.elf.headers import WORD
+from packager.errors import UsageError
+
+DISTANCE = Struct("<i")
+NEAR = 1 << 31
+
+
+class Chunk(NamedTuple):
+    """Bytes and their place in the result."""
+
+    offset: int
+    piece: Piece
+
+    @property
+    def end(self) -> int:
+        """Return where they end."""
+        size = len(self.piece) if isinstance(self.piece, bytes) else self.piece.size
+        return self.offset + size
+
+
+def chunks(placed: Placed, late: Mapping[Part, Sequence[bytes]]) -> Iterator[Chunk]:
+    """The bytes of all new parts. Those of some, which have no others, are `late`."""
+    for part in placed.parts:
+        inside = 0
+        for piece in late.get(part, part.content):
+            if isinstance(piece, bytes):
+                piece = _fixed(piece, inside, part, placed)
+            chunk = Chunk(placed.places[part].offset + inside, piece)
+            inside += chunk.end - chunk.offset
+            yield chunk
+
+
+def _fixed(piece: bytes, start: int, part: Part, placed: Placed) -> bytes:
+    """The bytes of a part from `start` on, with their fixups."""
+    data = bytearray(piece)
+    for at, target, is_distance in part.fixups:
+        if not start <= at < start + len(data):
+            continue
+        value = placed.value(target)
+        if not is_distance:
+            WORD.pack_into(data, at - start, value)
+            continue
+        distance = value - (placed.places[part].address + at + DISTANCE.size)
+        if not -NEAR <= distance < NEAR:
+            raise UsageError("is so large that new code cannot reach what it refers to")
+        DISTANCE.pack_into(data, at - start, distance)
+    return bytes(data)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The plan of an edit: the new parts of a file and its changes, as values.
+
+Whoever collects an edit knows no address of what is new, so values name it by its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from packager.elf.headers import SHT_PROGBITS, Section
+from packager.writers.elf_types import FilePart
+
+
+class Kept(NamedTuple):
+    """Bytes of the file that is edited, with what was changed in them."""
+
+    offset: int
+    size: int
+
+
+class Later(NamedTuple):
+    """Bytes that are known when all addresses are."""
+
+    size: int
+
+
+Piece = bytes | FilePart | Kept | Later
+# New segments, in their order. "fixed" and "code" stay when the next edit takes away the others.
+Segment = Literal["fixed", "code", "data", "rest"]
+
+
+class Address(NamedTuple):
+    """An address of the result: so far into a part or, without a part, where the file has it."""
+
+    part: Part | None
+    offset: int
+
+
+class Fixup(NamedTuple):
+    """A field of the new bytes of a part: an address, or the distance to it."""
+
+    at: int  # in the part
+    target: Address
+    is_distance: bool = False  # from the end of the field, which has 4 bytes
+
+
+class Binding(NamedTuple):
+    """A word of a part that the loader fills in by a symbol, as a relocation says."""
+
+    at: int
+    info: int
+    addend: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Bytes that get a place in a new segment: a new section, or some that were elsewhere."""
+
+    segment: Segment
+    name: str
+    content: tuple[Piece, ...]
+    alignment: int = 8
+    type: int = SHT_PROGBITS
+    flags: int = 0
+    entry_size: int = 0
+    link: int = 0
+    info: int | None = None  # None: as the section has it whose header this takes over
+    fixups: tuple[Fixup, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    takes: Section | None = None  # the section whose header it takes over
+    lead: int | None = None  # how many of its bytes are in front of those at a block
+    is_block: bool = False  # sections that keep their headers, so it gets none of its own
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return sum(len(piece) if isinstance(piece, bytes) else piece.size for piece in self.content)
+
+    def at(self, offset: int) -> Address:
+        """Return the address of a byte of it."""
+        return Address(self, offset)
+
+
+class Patch(NamedTuple):
+    """Other bytes, or an address, at an offset of the file."""
+
+    offset: int
+    content: bytes | Address
+
+
+class Pointer(NamedTuple):
+    """A word of the file that the loader relocates, by its address, and where it leads now."""
+
+    place: int
+    target: Address
+
+
+class Tag(NamedTuple):
+    """A tag of the dynamic table, and its value: a number or an address."""
+
+    tag: int
+    value: int | Address
+
+
+class Hole(NamedTuple):
+    """A range of the file that has no bytes in the result."""
+
+    offset: int
+    size: int
+
+
+class Renamed(NamedTuple):
+    """A section, by its number, and its new name."""
+
+    number: int
+    name: str
+
+
+class Plan(NamedTuple):
+    """All that an edit asks for, or one part of it."""
+
+    parts: tuple[Part, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    pointers: tuple[Pointer, ...] = ()
+    tags: tuple[Tag, ...] = ()
+    needed: tuple[int, ...] = ()  # libraries, as offsets of the dynamic strings
+    holes: tuple[Hole, ...] = ()
+    renamed: tuple[Renamed, ...] = ()
+
+
+def joined(plans: Iterable[Plan]) -> Plan:
+    """Return the plan of all that these ask for, in their order."""
+    return Plan(*(tuple(chain.from_iterable(field)) for field in zip(*plans, strict=True)))
