@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from json import JSONEncoder
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 
 # Values nested deeper stay on one line; the levels: document, files, a file, entries, an entry.
 DEPTH = 4
-_encode = JSONEncoder().encode
 
 
 def document(files: Iterable[Mapping[str, object]], errors: Iterable[object]) -> Iterator[str]:
@@ -21,15 +20,24 @@ def document(files: Iterable[Mapping[str, object]], errors: Iterable[object]) ->
 
 def pieces(value: object, depth: int = 0) -> Iterator[str]:
     """A value as JSON."""
+    encode = _encoder()
     if depth == DEPTH or isinstance(value, str):
-        yield _encode(value)
+        yield encode(value)
     elif isinstance(value, Mapping):
-        members = ((f"{_encode(name)}: ", item) for name, item in value.items())
+        members = ((f"{encode(name)}: ", item) for name, item in value.items())
         yield from _enclosed("{", members, "}", depth)
     elif isinstance(value, Iterable):
         yield from _enclosed("[", (("", item) for item in value), "]", depth)
     else:
-        yield _encode(value)
+        yield encode(value)
+
+
+@cache
+def _encoder() -> Callable[[object], str]:
+    """Return what writes one value; most commands write tables, and do not wait for json."""
+    from json import JSONEncoder
+
+    return JSONEncoder().encode
 
 
 def _enclosed(
