@@ -61,7 +61,10 @@ def offload_imports(elf: Elf) -> OffloadImports:
     found: dict[str, None] = {}
     libraries: dict[str, None] = {}
     for table in tables[:1]:
-        names = elf.strings(table.link, f"names of {table.name}")
+        of_table = f"names of {table.name}"
+        if not elf.string_table(table.link, of_table).holds(PREFIX.encode()):
+            continue
+        names = elf.strings(table.link, of_table)
         versions = _Versions(elf)
         for index, symbol in enumerate(elf.symbols(table)):
             if symbol.is_defined or not symbol.name_at:

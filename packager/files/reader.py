@@ -174,6 +174,15 @@ class Reader:
         for start in range(0, self._size, PIECE):
             yield self.bytes(start, min(PIECE, self._size - start))
 
+    def holds(self, word: builtins.bytes) -> bool:
+        """Return whether `word` is anywhere in the view."""
+        rest = b""
+        for piece in self.pieces():
+            if word in piece or (rest and word in rest + piece[: len(word)]):
+                return True
+            rest = piece[-len(word) :]
+        return False
+
     @property
     def look(self) -> Look:
         """Return how far the images of its file are looked into."""

@@ -20,10 +20,12 @@ from packager.kernel_names import decode
 from packager.model import HostOnly
 
 # A name, without what clang adds to it for the functions that a region is cut into.
+_MARK = b"__omp_offloading_"
 _REGION = re.compile(
     rb"\b__omp_offloading_[0-9a-f]{1,16}_[0-9a-f]{1,16}_[\w$.]{1,4096}?_l[0-9]{1,10}(?![0-9])"
 )
 # GCC's regions and data constructs call these.
+_GCC_MARK = b"GOMP_target"
 _LIBGOMP = re.compile(rb"\0(GOMP_target\w*)\0")
 GCC_SECTIONS = ".gnu.offload"
 _OVERLAP = 8192  # of pieces: a longer name is not found where it is cut
@@ -71,7 +73,7 @@ def _regions(elf: Elf, *, is_openmp: bool) -> list[str]:
     """Return function and line of each region, by the names that are left."""
     names: dict[str, None] = {}
     for text in _texts(elf, is_openmp=is_openmp):
-        for match in _matches(text, _REGION):
+        for match in _matches(text, _REGION) if text.holds(_MARK) else ():
             decoded = decode(match[0].decode())
             if decoded:
                 names.setdefault(str(decoded))
@@ -84,6 +86,7 @@ def _calls(elf: Elf) -> list[str]:
     """Return the functions of libgomp's that target constructs call."""
     tables = elf.of_type(SHT_SYMTAB if elf.is_object else SHT_DYNSYM)
     texts = [elf.string_table(table.link, "names of symbols") for table in tables[:1]]
+    texts = [text for text in texts if text.holds(_GCC_MARK)]
     called = {match[1].decode() for text in texts for match in _matches(text, _LIBGOMP)}
     return sorted(name for name in called if not imports.defines(elf, name))
 
