@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from omptool.errors import fail
-from omptool.probes.ask import ImageBytes, ask_plugins
 from packager.errors import MissingToolError
 from packager.files.reader import Reader
-from packager.files.temporary import store, temporary_folder
 from packager.model import FatBinary
 from packager.writers.requests import ImageRequest, has_own_format
+
+# Images of known formats are nearly all: for them what asks plugins is not loaded.
+if TYPE_CHECKING:
+    from omptool.probes.ask import ImageBytes
 
 INPUTS = 2  # the exit code for an unfit input
 
@@ -35,6 +37,8 @@ def judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
     own = [image.index for image in binary.images if image.contents.is_own]
     if not own:
         return binary
+    from packager.files.temporary import temporary_folder
+
     with temporary_folder() as folder:
         places = [_stored(data[index], folder / str(index)) for index in own]
         verdicts = dict(zip(own, _asked(places), strict=True))
@@ -53,6 +57,8 @@ def with_plugins(
     own = [request for request in requests if has_own_format(request)]
     if not own:
         return list(requests)
+    from packager.files.temporary import temporary_folder
+
     with temporary_folder() as folder:
         places = [_copied(request.path, folder / str(n)) for n, request in enumerate(own)]
         verdicts = dict(zip(map(id, own), _asked(places), strict=True))
@@ -67,6 +73,8 @@ def with_plugins(
 
 
 def _asked(places: Sequence[ImageBytes]) -> list[Verdict]:
+    from omptool.probes.ask import ask_plugins
+
     try:
         # The reasons are in the message: the runtime's own lines would stand beside it.
         answers = ask_plugins(places, dict(os.environ) | {"OMPTOOL_QUIET": "1"}).images
@@ -84,6 +92,9 @@ def _verdict(rows: Sequence[dict[str, object]]) -> Verdict:
 
 
 def _stored(data: Reader, copy: Path) -> ImageBytes:
+    from omptool.probes.ask import ImageBytes
+    from packager.files.temporary import store
+
     store(copy, data.pieces())
     return ImageBytes(copy, 0, len(data))
 
