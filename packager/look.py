@@ -18,15 +18,21 @@ class Look(NamedTuple):
     # tell kind and architecture are read.
     symbols: bool = True
     for_entries: bool = False  # symbols only where a host has entries, which pair with them
+    damage: bool = False  # without symbols, too: damage anywhere, and what it needs from elsewhere
     resources: bool = True  # what kernels need of a GPU, with their symbols
     hashed: bool = False  # the SHA-256, for which all bytes are read
     code: bool = False  # digests of the code of an object's kernels
     seen: Callable[[int], None] = unwatched  # is told where in the file each image begins
 
     @property
+    def is_inside(self) -> bool:
+        """Return whether more of images is read than the bytes that tell kind and architecture."""
+        return self.symbols or self.damage
+
+    @property
     def is_whole(self) -> bool:
         """Return whether all that is compressed is to be inflated."""
-        return self.symbols or self.hashed
+        return self.is_inside or self.hashed
 
 
 WHOLE = Look()

@@ -22,6 +22,9 @@ from packager.model import FatBinary, Finding
 if TYPE_CHECKING:
     from packager.files.reader import Reader
 
+# Where a host has no entries, no check asks for symbols: only for what is wrong with an image.
+LOOK = Look(for_entries=True, damage=True, code=True)
+
 
 @click.command()
 @click.argument("files", nargs=-1, type=INPUT, metavar="FILE...")
@@ -72,7 +75,7 @@ def command(
         raise click.UsageError("--json and --sarif exclude each other.")
     if not files:
         raise click.UsageError("Missing argument 'FILE...'.")
-    found = Files(files, Look(code=True), checked=True, judged=_judged)
+    found = Files(files, LOOK, checked=True, judged=_judged)
     results: list[tuple[FatBinary, list[Finding]]] = []
     for binary in found:
         findings = checks.verify(binary, codes) if codes else []

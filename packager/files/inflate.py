@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from packager.errors import FormatError, LimitError
+from packager.files import lz4_block
 from packager.files.reader import Reader
 from packager.files.sources import Kept
 
@@ -37,39 +38,42 @@ MAX_WINDOW = 1 << 27
 ZSTD_MAGIC, SKIPPABLE_MAGIC, MAGIC_SIZE = 0xFD2FB528, 0x184D2A50, 4
 
 
-def inflate(
-    data: Reader, method: str, size: int, what: str, *, head: bytes = b"", is_image: bool = False
-) -> Reader:
+def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"") -> Reader:
     """The `size` bytes that `head` and what `data` inflates to are, by "zlib", "zstd" or "lz4".
 
-    Of an image that nobody looks into only the beginning is inflated, until more is asked for.
     Raises FormatError when it inflates to any other number of bytes, or to more than the limit.
     """
     where = f"{what} at {data.at:#x}"
+    expect_size(data, method, size, where)
+    spent = data.spent
+
+    def make() -> Iterator[bytes]:
+        return pieces(data, method, size, where, head)
+
+    if spent.inflated <= IN_MEMORY:
+        return Reader(b"".join(make()), spent=spent, whole=data.whole)
+    kept = Kept(spent.room, make, size)
+    spent.room.place(kept)
+    return Reader(kept, 0, size, spent, data.whole)
+
+
+def expect_size(data: Reader, method: str, size: int, where: str) -> None:
+    """Count `size` bytes that `data` is to inflate to. Raises FormatError when it is too much."""
     limit = MAX_BLOCK if method == "lz4" else MAX_PART
     expect_ratio(len(data), size, where, limit)
     count(data, size, where)
 
-    spent = data.spent
-    is_begun = is_image and not spent.look.is_whole
-    is_small = not is_begun and max(size, len(data)) <= HELD
 
-    def make() -> Iterator[bytes]:
-        whole = _zstd_frame(data, size - len(head)) if is_small and method == "zstd" else None
-        pieces = _pieces(data, method, size, where) if whole is None else (whole,)
-        # Without a head one piece stays as it is: the join of two is a copy.
-        return expected(chain((head,), pieces) if head else pieces, size, where)
-
-    if not is_begun and spent.inflated <= IN_MEMORY:
-        return Reader(b"".join(make()), spent=spent, whole=data.whole)
-    kept = Kept(spent.room, make, size)
-    if is_begun:
-        kept.begin_only()
-    elif is_image and size <= HELD:
-        kept.hold()
-    else:
-        spent.room.place(kept)
-    return Reader(kept, 0, size, spent, data.whole)
+def pieces(
+    data: Reader, method: str, size: int, where: str, head: bytes = b"", *, by_frame: bool = True
+) -> Iterator[bytes]:
+    """Return the same bytes in pieces, or in one."""
+    is_small = by_frame and max(size, len(data)) <= HELD
+    frame = data.bytes(what="compressed data") if is_small and method == "zstd" else None
+    whole = None if frame is None else zstd_frame(frame, size - len(head))
+    found = _pieces(data, method, size, where) if whole is None else (whole,)
+    # Without a head one piece stays as it is: the join of two is a copy.
+    return expected(chain((head,), found) if head else found, size, where)
 
 
 def expect_ratio(stored: int, size: int, where: str, limit: int) -> None:
@@ -93,7 +97,7 @@ def count(data: Reader, size: int, where: str) -> None:
 
 def _pieces(data: Reader, method: str, size: int, where: str) -> Iterable[bytes]:
     if method == "lz4":
-        return (_lz4(data, size, where),)
+        return (lz4_block.inflated(data.bytes(), size, where),)
     return zlib_pieces(data, where) if method == "zlib" else zstd_pieces(data, where)
 
 
@@ -181,28 +185,13 @@ class _Local(threading.local):
 _LOCAL = _Local()
 
 
-def _zstd_frame(data: Reader, size: int) -> bytes | None:
+def zstd_frame(frame: bytes | memoryview, size: int) -> bytes | None:
     """Return what one frame inflates to, if it is all there is and declares this size."""
     import zstandard
 
-    frame = data.bytes(what="compressed data")
     try:
         if zstandard.frame_content_size(frame) != size:
             return None
         return _LOCAL.inflater.decompress(frame, allow_extra_data=False)
     except zstandard.ZstdError:
         return None  # what is wrong is found in pieces
-
-
-def _lz4(data: Reader, size: int, where: str) -> bytes:
-    import lz4.block
-
-    try:
-        found: bytes = lz4.block.decompress(data.bytes(), uncompressed_size=size)
-    except (lz4.block.LZ4BlockError, ValueError) as error:
-        raise FormatError(f"{where} is not an LZ4 block: {error}") from error
-    if len(found) != size:
-        raise FormatError(
-            f"{where} inflates to {len(found)} bytes, not to the {size} that it claims"
-        )
-    return found

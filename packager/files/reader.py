@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from packager.errors import NO_ROOM, FormatError, LimitError
-from packager.files.sources import BLOCK, Bytes, File, Room, Source, nameless, not_kept
+from packager.files.sources import BLOCK, Bytes, File, Kept, Room, Source, nameless, not_kept
 from packager.look import WHOLE, Look
 
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
@@ -58,6 +58,13 @@ class _Escapes(dict[int, str]):
 _ESCAPES = _Escapes()
 
 
+class Closing(Protocol):
+    """Ends with its file."""
+
+    def close(self) -> None:
+        """End."""
+
+
 class Spent:
     """The amounts read from one file of `size` bytes, so that small files cannot ask for much:
     their tables may all point to one place. Views of the file and of what it inflates to count
@@ -73,9 +80,12 @@ class Spent:
         self.inflated = 0  # bytes
         self.containers = 0  # bytes of those in others
         self.room = Room()  # for what was inflated and is large
+        self.ahead: Closing | None = None  # what inflates images ahead of their readers
 
     def close(self) -> None:
         """Take away what was kept."""
+        if self.ahead:
+            self.ahead.close()
         self.room.close()
 
     def string(self, name: bytes) -> str:
@@ -169,6 +179,13 @@ class Reader:
             raise FormatError(f"{what} at {self.at + offset:#x} could not be read whole")
         return data
 
+    def read_into(self, memory: memoryview) -> None:
+        """Read all its bytes into `memory`, which is of the same size."""
+        if type(self._source) is not File:
+            memory[:] = self.bytes()
+        elif os.preadv(self._source.fd, [memory], self.at) != self._size:  # it shrank meanwhile
+            raise FormatError(f"data at {self.at:#x} could not be read whole")
+
     def pieces(self) -> Iterator[builtins.bytes]:
         """All bytes, some at a time: an image may be larger than memory."""
         for start in range(0, self._size, PIECE):
@@ -201,6 +218,13 @@ class Reader:
         if type(self._source) is not File:
             raise ValueError("these bytes are in no file")
         return self._source.fd
+
+    def answer(self, depth: int) -> builtins.bytes | None:
+        """Return what the helper has said of an image, if it has been inflated and read so far."""
+        source = self._source
+        if isinstance(source, Kept) and self._size == source.size:
+            return source.answer(depth)
+        return None
 
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
         """One record at `offset`."""

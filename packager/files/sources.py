@@ -13,7 +13,6 @@ from packager.errors import NO_ROOM, FormatError
 
 SHORT = 128
 BLOCK = 1 << 12
-HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
 # Inflated bytes take this much of the folder for temporary files, or as much as its largest
 # part: libraries inflate to some gigabytes.
 ROOM = 1 << 28
@@ -58,11 +57,7 @@ class File:
 
 
 class Kept(File):
-    """Inflated bytes in a Room; who reads them when they have given way has them inflated again.
-
-    If only its beginning is asked for, no more than that is inflated. Of parts that are not in the
-    Room the newest is held in memory: images are looked into one after the other.
-    """
+    """Inflated bytes in a Room; who reads them when they have given way has them inflated again."""
 
     def __init__(self, room: Room, make: Callable[[], Iterable[bytes]], size: int) -> None:
         super().__init__(-1)
@@ -70,22 +65,6 @@ class Kept(File):
         self.make = make
         self.size = size
         self.is_there = False
-        self._head = b""
-        self._held: bytes | None = None
-        self._was_read_past = False  # its beginning
-
-    def begin_only(self) -> None:
-        """Inflate the beginning; it is kept for all time."""
-        self._head = self._passed(0, min(HEAD, self.size))
-
-    def hold(self) -> None:
-        """Inflate it into memory, until another one is."""
-        self._held = b"".join(self.make())
-        self._room.hold(self)
-
-    def drop(self) -> None:
-        """Another one is held."""
-        self._held = None
 
     def put(self, fd: int, start: int) -> None:
         """It is in a file now, at `start`."""
@@ -97,29 +76,14 @@ class Kept(File):
 
     def read(self, offset: int, size: int) -> bytes:
         """The bytes at `offset`."""
-        if self._held is not None:
-            return self._held[offset : offset + size]
         if not self.is_there:
-            if offset + size <= len(self._head):
-                return self._head[offset : offset + size]
-            if self._head and not self._was_read_past:
-                self._was_read_past = True
-                return self._passed(offset, size)
             self._room.place(self)
         # Reading stops at its end: behind it is another.
         return super().read(offset, min(size, max(0, self.size - offset)))
 
-    def _passed(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset`, while the others are inflated and forgotten: a text's last ones,
-        which are read but once. Who comes again has all of it kept.
-        """
-        found, at = b"", 0
-        for piece in self.make():
-            found += piece[max(0, offset - at) : max(0, offset + size - at)]
-            at += len(piece)
-            if at >= offset + size:
-                break
-        return found
+    def answer(self, depth: int) -> bytes | None:
+        """Return what the helper has said of these bytes, if it was asked as much."""
+        return None
 
 
 class Room:
@@ -131,17 +95,17 @@ class Room:
         self._end = 0  # of what was put there last
         self._kept: deque[Kept] = deque()  # the oldest first
         self._writing = 0
-        self._held: Kept | None = None
+        self._drop: Callable[[], None] | None = None  # has the part in memory forgotten
 
-    def hold(self, one: Kept) -> None:
-        """Forget the part that was held in memory before."""
-        if self._held is not None:
-            self._held.drop()
-        self._held = one
+    def hold(self, drop: Callable[[], None]) -> None:
+        """Forget the part that was held in memory before; `drop` forgets this one."""
+        if self._drop is not None:
+            self._drop()
+        self._drop = drop
 
     def close(self) -> None:
         """Take away what was kept."""
-        self._held = None
+        self._drop = None
         self._opened.close()
 
     def place(self, one: Kept) -> None:

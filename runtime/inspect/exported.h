@@ -5,5 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
 #define OMPTOOL_EXPORTED extern "C" __attribute__((visibility("default"))) std::int64_t
+
+// What is unusual is for the twin.
+inline void expect(bool is_usual) {
+  if (!is_usual)
+    throw std::exception();
+}

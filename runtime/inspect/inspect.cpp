@@ -20,7 +20,7 @@
 namespace {
 
 constexpr std::uint64_t kMostSections = 1 << 16, kMostSegments = 64, kLongestName = 1 << 16, kLargestTable = 1 << 22;
-constexpr std::uint64_t kLargestCubin = 1 << 24, kMostCharacters = 1 << 24;
+constexpr std::uint64_t kLargestCubin = 1 << 28, kMostCharacters = 1 << 24;
 constexpr std::uint32_t kNoBytes[] = {SHT_NULL, SHT_NOBITS, 0x70000007, 0x70000009, 0x7000000A, 0x70000015};
 constexpr unsigned kCudaObject = 13, kCudaMemory = 0x20 | 0x80, kCudaEntry = 0x10;
 constexpr std::uint8_t kSized = 4, kRegisters = 0x2F, kFrame = 0x11, kStack = 0x12;
@@ -29,11 +29,8 @@ constexpr std::string_view kInfo = ".nv.info", kShared = ".nv.shared.";
 constexpr std::string_view kOfLinkers[] = {"_init",       "_fini",  "_edata",       "_end",
                                            "__bss_start", "_start", "__data_start", "."};
 
-// What is unusual is for the twin.
-void expect(bool is_usual) {
-  if (!is_usual)
-    throw std::exception();
-}
+// As helper.py has them. Damage is looked for at each depth, and undefined names.
+enum Depth : std::int32_t { kDamage, kSymbols, kResources };
 
 // As compiled.py unpacks it.
 struct Record {
@@ -155,10 +152,11 @@ private:
 // Its symbols, and what kernels need.
 class Reading {
 public:
-  Reading(Bytes file, bool resources, std::uint64_t room)
+  Reading(Bytes file, std::int32_t depth, std::uint64_t room)
       : cubin_(file), table_(cubin_.content(cubin_.section(cubin_.symbols))), count_(table_.size / sizeof(Elf64_Sym)),
-        strings_(cubin_.content(cubin_.section(cubin_.section(cubin_.symbols).header.sh_link))), room_(room) {
-    if (resources)
+        strings_(cubin_.content(cubin_.section(cubin_.section(cubin_.symbols).header.sh_link))), depth_(depth),
+        room_(room) {
+    if (depth != kSymbols)
       read_needs();
     for (std::uint64_t n = 0; n < count_; ++n)
       read(table_.row<Elf64_Sym>(n));
@@ -192,8 +190,11 @@ private:
       }
     for (std::uint64_t n = 0; n < count_; ++n)
       if (registers_[n] >= 0 || stack_[n] >= 0)
-        if (const std::uint32_t at = table_.row<Elf64_Sym>(n).st_name)
-          needs_[strings_.at(at)] = {registers_[n], stack_[n]};
+        if (const std::uint32_t at = table_.row<Elf64_Sym>(n).st_name) {
+          const std::string_view name = strings_.at(at);
+          if (depth_ == kResources)
+            needs_[name] = {registers_[n], stack_[n]};
+        }
   }
 
   void read_attributes(Bytes block) {
@@ -227,6 +228,8 @@ private:
       return;
     const std::string_view name = strings_.at(symbol.st_name);
     expect(std::ranges::none_of(kOfLinkers, [&](auto one) { return name.starts_with(one); }));
+    if (depth_ == kDamage)
+      return;
     const Elf64_Shdr* const code = is_kernel ? holder(symbol) : nullptr;
     Record record{.size = is_kernel ? 0 : symbol.st_size, .is_kernel = is_kernel, .has_code = code != nullptr};
     record.code = code ? code->sh_offset + (symbol.st_value - begin_of(*code)) : 0;
@@ -264,6 +267,7 @@ private:
   Bytes table_;
   std::uint64_t count_;
   Strings strings_;
+  std::int32_t depth_;
   std::uint64_t room_;
   std::vector<std::int64_t> registers_, stack_; // by a symbol's number
   std::map<std::string_view, std::int64_t> shared_;
@@ -275,10 +279,10 @@ private:
 } // namespace
 
 // Returns how many bytes were written to `out`; -1: it is for the twin.
-OMPTOOL_EXPORTED omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t size, std::int32_t resources,
+OMPTOOL_EXPORTED omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t size, std::int32_t depth,
                                        std::uint8_t* out, std::uint64_t room) noexcept {
   try {
-    return Reading({bytes, size}, resources != 0, room).written(out);
+    return Reading({bytes, size}, depth, room).written(out);
   } catch (const std::exception&) {
     return -1;
   }

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from packager.errors import FormatError
+from packager.files import helper
 from packager.files.reader import Reader
-from packager.formats.device_images import compiled, device_elf, ptx
+from packager.formats.device_images import device_elf, ptx
 from packager.look import WHOLE, Look
 from packager.model import Contents
 
@@ -22,7 +23,7 @@ def both(inspect: Inspect, content: bytes, look: Look = WHOLE) -> tuple[object, 
     """What is said with the helper and by the twin alone, and how much each has read."""
     with pytest.MonkeyPatch.context() as patch:
         first = said(inspect, content, look)
-        patch.setattr(compiled, "helper", lambda: None)
+        patch.setattr(helper, "built", lambda: None)
         return first, said(inspect, content, look)
 
 

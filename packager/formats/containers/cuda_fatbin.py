@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
+from typing import NamedTuple
 
 from packager.elf.headers import Section
-from packager.errors import FormatError, LimitError
-from packager.files.inflate import inflate
+from packager.errors import FormatError, LimitError, PackagerError
+from packager.files.images import Begun
 from packager.files.reader import Reader
 from packager.formats.containers.clang_bundle import zeros
 from packager.formats.containers.payload import Payload
@@ -42,6 +43,81 @@ def probe(data: Reader) -> bool:
 
 def parse(data: Reader) -> Iterator[Payload]:
     """The images of the fatbins in `data`. Raises FormatError at the first malformed one."""
+    for fatbin in _ahead(_fatbins(data)):
+        try:
+            yield from fatbin.payloads()
+        except FormatError as error:
+            error.resume = fatbin.end
+            raise
+
+
+class _Image(NamedTuple):
+    """An image of a fatbin; one that is compressed is being inflated."""
+
+    kind: ImageKind
+    arch: str
+    stored: Reader
+    method: str | None
+    begun: Begun | None
+
+    def payload(self, unit: int) -> Payload:
+        """Return its yield. Raises FormatError when it is damaged."""
+        image = self.begun.finished() if self.begun else self.stored
+        is_lto = self.kind == KINDS[LTO]
+        return Payload(
+            _unpadded(image) if self.kind == KINDS[PTX] else image,
+            TRIPLE,
+            self.arch,
+            self.kind,
+            # NVIDIA's own container of bitcode; compressed ones are scrambled, too.
+            Contents("bitcode", "nvptx64", self.arch, is_opaque=True) if is_lto else None,
+            self.method,
+            self.stored if self.method else None,
+            producer="cuda",
+            unit=unit,
+        )
+
+
+class _Fatbin(NamedTuple):
+    """A fatbin: its images, where it is, where the next one is, and why it has no more images."""
+
+    images: list[_Image | PackagerError]
+    unit: int
+    end: int
+    fault: FormatError | None
+
+    def payloads(self) -> Iterator[Payload]:
+        """The images; a malformed one is raised when those behind it have been read."""
+        fault = None
+        for image in self.images:
+            try:
+                if isinstance(image, PackagerError):
+                    raise image
+                yield image.payload(self.unit)
+            except FormatError as error:
+                fault = fault or error
+        fault = self.fault or fault
+        if fault:
+            raise fault
+
+
+def _ahead(fatbins: Iterator[_Fatbin]) -> Iterator[_Fatbin]:
+    """Yield each when the images of the next one have been begun, which a second thread inflates.
+
+    An error of the next one is raised behind it.
+    """
+    last = next(fatbins, None)
+    while last:
+        try:
+            following = next(fatbins, None)
+        except PackagerError:
+            yield last
+            raise
+        yield last
+        last = following
+
+
+def _fatbins(data: Reader) -> Iterator[_Fatbin]:
     start = fatbins = 0
     while start < len(data):
         fatbins += 1
@@ -59,16 +135,19 @@ def parse(data: Reader) -> Iterator[Payload]:
         unit = data.at + start
         start += header + size
         start += zeros(data, start)
+        images: list[_Image | PackagerError] = []
+        fault = None
         try:
-            yield from _entries(body, unit)
+            for image in _images(body):
+                images.append(image)  # which keeps those before a fault
         except FormatError as error:
-            error.resume = data.at + start
-            raise
+            fault = error
+        yield _Fatbin(images, unit, data.at + start, fault)
 
 
-def _entries(body: Reader, unit: int) -> Iterator[Payload]:
-    """The images of one fatbin; a malformed one is raised when those behind it have been read."""
-    at, fault = 0, None
+def _images(body: Reader) -> Iterator[_Image | PackagerError]:
+    """The images of one fatbin. Raises FormatError for an entry whose end is not known."""
+    at = 0
     while at < len(body):
         kind, _, header, size, packed, _, _, _, arch = body.unpack(ENTRY, at, "fatbin entry")
         where = f"fatbin entry at {body.at + at:#x}"
@@ -80,23 +159,9 @@ def _entries(body: Reader, unit: int) -> Iterator[Payload]:
         try:
             if kind not in KINDS:
                 raise FormatError(f"{where} is of kind {kind}, which is not known")
-            image, method = _image(stored, packed, flags, inflated, KINDS[kind])
-            yield Payload(
-                image,
-                TRIPLE,
-                name := _arch(arch, flags),
-                KINDS[kind],
-                # NVIDIA's own container of bitcode; compressed ones are scrambled, too.
-                Contents("bitcode", "nvptx64", name, is_opaque=True) if kind == LTO else None,
-                method,
-                stored if method else None,
-                producer="cuda",
-                unit=unit,
-            )
-        except FormatError as error:
-            fault = fault or error
-    if fault:
-        raise fault
+            yield _image(KINDS[kind], _arch(arch, flags), stored, packed, flags, inflated)
+        except PackagerError as error:
+            yield error
 
 
 def _arch(arch: int, flags: int) -> str:
@@ -105,18 +170,16 @@ def _arch(arch: int, flags: int) -> str:
 
 
 def _image(
-    stored: Reader, packed: int, flags: int, size: int, kind: ImageKind
-) -> tuple[Reader, str | None]:
-    """The bytes of an image, inflated, and how they are compressed."""
+    kind: ImageKind, arch: str, stored: Reader, packed: int, flags: int, size: int
+) -> _Image:
+    """An image, with how it is compressed."""
     method = "lz4" if flags & LZ4 else "zstd" if flags & ZSTD else None
-    if kind == "bitcode":
-        return stored, None
-    image = stored
-    if method:
-        what = "compressed CUDA image"
-        compressed = stored.slice(0, packed or len(stored), what)
-        image = inflate(compressed, method, size, what, is_image=True)
-    return _unpadded(image) if kind == "ptx" else image, method
+    if not method or kind == KINDS[LTO]:
+        return _Image(kind, arch, stored, None, None)
+    what = "compressed CUDA image"
+    compressed = stored.slice(0, packed or len(stored), what)
+    begun = Begun(compressed, method, size, what, is_text=kind == KINDS[PTX])
+    return _Image(kind, arch, stored, method, begun)
 
 
 def _unpadded(text: Reader) -> Reader:

@@ -25,6 +25,7 @@ from packager.elf.headers import (
 )
 from packager.elf.space_of import space
 from packager.errors import FormatError
+from packager.files import helper
 from packager.files.reader import Reader
 from packager.formats.device_images import amdgpu, comment, compiled, kernel_resources
 from packager.formats.host_records import entries
@@ -58,14 +59,15 @@ def probe(data: Reader) -> bool:
 def inspect(data: Reader) -> Contents:
     """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
     look = data.look
-    if look.symbols and (found := _compiled(data)):
+    if look.is_inside and (found := _compiled(data)):
         return found
-    return _inspect(data, look)
+    found = _inspect(data, look)
+    return found if look.symbols else found._replace(symbols=(), table=None, places=None)
 
 
 def _inspect(data: Reader, look: Look) -> Contents:
     try:
-        elf = headers.read(data) if look.symbols else headers.first(data)
+        elf = headers.read(data) if look.is_inside else headers.first(data)
     except FormatError as error:
         return Contents("elf", is_opaque=True, problem=str(error))
     known = Contents(
@@ -75,7 +77,7 @@ def _inspect(data: Reader, look: Look) -> Contents:
         abi_version=elf.abi_version,
         is_debugged=headers.has_debug_information(elf),
     )
-    if not look.symbols:
+    if not look.is_inside:
         return known._replace(is_opaque=True)
     try:
         if elf.machine not in GPUS:
@@ -96,7 +98,7 @@ def _compiled(data: Reader) -> Contents | None:
     try:
         elf = headers.first(data)
         cuda = elf.machine == "nvptx64"
-        found = compiled.cubin(data, resources=data.look.resources) if cuda else None
+        found = compiled.cubin(data, helper.depth(data.look)) if cuda else None
     except FormatError:
         return None  # whose sentence is the twin's
     if found is None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from math import prod
 
 from packager.errors import LimitError
+from packager.files import helper
 from packager.files.reader import Reader
-from packager.formats.device_images import compiled
 from packager.model import Contents, DeviceSymbol
 
 # The text is read in pieces that end where a line ends.
@@ -85,7 +85,7 @@ def _first_words(data: Reader) -> Contents | None:
     if not target or not bits:
         return None
     machine = MACHINES.get(bits[1], "nvptx64")
-    return Contents("ptx", machine, target[1].decode(), is_opaque=True)
+    return Contents("ptx", machine, target[1].decode(), is_opaque=not data.look.damage)
 
 
 def _symbol(directive: bytes) -> DeviceSymbol | None:
@@ -123,7 +123,8 @@ def _directives(data: Reader) -> Iterator[bytes]:
 
 def _possible(text: bytes) -> Iterator[re.Match[bytes]]:
     """The matches of _DIRECTIVE, which stand each in a line of its own."""
-    lines = compiled.lines(text)
+    found = helper.built()
+    lines = found.lines(text) if found else None
     if lines is None:
         return _DIRECTIVE.finditer(text)
     return filter(None, (_DIRECTIVE.match(text, at) for at in lines))

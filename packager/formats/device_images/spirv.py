@@ -66,7 +66,7 @@ def inspect(data: Reader) -> Contents:
             exports = exports or capability == LINKAGE
     arch = f"SPIR-V {version >> 16 & 0xFF}.{version >> 8 & 0xFF}"
     variables: list[DeviceSymbol] = []
-    if exports and data.look.symbols:
+    if exports and data.look.is_inside:
         from packager.formats.device_images.spirv_variables import exported
 
         variables += exported(data, end, order, machine)

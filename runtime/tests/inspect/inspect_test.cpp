@@ -13,10 +13,13 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
-extern "C" std::int64_t omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t size, std::int32_t resources,
+extern "C" std::int64_t omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t size, std::int32_t depth,
                                               std::uint8_t* out, std::uint64_t room) noexcept;
+extern "C" std::int64_t omptool_lz4(const std::uint8_t* bytes, std::uint64_t size, std::uint8_t* out,
+                                    std::uint64_t room, std::int32_t is_beginning) noexcept;
 extern "C" std::int64_t omptool_ptx_lines(const char* text, std::uint64_t size, std::uint64_t* out,
                                           std::uint64_t room) noexcept;
 
@@ -37,10 +40,64 @@ std::int64_t inspected(const std::string& file, std::uint64_t room = kRoom) {
   const auto bytes = std::make_unique<std::uint8_t[]>(file.size());
   std::copy(file.begin(), file.end(), bytes.get());
   const auto out = std::make_unique<std::uint8_t[]>(room);
-  const std::int64_t size = omptool_inspect_cubin(bytes.get(), file.size(), 1, out.get(), room);
+  std::int64_t size = -1;
+  for (const std::int32_t depth : {0, 1, 2}) {
+    size = omptool_inspect_cubin(bytes.get(), file.size(), depth, out.get(), room);
+    CHECK(size >= -1);
+    CHECK(size <= static_cast<std::int64_t>(room));
+  }
+  return size;
+}
+
+// What a block of LZ4 inflates to, with room for `room` bytes; "" where the helper does not answer.
+std::string inflated(const std::string& block, std::uint64_t room, bool is_beginning = false) {
+  const auto bytes = std::make_unique<std::uint8_t[]>(block.size());
+  std::copy(block.begin(), block.end(), bytes.get());
+  const auto out = std::make_unique<std::uint8_t[]>(room);
+  const std::int64_t size = omptool_lz4(bytes.get(), block.size(), out.get(), room, is_beginning);
   CHECK(size >= -1);
   CHECK(size <= static_cast<std::int64_t>(room));
-  return size;
+  return {out.get(), out.get() + std::max<std::int64_t>(size, 0)};
+}
+
+// A sequence of a block, with the bytes that follow its token where a length is 15 or more.
+std::string sequence(const std::string& literals, std::uint16_t distance, std::size_t match) {
+  const auto more = [](std::size_t length) {
+    return length < 15 ? std::string()
+                       : std::string((length - 15) / 255, '\xff') + static_cast<char>((length - 15) % 255);
+  };
+  const std::size_t rest = match - 4,
+                    token = std::min<std::size_t>(literals.size(), 15) << 4 | std::min<std::size_t>(rest, 15);
+  std::string found(1, static_cast<char>(token));
+  found += more(literals.size()) + literals;
+  found += static_cast<char>(distance & 0xFF);
+  found += static_cast<char>(distance >> 8);
+  return found + more(rest);
+}
+
+std::string last(const std::string& literals) {
+  return static_cast<char>(literals.size() << 4) + literals;
+}
+
+// Sequences of each kind: short and long, far and near, and their text.
+std::pair<std::string, std::string> sample() {
+  std::string block, text;
+  std::mt19937 random(29);
+  for (int i = 0; i < 400; ++i) {
+    std::string literals(random() % (i % 50 == 0 ? 600 : 20), '\0');
+    for (char& one : literals)
+      one = static_cast<char>(random());
+    const std::size_t have = text.size() + literals.size();
+    const std::size_t match = 4 + random() % (i % 40 == 0 ? 700 : 24);
+    if (have == 0)
+      continue;
+    const std::size_t distance = 1 + random() % std::min<std::size_t>(have, i % 3 == 0 ? 20 : 65535);
+    block += sequence(literals, static_cast<std::uint16_t>(distance), match);
+    text += literals;
+    for (std::size_t n = 0; n < match; ++n)
+      text += text[text.size() - distance];
+  }
+  return {block + last("the last ones"), text + "the last ones"};
 }
 
 std::vector<std::uint64_t> lines(const std::string& ptx, std::uint64_t room = kWords) {
@@ -102,6 +159,45 @@ TEST_SUITE("inspect") {
         std::memcpy(&damaged[random() % (damaged.size() / width) * width], &number, width);
         inspected(damaged);
       }
+    }
+  }
+
+  TEST_CASE("blocks of LZ4") {
+    const auto [block, text] = sample();
+    CHECK(inflated(block, text.size()) == text);
+    CHECK(inflated(block, text.size() - 1).empty());
+    CHECK(inflated("", 9).empty());
+    CHECK(inflated("", 0).empty());
+    for (std::size_t room = 1; room < text.size(); room += room < 200 ? 1 : 97)
+      CHECK(inflated(block, room, true) == text.substr(0, room));
+  }
+
+  TEST_CASE("blocks of LZ4 that lead outside") {
+    const std::string begun = "0123456789abcdef", end = last("the last ones");
+    CHECK(inflated(sequence(begun, 16, 8) + end, 37).size() == 37);
+    CHECK(inflated(sequence(begun, 0, 8) + end, 37).empty());  // from where it is to go
+    CHECK(inflated(sequence(begun, 17, 8) + end, 37).empty()); // before the first byte
+    CHECK(inflated(sequence(begun, 65535, 8) + end, 37).empty());
+    CHECK(inflated(sequence("", 1, 8) + end, 21).empty());
+    CHECK(inflated(sequence(begun, 16, 4000) + end, 37).empty()); // a match longer than the room
+    CHECK(inflated(sequence(begun, 16, 4000) + end, 37, true).size() == 37);
+    CHECK(inflated("\xf0" + std::string(90, '\xff'), 1 << 10).empty()); // literals that are not there
+    CHECK(inflated("\xf0" + std::string(90, '\xff'), 1 << 10, true).empty());
+  }
+
+  TEST_CASE("blocks of LZ4 that end anywhere, or have other bytes") {
+    const auto [block, text] = sample();
+    for (std::size_t size = 0; size < block.size(); ++size) {
+      CHECK(inflated(block.substr(0, size), text.size()).size() < text.size());
+      inflated(block.substr(0, size), text.size() / 2, true);
+    }
+    std::mt19937 random(15);
+    for (int i = 0; i < 3000; ++i) {
+      std::string damaged = block;
+      for (std::size_t flips = 1 + random() % 3; flips > 0; --flips)
+        damaged[random() % damaged.size()] = static_cast<char>(random() % 2 ? random() : 0xFF);
+      inflated(damaged, text.size() - random() % 40);
+      inflated(damaged, text.size() / (1 + random() % 9), true);
     }
   }
 

@@ -14,7 +14,7 @@ import pytest
 from places import ROOT, TESTS
 from products import Products
 
-from packager.formats.device_images.compiled import LIBRARY
+from packager.files.helper import LIBRARY
 
 pytestmark = [pytest.mark.slow, pytest.mark.offloads]
 
@@ -199,7 +199,7 @@ def linked_like(folder: Path, source: str, soname: str) -> Path:
 
 
 def test_wheel_has_the_compiled_helper(omptool: Installed) -> None:
-    asked = "from packager.formats.device_images.compiled import helper; print(bool(helper()))"
+    asked = "from packager.files.helper import built; print(bool(built()))"
     python = omptool.folder / "omp" / "bin" / "python"
     assert run(python, "-c", asked, cwd=omptool.folder) == "True\n"
 

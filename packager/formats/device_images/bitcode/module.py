@@ -96,7 +96,7 @@ def linked_names(data: Reader) -> tuple[set[str], set[str]]:
 
 
 def _inspect(data: Reader) -> Contents:
-    if not data.look.symbols:
+    if not data.look.is_inside:
         return Contents("bitcode", machine(data), is_opaque=True)
     stream, modules, names = _read(data)
     if not modules or any(module.version < WITH_STRING_TABLE for module in modules):

@@ -14,6 +14,7 @@ from places import DATA
 from twins import KINDS, both
 
 from packager.elf.headers import SHT_SYMTAB
+from packager.files import helper
 from packager.files.reader import Reader
 from packager.formats.containers import cuda_fatbin
 from packager.formats.device_images import compiled, device_elf, ptx
@@ -27,7 +28,7 @@ CUBINS["made"] = without_code(
     "sm_90",
 )
 ANSWERED = ("compiled.cubin", "debug.cubin", "driver.cubin", "made", "relocatable.cubin")
-LOOKS = (Look(), Look(resources=False))
+LOOKS = (Look(), Look(resources=False), Look(symbols=False, damage=True))
 
 
 def damaged(content: bytes, count: int, seed: int) -> Iterator[bytes]:
@@ -49,15 +50,19 @@ def damaged(content: bytes, count: int, seed: int) -> Iterator[bytes]:
         yield bytes(copy)
 
 
+def answer(content: bytes) -> bytes | None:
+    built = helper.built()
+    assert built
+    return built.cubin(content, len(content), helper.RESOURCES)
+
+
 def test_it_is_there() -> None:
     """In an install, as the tests have one."""
-    helper = compiled.helper()
-    assert helper
     for name, content in CUBINS.items():
-        assert (helper.cubin(content, resources=True) is not None) == (name in ANSWERED)
+        assert (answer(content) is not None) == (name in ANSWERED)
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=["resources", "symbols"])
+@pytest.mark.parametrize("look", LOOKS, ids=["resources", "symbols", "damage"])
 @pytest.mark.parametrize("name", CUBINS)
 def test_cubins(name: str, look: Look) -> None:
     helped, alone = both(device_elf.inspect, CUBINS[name], look)
@@ -85,12 +90,10 @@ def test_many_damaged_cubins(name: str) -> None:
 
 def compare_damaged(name: str, count: int) -> None:
     answered = 0
-    helper = compiled.helper()
-    assert helper
-    for content in damaged(CUBINS[name], count, seed=14):
-        helped, alone = both(device_elf.inspect, content)
+    for number, content in enumerate(damaged(CUBINS[name], count, seed=14)):
+        helped, alone = both(device_elf.inspect, content, LOOKS[number % 2 * 2])
         assert helped == alone, content
-        answered += helper.cubin(content, resources=True) is not None
+        answered += answer(content) is not None
     assert name not in ANSWERED or answered > count / 8
 
 
@@ -132,9 +135,11 @@ def test_damaged_ptx() -> None:
 
 
 def test_lines_of_which_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "ROOM", 80)
+    monkeypatch.setattr(helper, "ROOM", 80)
     text = b".version 8.0\n.target sm_80\n" + b".en\n" * 100
-    assert compiled.lines(text) is None
+    built = helper.built()
+    assert built
+    assert built.lines(text) is None
     helped, alone = both(ptx.inspect, text)
     assert helped == alone
 
@@ -144,7 +149,7 @@ def test_strings_at_their_limit() -> None:
     content = CUBINS["driver.cubin"]
     data = Reader(content)
     data.spent.strings = 1 << 40
-    assert compiled.cubin(data, resources=True) is None
+    assert compiled.cubin(data, helper.RESOURCES) is None
     assert data.spent.strings == 1 << 40
 
 
@@ -153,15 +158,15 @@ def test_without_it_the_twin_answers(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
 ) -> None:
     (tmp_path / "_compiled").mkdir()
-    library = tmp_path / compiled.LIBRARY
+    library = tmp_path / helper.LIBRARY
     if kind == "text":
         library.write_text("no library\n")
     elif kind == "another":
         library.symlink_to("/lib64/ld-linux-x86-64.so.2")
     monkeypatch.setattr("packager.__path__", [str(tmp_path)])
-    uncached = compiled.helper.__wrapped__
+    uncached = helper.built.__wrapped__
     assert uncached() is None
-    monkeypatch.setattr(compiled, "helper", uncached)
+    monkeypatch.setattr(helper, "built", uncached)
     found = device_elf.inspect(Reader(CUBINS["driver.cubin"]))
     assert {symbol.name for symbol in found.symbols if symbol.kind == "kernel"} == {
         "hidden",

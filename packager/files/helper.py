@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The compiled helper, where one was built: runtime/inspect.
+
+It answers for what is usual. For all else, and where it is not there, its twins in Python answer,
+which say the same: lz4_block, device_elf and ptx.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import packager
+from packager.look import Look
+
+if TYPE_CHECKING:
+    import ctypes
+    from mmap import mmap
+
+LIBRARY = Path("_compiled", "libomptool_inspect.so")
+FUNCTIONS = ("omptool_inspect_cubin", "omptool_lz4", "omptool_ptx_lines")
+ROOM = 1 << 22  # for an answer
+KEPT = 1 << 23  # of memory for the next image; larger memory goes with its image
+WORD = 8
+# The depth to which a cubin is read. Damage is looked for at each, and undefined names.
+DAMAGE, SYMBOLS, RESOURCES = range(3)
+
+
+class Memory:
+    """Memory that the helper writes to; the machine gives as much of it as is used."""
+
+    def __init__(self, size: int) -> None:
+        from ctypes import addressof, c_char
+        from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
+
+        self.bytes: mmap = mmap(-1, size, MAP_PRIVATE | MAP_ANONYMOUS)
+        self.size = size
+        self.address = addressof(c_char.from_buffer(self.bytes))
+
+
+class _Own(threading.local):
+    """A thread's memory, used again: new memory takes longer than inflating into it.
+
+    Nobody else reads it, and the thread reads it before its next call.
+    """
+
+    answer: Memory | None = None
+    image: Memory | None = None
+
+
+class Helper:
+    """The library's functions, for any thread."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        import ctypes
+
+        size, number, place = ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p
+        self._cubin = library.omptool_inspect_cubin
+        self._cubin.argtypes = (place, size, number, place, size)
+        self._lines = library.omptool_ptx_lines
+        self._lines.argtypes = (place, size, place, size)
+        self._lz4 = library.omptool_lz4
+        self._lz4.argtypes = (place, size, place, size, number)
+        for function in (self._cubin, self._lines, self._lz4):
+            function.restype = ctypes.c_int64
+        self._own = _Own()
+
+    def beginning(self, block: bytes, size: int) -> bytes | None:
+        """Return the first bytes of a block of LZ4, of which `block` has enough for them."""
+        out = self._out()
+        found = self._lz4(block, len(block), out.address, min(size, ROOM), True)
+        return out.bytes[:size] if found == size else None
+
+    def inflated(self, block: bytes | int, stored: int, size: int) -> Memory | None:
+        """Return memory with what a block of LZ4 inflates to, until the thread's next call.
+
+        The block has `stored` bytes, and may be given by its address.
+        """
+        memory = self._own.image
+        if memory is None or memory.size < size:
+            memory = Memory(max(size, KEPT))
+            self._own.image = memory if memory.size <= KEPT else None
+        found = self._lz4(block, stored, memory.address, size, False)
+        return memory if found == size else None
+
+    def cubin(self, place: bytes | int, size: int, depth: int) -> bytes | None:
+        """Return what it writes of a cubin, which may be given by its address."""
+        out = self._out()
+        found = self._cubin(place, size, depth, out.address, ROOM)
+        return out.bytes[:found] if found >= 0 else None
+
+    def lines(self, text: bytes) -> tuple[int, ...] | None:
+        """Return where lines begin that may have a directive."""
+        out = self._out()
+        count = self._lines(text, len(text), out.address, ROOM // WORD)
+        return None if count < 0 else tuple(memoryview(out.bytes)[: WORD * count].cast("Q"))
+
+    def _out(self) -> Memory:
+        own = self._own
+        own.answer = own.answer or Memory(ROOM)
+        return own.answer
+
+
+def depth(look: Look) -> int:
+    """Return how far to look into cubins, if at all."""
+    if not look.symbols:
+        return DAMAGE
+    return RESOURCES if look.resources else SYMBOLS
+
+
+@cache
+def built() -> Helper | None:
+    """Return the helper; None where it was not built, or cannot be loaded."""
+    for place in packager.__path__:  # an editable install has two: sources and build
+        try:
+            import ctypes
+
+            library = ctypes.CDLL(str(Path(place) / LIBRARY))
+            if all(hasattr(library, name) for name in FUNCTIONS):  # not that of another release
+                return Helper(library)
+        except (ImportError, OSError):  # no ctypes, or no library
+            continue
+    return None
