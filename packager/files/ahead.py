@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
 TAIL = 1 << 4  # of PTX, behind which there is padding
-LARGEST = (
-    1 << 23
-)  # larger ones are inflated when their reader comes, so that there is one at a time
+LARGEST = 1 << 23  # larger ones wait for their reader, so that one at a time is in memory
 MOST = 5  # images that have been read and are not inflated yet
 FEW = 4  # images, which are not worth a thread
 ELF = b"\x7fELF"
