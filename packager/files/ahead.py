@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
 TAIL = 1 << 4  # of PTX, behind which there is padding
 LARGEST = 1 << 23  # larger ones wait for their reader, so that one at a time is in memory
-MOST = 5  # images that have been read and are not inflated yet
+MOST = 12  # images that have been read and are not inflated yet
 FEW = 4  # images, which are not worth a thread
 ELF = b"\x7fELF"
 
@@ -39,7 +39,10 @@ class Answer(NamedTuple):
 class Job:
     """An image to be inflated by whoever comes first, the second thread or the reader."""
 
-    def __init__(self, stored: Reader, method: str, size: int, depth: int | None) -> None:
+    def __init__(
+        self, free: list[Memory], stored: Reader, method: str, size: int, depth: int | None
+    ) -> None:
+        self._free = free  # memory for the compressed bytes
         self._stored = stored
         self._method = method
         self._size = size
@@ -47,18 +50,15 @@ class Job:
         self._lock = Lock()
         self._is_done = False
         self._answer: Answer | None = None
-        self.memory: Memory | None = None  # with the compressed bytes, once they have been read
+        self.memory: Memory | None = None  # with the compressed bytes, until it is done
+        self.is_begun = False
         self.is_large = max(size, len(stored)) > LARGEST
 
-    def own_memory(self) -> Memory:
-        """Return memory of the size that it needs."""
-        return Memory(max(1, len(self._stored)))
-
-    def read(self, memory: Memory) -> None:
+    def read(self) -> None:
         """Read the compressed bytes: the second thread opens and reads no file."""
-        with memoryview(memory.bytes) as view, view[: len(self._stored)] as part:
+        self.memory = Memory(max(1, len(self._stored))) if self.is_large else self._free.pop()
+        with memoryview(self.memory.bytes) as view, view[: len(self._stored)] as part:
             self._stored.read_into(part)
-        self.memory = memory
 
     def answer(self) -> Answer | None:
         """Return the helper's answer; None: it is damaged, or unusual, and for the twins."""
@@ -66,7 +66,14 @@ class Job:
             if not self._is_done:
                 self._answer = self._answered()
                 self._is_done = True
+                self.give_back()
             return self._answer
+
+    def give_back(self) -> None:
+        """Leave the memory to the next image."""
+        memory, self.memory = self.memory, None
+        if memory and not self.is_large:
+            self._free.append(memory)
 
     def _answered(self) -> Answer | None:
         compiled, memory = helper.built(), self.memory
@@ -101,28 +108,29 @@ class Ahead:
         self._free = [Memory(LARGEST) for _ in range(MOST)]
         self._is_closed = len(os.sched_getaffinity(0)) < 2
 
-    def begin(self, job: Job) -> None:
+    def begin(self, stored: Reader, method: str, size: int, depth: int | None) -> Job:
         """Have an image inflated, if there is room; otherwise its reader does it."""
+        job = Job(self._free, stored, method, size, depth)
         self._begun += 1
         is_wanted = self._begun > FEW and not job.is_large and not self._is_closed
         if not is_wanted or len(self._free) < 2:  # its reader needs one
-            return
+            return job
         if self._thread is None:
             self._thread = Thread(target=self._run)
             self._thread.start()
-        job.read(self._free.pop())
+        job.read()
+        job.is_begun = True
         self._queue.put(job)
+        return job
 
     def finished(self, job: Job) -> Answer | None:
         """Return the answer of an image; an error of the second thread is raised here."""
-        if job.memory is None:
-            job.read(job.own_memory() if job.is_large else self._free.pop())
+        if not job.is_begun:
+            job.read()
         try:
             return job.answer()
         finally:
-            if job.memory and not job.is_large:
-                self._free.append(job.memory)
-            job.memory = None
+            job.give_back()  # after an error, too
 
     def close(self) -> None:
         """End the thread; images that nobody has asked for are left as they are."""

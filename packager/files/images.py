@@ -29,8 +29,7 @@ class Begun:
         self._job: Job | None = None
         self._depth = helper.depth(data.look) if data.look.is_inside else None
         if method in METHODS and helper.built() and _is_enough(data.look, is_text):
-            self._job = Job(data, method, size, self._depth)
-            _ahead(data.spent).begin(self._job)
+            self._job = _ahead(data.spent).begin(data, method, size, self._depth)
 
     def finished(self) -> Reader:
         """Return the image. Raises FormatError when it inflates to any other number of bytes."""
