@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Vendors' large libraries: `omptool dump` and `verify` beside NVIDIA's `cuobjdump`.
 
-Usage: python bench/libraries.py [--runs 5] [--cuobjdump CUOBJDUMP] [FOLDER]
+Usage: python bench/libraries.py [--runs 5] [--cuobjdump CUOBJDUMP] [--each] [FOLDER]
 
 FOLDER has, anywhere in it, those of the libraries that are to be measured, unpacked from the wheels
 nvidia-cublas and nvidia-npp and Debian's librocrand1 and librocsparse0; cuobjdump is in the wheel
 nvidia-cuda-cuobjdump. What is not there is left out, and said.
+
+With --each, FOLDER has libraries with images of CUDA. Those are measured for which cuobjdump takes
+more than 0.2 s of a processor, and the last line has the median of their ratios.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
-from measure import Measured, costs
+from measure import Measured, costs, figures
 
 LISTING = ("-lelf", "-lptx")
+SHORTEST = 0.2  # seconds of cuobjdump
 
 
 class Question(NamedTuple):
@@ -46,8 +52,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--cuobjdump", default="cuobjdump")
     parser.add_argument("folder", nargs="?", type=Path, default=Path())
+    parser.add_argument("--each", action="store_true")
     options = parser.parse_args()
     peer = shutil.which(options.cuobjdump)
+    if options.each:
+        if peer is None:
+            sys.exit("cuobjdump is not there")
+        each(options.folder, peer, options.runs)
+        return
     for question in QUESTIONS:
         found = next(options.folder.rglob(question.library), None)
         if found is None or (question.theirs and peer is None):
@@ -61,6 +73,24 @@ def main() -> None:
             commands.append(Measured(name, [peer, *question.theirs, str(found)]))
         print(costs(commands, options.runs), flush=True)
         print()
+
+
+def each(folder: Path, peer: str, runs: int) -> None:
+    """Measure `dump --images` and `verify` on every library for which cuobjdump takes long."""
+    ratios: list[float] = []
+    for path in sorted(folder.rglob("*.so*")):
+        theirs = Measured("cuobjdump", [peer, *LISTING, str(path)])
+        if figures(theirs.command).cpu <= SHORTEST:
+            continue
+        ours = [Measured(" ".join(one), ["omptool", *one, str(path)]) for one in (IMAGES, VERIFY)]
+        print(f"{path.name}, {path.stat().st_size / 1e6:.0f} MB.\n")
+        print(costs([*ours, theirs], runs), flush=True)
+        print()
+        pairs = zip(ours[-1].runs, theirs.runs, strict=True)
+        ratios.append(median(one.cpu / other.cpu for one, other in pairs))
+    if ratios:
+        of_all = f"{median(ratios):.2f} in the median of {len(ratios)}"
+        print(f"verify: {of_all}, {max(ratios):.2f} at most")
 
 
 if __name__ == "__main__":
