@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from packager.files.reader import called, text
+from packager.files.names import text
+from packager.files.reader import called
 
 # Characters that are printed at a time.
 PIECE = 1 << 16

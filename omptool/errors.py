@@ -12,7 +12,8 @@ import click
 
 from omptool.console import echo
 from packager.errors import PackagerError, UsageError
-from packager.files.reader import called, text
+from packager.files.names import text
+from packager.files.reader import called
 
 
 def fail(message: str, exit_code: int) -> NoReturn:

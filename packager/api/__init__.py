@@ -12,7 +12,7 @@ from typing import NamedTuple
 from packager import checks
 from packager.dwarf.sources import with_sources
 from packager.errors import FindingError, FormatError, PackagerError
-from packager.files.reader import text
+from packager.files.names import text
 from packager.hosts.load import load_all
 from packager.look import Look
 from packager.model import (

@@ -9,7 +9,7 @@ from packager.dwarf import lines, rows, units
 from packager.dwarf.place import Place, offsets
 from packager.dwarf.units import Sections
 from packager.elf.headers import STT_FUNC, SYMBOL, Elf, Symbol
-from packager.files.reader import text
+from packager.files.names import text
 
 # Of one table of strings.
 MAX_NAMES = 1 << 28

@@ -12,7 +12,8 @@ from packager.dwarf.relocated import relocated
 from packager.elf.headers import Elf, Section, has_debug_information
 from packager.errors import FormatError, LimitError
 from packager.files.inflate import inflate
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 
 # Of one section; what is larger takes longer than anyone waits for the name of a file.
 MAX_SECTION = 1 << 26

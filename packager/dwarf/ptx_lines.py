@@ -8,7 +8,8 @@ from collections.abc import Collection
 
 from packager.dwarf.place import Place
 from packager.errors import LimitError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 
 MAX_TEXT = 1 << 26
 _PLACE = re.compile(rb"\.loc[ \t]")

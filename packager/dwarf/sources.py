@@ -52,7 +52,7 @@ def with_sources(
     entries = {_host_name(entry) for entry in binary.entries if asked.name(entry.name)}
     for image, bytes_of in zip(binary.images, data, strict=True):
         names = {name for name in _kernels(image) if asked.kernels or name in entries}
-        bytes_of.look.seen(image.offset)
+        bytes_of.context.look.seen(image.offset)
         is_asked = image.contents.is_debugged and asked.image(binary, image)
         names = set(filter(asked.name, names)) if is_asked else set()
         # Alternatives of one image share their kernels, so their places are read once.

@@ -172,7 +172,7 @@ class Strings:
     def __init__(self, data: Reader, what: str) -> None:
         self._data = data
         self._what = what
-        self._spent = data.spent
+        self._context = data.context
         self._bytes: bytes | None = None
         self._plain = ""  # the same, if each character is one to show
 
@@ -184,7 +184,7 @@ class Strings:
         if self._plain:
             end = self._plain.find("\0", offset, offset + MAX_STRING)
             if end >= 0:
-                self._spent.count(end - offset)
+                self._context.count(end - offset)
                 return self._plain[offset:end]
         return self._decoded(self._bytes or b"", offset)
 
@@ -192,7 +192,7 @@ class Strings:
         """The strings at `offsets`, which are most of the table."""
         known = self._parts(FEW + 2 * len(offsets))
         found = list(map(known.get, offsets)) if known else [None] * len(offsets)
-        self._spent.count(sum(map(len, filter(None, found))))
+        self._context.count(sum(map(len, filter(None, found))))
         return [self[at] if one is None else one for at, one in zip(offsets, found, strict=True)]
 
     def _parts(self, most: int) -> dict[int, str]:
@@ -221,7 +221,7 @@ class Strings:
                 if offset + MAX_STRING > len(block)
                 else f"{self._what}: the name at {offset:#x} is longer than {MAX_STRING} bytes"
             )
-        return self._spent.string(block[offset:end])
+        return self._context.string(block[offset:end])
 
 
 class _Header(NamedTuple):

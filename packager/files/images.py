@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from packager.files import helper, lz4_block
 from packager.files.ahead import HEAD, Ahead, Answer, Job
+from packager.files.context import Context
 from packager.files.inflate import HELD, IN_MEMORY, expect_size, pieces
-from packager.files.reader import Reader, Spent
+from packager.files.reader import Reader
 from packager.files.sources import Kept, Room
 from packager.look import Look
 
@@ -24,21 +25,21 @@ class Begun:
         self._where = f"{what} at {data.at:#x}"
         expect_size(data, method, size, self._where)
         self._data, self._method, self._size = data, method, size
-        self._look = data.look
-        self._is_small = data.spent.inflated <= IN_MEMORY
+        self._look = data.context.look
+        self._is_small = data.context.inflated <= IN_MEMORY
         self._job: Job | None = None
-        self._depth = helper.depth(data.look) if data.look.is_inside else None
-        if method in METHODS and helper.built() and _is_enough(data.look, is_text):
-            self._job = _ahead(data.spent).begin(data, method, size, self._depth)
+        self._depth = helper.depth(data.context.look) if data.context.look.is_inside else None
+        if method in METHODS and helper.built() and _is_enough(data.context.look, is_text):
+            self._job = _ahead(data.context).begin(data, method, size, self._depth)
 
     def finished(self) -> Reader:
         """Return the image. Raises FormatError when it inflates to any other number of bytes."""
         data, size = self._data, self._size
         is_whole = self._look.is_whole
-        answer = _ahead(data.spent).finished(self._job) if self._job else None
+        answer = _ahead(data.context).finished(self._job) if self._job else None
         if answer is None and is_whole and self._is_small:
-            return Reader(b"".join(self._pieces()), spent=data.spent, whole=data.whole)
-        image = _Image(data.spent.room, self._pieces, size)
+            return Reader(b"".join(self._pieces()), context=data.context, whole=data.whole)
+        image = _Image(data.context.room, self._pieces, size)
         if answer:
             image.answered(answer, self._depth)
         elif not is_whole:
@@ -46,8 +47,8 @@ class Begun:
         elif size <= HELD:
             image.hold()
         else:
-            data.spent.room.place(image)
-        return Reader(image, 0, size, data.spent, data.whole)
+            data.context.room.place(image)
+        return Reader(image, 0, size, data.context, data.whole)
 
     def _pieces(self) -> Iterator[bytes]:
         is_whole = self._look.is_whole
@@ -70,10 +71,10 @@ def _is_enough(look: Look, is_text: bool) -> bool:
     return not look.symbols if is_text else look.is_inside
 
 
-def _ahead(spent: Spent) -> Ahead:
-    if not isinstance(spent.ahead, Ahead):
-        spent.ahead = Ahead()
-    return spent.ahead
+def _ahead(context: Context) -> Ahead:
+    if not isinstance(context.ahead, Ahead):
+        context.ahead = Ahead()
+    return context.ahead
 
 
 class _Image(Kept):

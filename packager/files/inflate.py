@@ -45,16 +45,16 @@ def inflate(data: Reader, method: str, size: int, what: str, *, head: bytes = b"
     """
     where = f"{what} at {data.at:#x}"
     expect_size(data, method, size, where)
-    spent = data.spent
+    context = data.context
 
     def make() -> Iterator[bytes]:
         return pieces(data, method, size, where, head)
 
-    if spent.inflated <= IN_MEMORY:
-        return Reader(b"".join(make()), spent=spent, whole=data.whole)
-    kept = Kept(spent.room, make, size)
-    spent.room.place(kept)
-    return Reader(kept, 0, size, spent, data.whole)
+    if context.inflated <= IN_MEMORY:
+        return Reader(b"".join(make()), context=context, whole=data.whole)
+    kept = Kept(context.room, make, size)
+    context.room.place(kept)
+    return Reader(kept, 0, size, context, data.whole)
 
 
 def expect_size(data: Reader, method: str, size: int, where: str) -> None:
@@ -89,9 +89,9 @@ def expect_ratio(stored: int, size: int, where: str, limit: int) -> None:
 
 def count(data: Reader, size: int, where: str) -> None:
     """Count what a part of a file inflates to. Raises LimitError when all of it is too much."""
-    data.spent.inflated += size
+    data.context.inflated += size
     limit = max(MAX_INFLATED, MAX_TIMES * data.whole)
-    if data.spent.inflated > limit:
+    if data.context.inflated > limit:
         raise LimitError(f"{where}: the file inflates to more than the limit of {limit} bytes")
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from struct import Struct
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
-from packager.errors import NO_ROOM, FormatError, LimitError
-from packager.files.sources import BLOCK, Bytes, File, Kept, Room, Source, nameless, not_kept
+from packager.errors import NO_ROOM, FormatError
+from packager.files.context import Context
+from packager.files.sources import BLOCK, Bytes, File, Kept, Source, nameless, not_kept
 from packager.look import WHOLE, Look
 
 # Longest string that any reader accepts: symbol names of C++ templates reach a few thousand bytes.
@@ -23,18 +24,6 @@ STANDARD_INPUT = Path("-")
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 PIECE = 1 << 20  # bytes that are copied at a time
 MAX_INPUT = 1 << 34  # through a pipe
-# Of all strings that are read from one file: tables of a small one may share a long string. Names
-# are read some times over.
-MAX_STRINGS = 1 << 27
-STRINGS_OF_A_BYTE = 4
-# The largest libraries have some thousand.
-MAX_IMAGES = 1 << 20
-
-
-def text(name: bytes) -> str:
-    """A name in a file as text that is safe to show: what is not printable is escaped."""
-    decoded = name.decode("utf-8", "backslashreplace")
-    return decoded if decoded.isprintable() else decoded.translate(_ESCAPES)
 
 
 def called(path: Path | str) -> str:
@@ -43,90 +32,6 @@ def called(path: Path | str) -> str:
     if name == str(STANDARD_INPUT) or name.startswith(f"{STANDARD_INPUT}("):
         return "standard input" + name.removeprefix(str(STANDARD_INPUT))
     return name
-
-
-class _Escapes(dict[int, str]):
-    """A table of str.translate for each character; hostile files have many that are escaped."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        escaped = character.encode("unicode_escape").decode()
-        self[code] = character if character.isprintable() else escaped
-        return self[code]
-
-
-_ESCAPES = _Escapes()
-
-
-class Closing(Protocol):
-    """Ends with its file."""
-
-    def close(self) -> None:
-        """End."""
-
-
-class Spent:
-    """The amounts read from one file of `size` bytes, so that small files cannot ask for much:
-    their tables may all point to one place. Views of the file and of what it inflates to count
-    together. `look` is how much is to be read of its images.
-    """
-
-    def __init__(self, size: int = 0, look: Look = WHOLE) -> None:
-        self.size = size
-        self.look = look
-        self.strings = 0  # characters
-        self.images = 0
-        self.in_images = 0  # bytes
-        self.inflated = 0  # bytes
-        self.containers = 0  # bytes of those in others
-        self.room = Room()  # for what was inflated and is large
-        self.ahead: Closing | None = None  # what inflates images ahead of their readers
-
-    def close(self) -> None:
-        """Take away what was kept."""
-        if self.ahead:
-            self.ahead.close()
-        self.room.close()
-
-    def string(self, name: bytes) -> str:
-        """A string that was read, as `text`; it counts."""
-        found = text(name)
-        self.count(len(found))
-        return found
-
-    def count(self, characters: int) -> None:
-        """Strings that were read."""
-        self.strings += characters
-        most = MAX_STRINGS + STRINGS_OF_A_BYTE * (self.size + self.inflated)
-        if self.strings > most:
-            raise LimitError(f"strings of more than {most} bytes in all are not read")
-
-    @contextmanager
-    def looking(self, look: Look) -> Iterator[None]:
-        """Images are looked into so far meanwhile."""
-        before, self.look = self.look, look
-        try:
-            yield
-        finally:
-            self.look = before
-
-    def image(self, size: int, available: int) -> None:
-        """Count a device image; images of a file cannot be larger together than what holds them."""
-        self.images += 1
-        self.in_images += size
-        if self.in_images > available + self.inflated:
-            raise LimitError(
-                f"device images overlap: they have {self.in_images} bytes, and the file "
-                f"{available + self.inflated}"
-            )
-        if self.images > MAX_IMAGES:
-            raise LimitError(f"more than {MAX_IMAGES} device images are not read")
-
-    def opened(self, size: int, available: int) -> None:
-        """Count a container in another one: tables may all point to one place."""
-        self.containers += size
-        if self.containers > available + self.inflated:
-            raise LimitError(f"containers in others overlap: they have {self.containers} bytes")
 
 
 class Reader:
@@ -141,7 +46,7 @@ class Reader:
         data: builtins.bytes | bytearray | Source,
         at: int = 0,
         size: int | None = None,
-        spent: Spent | None = None,
+        context: Context | None = None,
         whole: int | None = None,
     ) -> None:
         if isinstance(data, (bytes, bytearray)):
@@ -153,7 +58,7 @@ class Reader:
             raise ValueError("a source that is not bytes needs a size")
         self.at = at
         self._size = size
-        self.spent = spent or Spent(size)
+        self.context = context or Context(size)
         self.whole = size if whole is None else whole  # bytes of the file that this is a view of
 
     def __len__(self) -> int:
@@ -167,7 +72,7 @@ class Reader:
             raise FormatError(
                 f"{what} at {start:#x}..{start + size:#x} runs past the end at {end:#x}"
             )
-        return Reader(self._source, self.at + offset, size, self.spent, self.whole)
+        return Reader(self._source, self.at + offset, size, self.context, self.whole)
 
     def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
         """`size` bytes at `offset`, or all from there on."""
@@ -199,11 +104,6 @@ class Reader:
                 return True
             rest = piece[-len(word) :]
         return False
-
-    @property
-    def look(self) -> Look:
-        """Return how far the images of its file are looked into."""
-        return self.spent.look
 
     @property
     def is_stored(self) -> bool:
@@ -243,12 +143,12 @@ class Reader:
             chunk = self._source.read(self.at + offset, size)
             end = chunk.find(b"\0")
             if end >= 0:
-                return self.spent.string(chunk[:end])
+                return self.context.string(chunk[:end])
         raise FormatError(f"{what} at {self.at + offset:#x} has no terminating NUL")
 
     def strings(self, offsets: Iterable[int], what: Callable[[int], str]) -> Iterator[str]:
         """The same of each of `offsets`, which are close to each other; `what` the n-th is."""
-        start, block, spent = 0, b"", self.spent
+        start, block, context = 0, b"", self.context
         for number, offset in enumerate(offsets):
             inside = offset - start
             end = block.find(b"\0", inside) if 0 <= inside < len(block) else -1
@@ -259,7 +159,7 @@ class Reader:
             if end < 0:  # it is long, or not there
                 yield self.string(offset, what(number))
             else:
-                yield spent.string(block[inside:end])
+                yield context.string(block[inside:end])
 
 
 @contextmanager
@@ -294,8 +194,8 @@ def _reader(fd: int, look: Look) -> Iterator[Reader]:
         if not stat.S_ISREG(info.st_mode):
             kind = "a directory" if stat.S_ISDIR(info.st_mode) else "not a regular file"
             raise FormatError(f"is {kind}")
-        with closing(Spent(info.st_size, look)) as spent:
-            yield Reader(File(fd), 0, info.st_size, spent)
+        with closing(Context(info.st_size, look)) as context:
+            yield Reader(File(fd), 0, info.st_size, context)
     finally:
         os.close(fd)
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from packager.errors import NO_ROOM, FormatError, MissingToolError
+from packager.files.context import Context
 from packager.files.inflate import (
     HELD,
     PIECE,
@@ -20,7 +21,7 @@ from packager.files.inflate import (
     zlib_pieces,
     zstd_pieces,
 )
-from packager.files.reader import MAX_INPUT, Reader, Spent
+from packager.files.reader import MAX_INPUT, Reader
 from packager.files.sources import File, nameless, not_kept
 
 RAW, GZIP = -15, 31  # wbits of zlib
@@ -105,12 +106,12 @@ class _Spooled(File):
 
 
 @contextmanager
-def spooled(pieces: Iterator[bytes], size: int, spent: Spent, whole: int) -> Iterator[Reader]:
+def spooled(pieces: Iterator[bytes], size: int, context: Context, whole: int) -> Iterator[Reader]:
     """Keep the `size` bytes of a file for the block: in memory, or in a file without a name."""
     if size > MAX_INPUT:
         raise FormatError(f"has {size} bytes; the limit is {MAX_INPUT}")
     if size <= HELD:
-        yield Reader(b"".join(pieces), spent=spent, whole=whole)
+        yield Reader(b"".join(pieces), context=context, whole=whole)
         return
     with nameless() as file:
         try:
@@ -120,4 +121,4 @@ def spooled(pieces: Iterator[bytes], size: int, spent: Spent, whole: int) -> Ite
             if error.errno not in NO_ROOM:
                 raise
             raise FormatError(not_kept("it cannot be kept", error)) from error
-        yield Reader(_Spooled(file.fileno()), 0, size, spent, whole)
+        yield Reader(_Spooled(file.fileno()), 0, size, context, whole)

@@ -12,7 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 from packager.elf.headers import SHT_PROGBITS, Section
 from packager.errors import FormatError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 
 MZ, PE = b"MZ", b"PE\0\0"
 PLACE_AT, PLACE = 0x3C, Struct("<I")

@@ -86,9 +86,9 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
     # Intel's compilers list these: the images and the tables of entries in sections of their own,
     # and what it asks a runtime for.
     limits = Limits()
-    look, brief = file.data.look, _brief(memory.elf)
+    look, brief = file.data.context.look, _brief(memory.elf)
     sycl = limits.of(lambda: told.sycl(memory), told.Sycl([], []))
-    with file.data.spent.looking(brief):
+    with file.data.context.looking(brief):
         sectioned = host_images.in_sections(memory, sycl.starts, limits)
     sectioned_tables = limits.of(lambda: entries.find(memory), [])
     calls, runtimes = imports.offload_imports(memory.elf)
@@ -103,7 +103,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
     # The images that only addresses tell of: now all are known, and have their final numbers.
     others = [*told.of_descriptors(described), *sycl.images]
-    with file.data.spent.looking(brief):
+    with file.data.context.looking(brief):
         placed = host_images.elsewhere(memory, others, sectioned.images, limits)
     images = host_images.numbered([*sectioned.images, *placed.images], described)
 
@@ -128,7 +128,7 @@ def read_host(path: str, file: Elf) -> tuple[FatBinary, list[Reader]] | None:
 
 def _brief(elf: Elf) -> Look:
     """Return how far images are looked into before all tables of entries are known."""
-    look = elf.data.look
+    look = elf.data.context.look
     is_digested = look.code and elf.is_object  # which is done for each kernel
     has_tables = any(entries.expected(section.name) for section in elf.sections)
     is_brief = look.for_entries and not is_digested and not has_tables

@@ -162,7 +162,7 @@ def _bitcode_host(path: str, data: Reader) -> Loaded | None:
 
 def _of_host(loaded: Loaded) -> Loaded:
     """The same, with digests of kernels where they are asked for."""
-    if loaded.file.look.code and loaded.binary.type == "object":
+    if loaded.file.context.look.code and loaded.binary.type == "object":
         from packager.same_kernel.objects import digests
 
         codes = tuple(digests(loaded.binary, loaded.data))

@@ -71,7 +71,7 @@ def _members(place: _Place, data: Reader) -> Iterator[Member]:
             yield from _packed(place, data)
             return
         for member in archive.members(data):
-            yield from _member(place, member, data.look)
+            yield from _member(place, member, data.context.look)
     except FormatError as error:
         yield Member(place.name(), Damage(str(error)), place.file)
 
@@ -91,8 +91,8 @@ def _packed(place: _Place, data: Reader) -> Iterator[Member]:
                 yield Member(inside.name(), one.data, place.file)
             else:
                 # The package reports the progress: places in its files say nothing of it.
-                seen = data.look._replace(seen=partial(_seen, data.look, one.at))
-                with data.spent.looking(seen), opened(data, one.data) as inflated:
+                seen = data.context.look._replace(seen=partial(_seen, data.context.look, one.at))
+                with data.context.looking(seen), opened(data, one.data) as inflated:
                     if inflated is not None:
                         yield from _leaf(inside._replace(file=None), inflated)
         except FormatError as error:

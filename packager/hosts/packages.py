@@ -36,7 +36,7 @@ def opened(package: Reader, packed: Stream) -> Iterator[Reader | None]:
         yield None
         return
     every = chain((head,), pieces)
-    with spooled(every, packed.size, package.spent, package.whole) as data:
+    with spooled(every, packed.size, package.context, package.whole) as data:
         yield data
 
 

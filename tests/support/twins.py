@@ -28,9 +28,11 @@ def both(inspect: Inspect, content: bytes, look: Look = WHOLE) -> tuple[object, 
 
 
 def said(inspect: Inspect, content: bytes, look: Look) -> object:
-    data = Reader(b"before" + content, spent=Reader(content).spent).slice(6, len(content), "image")
-    data.spent.look = look
+    data = Reader(b"before" + content, context=Reader(content).context).slice(
+        6, len(content), "image"
+    )
+    data.context.look = look
     try:
-        return inspect(data), data.spent.strings
+        return inspect(data), data.context.strings
     except FormatError as error:
         return str(error)

@@ -8,7 +8,8 @@ from struct import Struct
 from typing import NamedTuple
 
 from packager.errors import FormatError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 
 NAME = "archive"
 MAGIC = b"!<arch>\n"

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from struct import Struct
 
 from packager.errors import FormatError, LimitError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 from packager.model import Model
 

@@ -59,7 +59,7 @@ def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
         where = f"{name} at {outer.image.at:#x}"
         yield Damage(f"{where}: containers are nested more than {MAX_DEPTH} deep")
         return
-    outer.image.spent.opened(len(outer.image), outer.image.whole * MAX_DEPTH)
+    outer.image.context.opened(len(outer.image), outer.image.whole * MAX_DEPTH)
     is_empty = True
     for item in _past_damage(parse, outer.image):
         if isinstance(item, Damage):

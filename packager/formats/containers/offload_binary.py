@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.inflate import inflate, is_zstd
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 from packager.model import ImageKind, Model
 

@@ -38,9 +38,9 @@ def cubin(data: Reader, depth: int) -> Found | None:
         return None
     exports, undefined, size, is_debugged, characters = HEAD.unpack_from(answer)
     try:
-        data.spent.count(characters)
+        data.context.count(characters)
     except LimitError:
-        data.spent.strings -= characters
+        data.context.strings -= characters
         return None
     end = HEAD.size + exports * RECORD.size
     names = answer[end : end + size].decode("ascii").split("\0")

@@ -58,7 +58,7 @@ def probe(data: Reader) -> bool:
 
 def inspect(data: Reader) -> Contents:
     """Machine, arch, symbols and table of an ELF image; a damaged one has a `problem`."""
-    look = data.look
+    look = data.context.look
     if look.is_inside and (found := _compiled(data)):
         return found
     found = _inspect(data, look)
@@ -98,7 +98,7 @@ def _compiled(data: Reader) -> Contents | None:
     try:
         elf = headers.first(data)
         cuda = elf.machine == "nvptx64"
-        found = compiled.cubin(data, helper.depth(data.look)) if cuda else None
+        found = compiled.cubin(data, helper.depth(data.context.look)) if cuda else None
     except FormatError:
         return None  # whose sentence is the twin's
     if found is None:

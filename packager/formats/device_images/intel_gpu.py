@@ -12,7 +12,8 @@ from struct import Struct
 from packager.elf import headers
 from packager.elf.headers import Elf
 from packager.errors import FormatError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol, Resources
 
 MACHINE = "intelgt"

@@ -102,9 +102,9 @@ class Inside(NamedTuple):
 def looked_into(payload: Payload) -> Inside:
     """Return what is in an image; it counts. Raises LimitError as `from_payload` does."""
     data = payload.image
-    data.look.seen((payload.stored or data).at)
-    data.spent.image(len(data), data.whole)
-    return Inside(contents_of(payload), _sha256(data) if data.look.hashed else None)
+    data.context.look.seen((payload.stored or data).at)
+    data.context.image(len(data), data.whole)
+    return Inside(contents_of(payload), _sha256(data) if data.context.look.hashed else None)
 
 
 def record(

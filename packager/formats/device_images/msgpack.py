@@ -10,7 +10,7 @@ from collections.abc import Collection, Set
 from struct import Struct
 
 from packager.errors import FormatError
-from packager.files.reader import text
+from packager.files.names import text
 
 Value = None | bool | int | float | str | bytes | list["Value"] | dict[str, "Value"]
 

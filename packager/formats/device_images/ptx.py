@@ -56,7 +56,7 @@ def _begins(head: bytes) -> bool:
 
 def inspect(data: Reader) -> Contents:
     """Target and symbols; the table is the order of the `.entry` directives."""
-    first = None if data.look.symbols else _first_words(data)
+    first = None if data.context.look.symbols else _first_words(data)
     if first:
         return first
     target, machine = None, "nvptx64"
@@ -85,7 +85,7 @@ def _first_words(data: Reader) -> Contents | None:
     if not target or not bits:
         return None
     machine = MACHINES.get(bits[1], "nvptx64")
-    return Contents("ptx", machine, target[1].decode(), is_opaque=not data.look.damage)
+    return Contents("ptx", machine, target[1].decode(), is_opaque=not data.context.look.damage)
 
 
 def _symbol(directive: bytes) -> DeviceSymbol | None:

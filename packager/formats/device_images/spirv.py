@@ -13,7 +13,8 @@ from struct import unpack
 from typing import NamedTuple
 
 from packager.errors import FormatError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol
 
 MAGICS = {b"\x03\x02\x23\x07": "<", b"\x07\x23\x02\x03": ">"}
@@ -66,7 +67,7 @@ def inspect(data: Reader) -> Contents:
             exports = exports or capability == LINKAGE
     arch = f"SPIR-V {version >> 16 & 0xFF}.{version >> 8 & 0xFF}"
     variables: list[DeviceSymbol] = []
-    if exports and data.look.is_inside:
+    if exports and data.context.look.is_inside:
         from packager.formats.device_images.spirv_variables import exported
 
         variables += exported(data, end, order, machine)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from struct import unpack, unpack_from
 
 from packager.errors import FormatError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 from packager.model import DeviceSymbol
 
 WORD = 4

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from packager.errors import FormatError, LimitError
-from packager.files.reader import text
+from packager.files.names import text
 from packager.formats.containers.payload import Damage
 from packager.formats.packages.packed import MAX_FILES, MAX_NAME, Packed, Stream
 

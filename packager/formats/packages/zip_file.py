@@ -114,7 +114,7 @@ def _entries(data: Reader, directory: Reader, count: int) -> Iterator[_Entry]:
         kind = attributes >> 16 & FILE_TYPE if made_by >> 8 == UNIX else 0
         is_regular = kind in REGULAR and not name.endswith(b"/")
         yield _Entry(
-            data.spent.string(name), flags, method, checksum, stored, size, local, is_regular
+            data.context.string(name), flags, method, checksum, stored, size, local, is_regular
         )
 
 

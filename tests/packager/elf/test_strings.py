@@ -7,8 +7,9 @@ import pytest
 
 from packager.elf.headers import Strings
 from packager.errors import FormatError, LimitError
-from packager.files import reader
-from packager.files.reader import MAX_STRING, Reader, text
+from packager.files import context
+from packager.files.names import text
+from packager.files.reader import MAX_STRING, Reader
 from packager.formats.host_records import entries
 
 NAMES = [b"", b"first", b".nv.info._Z1kv", b"x" * 5000, b"last"]
@@ -44,7 +45,7 @@ def test_names_that_do_not_end(other: bytes) -> None:
 
 def test_all_of_them_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a small file may name one long string many times."""
-    monkeypatch.setattr(reader, "MAX_STRINGS", 100)
+    monkeypatch.setattr(context, "MAX_STRINGS", 100)
     strings = Strings(Reader(b"\0" + b"x" * 30 + b"\0"), "names")
     with pytest.raises(LimitError, match="strings of more than"):
         [strings[1] for _ in range(20)]

@@ -104,14 +104,14 @@ def test_images_that_are_damaged(monkeypatch: pytest.MonkeyPatch, way: str, look
     blocks[24] = b"\xff" + blocks[24][1:]
     blocks[28] = blocks[28][:-3]
     data = Reader(b"".join(blocks))
-    data.spent.look = look
+    data.context.look = look
     faults = {}
     for number, image in enumerate(begun(data, parts, blocks)):
         try:
             image.finished()
         except FormatError as error:
             faults[number] = str(error)
-    data.spent.close()
+    data.context.close()
     assert list(faults) == [20, 24, 28]
     assert all("is not an LZ4 block" in fault for fault in faults.values())
 
@@ -126,11 +126,11 @@ def test_an_error_of_the_second_thread_is_the_readers(monkeypatch: pytest.Monkey
     parts = list(contents())
     blocks = [packed(content) for content, _ in parts]
     data = Reader(b"".join(blocks))
-    data.spent.look = DAMAGE
+    data.context.look = DAMAGE
     for image in begun(data, parts, blocks):
         with pytest.raises(MemoryError):
             image.finished()
-    data.spent.close()
+    data.context.close()
     assert threading.active_count() == 1
 
 
@@ -150,7 +150,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     data = Reader(b"".join(blocks))
     for image in begun(data, parts, blocks)[len(parts) // 2 :]:
         image.finished()
-    data.spent.close()
+    data.context.close()
     assert made == [ahead.LARGEST] * ahead.MOST
 
 
@@ -162,11 +162,11 @@ def test_large_images_are_inflated_one_at_a_time(monkeypatch: pytest.MonkeyPatch
     parts = [(CUBIN, False)] * 9 + [(PTX[:500], True)] * 9
     blocks = [packed(content) for content, _ in parts]
     data = Reader(b"".join(blocks))
-    data.spent.look = DAMAGE
+    data.context.look = DAMAGE
     found = begun(data, parts, blocks)
     for image in found:
         image.finished()
-    data.spent.close()
+    data.context.close()
     assert waiting
     assert not any(job.is_large for job in waiting)
 
@@ -178,7 +178,7 @@ def test_a_limit_is_met_behind_what_is_before_it(monkeypatch: pytest.MonkeyPatch
     data = Reader(fatbin * 3)
     most = Reader(fatbin)
     list(cuda_fatbin.parse(most))
-    monkeypatch.setattr(inflate, "MAX_INFLATED", 2 * most.spent.inflated)
+    monkeypatch.setattr(inflate, "MAX_INFLATED", 2 * most.context.inflated)
     monkeypatch.setattr(inflate, "MAX_TIMES", 0)
     payloads = cuda_fatbin.parse(data)
     for size in sizes * 2:

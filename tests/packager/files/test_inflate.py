@@ -84,7 +84,7 @@ def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.Monkey
             start = rng.randrange(len(originals[number]))
             assert parts[number].bytes(start) == originals[number][start:]
     # One in another: the outer gives way while the inner is written.
-    outer = inflate(Reader(zlib.compress(whole), spent=data.spent), "zlib", len(whole), "outer")
+    outer = inflate(Reader(zlib.compress(whole), context=data.context), "zlib", len(whole), "outer")
     at = 0
     for original in originals:
         size = len(zlib.compress(original))
@@ -92,7 +92,7 @@ def test_parts_that_have_given_way_are_inflated_again(monkeypatch: pytest.Monkey
         inner = inflate(part, "zlib", len(original), "part")
         assert inner.bytes() == original
         at += size
-    data.spent.close()
+    data.context.close()
 
 
 def test_all_parts_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from documents import document
 from places import DATA
 from toolchain import compile_c, omptool
 
-from packager.files import reader
+from packager.files import context
 from packager.formats.containers import cuda_fatbin
 
 FATBIN = (DATA / "none.fatbin").read_bytes()  # two cubins and PTX
@@ -46,7 +46,7 @@ def test_what_came_before_a_limit_is_shown(
 ) -> None:
     path: Path = request.getfixturevalue(name)
     if limit == "images":
-        monkeypatch.setattr(reader, "MAX_IMAGES", 6)
+        monkeypatch.setattr(context, "MAX_IMAGES", 6)
     else:
         monkeypatch.setattr(cuda_fatbin, "MAX_FATBINS", 2)
     message = f"more than {6 if limit == 'images' else 2} "

@@ -277,7 +277,7 @@ def _bytes(cursor: Cursor, count: int) -> tuple[Reader, Reader]:
         held = (int.from_bytes(held, "little") >> shift & ((1 << 8 * count) - 1)).to_bytes(
             count, "little"
         )
-    return Reader(held, spent=data.spent, whole=data.whole), stored
+    return Reader(held, context=data.context, whole=data.whole), stored
 
 
 def _blob(cursor: Cursor) -> Reader:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from packager.errors import FormatError
-from packager.files.reader import Reader, text
+from packager.files.names import text
+from packager.files.reader import Reader
 from packager.formats.device_images.bitcode.bitstream import Block, Record, Stream, items, outermost
 from packager.formats.device_images.bitcode.magic import probe as probe
 from packager.formats.device_images.bitcode.metadata import annotated_kernels
@@ -96,7 +97,7 @@ def linked_names(data: Reader) -> tuple[set[str], set[str]]:
 
 
 def _inspect(data: Reader) -> Contents:
-    if not data.look.is_inside:
+    if not data.context.look.is_inside:
         return Contents("bitcode", machine(data), is_opaque=True)
     stream, modules, names = _read(data)
     if not modules or any(module.version < WITH_STRING_TABLE for module in modules):
@@ -196,7 +197,7 @@ def _name(modules: list[_Module], names: Reader) -> None:
     for module in modules:
         for value in module.values:
             raw = names.slice(value.name_at, value.name_size, "name of a symbol in bitcode")
-            value.name = names.spent.string(raw.bytes())
+            value.name = names.context.string(raw.bytes())
 
 
 def _mark_kernels(stream: Stream, module: _Module) -> None:

@@ -148,9 +148,9 @@ def test_strings_at_their_limit() -> None:
     """What would say more than is read leaves it to the twin, which says so."""
     content = CUBINS["driver.cubin"]
     data = Reader(content)
-    data.spent.strings = 1 << 40
+    data.context.strings = 1 << 40
     assert compiled.cubin(data, helper.RESOURCES) is None
-    assert data.spent.strings == 1 << 40
+    assert data.context.strings == 1 << 40
 
 
 @pytest.mark.parametrize("kind", ["missing", "text", "another"])

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The context of reading one file: quotas, how far images are looked into, and what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from packager.errors import LimitError
+from packager.files.names import text
+from packager.files.sources import Room
+from packager.look import WHOLE, Look
+
+# Of all strings that are read from one file: tables of a small one may share a long string. Names
+# are read some times over.
+MAX_STRINGS = 1 << 27
+STRINGS_OF_A_BYTE = 4
+# The largest libraries have some thousand.
+MAX_IMAGES = 1 << 20
+
+
+class Closing(Protocol):
+    """Ends with its file."""
+
+    def close(self) -> None:
+        """End."""
+
+
+class Context:
+    """Shared by all views of a file of `size` bytes and of what it inflates to.
+
+    It counts what they read, so that small files cannot ask for much: their tables may all point to
+    one place. `look` says how much of the images is read, and who is told how far reading has come.
+    """
+
+    def __init__(self, size: int = 0, look: Look = WHOLE) -> None:
+        self.size = size
+        self.look = look
+        self.strings = 0  # characters
+        self.images = 0
+        self.in_images = 0  # bytes
+        self.inflated = 0  # bytes
+        self.containers = 0  # bytes of those in others
+        self.room = Room()  # for what was inflated and is large
+        self.ahead: Closing | None = None  # what inflates images ahead of their readers
+
+    def close(self) -> None:
+        """Take away what was kept."""
+        if self.ahead:
+            self.ahead.close()
+        self.room.close()
+
+    def string(self, name: bytes) -> str:
+        """A string that was read, as `text`; it counts."""
+        found = text(name)
+        self.count(len(found))
+        return found
+
+    def count(self, characters: int) -> None:
+        """Strings that were read."""
+        self.strings += characters
+        most = MAX_STRINGS + STRINGS_OF_A_BYTE * (self.size + self.inflated)
+        if self.strings > most:
+            raise LimitError(f"strings of more than {most} bytes in all are not read")
+
+    @contextmanager
+    def looking(self, look: Look) -> Iterator[None]:
+        """Images are looked into so far meanwhile."""
+        before, self.look = self.look, look
+        try:
+            yield
+        finally:
+            self.look = before
+
+    def image(self, size: int, available: int) -> None:
+        """Count a device image; images of a file cannot be larger together than what holds them."""
+        self.images += 1
+        self.in_images += size
+        if self.in_images > available + self.inflated:
+            raise LimitError(
+                f"device images overlap: they have {self.in_images} bytes, and the file "
+                f"{available + self.inflated}"
+            )
+        if self.images > MAX_IMAGES:
+            raise LimitError(f"more than {MAX_IMAGES} device images are not read")
+
+    def opened(self, size: int, available: int) -> None:
+        """Count a container in another one: tables may all point to one place."""
+        self.containers += size
+        if self.containers > available + self.inflated:
+            raise LimitError(f"containers in others overlap: they have {self.containers} bytes")
