@@ -456,10 +456,10 @@ def test_a_clang_whose_kernels_the_host_does_not_call(plain: Path) -> None:
         ),
         (["a.ll", "b.ll", "plain.c"], 2, "there are several modules of kernels"),
         (["-c", "a.ll"], 2, "with -c, kernels go into the object of one source"),
-        (["-fopenmp-targets=x86_64", "--triple", "x86_64", "plain.c"], 2, "choose one"),
+        (["-fopenmp-targets=x86_64", "--triple", "x86_64", "plain.c"], 2, "use one of them"),
         ([*OTHER, "x86_64=gcc", "plain.c"], 2, "gcc, for x86_64-pc-linux-gnu, is not clang"),
         (["--cc", "'clang", "plain.c"], 2, "is not a command: no closing quotation"),
-        ([*OTHER, "x86_64=clang-19", "-xc", "-", "-c"], 2, "standard input is read once"),
+        ([*OTHER, "x86_64=clang-19", "-xc", "-", "-c"], 2, "standard input can be read only once"),
         (
             ["--cc", OLDEST, "--triple", "nvptx64:sm_80", "plain.c"],
             2,

@@ -300,7 +300,7 @@ def test_an_object_is_no_program(tmp_path: Path) -> None:
     path = compile_c("int x;", tmp_path / "x.o", "-c")
     result = omptool("doctor", path)
     assert result.exit_code == 2
-    assert "is no program" in result.stderr
+    assert "is not a program" in result.stderr
 
 
 def test_a_program_without_offload_code(tmp_path: Path) -> None:
