@@ -15,10 +15,10 @@ SHOWN = 4
 def folded(binary: FatBinary) -> Iterator[Finding]:
     """Kernels of different names whose host versions have one address: host addresses fold.
 
-    The runtime is given the address of a region's host version and looks the kernel up by it, so
+    The runtime gets the address of a region's host version and looks the kernel up by it. So
     regions that share an address all run the same kernel, which is wrong for all but one. Linkers
-    do this to functions whose code is alike, such as empty or trivial host versions, when identical
-    code folding is on (--icf=all). Two names for one function do it as well.
+    fold functions of equal code, such as empty or trivial host versions, when identical code
+    folding is on (--icf=all). Two names for one function have the same effect.
 
     Cure: link with --icf=safe or --icf=none, or make the host versions differ.
     """

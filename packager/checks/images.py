@@ -33,16 +33,16 @@ HINT = "give the image the triple and arch that it was compiled for"
 def mislabelled(binary: FatBinary) -> Iterator[Finding]:
     """An image whose bytes are not what its container declares.
 
-    The runtime chooses images by their bytes, tools and linkers by the declared triple, arch and
-    kind: an image with the wrong label is not loaded, loaded for the wrong device, or rejected with
-    an error that names neither. An image that is empty or cut off is reported here too, and one of
-    no known format, unless a plugin on this machine takes it: plugins are free to interpret images.
-    So is one for a CPU that is not a shared object: no plugin can load an executable or a
-    relocatable object.
+    The runtime chooses images by their bytes; tools and linkers choose by the declared triple, arch
+    and kind. An image with the wrong label is not loaded, loaded for the wrong device, or rejected
+    with an error that names neither. This check also reports an image that is empty or cut off, and
+    one of unknown format unless a plugin on this machine accepts it, since plugins may interpret
+    images freely. It also reports an image for a CPU that is not a shared object: no plugin can
+    load an executable or a relocatable object.
 
     Cure: name the triple and arch that the image was compiled for when bundling; `omptool dump`
-    shows what the bytes are. Copy a truncated file again. Link an image for a CPU with -shared, or
-    let `omptool lower` make it.
+    shows the bytes' own. Copy a truncated file again. Link an image for a CPU with -shared, or let
+    `omptool lower` make it.
     """
     for image in binary.images:
         for message, hint, severity in (*_faults(image), *_form(image, binary)):

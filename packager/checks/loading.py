@@ -32,8 +32,8 @@ def wrapped(binary: FatBinary) -> Iterator[Finding]:
     """The program registers containers, not the images in them.
 
     Clang 15 to 17 register the OffloadBinary around each image. LLVM 21's and later runtimes look
-    for an image at that place and find none: the program has no devices and runs on the host
-    without a word. Those of LLVM 15 to 20 and omptool's unwrap them.
+    for an image at that place and find none: the program has no devices and silently runs on the
+    host. The runtimes of LLVM 15 to 20 and omptool's unwrap the images.
 
     Cure: `omptool run`, or link again with a newer clang.
     """
@@ -49,9 +49,9 @@ def wrapped(binary: FatBinary) -> Iterator[Finding]:
 def unlinked(binary: FatBinary) -> Iterator[Finding]:
     """An image calls functions that nothing will define.
 
-    It was linked without the device runtime library, or without a library of the user's: undefined
-    symbols that no library named in the image has. The plugin refuses to load it. In AMD's code
-    objects those count that a relocation uses: the loader asks for no others.
+    It was linked without the device runtime library, or without a library of the user's: no library
+    named in the image has its undefined symbols. The plugin refuses to load it. In AMD's code
+    objects only symbols count that a relocation uses: the loader needs no others.
 
     Cure: link the device code with its runtime library (-lompdevice, the bitcode library of the
     arch), and with every library that its functions are in.
@@ -85,12 +85,12 @@ def _is_of_cuda(name: str) -> bool:
 def second_runtime(binary: FatBinary) -> Iterator[Finding]:
     """An image for the CPU brings another runtime, or looks for libraries in a folder of its own.
 
-    Clang links such images with libomptarget. When it is not the one that the host needs, loading
-    the image loads a second runtime into the process. `auditwheel repair` renames the libraries
-    that the host needs (libomp-6a3e1b2c.so.5), and images go on asking for the old name: where
-    there is such a library, two libomp are in the process, which ends it; where there is none, the
+    Clang links such images with libomptarget. If this is not the libomptarget that the host needs,
+    loading the image loads a second runtime into the process. `auditwheel repair` renames the
+    libraries that the host needs (libomp-6a3e1b2c.so.5), but images still need the old name. If
+    there is a library of that name, the process gets two libomp and ends; if there is none, the
     image does not load. An absolute RUNPATH that the host does not have names a folder of the
-    machine that the image was built on.
+    machine that built the image.
 
     Cure: compile and link host and device with one clang; put the libraries into the wheel under
     their own names before auditwheel sees it (docs/packaging.md); -fno-rtlib-add-rpath leaves
@@ -134,15 +134,15 @@ def renamed_libraries(image: DeviceImage, host: Sequence[str]) -> Iterator[str]:
 def compiled_later(binary: FatBinary) -> Iterator[Finding]:
     """An image is not code yet.
 
-    PTX is compiled by the driver when it is loaded; bitcode and SPIR-V by the runtime or the
-    driver, if it can. That takes time at each start, and fails where the compiler is too old.
+    The driver compiles PTX when it loads the image; the runtime or the driver compiles bitcode and
+    SPIR-V, if it can. This takes time at each start, and fails where the compiler is too old.
     omptool's plugins compile bitcode for x86_64, nvptx64 and spirv64 by `omptool lower` at its
-    first use, and keep the result; what `bundle` is given for another target no plugin takes.
-    Of what CUDA's, HIP's and SYCL's runtimes are told, and of an image without a host, that is for
+    first use, and keep the result; no plugin takes bitcode that `bundle` got for another target. In
+    images for CUDA's, HIP's and SYCL's runtimes, and in an image without a host, this is
     information: they are made so.
 
-    Cure: none is needed where the driver is new enough; give the image of the arch itself beside
-    it for the others.
+    Cure: none is needed where the driver is new enough; for other machines, add the image of the
+    arch itself.
     """
     never = [found for image in binary.images for found in _never_compiled(image, binary)]
     yield from never
@@ -182,8 +182,8 @@ def _never_compiled(image: DeviceImage, binary: FatBinary) -> Iterator[Finding]:
 def newer_cubin(binary: FatBinary) -> Iterator[Finding]:
     """A cubin of CUDA 13 for a runtime that does not know them.
 
-    CUDA 13 changed where a cubin says which arch it is for. LLVM's runtimes up to 20 read a wrong
-    one, and refuse the image or crash.
+    CUDA 13 moved the arch in a cubin's header. LLVM's runtimes up to 20 read a wrong arch, and
+    refuse the image or crash.
 
     Cure: `omptool run`, a newer runtime, or CUDA 12's ptxas.
     """
@@ -201,8 +201,8 @@ def newer_cubin(binary: FatBinary) -> Iterator[Finding]:
 def unregisters_late(binary: FatBinary) -> Iterator[Finding]:
     """The images are unregistered after the driver may have gone.
 
-    Up to clang 18 a destructor of the file unregisters; drivers that end themselves at exit, CUDA's
-    among them, may have done so before. The program may crash when it has done its work.
+    Up to clang 18 a destructor of the file unregisters the images. Drivers that end themselves at
+    exit, such as CUDA's, may have ended before. The program may then crash after its work.
 
     Cure: link again with clang 19 or later, or use `omptool run`.
     """
@@ -216,8 +216,8 @@ def unregisters_late(binary: FatBinary) -> Iterator[Finding]:
 def shared_memory_without_xnack(binary: FatBinary) -> Iterator[Finding]:
     """The program requires unified shared memory, its AMD image does not.
 
-    With `requires unified_shared_memory` kernels follow the host's pointers. On AMD's devices that
-    needs XNACK; an image that is not compiled for xnack+ faults or is refused.
+    With `requires unified_shared_memory` kernels follow the host's pointers. On AMD's devices this
+    needs XNACK: an image that is not compiled for xnack+ faults or is refused.
 
     Cure: compile for the target id with :xnack+, and run with HSA_XNACK=1.
     """

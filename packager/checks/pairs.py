@@ -48,10 +48,10 @@ MAX_NEAR_LENGTH = 200
 def missing(binary: FatBinary) -> Iterator[Finding]:
     """An entry of the host that no image for a triple and arch defines.
 
-    The runtime looks for the entry in the image it loads; when it is not there the region runs on
-    the host, or the program ends, depending on OMP_TARGET_OFFLOAD. The entry was optimised out of
-    the device code, is in a source file or static library that was compiled without the offload
-    target, or the image is older than the host.
+    The runtime searches the entry in the image that it loads. If the entry is missing, the region
+    runs on the host, or the program ends, depending on OMP_TARGET_OFFLOAD. Causes: the entry was
+    optimised out of the device code, its source file or static library was compiled without the
+    offload target, or the image is older than the host.
 
     Cure: build the image from the same sources as the host; make the function externally visible;
     name it with `lower --entry`. Near names listed with the finding often show a renamed kernel.
@@ -119,17 +119,17 @@ def _image(image: DeviceImage) -> str:
 def misordered(binary: FatBinary) -> Iterator[Finding]:
     """The image's own table has its entries in another order than the host's.
 
-    Runtimes of the proposal of 2013 and of LLVM up to 14, and GCC's, pair the n-th entry of the
-    host with the n-th of the image, so that a region runs another region's kernel: an error. Those
-    of the interface document may do so, or restore the order by name, as omptool's does: a warning
-    if the image has every entry under its name, once, else an error. Later LLVM pairs by name;
-    there the finding is for information. Entries missing on one side are left out
-    of the comparison (OMP105 and OMP107 name them). The records of the proposal have no
-    names: tables that differ in length are refused as a whole, and that two entries changed places
-    shows in their sizes (OMP109) and in the symbols that files still have for them.
+    GCC's runtime and those of the proposal of 2013 and of LLVM up to 14 pair the n-th entry of the
+    host with the n-th of the image, so a region runs another region's kernel: an error. Runtimes of
+    the interface document may do so, or restore the order by name, as omptool's does: a warning if
+    the image has every entry under its name, once, else an error. Later LLVM pairs by name; there
+    the finding is information. Entries missing on one side do not count (OMP105 and OMP107 name
+    them). The proposal's records have no names. The runtime refuses such tables as a whole if they
+    differ in length. Two swapped entries show in their sizes (OMP109) and in the symbols that files
+    still have for them.
 
-    Cure: list the kernels in the host's order: `lower --entry` in that order, or
-    `bundle --entries auto`, which takes the image's order.
+    Cure: list the kernels in the host's order: `lower --entry` in that order, or `bundle --entries
+    auto`, which takes the image's order.
     """
     for table in binary.tables:
         for index in table.images:
@@ -191,9 +191,9 @@ def _lengths(table: EntryTable, image: DeviceImage) -> Iterator[Finding]:
 def unreferenced(binary: FatBinary) -> Iterator[Finding]:
     """A kernel in an image that no entry of the host names.
 
-    No region can run it. By itself that is harmless, but together with a missing entry (OMP105) it
-    tells of a renamed kernel or of an image that is older than the host. Functions of clang's
-    images count only if they are named as kernels are (`__omp_offloading_...`).
+    No region can run it. Alone this is harmless, but together with a missing entry (OMP105) it
+    shows a renamed kernel or an image that is older than the host. Functions of clang's images
+    count only if they have the names of kernels (`__omp_offloading_...`).
 
     Cure: rebuild image and host from the same sources, or name the kernels with `lower --entry`.
     """
@@ -225,14 +225,14 @@ def _is_kernel(symbol: DeviceSymbol) -> bool:
 def duplicated(binary: FatBinary) -> Iterator[Finding]:
     """A name that one table of entries lists twice.
 
-    One of the two is never found, or the tables of host and image get out of step. Two source
-    files define kernels of the same name, an object is linked twice, or a list of entries repeats
-    a name. Clang lists a region in a header once for each file that includes it: records that are
-    alike in everything are for information there, if the image lists the same names in the same
-    places where entries pair by place. Clang 14 lists only the first of two regions that
-    have one name, as a header makes them that is included twice in a function: the second ends the
-    program. Of objects that are checked together, kernels of
-    one name are found whose code differs: one source compiled twice with different flags.
+    One of the two is never found, or the tables of host and image get out of step. Causes: two
+    source files define kernels of the same name, an object is linked twice, or a list of entries
+    repeats a name. Clang lists a region in a header once for each file that includes the header.
+    Such records are equal in everything and are only information, if the image lists the same names
+    in the same places where entries pair by position. If a function includes a header twice, its
+    two regions have one name; clang 14 lists only the first, and the second ends the program. Among
+    objects that are checked together, kernels of one name with different code are found, too: one
+    source compiled twice with different flags.
 
     Cure: rename one of them, or link the object once.
     """
@@ -281,12 +281,12 @@ def _duplicated(name: str, count: int, same: list[OffloadEntry], severity: Sever
 def mismatched(binary: FatBinary) -> Iterator[Finding]:
     """Host and image disagree on the size of a global, or on whether a name is a kernel.
 
-    The runtime copies as many bytes as the host's entry says; if the variable on the device is
-    smaller, that overwrites its neighbours, and if it is larger, part of it is never written. Types
-    that differ between the compilations do this: long, bool and long double, alignment,
+    The runtime copies as many bytes as the host's entry has. If the variable on the device is
+    smaller, the copy overwrites its neighbours; if it is larger, part of it is never written. The
+    cause is a type that differs between the compilations: long, bool and long double, alignment,
     preprocessor conditions.
 
-    Cure: use types of fixed size in what both sides share, and build both from one source.
+    Cure: use types of fixed size for shared data, and build both from one source.
     """
     for table in binary.tables:
         for index in table.images:

@@ -25,18 +25,18 @@ CLANG = (
 def unregistered(binary: FatBinary) -> Iterator[Finding]:
     """Entries that nothing registers.
 
-    A program tells the offload runtime about its entries and images by passing a descriptor to
-    __tgt_register_lib from a constructor. Without that, every target region runs on the host,
-    silently, whatever devices there are (or the program crashes in its first region). It happens
-    when the offload flags are given to the compiler but not to the linker, when the linker driver
-    is not the one that compiled, and when an object with entries was never bundled with its device
-    images. It also happens when the wrapper's call has lost its symbol version, so that it reaches
-    the function of the same name that reads LLVM's records: `mold -r` drops versions.
+    A program passes its entries and images to the offload runtime as a descriptor, by a call of
+    __tgt_register_lib in a constructor. Without this call, every target region silently runs on the
+    host, whatever devices there are (or the program crashes in its first region). Causes: the
+    offload flags were given to the compiler but not to the linker; the linker driver is not the one
+    that compiled; an object with entries was never bundled with its device images. Or the wrapper's
+    call has lost its symbol version, and reaches the function of the same name that reads LLVM's
+    records: `mold -r` drops versions.
 
     Cure: link with clang and the same offload flags as at compile time, or by any compiler with
     `omptool link --` in front of the command; for a host without device code run `omptool bundle`
-    on the object and link the result. In an object file this is not an error: registration comes
-    with bundling or with the link.
+    on the object and link the result. In an object file this is not an error: bundling or the link
+    registers the entries.
     """
     if binary.type == "object" and not binary.descriptors:
         yield from _not_yet(binary)
@@ -138,12 +138,12 @@ def _place(descriptor: Descriptor) -> str:
 def wrong_range(binary: FatBinary) -> Iterator[Finding]:
     """A descriptor that does not span the table of entries.
 
-    The descriptor's pair of pointers should be the start and the end of the section of entries,
-    which the linker defines as __start_ and __stop_ symbols. If they are not, regions outside the
-    range never run on a device, and a range that is too long makes the runtime read garbage. It
-    comes from a linker script that moves sections, from a section that was garbage collected in
-    part, and from tools that edit linked files. A script that merges the section with others and
-    defines both symbols itself is sound: then the entries are what the descriptor spans.
+    The descriptor's two pointers should be the start and the end of the section of entries, which
+    the linker defines as __start_ and __stop_ symbols. Otherwise regions outside the range never
+    run on a device, and a range that is too long makes the runtime read garbage. Causes: a linker
+    script that moves sections, a section that was garbage collected in part, and tools that edit
+    linked files. A script that merges the section with others and defines both symbols itself is
+    sound: then the descriptor's range holds the entries.
 
     Cure: link again without the script or the tool; with a linker script, keep the section of
     entries in an output section of its own, of the same name.

@@ -28,11 +28,11 @@ _HASHED = re.compile(r".*entries_[0-9a-f]{8,}")
 def without_runtime(binary: FatBinary) -> Iterator[Finding]:
     """Calls of the offload runtime, and no library that has them.
 
-    A linked file calls __tgt_ functions but names no libomptarget among the libraries it needs. A
-    library that is asked for the versions of these functions counts as one, whatever its name is:
-    auditwheel renames libraries. The file loads only into a program that has brought a runtime
-    already; otherwise the loader ends the program with "undefined symbol". It happens when
-    -fopenmp-targets= is given to the compiler alone.
+    A linked file calls __tgt_ functions but names no libomptarget among the libraries it needs. Any
+    library counts from which the file needs the versions of these functions, whatever the library's
+    name: auditwheel renames libraries. The file loads only into a program that has already loaded a
+    runtime; otherwise the loader ends the program with "undefined symbol". A usual cause: only the
+    compiler got -fopenmp-targets=.
 
     Cure: give the offload flags to the link too, or link with -lomptarget.
     """
@@ -48,13 +48,13 @@ def without_runtime(binary: FatBinary) -> Iterator[Finding]:
 def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
     """Entries of two generations of one ABI in one program.
 
-    The table of entries is one array for the runtime: LLVM 20 made its records longer and LLVM 21
-    gave their section another name. A program linked from objects of both registers one of the two
-    tables, and reads a section that holds both kinds as one of them. The other's regions run on the
-    host, or the program crashes. Kernels for CPUs, too, are called otherwise since clang 18, and
-    again since 23: a program that needs another release's libomptarget than its compiler's may
-    crash there, or be refused. Clang 18's does on LLVM 19's and later, clang 23's on 22's and
-    older, and those of clang 19 to 22 on 23's.
+    The runtime reads the table of entries as one array. LLVM 20 made its records longer, and LLVM
+    21 gave their section another name. A program linked from objects of both registers only one of
+    the two tables, or reads a section with both kinds of records as one kind. The regions of the
+    other kind run on the host, or the program crashes. Clang also changed the calling convention of
+    kernels for CPUs in 18 and in 23. So a program that needs a libomptarget of another release than
+    its compiler's may crash there, or be refused: programs of clang 18 on LLVM 19's and later, of
+    clang 23 on 22's and older, and of clang 19 to 22 on 23's.
 
     Cure: compile all objects, libraries too, with one release of the compiler.
     """
@@ -91,14 +91,13 @@ def _is_garbled(table: EntryTable) -> bool:
 def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
     """A compiler that came after this omptool made the file.
 
-    What it writes may mean something else than before, and nothing is guessed. These mark it: a
-    version of entry records or of an OffloadBinary, or bits of map types that are not known, and
-    the release that `.comment` names of the host or of an image. The runtime ignores a library with
+    Its output may have a new meaning, and omptool guesses nothing. These mark such a compiler: an
+    unknown version of entry records or of an OffloadBinary, unknown bits of map types, and the
+    release that `.comment` of the host or of an image names. The runtime ignores a library with
     such entries or registered containers, and a construct with such bits. The release alone decides
-    nothing: the record of a call has a version as well, which the runtime alone sees, and regions
-    whose calls it knows run on the device. The release is a warning where images are of known
-    clangs and the host is of those, too: then parts of it without device code may be the newer
-    one's.
+    nothing: the record of a call also has a version, which only the runtime sees, and regions whose
+    calls it knows run on the device. The release is a warning where images are of known clangs and
+    the host is of those, too: then parts of the host without device code may be the newer one's.
 
     Cure: update omptool, or compile with the newest clang that it knows.
     """
@@ -110,10 +109,10 @@ def newer_compiler(binary: FatBinary) -> Iterator[Finding]:
 def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
     """Two images that fit one device.
 
-    Since LLVM 21 a runtime takes the first image that fits a device, older ones load all that fit.
-    With two for one triple and arch, or one for a family of processors in front of the one for the
-    processor itself (sm_80 before sm_89, gfx90a before gfx90a:xnack+), it depends on the runtime
-    which of them runs, and kernels that only the second has may never be found.
+    Since LLVM 21 a runtime takes the first image that fits a device; older ones load all that fit.
+    With two images for one triple and arch, or one for a family of processors in front of the one
+    for the processor itself (sm_80 before sm_89, gfx90a before gfx90a:xnack+), each runtime may run
+    another one, and may never find kernels that only the second has.
 
     Cure: link the device code of one target into one image; name the most specific archs first.
     """
@@ -154,9 +153,9 @@ def _serves(one: DeviceImage, other: DeviceImage) -> bool:
 def several_registrations(binary: FatBinary) -> Iterator[Finding]:
     """More than one descriptor of one ABI, or one that is empty.
 
-    Each descriptor is a library of its own to the runtime: it gets device numbers, images and a
+    To the runtime, each descriptor is a library of its own, with device numbers, images and a
     table. Objects bundled by omptool have one each and share the table. LLVM's linker wrapper makes
-    one for a file; two of its kind come of relocatable links by the compiler's driver and of other
+    one for a file; two come from relocatable links by the compiler's driver and from other
     languages' wrappers. They are sound if each spans entries of its own, not if both span the same.
 
     Cure: if that is not wanted, link all objects in one step.
@@ -181,11 +180,11 @@ def several_registrations(binary: FatBinary) -> Iterator[Finding]:
 def nothing_to_offload(binary: FatBinary) -> Iterator[Finding]:
     """Offloading was asked for, and there is nothing to offload.
 
-    The file has device images and registers them, but no entry: none of its sources has a target
-    region or a variable of the device. OMP_TARGET_OFFLOAD=MANDATORY does not notice either.
+    The file has device images and registers them, but has no entry: none of its sources has a
+    target region or a variable of the device. OMP_TARGET_OFFLOAD=MANDATORY does not notice this.
 
-    Cure: none is needed; if regions were expected, check that the offload flags were given when
-    their sources were compiled.
+    Cure: none is needed; if regions were expected, check that their sources were compiled with the
+    offload flags.
     """
     spans = any(d.entries_begin != d.entries_end for d in binary.descriptors)
     if binary.descriptors and not spans and not any(map(needs_device, binary.entries)):
@@ -214,8 +213,8 @@ def out_of_reach(binary: FatBinary) -> Iterator[Finding]:
 def without_headers(binary: FatBinary) -> Iterator[Finding]:
     """The file has no section headers.
 
-    What is said of it was found through its program headers and relocations. Other tools list
-    nothing; the program runs as before.
+    omptool read it through its program headers and relocations. Other tools list nothing; the
+    program runs as before.
 
     Cure: none is needed.
     """
@@ -228,10 +227,10 @@ def host_only(binary: FatBinary) -> Iterator[Finding]:
     """OpenMP without code for devices.
 
     Clang makes plain functions of target regions unless -fopenmp-targets names a target, and GCC
-    makes no code for devices unless it has an offload compiler. The program runs as if it had no
-    target constructs: on the host, and without a word, whatever OMP_TARGET_OFFLOAD says. Names of
-    the regions show that among the file's symbols and in its debug information; where the optimizer
-    or strip took them away, nothing tells such a program from one that uses OpenMP on the host.
+    makes no code for devices unless it has an offload compiler. The program silently runs on the
+    host, as if it had no target constructs, whatever OMP_TARGET_OFFLOAD is. Names of the regions in
+    the file's symbols and debug information show this. Where the optimizer or strip removed them,
+    such a program looks like one that uses OpenMP on the host.
 
     Cure: give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`.
     """
@@ -243,9 +242,9 @@ def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
     """An object whose entries are registered already.
 
     A relocatable link (-r) by clang's driver closes the entries of its objects into a table of
-    their own, with a descriptor, and since clang 19 a hash in its name. Objects linked to it later
-    have another table. Clang 16 leaves strong __dummy symbols behind, so that such an object links
-    with no other that has regions.
+    their own, with a descriptor and, since clang 19, a hash in its name. Objects that are linked to
+    it later have another table. Clang 16 leaves strong __dummy symbols behind, so such an object
+    does not link with any other that has regions.
 
     Cure: link all objects in one step, or all relocatable ones with one release of clang.
     """
@@ -265,8 +264,8 @@ def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
 def member_without_device_code(binary: FatBinary) -> Iterator[Finding]:
     """A member of an archive has entries, but no device code.
 
-    The host part of a static library's object has target regions while the device part is absent:
-    it was compiled without the offload target, stripped, or its device part was taken out. The
+    The host part of a static library's object has target regions, but its device part is missing:
+    the object was compiled without the offload target, or a tool stripped or removed that part. The
     regions link, and run on the host.
 
     Cure: build the member with the same offload flags as the rest.
@@ -282,9 +281,9 @@ def member_without_device_code(binary: FatBinary) -> Iterator[Finding]:
 def rebuilt_apart(binary: FatBinary) -> Iterator[Finding]:
     """Kernels of the same functions and lines, under names of another build.
 
-    Clang's names hold the device and inode numbers of the source file: a copy of it, or a checkout
-    on another file system, gives the same kernel another name. Host and image were built from two
-    copies.
+    Clang's names hold the device and inode numbers of the source file. A copy of the file, or a
+    checkout on another file system, gives the same kernel another name. Host and image were built
+    from two copies.
 
     Cure: compile host and device in one step, or both from the same files.
     """
@@ -306,9 +305,9 @@ def rebuilt_apart(binary: FatBinary) -> Iterator[Finding]:
 def other_device_numbers(binary: FatBinary) -> Iterator[Finding]:
     """Two descriptors list their triples in different orders.
 
-    Device numbers are given in the order in which libraries register and descriptors list their
-    images. When two parts of a program list the same triples in different orders, a number means
-    one device to the one and another to the other.
+    Devices are numbered in the order in which libraries register and descriptors list their images.
+    If two parts of a program list the same triples in different orders, a number means one device
+    to the first part and another to the second.
 
     Cure: give --image (or -fopenmp-targets=) in one order everywhere.
     """

@@ -19,8 +19,8 @@ Cure: install the library, or name its folder in LD_LIBRARY_PATH. Where the libr
     "OMP202": """A runtime that cannot read what the compiler wrote.
 
 The loader picks a libomptarget of an LLVM release that came before the compiler's, or of one that
-no longer reads what older compilers wrote: regions run on the host, or the program ends. Or the
-program was made by a clang that came after this omptool, which guesses nothing of it.
+no longer reads the output of older compilers: regions run on the host, or the program ends. Or a
+clang that came after this omptool made the program, and omptool guesses nothing about it.
 
 Cure: start the program with `omptool run`, or let the loader find the runtime of the compiler's own
 release; update omptool for a newer compiler.""",
@@ -37,38 +37,38 @@ release in LD_LIBRARY_PATH.""",
 The driver's library (libcuda.so.1, libhsa-runtime64.so.1) is not on this machine, so no plugin can
 use the image.
 
-Cure: install the driver, or run the program where there is one. In a container, start it with the
-option that brings the driver in.""",
+Cure: install the driver, or run the program on a machine with one. Start a container with the
+option that adds the driver.""",
     "OMP205": """An image that no device takes.
 
 Every plugin refuses the image, or the plugin that accepts it has no device. The finding repeats
-what the plugins say: code for another GPU, for another machine, or a damaged image.
+the plugins' reasons: code for another GPU, for another machine, or a damaged image.
 
 Cure: compile the program for this machine's device; `omptool devices` lists it.""",
     "OMP206": """An environment variable that changes where regions run, or is not read.
 
 OMP_TARGET_OFFLOAD, OMP_DEFAULT_DEVICE, CUDA_VISIBLE_DEVICES and their like keep regions off a
-device, or have a value that means nothing. LLVM's own variables are not read by omptool's runtime.
+device, or have an invalid value. omptool's runtime does not read LLVM's own variables.
 A setuid program, or one with file capabilities, ignores LD_LIBRARY_PATH, LD_PRELOAD and each
 OMPTOOL_ variable.
 
 Cure: correct the variable, or unset it.""",
     "OMP207": """/tmp takes no images, or has old ones.
 
-LLVM's runtimes write an image for the CPU to /tmp and load it from there, whatever TMPDIR says.
-Where /tmp cannot be written to or is mounted noexec, the program ends. Programs that crashed leave
+LLVM's runtimes write an image for the CPU to /tmp and load it from there, whatever TMPDIR is.
+Where /tmp is not writable or is mounted noexec, the program ends. Programs that crashed leave
 such files behind.
 
 Cure: start the program with `omptool run`, which writes no files; delete /tmp/tmpfile_*.""",
     "OMP208": """A device node without its driver's libraries, or a driver without a device.
 
-The kernel knows the GPU, but the library that programs use it by is missing, as in a container that
-has the node alone.
+The kernel knows the GPU, but the library through which programs use it is missing, as in a
+container that has only the node.
 
 Cure: install the driver's libraries, of the version of the kernel's driver.""",
-    "OMP209": """Libgomp lacks what it needs for a device.
+    "OMP209": """Libgomp lacks a plugin, a driver or a device.
 
-Regions of GCC's run on a device by a plugin of libgomp's, which needs the vendor's driver. The
+Regions of GCC run on a device by a plugin of libgomp, which needs the vendor's driver. The
 plugin, the driver or a device is missing.
 
 Cure: install the plugin (libgomp-plugin-nvptx1, libgomp-plugin-gcn1) and the driver.""",
@@ -77,12 +77,12 @@ Cure: install the plugin (libgomp-plugin-nvptx1, libgomp-plugin-gcn1) and the dr
 It has regions, but cannot be read, or another runtime serves it: libgomp's regions beside
 libomptarget's.
 
-Cure: look at the library with `omptool verify`, or ask `omptool doctor` of it, too.""",
+Cure: check the library with `omptool verify`, or run `omptool doctor` on it, too.""",
     "OMP211": """OpenMP without code for devices.
 
 The program, or a library that it needs, was compiled with OpenMP and has no code for devices: clang
-makes plain functions of target regions unless -fopenmp-targets names a target. They run on the host
-without a word. Names of regions show that where optimizer and strip have left them.
+makes plain functions of target regions unless -fopenmp-targets names a target. They silently run on
+the host. Names of regions show this where optimizer and strip have left them.
 
 Cure: give -fopenmp-targets=TRIPLE to compiler and linker, or build with `omptool cc`.""",
 }

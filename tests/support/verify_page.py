@@ -20,9 +20,9 @@ INTRODUCTION = """# What verify finds
 One section for each code: the cause, and the cure. `omptool verify --explain CODE` prints the same.
 `python tests/support/verify_page.py --write` makes this page from the checks.
 
-A finding is an error where a region will not run or will run wrongly, a warning where it may, and
-else information. `verify` exits with 1 when there is an error, and with 0 otherwise; `--strict`
-takes warnings for errors. `--select` and `--ignore` choose codes.
+A finding is an error if a region will not run or will run wrongly, a warning if it may, and else
+information. `verify` exits with 1 when there is an error, and with 0 otherwise; `--strict` counts
+warnings as errors. `--select` and `--ignore` choose codes.
 """
 
 
