@@ -48,7 +48,7 @@ MAX_NEAR_LENGTH = 200
 def missing(binary: FatBinary) -> Iterator[Finding]:
     """An entry of the host that no image for a triple and arch defines.
 
-    The runtime searches the entry in the image that it loads. If the entry is missing, the region
+    The runtime looks for the entry in the image that it loads. If the entry is missing, the region
     runs on the host, or the program ends, depending on OMP_TARGET_OFFLOAD. Causes: the entry was
     optimised out of the device code, its source file or static library was compiled without the
     offload target, or the image is older than the host.
