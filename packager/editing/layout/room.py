@@ -5,7 +5,8 @@ The loader wants them in the first segment, and binutils writes them right behin
 There are two ways to make room:
 
 - What follows them moves: sections that only program headers and the dynamic table point to.
-  Debian's bash needs this, and most other files.
+  Debian's bash needs this, and most other files. Images that the edit takes away give their place:
+  in programs of clang 16 to 23 lld puts them there.
 - Segments that are there become longer. The library librt of mypy's wheel needs this: it begins
   with code. numpy's lapack_lite needs it, too: patchelf has put a last segment into it, and takes
   everything out of that segment again if it can add another one.
