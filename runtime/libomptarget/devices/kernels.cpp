@@ -122,31 +122,30 @@ void KernelUse::find_nested(const void* host_address) {
 }
 
 // Finds it and remembers it.
-Resolved Registry::find_on(const Kernel* sought, Device& device) {
+const Kernel::Loaded* Registry::look_for(const Kernel* sought, Device& device, std::string& reason) {
   const std::lock_guard lock(mutex_);
-  if (!sought)
-    return {nullptr, nullptr,
-            "no registered library lists it" + (ignored_.empty() ? "" : "; one was ignored: " + ignored_)};
+  if (!sought) {
+    reason = "no registered library lists it" + (ignored_.empty() ? "" : "; one was ignored: " + ignored_);
+    return nullptr;
+  }
   const Kernel& kernel = *sought;
-  Resolved found;
-  Kernel::Loaded loaded = search(kernel, device, found.reason);
+  Kernel::Loaded loaded = search(kernel, device, reason);
   if (!loaded.function)
-    return found;
-  found.function = loaded.function;
-  found.image = loaded.image.get();
+    return nullptr;
   for (const Kernel::Owner& owner : kernel.owners)
     if (const auto there = owner.library->on_device.find(device.number); there != owner.library->on_device.end())
       there->second.used = true;
   loaded.next = kernel.loaded.load(std::memory_order_relaxed);
   kernel.kept.push_back(std::make_unique<const Kernel::Loaded>(std::move(loaded)));
-  kernel.loaded.store(kernel.kept.back().get(), std::memory_order_release);
+  const Kernel::Loaded* const found = kernel.kept.back().get();
+  kernel.loaded.store(found, std::memory_order_release);
   return found;
 }
 
 Resolved Registry::disagreement(const LoadedImage& image, EnvironmentPlace environment) {
   constexpr const char* kCalls[] = {"without a launch environment", "with a launch environment first",
                                     "with a launch environment first", "with a launch environment last"};
-  return {nullptr, nullptr,
+  return {nullptr, Passing::kNever,
           std::string("the program calls it ") + kCalls[static_cast<std::size_t>(environment)] +
               ", which the image for " + image.device.describe() + (image.compiler.empty() ? "" : ", compiled by ") +
               image.compiler + ", does not expect; compile both with one compiler"};

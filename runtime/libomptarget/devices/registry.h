@@ -156,7 +156,7 @@ struct Kernel {
 // A kernel on a device, or why it is not there. Valid as long as the KernelUse that it comes from.
 struct Resolved {
   void* function = nullptr;
-  const LoadedImage* image = nullptr;
+  Passing how = Passing::kPlain;
   std::string reason; // of a null function
 };
 
@@ -218,17 +218,21 @@ public:
   // Why there is no device at all.
   std::string reason_for_none();
 
-  Resolved resolve(const Kernel* kernel, Device& device) {
-    if (const Kernel::Loaded* known = kernel ? kernel->on(device.number) : nullptr)
-      return {known->function, known->image.get(), {}};
-    return find_on(kernel, device);
-  }
-  // For a call with this environment: also not there where the image's kernels cannot be called so.
+  // Returns the kernel for a call with this environment: not there, too, where the image's kernels cannot be called so.
   Resolved resolve(const Kernel* kernel, Device& device, EnvironmentPlace environment) {
-    Resolved found = resolve(kernel, device);
-    if (found.function && found.image->passing(environment) == Passing::kNever) [[unlikely]]
-      return disagreement(*found.image, environment);
-    return found;
+    std::string reason;
+    const Kernel::Loaded* const found = find_on(kernel, device, reason);
+    if (!found)
+      return {nullptr, Passing::kNever, std::move(reason)};
+    const Passing how = found->image->passing(environment);
+    if (how == Passing::kNever) [[unlikely]]
+      return disagreement(*found->image, environment);
+    return {found->function, how, {}};
+  }
+  // Returns the kernel on the device; null, and why, if it is not there.
+  const Kernel::Loaded* find_on(const Kernel* kernel, Device& device, std::string& reason) {
+    const Kernel::Loaded* const known = kernel ? kernel->on(device.number) : nullptr;
+    return known ? known : look_for(kernel, device, reason);
   }
   // An address that stands for the kernel of the caller's own executable or library, where several have a
   // kernel of one name; to be asked for if there is any such kernel.
@@ -309,7 +313,7 @@ private:
   std::vector<std::shared_ptr<Library>> libraries();
   std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
-  Resolved find_on(const Kernel* kernel, Device& device);
+  const Kernel::Loaded* look_for(const Kernel* kernel, Device& device, std::string& reason);
   static Resolved disagreement(const LoadedImage& image, EnvironmentPlace environment);
   bool prepare_now(Device& device);
   void list_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t entry);

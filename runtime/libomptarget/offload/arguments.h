@@ -17,7 +17,7 @@ class Arguments {
 public:
   // Of at most `rows`.
   Arguments(Passing how, std::size_t rows) : how_(how) {
-    const std::size_t wanted = rows + 2 + (how == Passing::kArray ? rows + 1 : 0);
+    const std::size_t wanted = 2 * rows + 3; // as an array: the most
     if (wanted > std::size(room_)) [[unlikely]]
       words_ = (large_ = std::make_unique<void*[]>(wanted)).get();
     first_ = last_ = words_ + 1;
@@ -27,6 +27,8 @@ public:
   void*& add() { return *last_++; }
   // After the last one.
   void complete() {
+    if (how_ == Passing::kPlain)
+      return;
     void* const nothing = reinterpret_cast<void*>(~std::uintptr_t{0}); // no environment, as LLVM says it
     if (how_ == Passing::kFirst) {
       *--first_ = nothing;

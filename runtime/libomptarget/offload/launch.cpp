@@ -84,7 +84,7 @@ bool needs_data(const Row& row) {
 // Nothing but values: there is nothing to map.
 std::string launch_values(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
                           const LaunchShape& shape) {
-  Arguments arguments(there.image->passing(shape.environment), rows.size());
+  Arguments arguments(there.how, rows.size());
   for (const Row& row : rows)
     arguments.add() = row.base;
   return run_kernel(device, kernel.name, there.function, arguments, shape) ? std::string() : not_started(device);
@@ -103,7 +103,7 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
   KnownObjects known(rows.size());
   if (!device.data.begin_known(rows, known))
     return launch_any(device, kernel, there, rows, shape, known);
-  Arguments arguments(there.image->passing(shape.environment), rows.size());
+  Arguments arguments(there.how, rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].has(kArgument))
       arguments.add() = device.data.known_argument(rows[i], known[i]);

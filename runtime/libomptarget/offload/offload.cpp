@@ -202,10 +202,11 @@ bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, Envi
   const KernelUse use(*registry, host_address);
   const Kernel* const kernel = use.get();
   const Kernel::Loaded* const there = kernel ? kernel->on(device->number) : nullptr;
-  if (!there || !there->function || there->image->passing(environment) == Passing::kNever)
+  const Passing how = there ? there->image->passing(environment) : Passing::kNever;
+  if (how == Passing::kNever)
     return false;
-  const std::string reason = launch(*device, *kernel, {there->function, there->image.get(), {}}, rows,
-                                    kOneTeam[static_cast<std::size_t>(environment)]);
+  const std::string reason =
+      launch(*device, *kernel, {there->function, how, {}}, rows, kOneTeam[static_cast<std::size_t>(environment)]);
   result = reason.empty() ? 0 : give_up(*device, host_address, kernel, rows, reason);
   return true;
 }

@@ -27,10 +27,11 @@ bool has_any(Device& device, Rows rows, const std::vector<HostRange>& globals) {
 // Those that can run the kernel. Getting a device ready may take long, and is done without a lock.
 std::vector<Device*> usable_by(Registry& registry, const Kernel& kernel) {
   std::vector<Device*> usable;
-  for (int number = 0; number < registry.device_count(); ++number)
-    if (Device* const device = registry.device(number);
-        device && registry.prepare(*device) && registry.resolve(&kernel, *device).function)
+  for (int number = 0; number < registry.device_count(); ++number) {
+    Device* const device = registry.device(number);
+    if (std::string reason; device && registry.prepare(*device) && registry.find_on(&kernel, *device, reason))
       usable.push_back(device);
+  }
   return usable;
 }
 

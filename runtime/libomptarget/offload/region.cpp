@@ -20,10 +20,8 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 
 Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
                Queue::Use use)
-    : device_(device), kernel_(kernel), there_(there), rows_(rows),
-      shape_(told(shape, there.image->passing(shape.environment))), held_(rows.size()),
-      copies_(device, kernel.name, rows.size()), arguments_(there.image->passing(shape.environment), rows.size()),
-      queue_(device.memory, use) {}
+    : device_(device), kernel_(kernel), there_(there), rows_(rows), shape_(told(shape, there.how)), held_(rows.size()),
+      copies_(device, kernel.name, rows.size()), arguments_(there.how, rows.size()), queue_(device.memory, use) {}
 
 void Region::take_place(DataEnvironment::Passage passage) {
   released_ = passage == DataEnvironment::Passage::kThrough;
