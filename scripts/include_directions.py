@@ -23,7 +23,7 @@ LEVELS = (
     ("libomptarget/devices",),
     ("libomptarget/data",),
     ("libomptarget/data/table",),
-    ("libomptarget/plugins",),
+    ("libomptarget/rtl",),
     ("libomptarget/observe",),
     ("libomptarget/process", "plugins/cuda/queues"),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),

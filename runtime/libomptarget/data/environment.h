@@ -22,7 +22,7 @@
 #include "data/table/mapping_table.h"
 #include "data/table/object_index.h"
 #include "observe/sink.h"
-#include "plugins/queue.h"
+#include "rtl/queue.h"
 #include "process/per_row.h"
 
 #include <algorithm>

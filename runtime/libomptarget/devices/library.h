@@ -7,7 +7,7 @@
 
 #include "bytes.h"
 #include "omptarget_rtl.h"
-#include "plugins/passing.h"
+#include "rtl/passing.h"
 
 #include <cstdint>
 #include <deque>

@@ -6,7 +6,7 @@
 #include "devices/registry.h"
 
 #include "observe/sink.h"
-#include "plugins/launch_shape.h"
+#include "rtl/launch_shape.h"
 #include "process/message.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "observe/listeners.h"
 #include "observe/report.h"
 #include "observe/sink.h"
-#include "plugins/launch_shape.h"
+#include "rtl/launch_shape.h"
 #include "process/loaded_object.h"
 #include "process/read_only.h"
 

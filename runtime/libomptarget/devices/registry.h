@@ -10,9 +10,9 @@
 #include "data/environment.h"
 #include "devices/kernel_index.h"
 #include "devices/library.h"
-#include "plugins/device_memory.h"
-#include "plugins/plugin.h"
-#include "plugins/special_memory.h"
+#include "rtl/device_memory.h"
+#include "rtl/plugin.h"
+#include "rtl/special_memory.h"
 #include "process/environment.h"
 #include "threads/hazard_pointers.h"
 

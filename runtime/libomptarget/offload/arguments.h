@@ -4,7 +4,7 @@
 // The arguments of a launch, in the form in which its kernel takes them. They stay until the kernel has ended.
 #pragma once
 
-#include "plugins/passing.h"
+#include "rtl/passing.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "offload/fallback.h"
 #include "offload/offload.h"
 #include "offload/outstanding.h"
-#include "plugins/core_workers.h"
+#include "rtl/core_workers.h"
 #include "process/default_device.h"
 #include "process/message.h"
 

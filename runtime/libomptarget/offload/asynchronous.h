@@ -8,7 +8,7 @@
 #include "data/row.h"
 #include "offload/pending.h"
 #include "omptarget.h"
-#include "plugins/launch_shape.h"
+#include "rtl/launch_shape.h"
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 // never was an event of this runtime's, is known for what it is. Any thread may use any of them.
 #pragma once
 
-#include "plugins/event.h"
+#include "rtl/event.h"
 
 #include <cstdint>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "data/row.h"
 #include "devices/registry.h"
-#include "plugins/launch_shape.h"
+#include "rtl/launch_shape.h"
 
 #include <cstdint>
 #include <optional>

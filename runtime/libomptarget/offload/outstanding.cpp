@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/outstanding.h"
 
-#include "plugins/completions.h"
-#include "plugins/core_workers.h"
+#include "rtl/completions.h"
+#include "rtl/core_workers.h"
 #include "process/per_process.h"
 #include "threads/hazard_pointers.h"
 

@@ -3,8 +3,8 @@
 #include "offload/pending.h"
 
 #include "offload/fallback.h"
-#include "plugins/completions.h"
-#include "plugins/core_workers.h"
+#include "rtl/completions.h"
+#include "rtl/core_workers.h"
 #include "process/message.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include "offload/outstanding.h"
 #include "offload/placement.h"
 #include "offload/region.h"
-#include "plugins/queue.h"
+#include "rtl/queue.h"
 
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "devices/registry.h"
-#include "plugins/queue.h"
+#include "rtl/queue.h"
 
 #include <string>
 

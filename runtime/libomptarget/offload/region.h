@@ -8,8 +8,8 @@
 #include "devices/registry.h"
 #include "offload/arguments.h"
 #include "offload/private_copies.h"
-#include "plugins/launch_shape.h"
-#include "plugins/queue.h"
+#include "rtl/launch_shape.h"
+#include "rtl/queue.h"
 
 #include <string>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "bytes.h"
-#include "plugins/passing.h"
+#include "rtl/passing.h"
 
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 // What the calls of regions say beside their arguments: numbers of teams and threads, iterations, flags.
 #pragma once
 
-#include "plugins/launch_shape.h"
+#include "rtl/launch_shape.h"
 
 #include <cstdint>
 #include <iterator>

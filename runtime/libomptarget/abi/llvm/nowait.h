@@ -6,7 +6,7 @@
 // threads for them.
 #pragma once
 
-#include "plugins/event.h"
+#include "rtl/event.h"
 
 namespace omptool::llvm {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/proposal/library.h"
 
-#include "plugins/proposal_descriptor.h"
+#include "rtl/proposal_descriptor.h"
 
 namespace omptool::proposal {
 namespace {

@@ -3,7 +3,7 @@
 #include "abi/routines/copies.h"
 
 #include "abi/routines/routine.h"
-#include "plugins/queue.h"
+#include "rtl/queue.h"
 
 #include <algorithm>
 #include <climits>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/exports.h"
 #include "omptool_plugins.h"
-#include "plugins/plugin.h"
+#include "rtl/plugin.h"
 
 extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* context, const char* name,
                                                                        const char* path, const char* state,

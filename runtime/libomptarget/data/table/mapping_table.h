@@ -7,8 +7,8 @@
 
 #include "data/table/host_turn_thread.h"
 #include "data/table/mapping_ptr.h"
-#include "plugins/device_memory.h"
-#include "plugins/event.h"
+#include "rtl/device_memory.h"
+#include "rtl/event.h"
 #include "process/host_range.h"
 #include "small_blocks.h"
 

@@ -4,7 +4,7 @@
 // Memory of the host for copies from one device to another: page-locked, where one of them has such memory.
 #pragma once
 
-#include "plugins/device_memory.h"
+#include "rtl/device_memory.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "plugins/core_workers.h"
+#include "rtl/core_workers.h"
 
 #include "process/environment.h"
 #include "process/per_process.h"

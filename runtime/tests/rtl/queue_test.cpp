@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The operations of a construct on a plugin that fails in ways of its own.
-#include "plugins/queue.h"
+#include "rtl/queue.h"
 
 #include <doctest/doctest.h>
 #include <string>

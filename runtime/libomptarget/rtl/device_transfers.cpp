@@ -3,8 +3,8 @@
 //
 // Fills, copies between devices and of rectangles: by the plugin's own function where it has one that does it, else by
 // those that every plugin has.
-#include "plugins/device_memory.h"
-#include "plugins/host_buffer.h"
+#include "rtl/device_memory.h"
+#include "rtl/host_buffer.h"
 
 #include <algorithm>
 #include <array>

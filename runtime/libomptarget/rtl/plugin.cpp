@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "plugins/plugin.h"
+#include "rtl/plugin.h"
 
 #include "counted.h"
-#include "plugins/plugin_symbols.h"
-#include "plugins/proposal_adapter.h"
+#include "rtl/plugin_symbols.h"
+#include "rtl/proposal_adapter.h"
 #include "process/environment.h"
 #include "process/message.h"
 

@@ -4,8 +4,8 @@
 // In what shape a kernel is launched: what the program's call asks for, as plain values.
 #pragma once
 
-#include "plugins/passing.h"
-#include "plugins/plugin.h"
+#include "rtl/passing.h"
+#include "rtl/plugin.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "observe/sink.h"
-#include "plugins/event.h"
-#include "plugins/plugin.h"
+#include "rtl/event.h"
+#include "rtl/plugin.h"
 
 #include <atomic>
 #include <cstddef>

@@ -5,7 +5,7 @@
 // page-locked.
 #pragma once
 
-#include "plugins/device_memory.h"
+#include "rtl/device_memory.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "plugins/completions.h"
+#include "rtl/completions.h"
 
 #include "observe/sink.h"
-#include "plugins/core_workers.h"
-#include "plugins/plugin.h"
+#include "rtl/core_workers.h"
+#include "rtl/plugin.h"
 #include "process/message.h"
 
 #include <algorithm>

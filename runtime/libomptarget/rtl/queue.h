@@ -9,9 +9,9 @@
 #pragma once
 
 #include "observe/events.h"
-#include "plugins/device_memory.h"
-#include "plugins/event.h"
-#include "plugins/launch_shape.h"
+#include "rtl/device_memory.h"
+#include "rtl/event.h"
+#include "rtl/launch_shape.h"
 
 #include <cstdint>
 #include <deque>

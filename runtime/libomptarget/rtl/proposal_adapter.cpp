@@ -1,11 +1,11 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "plugins/proposal_adapter.h"
+#include "rtl/proposal_adapter.h"
 
 #include "bytes.h"
 #include "counted.h"
-#include "plugins/plugin_symbols.h"
-#include "plugins/proposal_descriptor.h"
+#include "rtl/plugin_symbols.h"
+#include "rtl/proposal_descriptor.h"
 #include "process/per_row.h"
 
 #include <algorithm>

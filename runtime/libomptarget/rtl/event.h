@@ -5,7 +5,7 @@
 // takes its place among the others, queued once the device has all its operations, and done when they have ended.
 #pragma once
 
-#include "plugins/plugin.h"
+#include "rtl/plugin.h"
 
 #include <atomic>
 #include <chrono>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the core makes of a plugin's callbacks: early ones, late ones, none without a push, failures, releases.
-#include "plugins/completions.h"
-#include "plugins/core_workers.h"
-#include "plugins/plugin.h"
+#include "rtl/completions.h"
+#include "rtl/core_workers.h"
+#include "rtl/plugin.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "plugins/queue.h"
+#include "rtl/queue.h"
 
-#include "plugins/completions.h"
+#include "rtl/completions.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -5,7 +5,7 @@
 // that the core calls.
 #pragma once
 
-#include "plugins/plugin.h"
+#include "rtl/plugin.h"
 
 namespace omptool::proposal {
 

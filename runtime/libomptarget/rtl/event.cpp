@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "plugins/event.h"
+#include "rtl/event.h"
 
-#include "plugins/completions.h"
+#include "rtl/completions.h"
 
 #include <utility>
 

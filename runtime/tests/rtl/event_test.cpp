@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Events of the core: their states, who is told and where, and that the plugin's event goes with them.
-#include "plugins/completions.h"
-#include "plugins/event.h"
+#include "rtl/completions.h"
+#include "rtl/event.h"
 
 #include <doctest/doctest.h>
 
