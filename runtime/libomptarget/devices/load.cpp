@@ -6,8 +6,8 @@
 #include "devices/registry.h"
 
 #include "observe/sink.h"
-#include "rtl/launch_shape.h"
 #include "process/message.h"
+#include "rtl/launch_shape.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,9 +18,9 @@ LoadedImage::~LoadedImage() {
   if (constructed)
     if (const std::string failed = run_all(EntryKind::kDestructor); !failed.empty())
       say("the destructor %s could not run on %s%s", failed.c_str(), device.describe().c_str(),
-          device.plugin.last_error().c_str());
-  if (table && device.plugin.call().unload_binary)
-    device.plugin.call().unload_binary(device.rtl_id, &image);
+          device.rtl.last_error().c_str());
+  if (table && device.rtl.call().unload_binary)
+    device.rtl.call().unload_binary(device.rtl_id, &image);
 }
 
 std::string LoadedImage::run_all(EntryKind kind) const {
@@ -31,7 +31,7 @@ std::string LoadedImage::run_all(EntryKind kind) const {
       continue;
     void* const function = addresses[i];
     const bool ran =
-        function && device.plugin.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
+        function && device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
     observe::announce(observe::ImageFunctionRan{device.number, name_of(entries->entries[i]), !ran});
     if (!ran)
       return name_of(entries->entries[i]);
@@ -67,7 +67,7 @@ void Registry::load(const std::shared_ptr<Library>& library, Device& device) {
 namespace {
 
 tgt_target_table* load_binary(const Device& device, LoadedImage& image) {
-  const PluginFunctions& call = device.plugin.call();
+  const RtlFunctions& call = device.rtl.call();
   std::vector<std::int64_t> extents;
   bool has_indirect = false;
   for (const HostEntry& entry : image.entries->entries) {
@@ -85,14 +85,14 @@ tgt_target_table* load_binary(const Device& device, LoadedImage& image) {
 Registry::Images Registry::load_images(const Library& library, Device& device, std::string& failure) {
   Images images;
   for (const Library::Image& image : library.images) {
-    if (image.plugin != &device.plugin)
+    if (image.rtl != &device.rtl)
       continue;
     auto loaded = std::make_shared<LoadedImage>(device, image.raw, library.entries);
     std::vector<char> bytes;
     if (!copy_bytes(library, loaded->image, bytes))
       return images;
-    loaded->passings = passings_of(image.origin.form, image.origin.is_old,
-                                   !takes_compilers_shapes(device.plugin.call(), device.rtl_id));
+    loaded->passings =
+        passings_of(image.origin.form, image.origin.is_old, !takes_compilers_shapes(device.rtl.call(), device.rtl_id));
     loaded->compiler = image.origin.compiler;
     loaded->table = load_binary(device, *loaded);
     if (loaded->table)
@@ -102,7 +102,7 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
     if (loaded->table)
       images.push_back(std::move(loaded));
     else if (failure.empty())
-      failure = "its image could not be loaded on " + device.describe() + device.plugin.last_error();
+      failure = "its image could not be loaded on " + device.describe() + device.rtl.last_error();
   }
   return images;
 }
@@ -167,10 +167,10 @@ std::string Registry::second_copy(const Library& library, const LoadedImage& ima
 
 // Why kernels on the device cannot use the host's memory, as the end of a message, or "".
 std::string Registry::fault_of_memory(const Device& device) {
-  const auto reaches_host_memory = device.plugin.call().reaches_host_memory;
+  const auto reaches_host_memory = device.rtl.call().reaches_host_memory;
   if (device.data.shares_host_memory() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
     return {};
-  return " (it requires unified_shared_memory" + device.plugin.last_error() + ")";
+  return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
 }
 
 // Makes a loaded image part of its device: variables are mapped, constructors run. Returns what it
@@ -186,7 +186,7 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
     image.device.data.share_host_memory(DataEnvironment::Sharing::kRequired);
   map_globals(image);
   if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
-    const std::string why = image.device.plugin.last_error();
+    const std::string why = image.device.rtl.last_error();
     unmap_globals(library, image.device);
     return " (its constructor " + failed + " could not run" + why + ")";
   }

@@ -5,9 +5,9 @@
 #include "observe/listeners.h"
 #include "observe/report.h"
 #include "observe/sink.h"
-#include "rtl/launch_shape.h"
 #include "process/loaded_object.h"
 #include "process/read_only.h"
+#include "rtl/launch_shape.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -219,18 +219,18 @@ bool Registry::start(Device& device) {
   const observe::Unheard here; // what it does with device memory is no business of the program
   if (device.state != Device::State::kUntouched)
     return device.state == Device::State::kReady;
-  if (device.plugin.call().init_device(device.rtl_id) != 0) {
+  if (device.rtl.call().init_device(device.rtl_id) != 0) {
     device.state = Device::State::kFailed;
-    device.failure = device.describe() + " could not be initialised" + device.plugin.last_error();
+    device.failure = device.describe() + " could not be initialised" + device.rtl.last_error();
     return false;
   }
   if (device.memory.shares_host_memory())
     device.data.share_host_memory(DataEnvironment::Sharing::kOnly);
-  if (takes_compilers_shapes(device.plugin.call(), device.rtl_id))
+  if (takes_compilers_shapes(device.rtl.call(), device.rtl_id))
     launches_plainly_.store(false, std::memory_order_release);
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);
-  observe::announce(observe::DeviceReady{device.number, device.plugin.name(), &device});
+  observe::announce(observe::DeviceReady{device.number, device.rtl.name(), &device});
   return true;
 }
 
@@ -267,15 +267,15 @@ std::string Registry::reason_for_none() {
   if (settling_here_)
     return "there is no device: a plugin that is asked for its devices cannot use them";
   const std::lock_guard settling(settling_);
-  if (plugins_.empty())
+  if (rtls_.empty())
     return "there is no device: " + why_no_plugin();
-  for (const std::unique_ptr<Plugin>& plugin : plugins_)
-    if (!plugin->refusal().empty())
-      return "there is no device: plugin " + plugin->name() + " was refused: " + plugin->refusal();
+  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+    if (!rtl->refusal().empty())
+      return "there is no device: plugin " + rtl->name() + " was refused: " + rtl->refusal();
   for (const std::shared_ptr<Library>& library : libraries())
     for (const Library::Image& image : library->images)
-      if (image.plugin)
-        return "there is no device: plugin " + image.plugin->name() + " has none" + image.plugin->why_none();
+      if (image.rtl)
+        return "there is no device: plugin " + image.rtl->name() + " has none" + image.rtl->why_none();
   if (is_over())
     return "there is no device: every library has unregistered its images";
   {
@@ -284,8 +284,8 @@ std::string Registry::reason_for_none() {
       return "there is no device: a library was ignored: " + ignored_;
   }
   std::string names, refusals;
-  for (const std::unique_ptr<Plugin>& plugin : plugins_)
-    names += (names.empty() ? "" : ", ") + plugin->name();
+  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+    names += (names.empty() ? "" : ", ") + rtl->name();
   for (const std::shared_ptr<Library>& library : libraries())
     for (const Library::Image& image : library->images)
       if (refusals.empty() && !image.refusals.empty())

@@ -10,10 +10,10 @@
 #include "data/environment.h"
 #include "devices/kernel_index.h"
 #include "devices/library.h"
-#include "rtl/device_memory.h"
-#include "rtl/plugin.h"
-#include "rtl/special_memory.h"
 #include "process/environment.h"
+#include "rtl/device_memory.h"
+#include "rtl/rtl.h"
+#include "rtl/special_memory.h"
 #include "threads/hazard_pointers.h"
 
 #include <array>
@@ -34,16 +34,16 @@ namespace omptool {
 
 // One device of one plugin. Numbers are never reused, devices never removed.
 struct Device {
-  Device(int its_number, Plugin& its_plugin, std::int32_t its_rtl_id)
-      : number(its_number), plugin(its_plugin), rtl_id(its_rtl_id) {}
+  Device(int its_number, Rtl& its_rtl, std::int32_t its_rtl_id)
+      : number(its_number), rtl(its_rtl), rtl_id(its_rtl_id) {}
   // The reason for the message of a region that cannot run here.
-  std::string describe() const { return "device " + std::to_string(number) + " (" + plugin.name() + ")"; }
+  std::string describe() const { return "device " + std::to_string(number) + " (" + rtl.name() + ")"; }
 
   const int number;
-  Plugin& plugin;
+  Rtl& rtl;
   const std::int32_t rtl_id;
-  const std::string uid = plugin.name() + "-" + std::to_string(rtl_id); // no other device has it
-  DeviceMemory memory{plugin, rtl_id, number};
+  const std::string uid = rtl.name() + "-" + std::to_string(rtl_id); // no other device has it
+  DeviceMemory memory{rtl, rtl_id, number};
   DataEnvironment data{memory};
   SpecialMemory special{memory};
 
@@ -100,7 +100,7 @@ struct LibraryOnDevice {
 struct Library {
   struct Image {
     __tgt_device_image raw;
-    Plugin* plugin;       // null: none accepts it
+    Rtl* rtl;             // null: none accepts it
     std::string refusals; // of the plugins, where none owns it
     ImageOrigin origin;
   };
@@ -284,14 +284,14 @@ private:
       settle_now();
   }
   void settle_now();
-  void open_plugins();
+  void open_rtls();
   void number_unasked();
-  Plugin* settle_known();
-  Plugin* uncounted(const Library& library) const;
+  Rtl* settle_known();
+  Rtl* uncounted(const Library& library) const;
   std::shared_ptr<Library> examine(const Registration& registration);
   bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
-  Plugin* owner_of(__tgt_device_image& image, std::string& refusals);
-  void number_devices(Plugin& plugin);
+  Rtl* owner_of(__tgt_device_image& image, std::string& refusals);
+  void number_devices(Rtl& rtl);
   void enlist(const std::shared_ptr<Library>& library);
   bool is_loaded(const Library& library, const Device& device);
   void load(const std::shared_ptr<Library>& library, Device& device);
@@ -325,8 +325,8 @@ private:
   // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
   // is opened, no driver asked for its devices, no image loaded.
   std::mutex settling_;
-  std::vector<std::unique_ptr<Plugin>> plugins_; // under the lock until plugins_found_
-  std::atomic<bool> plugins_found_{false};
+  std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until plugins_found_
+  std::atomic<bool> rtls_found_{false};
   std::array<std::atomic<Device*>, kMostDevices> devices_{};
   std::atomic<int> device_count_{0};
 

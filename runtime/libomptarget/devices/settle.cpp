@@ -24,24 +24,24 @@ public:
 };
 
 // What does not end the use of a plugin, or of all of them.
-static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<std::unique_ptr<Plugin>>& found) {
+static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<std::unique_ptr<Rtl>>& found) {
   for (const UnreadFolder& folder : unread)
     say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
-  for (const std::unique_ptr<Plugin>& plugin : found)
-    if (!plugin->queues_lack().empty())
+  for (const std::unique_ptr<Rtl>& rtl : found)
+    if (!rtl->queues_lack().empty())
       say("plugin %s is used through its synchronous functions: of the asynchronous ones it lacks %s",
-          plugin->name().c_str(), plugin->queues_lack().c_str());
+          rtl->name().c_str(), rtl->queues_lack().c_str());
 }
 
 void Registry::settle_now() {
   if (settling_here_)
     return;
   const Settling here;
-  open_plugins();
+  open_rtls();
   if (numbers_all.load(std::memory_order_relaxed))
     number_unasked();
-  while (Plugin* plugin = settle_known())
-    plugin->device_count();
+  while (Rtl* rtl = settle_known())
+    rtl->device_count();
 }
 
 void Registry::number_all() {
@@ -51,31 +51,31 @@ void Registry::number_all() {
 
 // The devices of plugins that no library has an image for, in name order.
 void Registry::number_unasked() {
-  for (const std::unique_ptr<Plugin>& plugin : plugins_)
-    plugin->device_count(); // without the lock: a driver may need the dynamic linker
+  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+    rtl->device_count(); // without the lock: a driver may need the dynamic linker
   const std::lock_guard settling(settling_);
-  for (const std::unique_ptr<Plugin>& plugin : plugins_)
-    number_devices(*plugin);
+  for (const std::unique_ptr<Rtl>& rtl : rtls_)
+    number_devices(*rtl);
 }
 
 // Threads may each open them; the first list stays.
-void Registry::open_plugins() {
-  if (plugins_found_.load(std::memory_order_acquire))
+void Registry::open_rtls() {
+  if (rtls_found_.load(std::memory_order_acquire))
     return;
   std::vector<UnreadFolder> unread;
-  std::vector<std::unique_ptr<Plugin>> found = find_plugins(unread);
+  std::vector<std::unique_ptr<Rtl>> found = find_rtls(unread);
   static std::atomic<bool> told{false};
   if (!told.exchange(true))
     tell_of_faults(unread, found);
   const std::lock_guard settling(settling_);
-  if (plugins_found_)
+  if (rtls_found_)
     return;
-  plugins_ = std::move(found);
-  plugins_found_.store(true, std::memory_order_release);
+  rtls_ = std::move(found);
+  rtls_found_.store(true, std::memory_order_release);
 }
 
 // Takes in libraries up to one whose plugin has yet to count its devices: that plugin, or null at the end.
-Plugin* Registry::settle_known() {
+Rtl* Registry::settle_known() {
   const std::lock_guard settling(settling_);
   for (;;) {
     Registration next{};
@@ -92,16 +92,16 @@ Plugin* Registry::settle_known() {
     const std::shared_ptr<Library> library = examine(next);
     if (!library)
       continue;
-    if (Plugin* const plugin = uncounted(*library)) {
+    if (Rtl* const rtl = uncounted(*library)) {
       const std::lock_guard lock(mutex_);
       if (examined_) // not unregistered in the meantime
         pending_.emplace(next.number, next);
       examined_ = nullptr;
-      return plugin;
+      return rtl;
     }
     for (const Library::Image& image : library->images)
-      if (image.plugin)
-        number_devices(*image.plugin);
+      if (image.rtl)
+        number_devices(*image.rtl);
     if (library->remark) // here, once: what has to wait for a plugin is examined again
       say("the descriptor at %p %s", library->descriptor, library->remark);
     enlist(library);
@@ -109,10 +109,10 @@ Plugin* Registry::settle_known() {
 }
 
 // A plugin that accepts an image but may be refused for its count of devices.
-Plugin* Registry::uncounted(const Library& library) const {
+Rtl* Registry::uncounted(const Library& library) const {
   for (const Library::Image& image : library.images)
-    if (image.plugin && !image.plugin->counted())
-      return image.plugin;
+    if (image.rtl && !image.rtl->counted())
+      return image.rtl;
   return nullptr;
 }
 
@@ -152,21 +152,21 @@ std::shared_ptr<Library> Registry::examine(const Registration& registration) {
   for (const ImageBytes& bytes : contents.images) {
     __tgt_device_image image{bytes.begin, bytes.end, first, last};
     std::string refusals;
-    Plugin* const owner = owner_of(image, refusals);
+    Rtl* const owner = owner_of(image, refusals);
     library->images.push_back({image, owner, std::move(refusals), bytes.origin});
   }
   return library;
 }
 
 // Null, and what each plugin has against it, as far as they say.
-Plugin* Registry::owner_of(__tgt_device_image& image, std::string& refusals) {
-  for (const std::unique_ptr<Plugin>& plugin : plugins_) {
-    if (!plugin->refusal().empty())
+Rtl* Registry::owner_of(__tgt_device_image& image, std::string& refusals) {
+  for (const std::unique_ptr<Rtl>& rtl : rtls_) {
+    if (!rtl->refusal().empty())
       continue;
-    if (plugin->call().is_valid_binary(&image))
-      return plugin.get();
-    if (const std::string why = plugin->last_error(); !why.empty())
-      refusals += (refusals.empty() ? "" : ", ") + plugin->name() + why;
+    if (rtl->call().is_valid_binary(&image))
+      return rtl.get();
+    if (const std::string why = rtl->last_error(); !why.empty())
+      refusals += (refusals.empty() ? "" : ", ") + rtl->name() + why;
   }
   const auto* const begin = static_cast<const std::byte*>(image.ImageStart);
   const auto* const end = static_cast<const std::byte*>(image.ImageEnd);
@@ -176,15 +176,15 @@ Plugin* Registry::owner_of(__tgt_device_image& image, std::string& refusals) {
   return nullptr;
 }
 
-void Registry::number_devices(Plugin& plugin) {
+void Registry::number_devices(Rtl& rtl) {
   const int known = device_count_;
   for (int i = 0; i < known; ++i)
-    if (&devices_[static_cast<std::size_t>(i)].load()->plugin == &plugin)
+    if (&devices_[static_cast<std::size_t>(i)].load()->rtl == &rtl)
       return;
   const int room = static_cast<int>(kMostDevices) - known;
-  const int count = std::min(plugin.device_count(), room);
+  const int count = std::min(rtl.device_count(), room);
   for (int i = 0; i < count; ++i)
-    devices_[static_cast<std::size_t>(known + i)].store(new Device(known + i, plugin, i), std::memory_order_release);
+    devices_[static_cast<std::size_t>(known + i)].store(new Device(known + i, rtl, i), std::memory_order_release);
   device_count_.store(known + count, std::memory_order_release);
   observe::host_number = known + count;
 }

@@ -14,18 +14,18 @@ namespace omptool {
 namespace {
 
 std::int32_t run(Device& device, void* function, const Arguments& arguments, const LaunchShape& shape) {
-  const PluginFunctions& plugin = device.plugin.call();
+  const RtlFunctions& rtl = device.rtl.call();
   if (shape.origin != LaunchShape::Origin::kRegion) [[unlikely]]
-    return run_in_shape(plugin, device.rtl_id, function, arguments.data(), arguments.count(),
+    return run_in_shape(rtl, device.rtl_id, function, arguments.data(), arguments.count(),
                         told(shape, arguments.how()));
-  return plugin.run_target_region(device.rtl_id, function, arguments.data(), arguments.count());
+  return rtl.run_target_region(device.rtl_id, function, arguments.data(), arguments.count());
 }
 
 // A kernel that has not begun is the host's turn; one that may have begun must not run again on the host.
 [[gnu::cold]] void take_back(Device& device, const std::string& region, std::int32_t result, std::uint64_t noted) {
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
-        device.plugin.last_error().c_str());
+        device.rtl.last_error().c_str());
   device.data.take_back_activity(noted);
 }
 
@@ -42,7 +42,7 @@ std::int32_t run(Device& device, void* function, const Arguments& arguments, con
 
 // To be asked before the plugin is called again.
 [[gnu::cold]] std::string not_started(const Device& device) {
-  return device.describe() + " did not start it" + device.plugin.last_error();
+  return device.describe() + " did not start it" + device.rtl.last_error();
 }
 
 // The process has forked since the region began: in the kernel, and this is the child.

@@ -3,9 +3,9 @@
 #include "offload/pending.h"
 
 #include "offload/fallback.h"
+#include "process/message.h"
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
-#include "process/message.h"
 
 #include <algorithm>
 #include <exception>
@@ -27,7 +27,7 @@ bool Pending::goes_at_once() {
 
 // Whether nothing is left to do on the host before what comes after the event is handed over.
 bool Pending::is_its_turn(const Event& event) const {
-  return event.is_done() || (is_chained_ && event.can_follow(device_.plugin, device_.rtl_id));
+  return event.is_done() || (is_chained_ && event.can_follow(device_.rtl, device_.rtl_id));
 }
 
 // False: this goes on when an event says so.
@@ -93,7 +93,7 @@ void Pending::started() {
     end(queue().wait());
     return;
   }
-  Completions::of(device_.plugin).when_done(last, [self = shared_from_this()](const std::string& why) {
+  Completions::of(device_.rtl).when_done(last, [self = shared_from_this()](const std::string& why) {
     self->end(self->queue().has_ended(why));
   });
 }

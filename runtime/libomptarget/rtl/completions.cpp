@@ -3,9 +3,9 @@
 #include "rtl/completions.h"
 
 #include "observe/sink.h"
-#include "rtl/core_workers.h"
-#include "rtl/plugin.h"
 #include "process/message.h"
+#include "rtl/core_workers.h"
+#include "rtl/rtl.h"
 
 #include <algorithm>
 #include <array>
@@ -52,7 +52,7 @@ tgt_callback_fct Completions::callback_of(std::size_t slot, std::index_sequence<
   return all[slot];
 }
 
-Completions* Completions::make(const Plugin& plugin) {
+Completions* Completions::make(const Rtl& rtl) {
   static std::atomic<bool> watching{false};
   if (!watching.exchange(true))
     ::pthread_atfork(nullptr, nullptr, [] {
@@ -62,15 +62,15 @@ Completions* Completions::make(const Plugin& plugin) {
   const std::size_t slot = slots_used.fetch_add(1);
   if (slot >= kSlots)
     die("there are more than %zu plugins with asynchronous functions", kSlots);
-  auto* const made = new Completions(plugin);
+  auto* const made = new Completions(rtl);
   in_slot[slot].store(made, std::memory_order_release);
-  plugin.call().init_dep(callback_of(slot, std::make_index_sequence<kSlots>()));
+  rtl.call().init_dep(callback_of(slot, std::make_index_sequence<kSlots>()));
   return made;
 }
 
-Completions& Completions::of(const Plugin& plugin) {
-  std::call_once(plugin.asked_, [&] { plugin.completions_ = make(plugin); });
-  return *plugin.completions_;
+Completions& Completions::of(const Rtl& rtl) {
+  std::call_once(rtl.asked_, [&] { rtl.completions_ = make(rtl); });
+  return *rtl.completions_;
 }
 
 // Its mutex may be held by a thread that is gone, and its plugin knows none of its events.
@@ -120,16 +120,16 @@ void Completions::release_ripe() {
     ripe.swap(ripe_);
   }
   for (const tgt_event_t native : ripe)
-    plugin_.call().release_dep(native);
+    rtl_.call().release_dep(native);
 }
 
 std::string Completions::describe(std::int32_t error) const {
-  return error == 0 ? std::string() : "error " + std::to_string(error) + plugin_.last_error();
+  return error == 0 ? std::string() : "error " + std::to_string(error) + rtl_.last_error();
 }
 
 // Of one that has completed.
 std::string Completions::failure_of(tgt_event_t native) const {
-  const PluginFunctions& call = plugin_.call();
+  const RtlFunctions& call = rtl_.call();
   if (call.query_event)
     if (const std::int32_t result = call.query_event(native); result != OMPTARGET_RTL_PENDING)
       return describe(result);
@@ -158,7 +158,7 @@ void Completions::when_done(tgt_event_t native, std::function<void(std::string)>
 std::string Completions::wait(tgt_event_t native) {
   if (is_of_parent())
     return {};
-  const PluginFunctions& call = plugin_.call();
+  const RtlFunctions& call = rtl_.call();
   if (call.wait_event)
     return describe(call.wait_event(native));
   Lock lock(mutex_);
@@ -202,7 +202,7 @@ void Completions::release(tgt_event_t native) {
     }
     entries_.erase(native);
   }
-  plugin_.call().release_dep(native);
+  rtl_.call().release_dep(native);
 }
 
 bool Completions::progress() {
@@ -213,7 +213,7 @@ bool Completions::progress() {
     if (waited_for_ == 0)
       return false;
   }
-  return plugin_.call().process_dep() != 0;
+  return rtl_.call().process_dep() != 0;
 }
 
 void Completions::progress_all() {
@@ -225,7 +225,7 @@ void Completions::progress_all() {
 bool Completions::any_kernel_here() {
   for (std::size_t slot = 0; slot < std::min(slots_used.load(), kSlots); ++slot)
     if (const Completions* const one = in_slot[slot].load(std::memory_order_acquire))
-      if (const auto in_kernel = one->plugin_.call().in_kernel; in_kernel && in_kernel() != 0)
+      if (const auto in_kernel = one->rtl_.call().in_kernel; in_kernel && in_kernel() != 0)
         return true;
   return false;
 }

@@ -22,13 +22,13 @@
 
 namespace omptool {
 
-class Plugin;
+class Rtl;
 
 class Completions {
 public:
   // The first to ask names the callback to the plugin: to be asked before its first asynchronous operation. Never
   // destroyed, as plugins are not.
-  static Completions& of(const Plugin& plugin);
+  static Completions& of(const Rtl& rtl);
 
   // Runs `then` once, on a worker, when the event has completed, with "" or why it failed. Once per event, which lives
   // until then.
@@ -57,8 +57,8 @@ private:
   template <std::size_t slot> static void called_back(tgt_callback_param_t native);
   template <std::size_t... slots> static tgt_callback_fct callback_of(std::size_t slot, std::index_sequence<slots...>);
 
-  explicit Completions(const Plugin& plugin) : plugin_(plugin) {}
-  static Completions* make(const Plugin& plugin);
+  explicit Completions(const Rtl& rtl) : rtl_(rtl) {}
+  static Completions* make(const Rtl& rtl);
   bool is_of_parent() const;
   void completed(tgt_event_t native);
   void finish(tgt_event_t native, std::function<void(std::string failure)> then);
@@ -68,7 +68,7 @@ private:
   std::string failure_of(tgt_event_t native) const;
   std::string describe(std::int32_t error) const;
 
-  const Plugin& plugin_;
+  const Rtl& rtl_;
   const unsigned forks_before_ = forks;
   static unsigned forks; // of this process and those before it
   std::mutex mutex_;     // the members below; no plugin call is made under it

@@ -43,22 +43,22 @@ bool DeviceMemory::free_heard(void* device) const {
 void DeviceMemory::release(void* device, const void* host, std::int64_t size, const std::string& region) const {
   if (!free(device))
     say("%s%s%splugin %s could not free device memory of the object at %p (%lld bytes)%s",
-        region.empty() ? "" : "region ", region.c_str(), region.empty() ? "" : ": ", plugin_.name().c_str(), host,
-        static_cast<long long>(size), plugin_.last_error().c_str());
+        region.empty() ? "" : "region ", region.c_str(), region.empty() ? "" : ": ", rtl_.name().c_str(), host,
+        static_cast<long long>(size), rtl_.last_error().c_str());
 }
 
-bool DeviceMemory::submit_by_plugin(void* device, const void* host, std::int64_t size) const {
-  return !is_lost() && took(plugin_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
+bool DeviceMemory::submit_by_rtl(void* device, const void* host, std::int64_t size) const {
+  return !is_lost() && took(rtl_.call().data_submit(rtl_id_, device, const_cast<void*>(host), size));
 }
 
-bool DeviceMemory::retrieve_by_plugin(void* host, const void* device, std::int64_t size) const {
-  return !is_lost() && took(plugin_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
+bool DeviceMemory::retrieve_by_rtl(void* host, const void* device, std::int64_t size) const {
+  return !is_lost() && took(rtl_.call().data_retrieve(rtl_id_, host, const_cast<void*>(device), size));
 }
 
 void DeviceMemory::note_loss() const {
-  const std::string why = plugin_.last_error();
+  const std::string why = rtl_.last_error();
   if (!lost_.exchange(true))
-    say("device %d (%s) is lost%s", number_, plugin_.name().c_str(), why.c_str());
+    say("device %d (%s) is lost%s", number_, rtl_.name().c_str(), why.c_str());
 }
 
 void DeviceMemory::discard(Discarded memory) const {
@@ -80,17 +80,17 @@ void DeviceMemory::free_discarded_now() const {
 }
 
 bool DeviceMemory::is_addressable() const {
-  return inactive_ || (plugin_.call().memory_is_addressable && plugin_.call().memory_is_addressable(rtl_id_) != 0);
+  return inactive_ || (rtl_.call().memory_is_addressable && rtl_.call().memory_is_addressable(rtl_id_) != 0);
 }
 
 bool DeviceMemory::shares_host_memory() {
-  const auto prefers_queues = plugin_.call().prefers_queues;
-  chains_ = plugin_.has_queues() && (!prefers_queues || prefers_queues(rtl_id_) != 0);
-  const auto moves_like_memmove = plugin_.call().moves_like_memmove;
+  const auto prefers_queues = rtl_.call().prefers_queues;
+  chains_ = rtl_.has_queues() && (!prefers_queues || prefers_queues(rtl_id_) != 0);
+  const auto moves_like_memmove = rtl_.call().moves_like_memmove;
   moves_itself_ = moves_like_memmove && moves_like_memmove(rtl_id_) != 0;
   chains_ = chains_ && !moves_itself_;
-  const bool says_so = plugin_.call().shares_host_memory && plugin_.call().shares_host_memory(rtl_id_) != 0;
-  if (plugin_.call().shares_host_memory && !says_so)
+  const bool says_so = rtl_.call().shares_host_memory && rtl_.call().shares_host_memory(rtl_id_) != 0;
+  if (rtl_.call().shares_host_memory && !says_so)
     return false;
   constexpr char kSent[16] = "omptool's probe";
   char received[sizeof kSent] = {};
@@ -100,7 +100,7 @@ bool DeviceMemory::shares_host_memory() {
   const bool moved = submit(there, kSent, sizeof kSent) && retrieve(received, there, sizeof received);
   const bool arrived = std::memcmp(kSent, received, sizeof kSent) == 0;
   if (!free(there))
-    say("plugin %s could not free device memory of a probe%s", plugin_.name().c_str(), last_error().c_str());
+    say("plugin %s could not free device memory of a probe%s", rtl_.name().c_str(), last_error().c_str());
   inactive_ = moved && !arrived;
   moves_itself_ = moves_itself_ || inactive_;
   chains_ = chains_ && !moves_itself_; // copies are made at once

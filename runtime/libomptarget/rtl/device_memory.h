@@ -8,7 +8,7 @@
 
 #include "observe/sink.h"
 #include "rtl/event.h"
-#include "rtl/plugin.h"
+#include "rtl/rtl.h"
 
 #include <atomic>
 #include <cstddef>
@@ -24,8 +24,7 @@ namespace omptool {
 
 class DeviceMemory {
 public:
-  DeviceMemory(const Plugin& plugin, std::int32_t rtl_id, int number = 0)
-      : plugin_(plugin), rtl_id_(rtl_id), number_(number) {}
+  DeviceMemory(const Rtl& rtl, std::int32_t rtl_id, int number = 0) : rtl_(rtl), rtl_id_(rtl_id), number_(number) {}
 
   // Null when the device has no room, and for sizes below one byte.
   // `host` is whose copy it is for, if anything's.
@@ -69,7 +68,7 @@ public:
   bool moves_itself() const { return moves_itself_; }
   // Whether the host can use the addresses that allocate() returns.
   bool is_addressable() const;
-  std::string last_error() const { return is_lost() ? " (the device is lost)" : plugin_.last_error(); }
+  std::string last_error() const { return is_lost() ? " (the device is lost)" : rtl_.last_error(); }
   // The plugin has said that the device works no more (decision 23).
   bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
   // Whether a call of the plugin's that ended so has done what it should; notes that the device is lost.
@@ -82,8 +81,8 @@ public:
   int number() const { return number_; }
   // Whether operations are chained by the plugin's events.
   bool chains() const { return chains_.load(std::memory_order_relaxed); }
-  const Plugin& plugin() const { return plugin_; }
-  const PluginFunctions& call() const { return plugin_.call(); }
+  const Rtl& rtl() const { return rtl_; }
+  const RtlFunctions& call() const { return rtl_.call(); }
   std::int32_t rtl_id() const { return rtl_id_; }
 
 private:
@@ -91,8 +90,8 @@ private:
   std::byte* allocate_now(std::int64_t size) const;
   bool submit_now(void* device, const void* host, std::int64_t size) const;
   bool retrieve_now(void* host, const void* device, std::int64_t size) const;
-  bool submit_by_plugin(void* device, const void* host, std::int64_t size) const;
-  bool retrieve_by_plugin(void* host, const void* device, std::int64_t size) const;
+  bool submit_by_rtl(void* device, const void* host, std::int64_t size) const;
+  bool retrieve_by_rtl(void* host, const void* device, std::int64_t size) const;
   bool free_now(void* device) const;
   // Told to those who listen. Out of line: others do not pay for them.
   std::byte* allocate_heard(std::int64_t size, const void* host) const;
@@ -105,7 +104,7 @@ private:
   void free_discarded_now() const;
   void note_loss() const;
 
-  const Plugin& plugin_;
+  const Rtl& rtl_;
   std::int32_t rtl_id_;
   int number_;
   std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
@@ -139,7 +138,7 @@ inline bool DeviceMemory::free(void* device) const {
 
 inline std::byte* DeviceMemory::allocate_now(std::int64_t size) const {
   return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
-                                           : plugin_.call().data_alloc(rtl_id_, size));
+                                           : rtl_.call().data_alloc(rtl_id_, size));
 }
 
 inline bool DeviceMemory::submit_now(void* device, const void* host, std::int64_t size) const {
@@ -147,7 +146,7 @@ inline bool DeviceMemory::submit_now(void* device, const void* host, std::int64_
     std::memmove(device, host, static_cast<std::size_t>(size));
     return true;
   }
-  return submit_by_plugin(device, host, size);
+  return submit_by_rtl(device, host, size);
 }
 
 inline bool DeviceMemory::retrieve_now(void* host, const void* device, std::int64_t size) const {
@@ -155,7 +154,7 @@ inline bool DeviceMemory::retrieve_now(void* host, const void* device, std::int6
     std::memmove(host, device, static_cast<std::size_t>(size));
     return true;
   }
-  return retrieve_by_plugin(host, device, size);
+  return retrieve_by_rtl(host, device, size);
 }
 
 inline bool DeviceMemory::free_now(void* device) const {
@@ -163,7 +162,7 @@ inline bool DeviceMemory::free_now(void* device) const {
     std::free(device);
     return true;
   }
-  return is_lost() || plugin_.call().data_delete(rtl_id_, device) == 0;
+  return is_lost() || rtl_.call().data_delete(rtl_id_, device) == 0;
 }
 
 } // namespace omptool

@@ -67,7 +67,7 @@ bool DeviceMemory::copy_now(void* device, const DeviceMemory& other, const void*
     std::memmove(device, source, static_cast<std::size_t>(size));
     return true;
   }
-  if (const auto data_exchange = call().data_exchange; data_exchange && &plugin_ == &other.plugin_)
+  if (const auto data_exchange = call().data_exchange; data_exchange && &rtl_ == &other.rtl_)
     if (const std::optional<bool> done =
             outcome_of(data_exchange(other.rtl_id_, const_cast<void*>(source), rtl_id_, device, size)))
       return *done;
@@ -91,8 +91,7 @@ bool DeviceMemory::copy_through_host(void* device, const DeviceMemory& other, co
 
 bool DeviceMemory::copies_rectangles(const DeviceMemory* to, const DeviceMemory* from) {
   const DeviceMemory* const one = to ? to : from;
-  return one && one->call().data_copy_rectangle && !one->moves_itself_ &&
-         (!to || !from || &to->plugin_ == &from->plugin_);
+  return one && one->call().data_copy_rectangle && !one->moves_itself_ && (!to || !from || &to->rtl_ == &from->rtl_);
 }
 
 std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* target, const DeviceMemory* from,

@@ -8,13 +8,13 @@
 
 namespace omptool {
 
-EventPtr Event::make(const Plugin* plugin, std::int32_t rtl_id, int device, Kind kind) {
-  return EventPtr(new Event(plugin, rtl_id, device, kind));
+EventPtr Event::make(const Rtl* rtl, std::int32_t rtl_id, int device, Kind kind) {
+  return EventPtr(new Event(rtl, rtl_id, device, kind));
 }
 
 Event::~Event() {
   if (const tgt_event_t native = native_.load(std::memory_order_relaxed))
-    Completions::of(*plugin_).release(native);
+    Completions::of(*rtl_).release(native);
 }
 
 void Event::set_queued(tgt_event_t native) {
@@ -63,7 +63,7 @@ void Event::wait() {
 std::string Event::wait_for_operations() {
   wait_queued();
   if (!is_done() && native())
-    return Completions::of(*plugin_).wait(native());
+    return Completions::of(*rtl_).wait(native());
   wait();
   return failure_;
 }
@@ -95,14 +95,14 @@ void Event::when_done(std::function<void()> then) {
 void Event::when_operations_end(const EventPtr& event, std::function<void()> then) {
   event->when_done(std::move(then));
   if (event->kind_ == Kind::kFilled && event->native() && !event->watched_.exchange(true))
-    Completions::of(*event->plugin_).when_done(event->native(), [event](std::string failure) {
+    Completions::of(*event->rtl_).when_done(event->native(), [event](std::string failure) {
       event->set_done(std::move(failure));
     });
 }
 
-bool Event::can_follow(const Plugin& plugin, std::int32_t rtl_id) const {
+bool Event::can_follow(const Rtl& rtl, std::int32_t rtl_id) const {
   const tgt_event_t there = native();
-  return there && plugin_ == &plugin && plugin.call().enforce_dep(rtl_id_, rtl_id, there) != 0;
+  return there && rtl_ == &rtl && rtl.call().enforce_dep(rtl_id_, rtl_id, there) != 0;
 }
 
 } // namespace omptool

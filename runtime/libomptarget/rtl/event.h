@@ -5,7 +5,7 @@
 // takes its place among the others, queued once the device has all its operations, and done when they have ended.
 #pragma once
 
-#include "rtl/plugin.h"
+#include "rtl/rtl.h"
 
 #include <atomic>
 #include <chrono>
@@ -30,7 +30,7 @@ public:
   enum class Kind : std::uint8_t { kEnded, kFilled };
   // Placed. `plugin` is null for a construct that no device does; `rtl_id` is the device's number there, `device`
   // the program's.
-  static EventPtr make(const Plugin* plugin, std::int32_t rtl_id, int device, Kind kind = Kind::kEnded);
+  static EventPtr make(const Rtl* rtl, std::int32_t rtl_id, int device, Kind kind = Kind::kEnded);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -39,7 +39,7 @@ public:
   bool is_done() const { return state_.load(std::memory_order_acquire) == State::kDone; }
   // The plugin's event of the last operation; null before it is queued, and where the construct never was.
   tgt_event_t native() const { return native_.load(std::memory_order_acquire); }
-  const Plugin* plugin() const { return plugin_; }
+  const Rtl* rtl() const { return rtl_; }
   std::int32_t rtl_id() const { return rtl_id_; }
   int device() const { return device_; }
 
@@ -63,19 +63,19 @@ public:
   static void when_operations_end(const EventPtr& event, std::function<void()> then);
 
   // Whether an operation of that device may name native() among what it waits for.
-  bool can_follow(const Plugin& plugin, std::int32_t rtl_id) const;
+  bool can_follow(const Rtl& rtl, std::int32_t rtl_id) const;
 
 private:
   enum class State : std::uint8_t { kPlaced, kQueued, kDone };
   using Continuations = std::vector<std::function<void()>>;
 
-  Event(const Plugin* plugin, std::int32_t rtl_id, int device, Kind kind)
-      : plugin_(plugin), rtl_id_(rtl_id), device_(device), kind_(kind) {}
+  Event(const Rtl* rtl, std::int32_t rtl_id, int device, Kind kind)
+      : rtl_(rtl), rtl_id_(rtl_id), device_(device), kind_(kind) {}
   void reach(State state, std::string failure);
   void wait_until(State state);
   void when(State state, Continuations& waiting, std::function<void()> then);
 
-  const Plugin* const plugin_;
+  const Rtl* const rtl_;
   const std::int32_t rtl_id_;
   const int device_;
   const Kind kind_;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "rtl/passing.h"
-#include "rtl/plugin.h"
+#include "rtl/rtl.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -47,13 +47,13 @@ constexpr LaunchShape told(LaunchShape shape, Passing how) {
 }
 
 // Whether the plugin is told the shape of kernels that an OpenMP compiler made.
-bool takes_compilers_shapes(const PluginFunctions& plugin, std::int32_t rtl_id);
+bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id);
 
 // Runs a kernel by the function that can say most of its shape. What the function returns.
-std::int32_t run_in_shape(const PluginFunctions& plugin, std::int32_t rtl_id, void* function, void** arguments,
+std::int32_t run_in_shape(const RtlFunctions& rtl, std::int32_t rtl_id, void* function, void** arguments,
                           std::int32_t count, const LaunchShape& shape);
 // The same by the asynchronous functions, which the plugin has.
-std::int32_t queue_in_shape(const PluginFunctions& plugin, std::int32_t rtl_id, void* function, void** arguments,
+std::int32_t queue_in_shape(const RtlFunctions& rtl, std::int32_t rtl_id, void* function, void** arguments,
                             std::int32_t count, const LaunchShape& shape, std::int32_t num_dep_events,
                             tgt_event_t* dep_events, tgt_event_t* completion_event);
 

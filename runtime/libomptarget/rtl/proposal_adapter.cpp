@@ -4,9 +4,9 @@
 
 #include "bytes.h"
 #include "counted.h"
-#include "rtl/plugin_symbols.h"
-#include "rtl/proposal_descriptor.h"
 #include "process/per_row.h"
+#include "rtl/proposal_descriptor.h"
+#include "rtl/rtl_symbols.h"
 
 #include <algorithm>
 #include <array>
@@ -138,7 +138,7 @@ private:
 };
 
 std::string Adapter::bind() {
-  PluginSymbols symbols(handle_);
+  RtlSymbols symbols(handle_);
   symbols.require("__tgt_rtl_device_type", call_.device_type);
   symbols.require_common(call_);
   return symbols.missing();
@@ -215,8 +215,8 @@ template <std::size_t kPlace> Adapter& self() {
   return *adapters[kPlace].load(std::memory_order_acquire);
 }
 
-template <std::size_t kPlace> PluginFunctions functions_of() {
-  PluginFunctions all;
+template <std::size_t kPlace> RtlFunctions functions_of() {
+  RtlFunctions all;
   all.number_of_devices = [] { return self<kPlace>().number_of_devices(); };
   all.is_valid_binary = [](__tgt_device_image* image) -> std::int32_t { return self<kPlace>().accepts(*image); };
   all.init_device = [](std::int32_t device) { return self<kPlace>().init_device(device); };
@@ -238,8 +238,8 @@ template <std::size_t kPlace> PluginFunctions functions_of() {
   return all;
 }
 
-template <std::size_t... kPlaces> PluginFunctions functions_of(std::size_t place, std::index_sequence<kPlaces...>) {
-  constexpr PluginFunctions (*kMakers[])() = {functions_of<kPlaces>...};
+template <std::size_t... kPlaces> RtlFunctions functions_of(std::size_t place, std::index_sequence<kPlaces...>) {
+  constexpr RtlFunctions (*kMakers[])() = {functions_of<kPlaces>...};
   return kMakers[place]();
 }
 
@@ -264,7 +264,7 @@ bool is_plugin(void* handle) {
   return ::dlsym(handle, "__tgt_rtl_device_type") && !::dlsym(handle, "__tgt_rtl_is_valid_binary");
 }
 
-std::string adapt(void* handle, PluginFunctions& functions) {
+std::string adapt(void* handle, RtlFunctions& functions) {
   auto adapter = std::make_unique<Adapter>(handle);
   if (const std::string missing = adapter->bind(); !missing.empty())
     return "it lacks " + missing;

@@ -5,7 +5,7 @@
 // that the core calls.
 #pragma once
 
-#include "rtl/plugin.h"
+#include "rtl/rtl.h"
 
 namespace omptool::proposal {
 
@@ -13,6 +13,6 @@ namespace omptool::proposal {
 bool is_plugin(void* handle);
 
 // Fills in functions that call such a plugin. Returns why it cannot be used, or "".
-std::string adapt(void* handle, PluginFunctions& functions);
+std::string adapt(void* handle, RtlFunctions& functions);
 
 } // namespace omptool::proposal

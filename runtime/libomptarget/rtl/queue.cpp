@@ -77,7 +77,7 @@ bool Queue::fill(void* device, int value, std::int64_t size) {
 }
 
 bool Queue::exchange(void* device, const DeviceMemory& other, const void* source, std::int64_t size) {
-  if (memory_.chains() && memory_.call().async_data_exchange && &memory_.plugin() == &other.plugin()) {
+  if (memory_.chains() && memory_.call().async_data_exchange && &memory_.rtl() == &other.rtl()) {
     const std::int32_t result =
         chain({Kind::kBetweenDevices, memory_.number(), source, device, size, {}, 0, 0, nullptr, 0, other.number()},
               [&](auto... chained) {
@@ -133,7 +133,7 @@ template <typename Call> std::int32_t Queue::chain(observe::Operation told, cons
     return 1; // no other way is to be tried
   if (observe::heard()) [[unlikely]]
     told = tell(std::move(told));
-  Completions::of(memory_.plugin()); // before its first operation
+  Completions::of(memory_.rtl()); // before its first operation
   tgt_event_t native = nullptr;
   const std::int32_t result = call(static_cast<std::int32_t>(dependences.size()), dependences.data(), &native);
   if (!memory_.took(result) || !native) {
@@ -164,7 +164,7 @@ bool Queue::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t
   for (const EventPtr& event : behind) {
     event->wait_queued();                           // as long as its own thread needs to hand it over
     const bool joins = event == stream_ && !last(); // behind what the stream has got since, even if it is done
-    const bool follows = (joins || !event->is_done()) && event->can_follow(memory_.plugin(), memory_.rtl_id());
+    const bool follows = (joins || !event->is_done()) && event->can_follow(memory_.rtl(), memory_.rtl_id());
     if (follows && joins)
       dependences.front() = event->native();
     else if (follows)
@@ -192,13 +192,13 @@ bool Queue::wait_for_others() {
 
 const EventPtr& Queue::filled() {
   if (!filled_)
-    filled_ = Event::make(&memory_.plugin(), memory_.rtl_id(), memory_.number(), Event::Kind::kFilled);
+    filled_ = Event::make(&memory_.rtl(), memory_.rtl_id(), memory_.number(), Event::Kind::kFilled);
   return filled_;
 }
 
 const EventPtr& Queue::ended() {
   if (!ended_)
-    ended_ = Event::make(&memory_.plugin(), memory_.rtl_id(), memory_.number());
+    ended_ = Event::make(&memory_.rtl(), memory_.rtl_id(), memory_.number());
   return ended_;
 }
 
@@ -253,7 +253,7 @@ std::string Queue::wait() {
   observe::Operation told{Kind::kWait, memory_.number(), nullptr, nullptr};
   if (observe::heard()) [[unlikely]]
     told = tell(std::move(told));
-  const std::string why = Completions::of(memory_.plugin()).wait(last());
+  const std::string why = Completions::of(memory_.rtl()).wait(last());
   observe::end(told, why.empty());
   const std::string own = has_ended(why);
   return failure.empty() ? own : failure;
@@ -264,12 +264,12 @@ std::string Queue::has_ended(const std::string& why) {
     filled_->set_done(why);
   for (Link& link : links_)
     if (link.what.id != 0)
-      observe::end(link.what, why.empty() || Completions::of(memory_.plugin()).wait(link.native).empty(),
-                   Completions::of(memory_.plugin()).ended_at(link.native));
+      observe::end(link.what, why.empty() || Completions::of(memory_.rtl()).wait(link.native).empty(),
+                   Completions::of(memory_.rtl()).ended_at(link.native));
   const std::string failure = why.empty() ? why : describe_failure(why);
   for (const Link& link : std::exchange(links_, {}))
     if (!link.is_given)
-      Completions::of(memory_.plugin()).release(link.native);
+      Completions::of(memory_.rtl()).release(link.native);
   if (!why.empty())
     failure_ = " (" + why + ")";
   return failure;
@@ -278,7 +278,7 @@ std::string Queue::has_ended(const std::string& why) {
 // The first operation that has failed: what depends on it has failed for that reason.
 std::string Queue::describe_failure(const std::string& why) const {
   const auto failed = std::find_if(links_.begin(), links_.end(), [&](const Link& link) {
-    return !Completions::of(memory_.plugin()).wait(link.native).empty();
+    return !Completions::of(memory_.rtl()).wait(link.native).empty();
   });
   const Kind kind = failed == links_.end() ? Kind::kLaunch : failed->what.kind;
   char object[64] = "";
@@ -289,7 +289,7 @@ std::string Queue::describe_failure(const std::string& why) const {
     return std::string("copying ") + object + " to the device failed (" + why + ")";
   if (kind == Kind::kFromDevice)
     return std::string("copying back ") + object + " failed (" + why + ")";
-  return "failed on device " + std::to_string(memory_.number()) + " (" + memory_.plugin().name() + ") with " + why;
+  return "failed on device " + std::to_string(memory_.number()) + " (" + memory_.rtl().name() + ") with " + why;
 }
 
 } // namespace omptool

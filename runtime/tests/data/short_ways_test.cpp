@@ -11,26 +11,26 @@ using omptool::DataEnvironment;
 using omptool::DeviceMemory;
 using omptool::Held;
 using omptool::KnownObjects;
-using omptool::Plugin;
-using omptool::PluginFunctions;
 using omptool::Purpose;
 using omptool::Queue;
 using omptool::Release;
 using omptool::Row;
+using omptool::Rtl;
+using omptool::RtlFunctions;
 
 namespace {
 
 // No file: the functions that data needs.
 struct MemmovePlugin {
   MemmovePlugin() : plugin("memmove", "/nowhere"), memory(plugin, 0) {
-    auto& functions = const_cast<PluginFunctions&>(plugin.call());
+    auto& functions = const_cast<RtlFunctions&>(plugin.call());
     functions.data_alloc = [](std::int32_t, std::int64_t size) { return std::malloc(static_cast<std::size_t>(size)); };
     functions.data_delete = [](std::int32_t, void* target) -> std::int32_t { return std::free(target), 0; };
     functions.moves_like_memmove = [](std::int32_t) -> std::int32_t { return 1; };
     functions.shares_host_memory = [](std::int32_t) -> std::int32_t { return 0; };
     memory.shares_host_memory();
   }
-  Plugin plugin;
+  Rtl plugin;
   DeviceMemory memory;
 };
 

@@ -4,7 +4,7 @@
 // What the core makes of a plugin's callbacks: early ones, late ones, none without a push, failures, releases.
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
-#include "rtl/plugin.h"
+#include "rtl/rtl.h"
 
 #include <doctest/doctest.h>
 
@@ -19,8 +19,8 @@
 #include <vector>
 
 using omptool::Completions;
-using omptool::Plugin;
-using omptool::PluginFunctions;
+using omptool::Rtl;
+using omptool::RtlFunctions;
 
 namespace {
 
@@ -41,7 +41,7 @@ struct FakePlugin {
   explicit FakePlugin(Kind kind) : plugin("fake", "/nowhere") {
     static std::deque<State>& all = *new std::deque<State>; // threads may look at them until the end
     state = &all.emplace_back();
-    auto& call = const_cast<PluginFunctions&>(plugin.call());
+    auto& call = const_cast<RtlFunctions&>(plugin.call());
     call.init_dep = [](tgt_callback_fct callback) {
       state->callback = callback;
       ++state->initialised;
@@ -67,7 +67,7 @@ struct FakePlugin {
     return 1;
   }
   Completions& completions() { return Completions::of(plugin); }
-  Plugin plugin;
+  Rtl plugin;
 };
 
 tgt_event_t event(std::uintptr_t number) {

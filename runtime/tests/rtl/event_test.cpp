@@ -14,8 +14,8 @@
 
 using omptool::Event;
 using omptool::EventPtr;
-using omptool::Plugin;
-using omptool::PluginFunctions;
+using omptool::Rtl;
+using omptool::RtlFunctions;
 
 namespace {
 
@@ -28,13 +28,13 @@ const tgt_event_t kNative = &of_plugin;
 struct FakePlugin {
   FakePlugin() : plugin("fake", "/nowhere") {
     released.clear();
-    auto& functions = const_cast<PluginFunctions&>(plugin.call());
+    auto& functions = const_cast<RtlFunctions&>(plugin.call());
     functions.init_dep = [](tgt_callback_fct callback) { call_back = callback; };
     functions.release_dep = [](tgt_event_t event) { released.push_back(event); };
     functions.process_dep = [] { return 0; };
     functions.enforce_dep = [](std::int32_t from, std::int32_t to, tgt_event_t) { return from + to < 10 ? 1 : 0; };
   }
-  Plugin plugin;
+  Rtl plugin;
 };
 
 } // namespace
@@ -45,7 +45,7 @@ TEST_CASE("an event is placed, queued, then done, and releases the plugin's even
   CHECK_FALSE(event->is_queued());
   CHECK_FALSE(event->is_done());
   CHECK(event->native() == nullptr);
-  CHECK(event->plugin() == &fake.plugin);
+  CHECK(event->rtl() == &fake.plugin);
   CHECK(event->rtl_id() == 2);
   CHECK(event->device() == 5);
 

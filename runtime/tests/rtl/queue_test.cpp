@@ -10,9 +10,9 @@
 using omptool::DeviceMemory;
 using omptool::Event;
 using omptool::EventPtr;
-using omptool::Plugin;
-using omptool::PluginFunctions;
 using omptool::Queue;
+using omptool::Rtl;
+using omptool::RtlFunctions;
 
 namespace {
 
@@ -28,7 +28,7 @@ tgt_event_t made() {
 // No file. Copies are queued, and fail then; nothing can be queued behind them.
 struct FailingPlugin {
   FailingPlugin() : plugin("failing", "/nowhere"), memory(plugin, 0) {
-    auto& functions = const_cast<PluginFunctions&>(plugin.call());
+    auto& functions = const_cast<RtlFunctions&>(plugin.call());
     functions.data_alloc = [](std::int32_t, std::int64_t) -> void* { return nullptr; };
     functions.data_fill = [](std::int32_t, void*, std::int32_t, std::int64_t) -> std::int32_t { return ++fills, 0; };
     functions.init_dep = [](tgt_callback_fct) {};
@@ -43,7 +43,7 @@ struct FailingPlugin {
                                    tgt_event_t* event) -> std::int32_t { return *event = made(), 0; };
     memory.shares_host_memory();
   }
-  Plugin plugin;
+  Rtl plugin;
   DeviceMemory memory;
 };
 

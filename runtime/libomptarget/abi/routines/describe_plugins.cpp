@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/exports.h"
 #include "omptool_plugins.h"
-#include "rtl/plugin.h"
+#include "rtl/rtl.h"
 
 extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* context, const char* name,
                                                                        const char* path, const char* state,
@@ -10,37 +10,36 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_describe_plugins(void (*row)(void* con
                                                            void* context) {
   return omptool::guarded(__func__, [&] {
     std::vector<omptool::UnreadFolder> unread;
-    const std::vector<std::unique_ptr<omptool::Plugin>> plugins = omptool::find_plugins(unread);
+    const std::vector<std::unique_ptr<omptool::Rtl>> rtls = omptool::find_rtls(unread);
     for (const omptool::UnreadFolder& folder : unread)
       row(context, "OMPTOOL_PLUGIN_PATH", folder.path.c_str(), "refused", folder.reason.c_str(), 0);
-    for (const std::unique_ptr<omptool::Plugin>& plugin : plugins) {
-      const int devices = plugin->device_count();
-      const std::string none = "it has no devices" + plugin->why_none();
-      const bool refused = !plugin->refusal().empty();
-      row(context, plugin->name().c_str(), plugin->path().c_str(),
+    for (const std::unique_ptr<omptool::Rtl>& rtl : rtls) {
+      const int devices = rtl->device_count();
+      const std::string none = "it has no devices" + rtl->why_none();
+      const bool refused = !rtl->refusal().empty();
+      row(context, rtl->name().c_str(), rtl->path().c_str(),
           refused   ? "refused"
           : devices ? "ready"
                     : "no devices",
-          refused   ? plugin->refusal().c_str()
+          refused   ? rtl->refusal().c_str()
           : devices ? nullptr
                     : none.c_str(),
           devices);
     }
-    return static_cast<int32_t>(plugins.size());
+    return static_cast<int32_t>(rtls.size());
   });
 }
 
-extern "C" OMPTOOL_EXPORT int32_t omptool_describe_devices(void (*row)(void* context, const char* plugin,
-                                                                       int32_t device,
+extern "C" OMPTOOL_EXPORT int32_t omptool_describe_devices(void (*row)(void* context, const char* rtl, int32_t device,
                                                                        const tgt_device_description* description),
                                                            void* context) {
   return omptool::guarded(__func__, [&] {
     std::int32_t described = 0;
     std::vector<omptool::UnreadFolder> unread;
-    for (const std::unique_ptr<omptool::Plugin>& plugin : omptool::find_plugins(unread))
-      for (std::int32_t device = 0; device < plugin->device_count(); ++device)
-        if (const std::optional<tgt_device_description> said = plugin->describe(device)) {
-          row(context, plugin->name().c_str(), device, &*said);
+    for (const std::unique_ptr<omptool::Rtl>& rtl : omptool::find_rtls(unread))
+      for (std::int32_t device = 0; device < rtl->device_count(); ++device)
+        if (const std::optional<tgt_device_description> said = rtl->describe(device)) {
+          row(context, rtl->name().c_str(), device, &*said);
           ++described;
         }
     return described;
@@ -69,14 +68,14 @@ extern "C" OMPTOOL_EXPORT int32_t omptool_try_image(const void* image, uint64_t 
     __tgt_device_image asked{begin, begin + size, &entry, &entry + 1};
     std::int32_t accepted = 0;
     std::vector<omptool::UnreadFolder> unread;
-    for (const std::unique_ptr<omptool::Plugin>& plugin : omptool::find_plugins(unread)) {
-      if (!plugin->refusal().empty()) {
-        row(context, plugin->name().c_str(), 0, plugin->refusal().c_str());
+    for (const std::unique_ptr<omptool::Rtl>& rtl : omptool::find_rtls(unread)) {
+      if (!rtl->refusal().empty()) {
+        row(context, rtl->name().c_str(), 0, rtl->refusal().c_str());
         continue;
       }
-      const bool accepts = plugin->call().is_valid_binary(&asked) != 0;
-      const std::string reason = accepts ? std::string() : plugin->last_error();
-      row(context, plugin->name().c_str(), accepts, reason.c_str());
+      const bool accepts = rtl->call().is_valid_binary(&asked) != 0;
+      const std::string reason = accepts ? std::string() : rtl->last_error();
+      row(context, rtl->name().c_str(), accepts, reason.c_str());
       accepted += accepts ? 1 : 0;
     }
     return accepted;

@@ -56,7 +56,7 @@ void add_described(std::vector<Line>& lines, const tgt_device_description& devic
 std::string information(const Device& device) {
   constexpr std::size_t kMargin = 4;
   std::vector<Line> lines;
-  if (const std::optional<tgt_device_description> said = device.plugin.describe(device.rtl_id))
+  if (const std::optional<tgt_device_description> said = device.rtl.describe(device.rtl_id))
     add_described(lines, *said, device.rtl_id);
   add(lines, "UID", device.uid);
   std::size_t longest = 0;

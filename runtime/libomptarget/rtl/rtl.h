@@ -16,7 +16,7 @@
 
 namespace omptool {
 
-struct PluginFunctions {
+struct RtlFunctions {
   decltype(&__tgt_rtl_number_of_devices) number_of_devices = nullptr;
   decltype(&__tgt_rtl_is_valid_binary) is_valid_binary = nullptr;
   decltype(&__tgt_init_device) init_device = nullptr;
@@ -69,16 +69,16 @@ struct PluginFunctions {
 
 class Completions;
 
-class PluginSymbols;
+class RtlSymbols;
 
-class Plugin {
+class Rtl {
 public:
   // Opens the file and checks its symbols; `refusal()` says what is wrong with it.
-  Plugin(std::string name, std::string path);
+  Rtl(std::string name, std::string path);
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
-  const PluginFunctions& call() const { return functions_; }
+  const RtlFunctions& call() const { return functions_; }
   const std::string& refusal() const; // empty: usable
   // Whether it has the asynchronous functions.
   bool has_queues() const { return functions_.async_dep != nullptr; }
@@ -100,12 +100,12 @@ public:
 private:
   friend class Completions;
   void bind(void* handle);
-  void bind_optional(const PluginSymbols& symbols);
+  void bind_optional(const RtlSymbols& symbols);
   void bind_queues(void* handle);
 
   std::string name_;
   std::string path_;
-  PluginFunctions functions_;
+  RtlFunctions functions_;
   std::string refusal_; // of the file
   std::string queues_lack_;
   std::mutex counting_; // held to note the answer
@@ -134,7 +134,7 @@ struct PluginFile {
 std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread);
 
 // The plugins in these files.
-std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread);
+std::vector<std::unique_ptr<Rtl>> find_rtls(std::vector<UnreadFolder>& unread);
 
 // For a process without any plugin: the folders that were searched, and what to do.
 std::string why_no_plugin();

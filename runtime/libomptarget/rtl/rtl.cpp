@@ -1,12 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rtl/plugin.h"
+#include "rtl/rtl.h"
 
 #include "counted.h"
-#include "rtl/plugin_symbols.h"
-#include "rtl/proposal_adapter.h"
 #include "process/environment.h"
 #include "process/message.h"
+#include "rtl/proposal_adapter.h"
+#include "rtl/rtl_symbols.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -36,7 +36,7 @@ std::string plugin_name(const std::string& file) {
 // Of this library.
 std::string own_path() {
   Dl_info here{};
-  const bool known = ::dladdr(reinterpret_cast<const void*>(&find_plugins), &here) && here.dli_fname;
+  const bool known = ::dladdr(reinterpret_cast<const void*>(&find_rtls), &here) && here.dli_fname;
   return known ? std::string(here.dli_fname) : std::string(kOwnName);
 }
 
@@ -65,7 +65,7 @@ std::string add_from(const std::string& folder, std::map<std::string, std::strin
 
 } // namespace
 
-Plugin::Plugin(std::string name, std::string path) : name_(std::move(name)), path_(std::move(path)) {
+Rtl::Rtl(std::string name, std::string path) : name_(std::move(name)), path_(std::move(path)) {
   // Never closed: a plugin may have threads, and devices outlive every library.
   void* handle = ::dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle)
@@ -74,12 +74,12 @@ Plugin::Plugin(std::string name, std::string path) : name_(std::move(name)), pat
     refusal_ = ::dlerror();
 }
 
-void Plugin::bind(void* handle) {
+void Rtl::bind(void* handle) {
   if (proposal::is_plugin(handle)) {
     refusal_ = proposal::adapt(handle, functions_);
     return;
   }
-  PluginSymbols symbols(handle);
+  RtlSymbols symbols(handle);
   symbols.require_common(functions_);
   symbols.require("__tgt_rtl_is_valid_binary", functions_.is_valid_binary);
   if (!symbols.missing().empty())
@@ -96,7 +96,7 @@ void Plugin::bind(void* handle) {
     bind_queues(handle);
 }
 
-void Plugin::bind_optional(const PluginSymbols& symbols) {
+void Rtl::bind_optional(const RtlSymbols& symbols) {
   symbols.find("__tgt_rtl_run_shaped", functions_.run_shaped);
   symbols.find("__tgt_rtl_kernels_make_teams", functions_.kernels_make_teams);
   symbols.find("__tgt_rtl_data_fill", functions_.data_fill);
@@ -108,9 +108,9 @@ void Plugin::bind_optional(const PluginSymbols& symbols) {
 }
 
 // Decision 11: all or nothing.
-void Plugin::bind_queues(void* handle) {
-  PluginFunctions with = functions_;
-  PluginSymbols symbols(handle);
+void Rtl::bind_queues(void* handle) {
+  RtlFunctions with = functions_;
+  RtlSymbols symbols(handle);
   symbols.require_queues(with);
   if (symbols.found_none())
     return;
@@ -128,11 +128,11 @@ void Plugin::bind_queues(void* handle) {
   functions_ = with;
 }
 
-const std::string& Plugin::refusal() const {
+const std::string& Rtl::refusal() const {
   return refusal_.empty() && counted() ? count_refusal_ : refusal_;
 }
 
-int Plugin::device_count() {
+int Rtl::device_count() {
   if (!refusal_.empty())
     return 0;
   if (counted())
@@ -151,7 +151,7 @@ int Plugin::device_count() {
   return device_count_;
 }
 
-std::optional<tgt_device_description> Plugin::describe(std::int32_t rtl_id) const {
+std::optional<tgt_device_description> Rtl::describe(std::int32_t rtl_id) const {
   tgt_device_description said{};
   said.size = sizeof said;
   if (!functions_.describe_device || functions_.describe_device(rtl_id, &said) != 0)
@@ -161,7 +161,7 @@ std::optional<tgt_device_description> Plugin::describe(std::int32_t rtl_id) cons
   return said;
 }
 
-std::string Plugin::last_error() const {
+std::string Rtl::last_error() const {
   const char* reason = functions_.last_error ? functions_.last_error() : nullptr;
   return reason ? std::string(" (") + reason + ")" : std::string();
 }
@@ -188,10 +188,10 @@ std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread) {
   return files;
 }
 
-std::vector<std::unique_ptr<Plugin>> find_plugins(std::vector<UnreadFolder>& unread) {
-  std::vector<std::unique_ptr<Plugin>> plugins;
+std::vector<std::unique_ptr<Rtl>> find_rtls(std::vector<UnreadFolder>& unread) {
+  std::vector<std::unique_ptr<Rtl>> plugins;
   for (const PluginFile& file : plugin_files(unread))
-    plugins.push_back(std::make_unique<Plugin>(file.name, file.path));
+    plugins.push_back(std::make_unique<Rtl>(file.name, file.path));
   return plugins;
 }
 

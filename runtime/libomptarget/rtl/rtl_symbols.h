@@ -9,9 +9,9 @@
 
 namespace omptool {
 
-class PluginSymbols {
+class RtlSymbols {
 public:
-  explicit PluginSymbols(void* handle) : handle_(handle) {}
+  explicit RtlSymbols(void* handle) : handle_(handle) {}
 
   template <typename Function> bool find(const char* name, Function& function) const {
     function = reinterpret_cast<Function>(::dlsym(handle_, name));
