@@ -5,8 +5,8 @@
 // is said and ignored, or its region runs on the host.
 #pragma once
 
-#include "abi/announced.h"
 #include "abi/exports.h"
+#include "abi/reported_call.h"
 #include "counted.h"
 #include "data/row.h"
 #include "offload/offload.h"
@@ -54,7 +54,7 @@ template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, c
 template <typename Arrays>
 void on_data(const observe::Call& call, std::int64_t device, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
   guarded(call.function, [&] {
-    const Announced announced(call, device);
+    const ReportedCall reported(call, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (fault.empty())
         action(device, rows);
@@ -67,7 +67,7 @@ void on_data(const observe::Call& call, std::int64_t device, const Arrays& array
 template <typename Arrays>
 std::int32_t on_region(const observe::Call& call, std::int64_t device, const Arrays& arrays, const LaunchShape& shape) {
   return guarded(call.function, [&] {
-    const Announced announced(call, device);
+    const ReportedCall reported(call, device);
     std::int32_t result = -1;
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       result = fault.empty() ? run_region(device, call.entry, rows, shape)

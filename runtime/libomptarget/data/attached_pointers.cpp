@@ -4,7 +4,7 @@
 // Pointers inside mapped objects, whose device copies lead to device memory.
 #include "data/environment.h"
 
-#include "data/announce.h"
+#include "data/report.h"
 #include "data/row_ranges.h"
 #include "observe/sink.h"
 
@@ -28,7 +28,7 @@ void DataEnvironment::bind_attached(const Row& row, Binding& binding, const void
 
 // Initialises the device's copy of a pointer with the base device address of its pointee. A pointer
 // to nothing that is present becomes null, unless it already points somewhere on the device.
-bool DataEnvironment::attach(const Row& row, Binding& binding, Queue& queue) {
+bool DataEnvironment::attach(const Row& row, Binding& binding, CommandList& commands) {
   if (!binding.cell)
     return true;
   void* const host_value = binding.pointer;
@@ -65,8 +65,8 @@ bool DataEnvironment::attach(const Row& row, Binding& binding, Queue& queue) {
   if (!possible)
     return !binding.cell->device;
   if (observe::heard()) [[unlikely]]
-    announce_copy(memory_.number(), true, *binding.cell, &value, binding.cell->at(cell), sizeof value, row.base);
-  if (queue.submit(binding.cell->at(cell), queue.keep(&value, sizeof value), kPointerSize))
+    report_copy(memory_.number(), true, *binding.cell, &value, binding.cell->at(cell), sizeof value, row.base);
+  if (commands.submit(binding.cell->at(cell), commands.keep(&value, sizeof value), kPointerSize))
     return true;
   const auto guard = index_.guard(*binding.cell);
   for (AttachedPointer& pointer : binding.cell->make_details().pointers)
@@ -75,13 +75,13 @@ bool DataEnvironment::attach(const Row& row, Binding& binding, Queue& queue) {
 }
 
 // For a kAttach row, once everything of the call is in place.
-bool DataEnvironment::attach_later(const Row& row, Binding& binding, Queue& queue) {
+bool DataEnvironment::attach_later(const Row& row, Binding& binding, CommandList& commands) {
   const bool wanted = binding.object_fresh || binding.cell_fresh || row.has(kAlways);
   if (!binding.object || !binding.cell || !wanted)
     return true;
   // What follows the address, in the descriptors of Fortran.
   const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
-  if (!attach(row, binding, queue) || (rest.size() > 0 && !send(*binding.cell, rest, queue)))
+  if (!attach(row, binding, commands) || (rest.size() > 0 && !send(*binding.cell, rest, commands)))
     return false;
   if (rest.size() > 0)
     note_written(binding.cell.get());

@@ -4,8 +4,8 @@
 // The beginning of a construct: its objects are found or made, counted and filled.
 #include "data/environment.h"
 
-#include "data/announce.h"
 #include "data/mapping_fault.h"
+#include "data/report.h"
 #include "data/row_ranges.h"
 #include "observe/sink.h"
 #include "process/message.h"
@@ -16,13 +16,13 @@ namespace omptool {
 namespace {
 
 // Vectors and long doubles in a struct need its start where it is on the host, modulo 16.
-std::ptrdiff_t padding_of(HostRange hull) {
+std::ptrdiff_t padding_of(HostRange enclosing) {
   constexpr std::uintptr_t kMost = 16;
-  return static_cast<std::ptrdiff_t>(hull.begin % kMost);
+  return static_cast<std::ptrdiff_t>(enclosing.begin % kMost);
 }
 
 // A row that only asks where its object is.
-bool is_question(const Row& row) {
+bool is_lookup(const Row& row) {
   return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
 }
 
@@ -36,26 +36,26 @@ Row without(Row row, std::uint32_t flags) {
 }
 
 bool is_part(const Row& row) {
-  return row.maps() && !row.has(kCounts) && !is_question(row);
+  return row.maps() && !row.has(kCounts) && !is_lookup(row);
 }
 
-// A row that only reserves `hull` for a partly mapped struct: the rows that follow, without a count
+// A row that only reserves `enclosing` for a partly mapped struct: the rows that follow, without a count
 // of their own, say which parts of it the program maps.
-bool is_hull(Rows rows, std::size_t index, HostRange hull) {
+bool is_enclosing(Rows rows, std::size_t index, HostRange enclosing) {
   const Row& row = rows[index];
   return row.has(kCounts) && !row.any(kTo | kFrom | kPointer) &&
          std::any_of(rows.begin(), rows.end(),
-                     [&](const Row& part) { return is_part(part) && hull.contains(place_of(part)); });
+                     [&](const Row& part) { return is_part(part) && enclosing.contains(place_of(part)); });
 }
 
-// Whether the hull's ends are those of its parts, as compilers make it. A row that reaches further is
+// Whether the enclosing range's ends are those of its parts, as compilers make it. A row that reaches further is
 // an allocation of its own: what lies beside the parts is the device's, too.
-bool is_tight(Rows rows, HostRange hull) {
-  HostRange parts{hull.end, hull.begin};
+bool is_tight(Rows rows, HostRange enclosing) {
+  HostRange parts{enclosing.end, enclosing.begin};
   for (const Row& part : rows)
-    if (is_part(part) && hull.contains(place_of(part)))
-      parts = hull_of(parts, place_of(part));
-  return parts.begin == hull.begin && parts.end == hull.end;
+    if (is_part(part) && enclosing.contains(place_of(part)))
+      parts = enclosing_range(parts, place_of(part));
+  return parts.begin == enclosing.begin && parts.end == enclosing.end;
 }
 
 // Whether a row of the call maps something of its own in `larger`, beside what is in `reserved`.
@@ -70,20 +70,20 @@ bool any_other(Rows rows, HostRange larger, HostRange reserved) {
 
 // What the row is to create: what it says and, of the parts of its struct that lie beside that, those
 // between which and it nothing else is mapped (decision 30).
-HostRange DataEnvironment::room_of(Rows rows, std::size_t index, Lock& lock) {
+HostRange DataEnvironment::reserved_range(Rows rows, std::size_t index, Lock& lock) {
   for (;;) {
-    HostRange room = range_of(rows[index]);
+    HostRange reserved = range_of(rows[index]);
     bool grown = false;
-    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kRoom); ++i) {
-      const HostRange larger = hull_of(room, range_of(rows[i]));
-      if (any_other(rows, larger, room) || look_up(larger, lock).overlap == Overlap::kPartial)
+    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i) {
+      const HostRange larger = enclosing_range(reserved, range_of(rows[i]));
+      if (any_other(rows, larger, reserved) || look_up(larger, lock).overlap == Overlap::kPartial)
         continue;
-      room = larger;
+      reserved = larger;
       grown = true;
     }
     // Looking up may have waited, and another thread have mapped something there.
-    if (!grown || look_up(room, lock).overlap != Overlap::kPartial)
-      return room;
+    if (!grown || look_up(reserved, lock).overlap != Overlap::kPartial)
+      return reserved;
   }
 }
 
@@ -100,18 +100,18 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
   if (row.has(kPointer))
     binding.pointer = pointer_value(row);
   const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
-  const HostRange room = room_of(rows, index, lock);
-  if (room.size() == 0)
+  const HostRange reserved = reserved_range(rows, index, lock);
+  if (reserved.size() == 0)
     binding.object = look_up_empty(row, lock);
   else
-    binding.object = obtain(leads_to_host(row, lock) ? without(row, kClose) : row, room, call, lock,
-                            is_hull(rows, index, room) ? padding_of(room) : 0);
-  if (room.size() == 0 && !binding.object && row.has(kPresent) && needs_copy(row))
+    binding.object = obtain(leads_to_host(row, lock) ? without(row, kClose) : row, reserved, call, lock,
+                            is_enclosing(rows, index, reserved) ? padding_of(reserved) : 0);
+  if (reserved.size() == 0 && !binding.object && row.has(kPresent) && needs_copy(row))
     throw absence(HostRange::of(empty_section(row), 0));
   if (binding.object) {
     count(*binding.object);
     const void* const base = row.has(kPointer) ? binding.pointer : row.base;
-    if (binding.object->creator == call && binding.object->host.begin == room.begin && base < room.address())
+    if (binding.object->creator == call && binding.object->host.begin == reserved.begin && base < reserved.address())
       binding.object->base = reinterpret_cast<std::uintptr_t>(base);
   }
   if (row.has(kPointer) && row.has(kCounts)) {
@@ -126,7 +126,7 @@ void DataEnvironment::bind_counted(Rows rows, std::size_t index, Binding& bindin
 // (decision 30).
 MappingPtr DataEnvironment::obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock) {
   MappingPtr part = find_for(row, wanted, lock);
-  if (!part && !shares_host_memory() && row.has(kSection) && !is_question(row)) {
+  if (!part && !shares_host_memory() && row.has(kSection) && !is_lookup(row)) {
     part = obtain(row, wanted, call, lock);
     lock.touch(*part).make_details().apart = true;
   }
@@ -138,7 +138,7 @@ MappingPtr DataEnvironment::obtain_part(const Row& row, HostRange wanted, const 
   return part;
 }
 
-void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock) {
+void DataEnvironment::bind_parts(const Row& row, Binding& binding, const void* call, Lock& lock) {
   if (!row.has(kCounts)) {
     MappingPtr& place = row.has(kPointer) ? binding.cell : binding.object;
     const HostRange wanted = place_of(row);
@@ -154,22 +154,22 @@ void DataEnvironment::bind_uncounted(const Row& row, Binding& binding, const voi
   binding.cell_fresh = fresh(binding.cell);
 }
 
-// Keeps account of which parts of a struct the program maps: the holes of a hull hold nothing.
+// Keeps account of which parts of a struct the program maps: the holes of a enclosing range hold nothing.
 void DataEnvironment::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock) {
   const Row& row = rows[index];
   const Binding& binding = bound[index];
-  if (!binding.object || is_question(row))
+  if (!binding.object || is_lookup(row))
     return;
   Mapping& object = lock.touch(*binding.object);
   const bool first_use =
       binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
                                            [&](const Binding& other) { return other.object == binding.object; });
   const HostRange part = range_of(row);
-  if (const HostRange hull = first_use ? object.host : part; is_hull(rows, index, hull)) {
-    object.hull = object.hull || (first_use && is_tight(rows, hull));
+  if (const HostRange enclosing = first_use ? object.host : part; is_enclosing(rows, index, enclosing)) {
+    object.enclosing = object.enclosing || (first_use && is_tight(rows, enclosing));
     return;
   }
-  if (!object.hull || part.size() == 0)
+  if (!object.enclosing || part.size() == 0)
     return;
   std::vector<HostRange>& parts = object.make_details().parts;
   if (std::none_of(parts.begin(), parts.end(), [&](const HostRange& known) { return known.contains(part); }))
@@ -184,7 +184,7 @@ void DataEnvironment::bind(Rows rows, Held& held, Lock& lock) {
       bind_counted(rows, i, bound[i], &bound, lock);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].maps()) {
-      bind_uncounted(rows[i], bound[i], &bound, lock);
+      bind_parts(rows[i], bound[i], &bound, lock);
       note_parts(rows, i, bound, lock);
     } else if (rows[i].has(kAttach)) {
       bind_attached(rows[i], bound[i], &bound, lock);
@@ -195,28 +195,28 @@ void DataEnvironment::bind(Rows rows, Held& held, Lock& lock) {
   }
 }
 
-void DataEnvironment::take_place(Rows rows, Held& held, Purpose purpose, Passage passage, Queue& queue,
-                                 const char* region, std::span<const HostRange> globals) {
-  HostTurn::end();
+void DataEnvironment::take_position(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
+                                    const char* region, std::span<const HostRange> globals) {
+  HostFallback::end();
   {
     Lock lock(*this);
     wait_until_none_leaves(rows, lock);
     bind(rows, held, lock);
-    queue_behind(held, queue, lock);
+    queue_behind(held, commands, lock);
     if (purpose == Purpose::kRegion && any_host_current()) [[unlikely]]
-      note_stale(rows, globals, held, queue, lock);
-    held.leaves_events = queue.leaves_events();
+      note_stale(rows, globals, held, commands, lock);
+    held.leaves_events = commands.leaves_events();
     if (held.leaves_events)
-      leave_events(rows, held, purpose, queue, lock);
+      leave_events(rows, held, purpose, commands, lock);
     if (passage == Passage::kThrough)
-      release(rows, held, Release::kNormal, queue, region, lock);
+      release(rows, held, Release::kNormal, commands, region, lock);
   }
   held.over.clear();
   if (!held.all_there)
     provide(held);
   if (observe::heard()) [[unlikely]] {
     Lock lock(*this);
-    announce_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), shares_host_memory(), rows, held.bound);
+    report_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), shares_host_memory(), rows, held.bound);
   }
   if (held.all_there || !held.leaves_events)
     return;
@@ -224,38 +224,38 @@ void DataEnvironment::take_place(Rows rows, Held& held, Purpose purpose, Passage
   wait_for_others(held);
 }
 
-std::string DataEnvironment::bring_in(Rows rows, Held& held, Purpose purpose, Queue& queue) {
+std::string DataEnvironment::copy_in(Rows rows, Held& held, Purpose purpose, CommandList& commands) {
   Bindings& bound = held.bound;
   if (!held.all_there) {
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (rows[i].maps())
-        copy_in(rows[i], bound[i], queue);
+        copy_in(rows[i], bound[i], commands);
     if (!held.leaves_events) {
       publish(held);
       wait_for_others(held);
     }
   }
-  const bool refreshed = refresh(rows, bound, purpose, queue);
-  std::string failure = held.all_there && refreshed ? "" : fault(held, queue.failure());
-  queue.set_filled();
+  const bool refreshed = refresh(rows, bound, purpose, commands);
+  std::string failure = held.all_there && refreshed ? "" : fault(held, commands.failure());
+  commands.set_filled();
   return failure;
 }
 
 std::string DataEnvironment::begin(Rows rows) {
   Held held(rows.size());
-  Queue queue(memory_);
-  take_place(rows, held, Purpose::kData, Passage::kIn, queue);
-  std::string failure = bring_in(rows, held, Purpose::kData, queue);
-  const std::string why = queue.wait();
+  CommandList commands(memory_);
+  take_position(rows, held, Purpose::kData, Passage::kIn, commands);
+  std::string failure = copy_in(rows, held, Purpose::kData, commands);
+  const std::string why = commands.wait();
   const std::string refused = refuse(rows, held, why);
   return_pointers(rows, held); // one object that the device does not take leaves the others' addresses as they are
-  finish(held, queue, why);
+  finish(held, commands, why);
   return failure.empty() ? refused : failure;
 }
 
-std::string DataEnvironment::finish_begin(Rows rows, Held& held, Queue& queue, const std::string& why) {
+std::string DataEnvironment::finish_begin(Rows rows, Held& held, CommandList& commands, const std::string& why) {
   std::string refused = refuse(rows, held, why);
-  finish(held, queue, why);
+  finish(held, commands, why);
   return refused;
 }
 
@@ -298,11 +298,11 @@ void DataEnvironment::break_object(Mapping& mapping) {
 }
 
 // Fills what this call created.
-void DataEnvironment::copy_in(const Row& row, Binding& binding, Queue& queue) {
+void DataEnvironment::copy_in(const Row& row, Binding& binding, CommandList& commands) {
   bool filled = true;
   if (binding.object_fresh && row.has(kTo) && row.size > 0)
-    filled = copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), queue);
-  const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding, queue);
+    filled = copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands);
+  const bool attached = !row.has(kPointer) || !binding.cell_fresh || attach(row, binding, commands);
   if (filled && attached && !row.has(kTo))
     return;
   if (binding.object_fresh)
@@ -381,12 +381,12 @@ std::string DataEnvironment::fault(Held& held, const std::string& why) {
 // Copies and pointers that a call owes to objects which were there before it. When a region's copy
 // fails, the region falls back and its object is repaired from the host; an enclosing construct has
 // no host version, so its program ends.
-bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose, Queue& queue) {
+bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& commands) {
   bool done = true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     Binding& binding = bound[i];
-    if (row.has(kAttach) && !attach_later(row, binding, queue)) {
+    if (row.has(kAttach) && !attach_later(row, binding, commands)) {
       binding.cell_refused = true;
       done = false;
       const auto guard = index_.guard(*binding.cell);
@@ -396,16 +396,17 @@ bool DataEnvironment::refresh(Rows rows, Bindings& bound, Purpose purpose, Queue
     if (!row.maps())
       continue;
     if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0) {
-      if (send(*binding.object, common(range_of(row), binding.object->host), queue)) {
+      if (send(*binding.object, common(range_of(row), binding.object->host), commands)) {
         note_written(binding.object.get());
       } else {
         if (purpose == Purpose::kData)
-          die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(), queue.failure().c_str());
+          die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
+              commands.failure().c_str());
         binding.refused = true;
         done = false;
       }
     }
-    if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding, queue)) {
+    if (row.has(kPointer) && !binding.cell_fresh && !attach(row, binding, commands)) {
       binding.cell_refused = true;
       done = false;
       const auto guard = index_.guard(*binding.cell);

@@ -33,7 +33,7 @@ std::uintptr_t base_of(const Row& row) {
 
 // Nothing is left to tell from a record that has never been filled.
 bool can_be_vacant(const Mapping& mapping) {
-  return mapping.owner && !mapping.host_current && !mapping.details() && !mapping.hull && mapping.padding == 0;
+  return mapping.owner && !mapping.host_current && !mapping.details() && !mapping.enclosing && mapping.padding == 0;
 }
 
 // Nobody looks at it but the call that has it leave: a share of the table and a pin of the call are all.
@@ -64,7 +64,7 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
   {
     const std::lock_guard lock(shard.lock);
     Mapping* const known = ObjectIndex::find(shard, wanted.begin);
-    if (known && (known->host.end < wanted.end || known->unusable || known->hull || known->queued))
+    if (known && (known->host.end < wanted.end || known->unusable || known->enclosing || known->queued))
       return Claim::kNo;
     if (known && known->state == Mapping::State::kReady) {
       ++known->references;
@@ -272,9 +272,9 @@ void DataEnvironment::give_back(MappingPtr share) {
 
 bool DataEnvironment::fetch_now(Mapping& mapping, HostRange range) {
   wait_for_users(mapping); // asynchronous calls that have come since this one began
-  Queue queue(memory_);
-  const bool queued = fetch(mapping, range, queue);
-  return queue.wait().empty() && queued;
+  CommandList commands(memory_);
+  const bool queued = fetch(mapping, range, commands);
+  return commands.wait().empty() && queued;
 }
 
 void DataEnvironment::copy_back(const KnownObject& known, const Row& row, const std::string& region) {

@@ -4,8 +4,8 @@
 // What moves between the two sides of an object, and `target update`.
 #include "data/environment.h"
 
-#include "data/announce.h"
 #include "data/mapping_fault.h"
+#include "data/report.h"
 #include "data/row_ranges.h"
 #include "observe/sink.h"
 #include "process/message.h"
@@ -41,19 +41,19 @@ void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
 } // namespace
 
 // Queues copies of a range of a mapping, except for pointers that have been attached and what `except` names.
-bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range, Queue& queue,
+bool DataEnvironment::copy(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
                            std::span<const HostRange> except) {
   if (!mapping.device || mapping.own_value)
     return true;
   if (direction == Direction::kToHost && read_only_memory.hold(range.begin))
     return true;
   if (observe::heard()) [[unlikely]]
-    announce_copy(memory_.number(), direction == Direction::kToDevice, mapping, range.address(),
-                  mapping.at(range.begin), range.size());
+    report_copy(memory_.number(), direction == Direction::kToDevice, mapping, range.address(), mapping.at(range.begin),
+                range.size());
   const auto move = [&](HostRange piece) {
     std::byte* const device = mapping.at(piece.begin);
-    return direction == Direction::kToDevice ? queue.submit(device, piece.address(), piece.size())
-                                             : queue.retrieve(piece.address(), device, piece.size());
+    return direction == Direction::kToDevice ? commands.submit(device, piece.address(), piece.size())
+                                             : commands.retrieve(piece.address(), device, piece.size());
   };
   const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
   return std::all_of(pieces.begin(), pieces.end(), move);
@@ -72,23 +72,24 @@ std::vector<HostRange> DataEnvironment::without_pointers(const Mapping& mapping,
 
 std::vector<HostRange> DataEnvironment::parts_of(const Mapping& mapping) {
   const auto guard = index_.guard(mapping);
-  if (!mapping.hull)
+  if (!mapping.enclosing)
     return {mapping.host};
   return mapping.details() ? mapping.details()->parts : std::vector<HostRange>();
 }
 
 bool DataEnvironment::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
   const std::vector<HostRange> parts = parts_of(mapping);
-  Queue queue(memory_);
-  const bool queued = std::all_of(parts.begin(), parts.end(),
-                                  [&](const HostRange& part) { return copy(direction, mapping, part, queue, except); });
-  return queue.wait().empty() && queued;
+  CommandList commands(memory_);
+  const bool queued = std::all_of(parts.begin(), parts.end(), [&](const HostRange& part) {
+    return copy(direction, mapping, part, commands, except);
+  });
+  return commands.wait().empty() && queued;
 }
 
 bool DataEnvironment::copy_now(Direction direction, const Mapping& mapping, HostRange range) {
-  Queue queue(memory_);
-  const bool queued = copy(direction, mapping, range, queue);
-  return queue.wait().empty() && queued;
+  CommandList commands(memory_);
+  const bool queued = copy(direction, mapping, range, commands);
+  return commands.wait().empty() && queued;
 }
 
 bool DataEnvironment::copy_in_child(const Mapping& mapping, HostRange range) {
@@ -102,8 +103,8 @@ bool DataEnvironment::copy_in_child(const Mapping& mapping, HostRange range) {
   });
 }
 
-void DataEnvironment::take_place_of_update(Rows rows, Held& held, Queue& queue) {
-  HostTurn::end();
+void DataEnvironment::take_position_of_update(Rows rows, Held& held, CommandList& commands) {
+  HostFallback::end();
   {
     Lock lock(*this);
     wait_until_none_leaves(rows, lock);
@@ -112,13 +113,13 @@ void DataEnvironment::take_place_of_update(Rows rows, Held& held, Queue& queue) 
         wait_until_none_leaves(rows, lock);
         i = static_cast<std::size_t>(-1);
       }
-    queue_behind(held, queue, lock);
-    held.leaves_events = queue.leaves_events();
+    queue_behind(held, commands, lock);
+    held.leaves_events = commands.leaves_events();
     for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i)
       if (held.bound[i].object)
-        leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), held, queue, lock);
+        leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), held, commands, lock);
     if (observe::heard()) [[unlikely]]
-      announce_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), shares_host_memory(), rows, held.bound);
+      report_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), shares_host_memory(), rows, held.bound);
   }
   held.over.clear();
 }
@@ -143,29 +144,29 @@ bool DataEnvironment::bind_updated(const Row& row, Binding& binding, Lock& lock)
   return true;
 }
 
-void DataEnvironment::queue_update(Rows rows, Held& held, Queue& queue) {
+void DataEnvironment::queue_update(Rows rows, Held& held, CommandList& commands) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Binding& binding = held.bound[i];
     // What only the host has is not brought up to date.
     if (!binding.object || (binding.host_current && !is_usable(*binding.object)))
       continue;
     const HostRange there = common(range_of(rows[i]), binding.object->host);
-    if (rows[i].has(kTo) && !send(*binding.object, there, queue))
-      die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(), queue.failure().c_str());
-    if (rows[i].has(kFrom) && !fetch(*binding.object, there, queue))
-      die("updating %s from the device failed%s", describe(*binding.object).c_str(), queue.failure().c_str());
+    if (rows[i].has(kTo) && !send(*binding.object, there, commands))
+      die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(), commands.failure().c_str());
+    if (rows[i].has(kFrom) && !fetch(*binding.object, there, commands))
+      die("updating %s from the device failed%s", describe(*binding.object).c_str(), commands.failure().c_str());
   }
-  queue.set_queued();
+  commands.set_handed_over();
 }
 
 void DataEnvironment::update(Rows rows) {
   Held held(rows.size());
-  Queue queue(memory_);
-  take_place_of_update(rows, held, queue);
-  queue_update(rows, held, queue);
-  if (const std::string why = queue.wait(); !why.empty())
+  CommandList commands(memory_);
+  take_position_of_update(rows, held, commands);
+  queue_update(rows, held, commands);
+  if (const std::string why = commands.wait(); !why.empty())
     die("%s", why.c_str());
-  finish(held, queue);
+  finish(held, commands);
 }
 
 } // namespace omptool

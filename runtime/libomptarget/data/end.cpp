@@ -4,8 +4,8 @@
 // The end of a construct: what nobody refers to any more is copied back and goes.
 #include "data/environment.h"
 
-#include "data/announce.h"
 #include "data/mapping_fault.h"
+#include "data/report.h"
 #include "data/row_ranges.h"
 #include "observe/sink.h"
 #include "process/message.h"
@@ -26,8 +26,8 @@ void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock
     binding.cell = found.mapping;
 }
 
-void DataEnvironment::take_leave(Rows rows, Held& held, Queue& queue) {
-  HostTurn::end();
+void DataEnvironment::take_leave(Rows rows, Held& held, CommandList& commands) {
+  HostFallback::end();
   {
     Lock lock(*this);
     const auto is_being_filled = [&](const MappingPtr& mapping) {
@@ -47,23 +47,23 @@ void DataEnvironment::take_leave(Rows rows, Held& held, Queue& queue) {
           lock.wait_for(*filled);
       }
     }
-    queue_behind(held, queue, lock);
-    held.leaves_events = queue.leaves_events();
-    release(rows, held, Release::kNormal, queue, nullptr, lock);
+    queue_behind(held, commands, lock);
+    held.leaves_events = commands.leaves_events();
+    release(rows, held, Release::kNormal, commands, nullptr, lock);
   }
   held.over.clear();
 }
 
 void DataEnvironment::end(Rows rows) {
   Held held(rows.size());
-  Queue queue(memory_);
-  take_leave(rows, held, queue);
-  bring_back(rows, held, Release::kNormal, queue);
-  queue.set_queued();
-  const std::string why = queue.wait();
+  CommandList commands(memory_);
+  take_leave(rows, held, commands);
+  copy_back(rows, held, Release::kNormal, commands);
+  commands.set_handed_over();
+  const std::string why = commands.wait();
   if (!why.empty())
     die("%s", why.c_str());
-  finish(held, queue);
+  finish(held, commands);
 }
 
 void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
@@ -86,15 +86,16 @@ void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
       --count;
 }
 
-void DataEnvironment::give_up_place(Rows rows, Held& held, Release how, Queue& queue, const char* region) {
+void DataEnvironment::release_position(Rows rows, Held& held, Release how, CommandList& commands, const char* region) {
   {
     Lock lock(*this);
-    release(rows, held, how, queue, region, lock);
+    release(rows, held, how, commands, region, lock);
   }
   held.over.clear();
 }
 
-void DataEnvironment::release(Rows rows, Held& held, Release how, Queue& queue, const char* region, Lock& lock) {
+void DataEnvironment::release(Rows rows, Held& held, Release how, CommandList& commands, const char* region,
+                              Lock& lock) {
   const auto leaves = [&](const MappingPtr& mapping) {
     return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0 &&
            (mapping->state == Mapping::State::kReady ||
@@ -113,18 +114,18 @@ void DataEnvironment::release(Rows rows, Held& held, Release how, Queue& queue, 
         if (region)
           mapping->make_details().released_by = region;
         held.leaving.push_back(mapping);
-        if (held.leaves_events || !mapping->pending(queue.own_end()).empty())
-          depart(mapping, held, queue, lock);
+        if (held.leaves_events || !mapping->pending(commands.own_end()).empty())
+          depart(mapping, held, commands, lock);
         else
           mapping->state = Mapping::State::kLeaving;
       }
     binding.leaving = std::find(held.leaving.begin(), held.leaving.end(), binding.object) != held.leaving.end();
   }
   if (observe::heard()) [[unlikely]]
-    announce_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), shares_host_memory(), rows, held.bound);
+    report_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), shares_host_memory(), rows, held.bound);
 }
 
-void DataEnvironment::bring_back(Rows rows, Held& held, Release how, Queue& queue, const char* region) {
+void DataEnvironment::copy_back(Rows rows, Held& held, Release how, CommandList& commands, const char* region) {
   // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
   const auto holds_results = [&](const MappingPtr& object) {
     return how == Release::kNormal || std::none_of(held.bound.begin(), held.bound.end(), [&](const Binding& one) {
@@ -136,14 +137,14 @@ void DataEnvironment::bring_back(Rows rows, Held& held, Release how, Queue& queu
     const Binding& binding = held.bound[i];
     const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 &&
                         (binding.leaving ? holds_results(binding.object) : how == Release::kNormal && row.has(kAlways));
-    if (wanted && binding.object && !fetch(*binding.object, common(range_of(row), binding.object->host), queue))
+    if (wanted && binding.object && !fetch(*binding.object, common(range_of(row), binding.object->host), commands))
       die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
-          describe(*binding.object).c_str(), queue.failure().c_str());
+          describe(*binding.object).c_str(), commands.failure().c_str());
   }
 }
 
-void DataEnvironment::finish(Held& held, Queue& queue, const std::string& failure) {
-  queue.set_ended(failure);
+void DataEnvironment::finish(Held& held, CommandList& commands, const std::string& failure) {
+  commands.set_ended(failure);
   if (!held.leaving.empty()) {
     Lock lock(*this);
     for (const MappingPtr& mapping : held.leaving)
@@ -152,7 +153,7 @@ void DataEnvironment::finish(Held& held, Queue& queue, const std::string& failur
       else // it has departed
         set_sound(*mapping);
     if (held.departs)
-      std::erase_if(departures_, [&](const Departure& one) { return one.ended == queue.own_end(); });
+      std::erase_if(departures_, [&](const Departure& one) { return one.ended == commands.own_end(); });
   }
   held.leaving.clear();
   for (Binding& binding : held.bound)

@@ -13,8 +13,8 @@
 // Most calls name objects by where they begin, and find them there: they need the index alone
 // (by_beginning.cpp). All others go through the table: environment.cpp finds objects, begin.cpp and end.cpp
 // are the two ends of a construct, order.cpp is its place among the others, attached_pointers.cpp attaches
-// pointers, copies.cpp moves bytes, host_turn.cpp is about regions that run on the host, two_sides.cpp about
-// what they and kernels change meanwhile, uncounted.cpp about objects that no construct counts.
+// pointers, copies.cpp moves bytes, fallback.cpp is about regions that run on the host, diverged.cpp about
+// what they and kernels change meanwhile, globals.cpp about objects that no construct counts.
 #pragma once
 
 #include "data/row.h"
@@ -22,8 +22,8 @@
 #include "data/table/mapping_table.h"
 #include "data/table/object_index.h"
 #include "observe/sink.h"
-#include "rtl/queue.h"
 #include "process/per_row.h"
+#include "rtl/command_list.h"
 
 #include <algorithm>
 #include <array>
@@ -101,32 +101,32 @@ public:
   // step, so that it is settled what is copied back. Then memory is allocated.
   enum class Passage { kIn, kThrough };
   // A region's kernel may also use `globals`.
-  void take_place(Rows rows, Held& held, Purpose purpose, Passage passage, Queue& queue, const char* region = nullptr,
-                  std::span<const HostRange> globals = {});
+  void take_position(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
+                     const char* region = nullptr, std::span<const HostRange> globals = {});
   // Queues the copies to the device. Returns why the device cannot hold all rows, or "". After a failure the rows
   // are still to be released, and regions that name an object without a device copy run on the host.
-  std::string bring_in(Rows rows, Held& held, Purpose purpose, Queue& queue);
+  std::string copy_in(Rows rows, Held& held, Purpose purpose, CommandList& commands);
   // Once it has its place: which object the device has no memory for, or "".
   std::string lacks(Held& held);
   // Stores device addresses for kReturn, where the memory is there.
   void return_pointers(Rows rows, Held& held);
   // Releases the rows. kAbandoned: no region has run, nothing is copied back but what other constructs have left.
   // `region` names the region that has run, for the message of a failure.
-  void give_up_place(Rows rows, Held& held, Release release, Queue& queue, const char* region = nullptr);
+  void release_position(Rows rows, Held& held, Release release, CommandList& commands, const char* region = nullptr);
   // Queues the copies back. A failure ends the program.
-  void bring_back(Rows rows, Held& held, Release release, Queue& queue, const char* region = nullptr);
+  void copy_back(Rows rows, Held& held, Release release, CommandList& commands, const char* region = nullptr);
   // All that was queued has ended; "" or why it failed. No lock may be held.
-  void finish(Held& held, Queue& queue, const std::string& failure = {});
+  void finish(Held& held, CommandList& commands, const std::string& failure = {});
   // The same of a construct that has only copied to the device: what it created is then for the host alone. Returns
   // which object the device has not, or "".
-  std::string finish_begin(Rows rows, Held& held, Queue& queue, const std::string& failure);
+  std::string finish_begin(Rows rows, Held& held, CommandList& commands, const std::string& failure);
 
   // Maps the rows. Returns why the device cannot hold them all, or "".
   std::string begin(Rows rows);
   // Unmaps rows that an earlier call mapped.
   void end(Rows rows);
   // Finds what rows that an earlier call mapped refer to, and takes the place of a construct that releases them.
-  void take_leave(Rows rows, Held& held, Queue& queue);
+  void take_leave(Rows rows, Held& held, CommandList& commands);
   // The same for a region whose kernel has forked, in the child. Locks may be held by threads that are
   // gone, and what they guard may be half done: nothing but the region's own objects is looked at, and
   // what leaves stays where it is, as all does that the parent had mapped.
@@ -134,8 +134,8 @@ public:
   // Copies the rows' ranges of present objects.
   void update(Rows rows);
   // The same in steps: the place, then the copies, of which a failure ends the program.
-  void take_place_of_update(Rows rows, Held& held, Queue& queue);
-  void queue_update(Rows rows, Held& held, Queue& queue);
+  void take_position_of_update(Rows rows, Held& held, CommandList& commands);
+  void queue_update(Rows rows, Held& held, CommandList& commands);
 
   // The kernel's argument for a kArgument row that is not private.
   void* argument(const Row& row, const Binding& binding) const;
@@ -255,11 +255,11 @@ private:
   MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock);
   MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
 
-  HostRange room_of(Rows rows, std::size_t index, Lock& lock);
+  HostRange reserved_range(Rows rows, std::size_t index, Lock& lock);
   MappingPtr obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock);
   bool leads_to_host(const Row& row, Lock& lock);
   void bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock);
-  void bind_uncounted(const Row& row, Binding& binding, const void* call, Lock& lock);
+  void bind_parts(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock);
   void bind_released(const Row& row, Binding& binding, Lock& lock);
   bool bind_updated(const Row& row, Binding& binding, Lock& lock);
@@ -268,18 +268,18 @@ private:
   static std::vector<HostRange> places_of(Rows rows, std::size_t index);
   void wait_until_none_leaves(Rows rows, Lock& lock);
   void bind(Rows rows, Held& held, Lock& lock);
-  void queue_behind(Held& held, Queue& queue, Lock& lock);
-  void leave_events(Rows rows, Held& held, Purpose purpose, Queue& queue, Lock& lock);
-  void leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, Queue& queue, Lock& lock);
+  void queue_behind(Held& held, CommandList& commands, Lock& lock);
+  void leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock);
+  void leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, CommandList& commands, Lock& lock);
   void provide(Held& held);
   void publish(Held& held);
   void wait_for_others(Held& held);
-  void copy_in(const Row& row, Binding& binding, Queue& queue);
-  bool attach(const Row& row, Binding& binding, Queue& queue);
-  bool attach_later(const Row& row, Binding& binding, Queue& queue);
+  void copy_in(const Row& row, Binding& binding, CommandList& commands);
+  bool attach(const Row& row, Binding& binding, CommandList& commands);
+  bool attach_later(const Row& row, Binding& binding, CommandList& commands);
   std::string not_there(const Mapping& mapping, const std::string& why) const;
   std::string fault(Held& held, const std::string& why);
-  bool refresh(Rows rows, Bindings& bound, Purpose purpose, Queue& queue);
+  bool refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& commands);
   std::string refuse(Rows rows, Held& held, const std::string& why);
   void break_object(Mapping& mapping);
   void note_written(Mapping* mapping);
@@ -287,13 +287,13 @@ private:
   bool is_host_current(const Mapping& mapping);
 
   void drop(const Row& row, Binding& binding, Release release);
-  void release(Rows rows, Held& held, Release release, Queue& queue, const char* region, Lock& lock);
-  void depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock);
+  void release(Rows rows, Held& held, Release release, CommandList& commands, const char* region, Lock& lock);
+  void depart(const MappingPtr& mapping, Held& held, CommandList& commands, Lock& lock);
   bool forget_if_over(Mapping& mapping, Held& held);
-  void come_after_departures(HostRange range, Queue& queue, Held& held);
+  void come_after_departures(HostRange range, CommandList& commands, Held& held);
   bool is_departing(HostRange range) const;
-  void wait_until_settled(const Mappings& mappings, Rows rows = {});
-  bool copy(Direction direction, const Mapping& mapping, HostRange range, Queue& queue,
+  void wait_until_resolved(const Mappings& mappings, Rows rows = {});
+  bool copy(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
             std::span<const HostRange> except = {});
   bool copy_now(Direction direction, const Mapping& mapping, HostRange range);
   std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
@@ -305,16 +305,16 @@ private:
   bool note_before(Mapping& mapping, std::span<const HostRange> newer);
   bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);
   std::vector<HostRange> shared_pieces(const Mapping& mapping, HostRange within);
-  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostTurn& turn);
+  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback);
   bool give_to_device(Mapping& mapping);
   bool fill_all(Mapping& mapping);
-  bool send(Mapping& mapping, HostRange range, Queue& queue);
-  bool fetch(Mapping& mapping, HostRange range, Queue& queue);
-  bool bring_together(Mapping& mapping, HostRange within, Toward toward);
+  bool send(Mapping& mapping, HostRange range, CommandList& commands);
+  bool fetch(Mapping& mapping, HostRange range, CommandList& commands);
+  bool merge_copies(Mapping& mapping, HostRange within, Toward toward);
   bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
   Mappings present(Rows rows, std::span<const HostRange> globals, Lock& lock);
   Mappings named(Rows rows, std::span<const HostRange> globals, Lock& lock);
-  void note_stale(Rows rows, std::span<const HostRange> globals, Held& held, Queue& queue, Lock& lock);
+  void note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands, Lock& lock);
   Mappings named_by_device_address(Rows rows, Lock& lock);
   std::string keep_on_device(Rows rows);
   std::string submit_at(const Row& row);

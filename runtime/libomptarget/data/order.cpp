@@ -22,10 +22,10 @@ std::vector<HostRange> DataEnvironment::places_of(Rows rows, std::size_t index) 
   if (row.any(kPointer | kAttach) && row.base)
     places.push_back(cell_of(row));
   if (row.size > 0 && row.maps()) {
-    HostRange room = range_of(row);
-    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kRoom); ++i)
-      room = hull_of(room, range_of(rows[i]));
-    places.push_back(room);
+    HostRange reserved = range_of(row);
+    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i)
+      reserved = enclosing_range(reserved, range_of(rows[i]));
+    places.push_back(reserved);
   } else if (const void* const address = empty_section(row)) {
     const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
     places.push_back({at - 1, at + 1}); // or it belongs to what ends there
@@ -56,16 +56,16 @@ void DataEnvironment::wait_until_none_leaves(Rows rows, Lock& lock) {
 
 // What the construct's operations come after: whoever fills its objects, and whoever still copies back what has been
 // mapped where it creates some.
-void DataEnvironment::queue_behind(Held& held, Queue& queue, Lock& lock) {
+void DataEnvironment::queue_behind(Held& held, CommandList& commands, Lock& lock) {
   for (Binding& binding : held.bound) {
     for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
       if (mapping && lock.touch(*mapping).queued && !forget_if_over(*mapping, held))
         if (const EventPtr& written = mapping->details()->written; written && !written->is_done())
-          queue.after(written);
+          commands.after(written);
     if (binding.object_fresh)
-      come_after_departures(binding.object->host, queue, held);
+      come_after_departures(binding.object->host, commands, held);
     if (binding.cell_fresh)
-      come_after_departures(binding.cell->host, queue, held);
+      come_after_departures(binding.cell->host, commands, held);
   }
 }
 
@@ -83,7 +83,7 @@ bool DataEnvironment::forget_if_over(Mapping& mapping, Held& held) {
   return true;
 }
 
-void DataEnvironment::come_after_departures(HostRange range, Queue& queue, Held& held) {
+void DataEnvironment::come_after_departures(HostRange range, CommandList& commands, Held& held) {
   if (departures_.empty())
     return;
   std::erase_if(departures_, [&](Departure& one) {
@@ -91,25 +91,26 @@ void DataEnvironment::come_after_departures(HostRange range, Queue& queue, Held&
     if (over)
       held.over.push_back(std::move(one.ended));
     else if (one.host.overlaps(range))
-      queue.after(one.ended);
+      commands.after(one.ended);
     return over;
   });
 }
 
 // Leaves what the constructs that come later are to come after.
-void DataEnvironment::leave_events(Rows rows, Held& held, Purpose purpose, Queue& queue, Lock& lock) {
+void DataEnvironment::leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock) {
   const bool uses = purpose == Purpose::kRegion;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
     Binding& binding = held.bound[i];
     if (binding.object)
-      leave_event(*binding.object, binding.object_fresh || row.has(kTo | kAlways), uses, held, queue, lock);
+      leave_event(*binding.object, binding.object_fresh || row.has(kTo | kAlways), uses, held, commands, lock);
     if (binding.cell)
-      leave_event(*binding.cell, true, uses, held, queue, lock);
+      leave_event(*binding.cell, true, uses, held, commands, lock);
   }
 }
 
-void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, Queue& queue, Lock& lock) {
+void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, CommandList& commands,
+                                  Lock& lock) {
   Mapping::Details& details = lock.touch(mapping).make_details();
   mapping.queued = true;
   std::erase_if(details.users, [&](EventPtr& user) {
@@ -118,20 +119,20 @@ void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, H
       held.over.push_back(std::move(user));
     return over;
   });
-  if (transfers && details.written != queue.filled())
-    held.over.push_back(std::exchange(details.written, queue.filled()));
-  if (uses && (details.users.empty() || details.users.back() != queue.ended()))
-    details.users.push_back(queue.ended());
+  if (transfers && details.written != commands.filled())
+    held.over.push_back(std::exchange(details.written, commands.filled()));
+  if (uses && (details.users.empty() || details.users.back() != commands.ended()))
+    details.users.push_back(commands.ended());
 }
 
 // ---- what leaves ----
 
 // Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
 // ended, and who maps the memory again comes after that.
-void DataEnvironment::depart(const MappingPtr& mapping, Held& held, Queue& queue, Lock& lock) {
-  for (EventPtr& event : mapping->pending(queue.own_end()))
-    queue.after(std::move(event));
-  departures_.push_back({mapping->host, queue.ended()});
+void DataEnvironment::depart(const MappingPtr& mapping, Held& held, CommandList& commands, Lock& lock) {
+  for (EventPtr& event : mapping->pending(commands.own_end()))
+    commands.after(std::move(event));
+  departures_.push_back({mapping->host, commands.ended()});
   held.departs = true;
   take_from_table(*mapping, lock);
 }

@@ -29,7 +29,7 @@ enum RowFlag : std::uint32_t {
   kHostIfAbsent = 1U << 14, // the argument for an absent object is the host address
   kAttach = 1U << 15,       // base is a pointer that begin is its pointee of; nothing is mapped or counted
   kClose = 1U << 16,        // a copy on the device, also where it could use the host's memory
-  kRoom = 1U << 17,         // a member that the struct of the row before should have room for; nothing is mapped
+  kReserve = 1U << 17,      // a member that the struct of the row before should have room for; nothing is mapped
   kNullIfAbsent = 1U << 18, // of kReturn: NULL in place of an absent object's host address
 };
 
@@ -41,7 +41,7 @@ struct Row {
   void** base_slot = nullptr; // where kReturn goes
   bool has(std::uint32_t wanted) const { return (flags & wanted) == wanted; }
   bool any(std::uint32_t wanted) const { return (flags & wanted) != 0; }
-  bool maps() const { return !any(kPrivate | kValue | kAttach | kRoom); }
+  bool maps() const { return !any(kPrivate | kValue | kAttach | kReserve); }
 };
 
 using Rows = std::span<const Row>;

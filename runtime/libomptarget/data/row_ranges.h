@@ -37,7 +37,7 @@ inline HostRange common(HostRange a, HostRange b) {
 }
 
 // Both, and what lies between them.
-inline HostRange hull_of(HostRange a, HostRange b) {
+inline HostRange enclosing_range(HostRange a, HostRange b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 

@@ -111,7 +111,7 @@ const void* Registry::meant_by(const void* host_address, const void* caller) {
 }
 
 std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
-  settle();
+  resolve_pending();
   const std::shared_lock lock(mutex_);
   return kernels_->shared(host_address);
 }
@@ -180,7 +180,7 @@ Kernel::Loaded Registry::search(const Kernel& kernel, Device& device, std::strin
 
 ImageOrigin Registry::images_at(const void* address) {
   const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(address);
-  settle();
+  resolve_pending();
   const std::shared_lock lock(mutex_);
   std::optional<ImageOrigin> joint;
   for (const auto& [number, library] : libraries_) {

@@ -32,7 +32,7 @@ std::string LoadedImage::run_all(EntryKind kind) const {
     void* const function = addresses[i];
     const bool ran =
         function && device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
-    observe::announce(observe::ImageFunctionRan{device.number, name_of(entries->entries[i]), !ran});
+    observe::report(observe::ImageFunctionRan{device.number, name_of(entries->entries[i]), !ran});
     if (!ran)
       return name_of(entries->entries[i]);
   }
@@ -96,9 +96,9 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
     loaded->compiler = image.origin.compiler;
     loaded->table = load_binary(device, *loaded);
     if (loaded->table)
-      observe::announce(observe::ImageLoaded{device.number, image.raw.ImageStart,
-                                             static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -
-                                                                      static_cast<const char*>(image.raw.ImageStart))});
+      observe::report(observe::ImageLoaded{device.number, image.raw.ImageStart,
+                                           static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -
+                                                                    static_cast<const char*>(image.raw.ImageStart))});
     if (loaded->table)
       images.push_back(std::move(loaded));
     else if (failure.empty())

@@ -89,7 +89,7 @@ void Registry::add(const void* descriptor, LibraryReader read) {
   read_only_memory.add(descriptor, home.constants);
   observe::report_regions();
   if (observe::heard()) [[unlikely]]
-    observe::announce(observe::LibraryRegistered{home.path});
+    observe::report(observe::LibraryRegistered{home.path});
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = ++last_number_;
   numbers_.emplace(descriptor, number);
@@ -230,13 +230,13 @@ bool Registry::start(Device& device) {
     launches_plainly_.store(false, std::memory_order_release);
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);
-  observe::announce(observe::DeviceReady{device.number, device.rtl.name(), &device});
+  observe::report(observe::DeviceReady{device.number, device.rtl.name(), &device});
   return true;
 }
 
 bool Registry::prepare_now(Device& device) {
   if (device.prepared_for.load(std::memory_order_acquire) == generation_.load(std::memory_order_acquire) ||
-      settling_here_ || Preparing::here(device))
+      resolving_here_ || Preparing::here(device))
     return device.usable.load(std::memory_order_acquire);
   const Preparing here(device);
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
@@ -264,9 +264,9 @@ bool Registry::is_over() {
 }
 
 std::string Registry::reason_for_none() {
-  if (settling_here_)
+  if (resolving_here_)
     return "there is no device: a plugin that is asked for its devices cannot use them";
-  const std::lock_guard settling(settling_);
+  const std::lock_guard resolving(resolving_);
   if (rtls_.empty())
     return "there is no device: " + why_no_plugin();
   for (const std::unique_ptr<Rtl>& rtl : rtls_)

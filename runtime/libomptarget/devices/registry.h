@@ -4,7 +4,7 @@
 // What is registered and which devices there are. Registering only notes a descriptor; the first
 // call that needs to know asks the plugins who owns which image and numbers their devices, and the
 // first call that uses a device initialises it and loads its images. registry.cpp keeps the lists, and gets
-// devices ready; settle.cpp takes in what has registered, load.cpp loads it, kernels.cpp finds kernels in it.
+// devices ready; resolve.cpp takes in what has registered, load.cpp loads it, kernels.cpp finds kernels in it.
 #pragma once
 
 #include "data/environment.h"
@@ -119,8 +119,8 @@ struct Library {
 };
 
 // What is said of a region, once.
-enum class Said : std::size_t { kFallsBack, kMayUseDevice };
-constexpr std::size_t kSayings = 2;
+enum class ReportOnce : std::size_t { kFallsBack, kMayUseDevice };
+constexpr std::size_t kReportsOnce = 2;
 
 // A kernel as the host knows it. Several libraries may list one host address: bundled objects of one
 // executable share its entry table, each with its own images.
@@ -146,7 +146,7 @@ struct Kernel {
       one = one->next;
     return one;
   }
-  mutable std::array<std::atomic<bool>, kSayings> said{}; // by Said
+  mutable std::array<std::atomic<bool>, kReportsOnce> said{}; // by Said
   std::vector<HostRange> globals() const;
   // Why the address does not say which kernel is meant, or "".
   std::string ambiguity() const;
@@ -190,7 +190,7 @@ public:
   // Gives the devices of all plugins numbers, whether or not a library has images for them; after fork() too.
   void number_all();
   int device_count() {
-    settle();
+    resolve_pending();
     return device_count_.load(std::memory_order_acquire);
   }
   // Null when there is no such number.
@@ -203,7 +203,7 @@ public:
   bool start(Device& device);
   // Also loads the images of every library and runs deferred work.
   bool prepare(Device& device) {
-    settle();
+    resolve_pending();
     return is_prepared(device) || prepare_now(device);
   }
   // Nothing is left to do.
@@ -259,8 +259,8 @@ private:
   static void forget_after_fork();
   static constexpr std::size_t kMostDevices = 4096;
   // A thread that asks plugins: what they or their drivers ask in turn is answered from what is known.
-  class Settling;
-  static thread_local bool settling_here_;
+  class Resolving;
+  static thread_local bool resolving_here_;
   struct Registration {
     std::uint64_t number; // see Library
     const void* descriptor;
@@ -279,14 +279,14 @@ private:
 
   Registry() = default;
   // Takes in what has registered since the last call, in order.
-  void settle() {
+  void resolve_pending() {
     if (any_pending_.load(std::memory_order_acquire)) [[unlikely]]
-      settle_now();
+      resolve_registrations();
   }
-  void settle_now();
+  void resolve_registrations();
   void open_rtls();
   void number_unasked();
-  Rtl* settle_known();
+  Rtl* resolve_known();
   Rtl* uncounted(const Library& library) const;
   std::shared_ptr<Library> examine(const Registration& registration);
   bool copy_bytes(const Library& library, __tgt_device_image& image, std::vector<char>& bytes);
@@ -324,7 +324,7 @@ private:
   Registry* parents_ = nullptr; // of the process that forked this one; never looked into
   // Held while plugins look at images. Nothing that needs the dynamic linker happens under it: no plugin
   // is opened, no driver asked for its devices, no image loaded.
-  std::mutex settling_;
+  std::mutex resolving_;
   std::vector<std::unique_ptr<Rtl>> rtls_; // under the lock until plugins_found_
   std::atomic<bool> rtls_found_{false};
   std::array<std::atomic<Device*>, kMostDevices> devices_{};
@@ -358,7 +358,7 @@ private:
 // lives: for the length of a launch.
 class KernelUse {
 public:
-  KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_announcement()) {
+  KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_hazard_pointer()) {
     if (mine_.record.load(std::memory_order_relaxed)) [[unlikely]]
       find_nested(host_address);
     else
@@ -378,10 +378,10 @@ public:
   const Kernel* get() const { return kernel_; } // null: no registered library has the address
 
 private:
-  // Locals stay in registers; a store to an announcement could change a member, for all that the compiler knows.
+  // Locals stay in registers; a store to an hazard pointer could change a member, for all that the compiler knows.
   void find(const void* host_address) {
     const std::atomic<const KernelIndex*>& published = registry_.index_;
-    Announcement& mine = mine_;
+    HazardPointer& mine = mine_;
     const KernelIndex* index = published.load(std::memory_order_acquire);
     for (;;) {
       mine.index.store(index, std::memory_order_relaxed);
@@ -399,9 +399,9 @@ private:
   void find_nested(const void* host_address);
 
   Registry& registry_;
-  Announcement& mine_;
+  HazardPointer& mine_;
   const Kernel* kernel_ = nullptr;
-  std::shared_ptr<Kernel> nested_; // of a launch from inside a kernel: the thread's announcement is in use
+  std::shared_ptr<Kernel> nested_; // of a launch from inside a kernel: the thread's hazard pointer is in use
 };
 
 } // namespace omptool

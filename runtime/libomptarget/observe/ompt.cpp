@@ -193,16 +193,16 @@ private:
   // Without begin and end there is one callback, when all that it tells is known.
   void tell_data(const Operation& operation, Endpoint endpoint) {
     Construct* const construct = find(operation.construct);
-    const DataOperation told = data_operation(operation);
+    const DataOperation reported = data_operation(operation);
     const std::size_t size = static_cast<std::size_t>(operation.size);
     const Endpoint when = operation.kind == Operation::Kind::kAllocate ? kEnd : kBegin;
     if (tool.data_op_emi)
       tool.data_op_emi(endpoint, construct ? construct->target_task : nullptr, construct ? &construct->data : nullptr,
-                       id_of(operation), told.kind, told.from, told.from_device, told.to, told.to_device, size,
-                       operation.code);
+                       id_of(operation), reported.kind, reported.from, reported.from_device, reported.to,
+                       reported.to_device, size, operation.code);
     else if (tool.data_op && endpoint == when)
-      tool.data_op(construct ? operation.construct : 0, operation.id, told.kind, told.from, told.from_device, told.to,
-                   told.to_device, size, operation.code);
+      tool.data_op(construct ? operation.construct : 0, operation.id, reported.kind, reported.from,
+                   reported.from_device, reported.to, reported.to_device, size, operation.code);
   }
 
   void tell_launch(const Operation& operation, Endpoint endpoint) {

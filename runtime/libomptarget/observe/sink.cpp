@@ -61,7 +61,7 @@ void unsubscribe(Listener& listener) {
     the_sink.fetch_and(~kHeard, std::memory_order_release);
 }
 
-void announce(Event event) {
+void report(Event event) {
   if (!heard())
     return;
   if (waiting)
@@ -79,7 +79,7 @@ void Postponed::begin() {
 void Postponed::end() {
   if (--waiting->locks > 0)
     return;
-  // A listener may make calls that announce more.
+  // A listener may make calls that report more.
   const std::unique_ptr<const Waiting> over(std::exchange(waiting, nullptr));
   for (const Event& event : over->events)
     tell(event);
@@ -90,11 +90,11 @@ void Postponed::end() {
 Construct::Construct(const Call& call)
     : call_(call), number_(next_number()), outer_(innermost_), faults_before_(std::uncaught_exceptions()) {
   innermost_ = this;
-  announce(ConstructBegins{number_, call_});
+  report(ConstructBegins{number_, call_});
 }
 
 Construct::~Construct() {
-  announce(ConstructEnds{number_, call_, std::uncaught_exceptions() != faults_before_});
+  report(ConstructEnds{number_, call_, std::uncaught_exceptions() != faults_before_});
   innermost_ = outer_;
 }
 
@@ -112,7 +112,7 @@ Operation begin(Operation operation) {
   operation.construct = construct ? construct->number_ : 0;
   operation.code = construct ? construct->call_.code : nullptr;
   operation.began = Operation::Clock::now();
-  announce(OperationBegins{operation});
+  report(OperationBegins{operation});
   return operation;
 }
 
@@ -125,7 +125,7 @@ void end(Operation& operation, bool done, Operation::Clock::time_point when) {
     return;
   operation.ended = when == Operation::Clock::time_point() ? Operation::Clock::now() : when;
   operation.failed = !done;
-  announce(OperationEnds{operation});
+  report(OperationEnds{operation});
 }
 
 } // namespace omptool::observe

@@ -37,13 +37,13 @@ inline bool heard() {
 bool decide();
 // Eight at most, which there are places for.
 void subscribe(Listener& listener);
-// It may still hear what was announced before.
+// It may still hear what was reported before.
 void unsubscribe(Listener& listener);
 
 // Tells those who listen; once this thread holds no lock of the core's any more.
-void announce(Event event);
+void report(Event event);
 
-// Lives as long as a lock that this thread holds, and longer: what is announced meanwhile waits.
+// Lives as long as a lock that this thread holds, and longer: what is reported meanwhile waits.
 class Postponed {
 public:
   Postponed() : counted_(heard()) {

@@ -6,9 +6,9 @@
 #include "offload/fallback.h"
 #include "offload/offload.h"
 #include "offload/outstanding.h"
-#include "rtl/core_workers.h"
 #include "process/default_device.h"
 #include "process/message.h"
+#include "rtl/core_workers.h"
 
 #include <memory>
 #include <utility>
@@ -68,13 +68,13 @@ bool find_events(const Later& call, Events& events, std::string& fault) {
 }
 
 // The first names the stream (device-rtl-interface.tex).
-void come_after(Queue& queue, const Events& events, const Later& call) {
+void come_after(CommandList& commands, const Events& events, const Later& call) {
   const bool any_stream = call.count > 0 && call.awaited[0] && !events.empty();
   for (const EventPtr& event : events)
     if (any_stream && event == events.front())
-      queue.in_stream_of(event);
+      commands.in_stream_of(event);
     else
-      queue.after(event);
+      commands.after(event);
 }
 
 std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
@@ -99,10 +99,10 @@ std::string try_later(Device& device, Placement placement, const std::shared_ptr
     return there.reason;
   const auto region = std::make_shared<PendingRegion>(device, std::move(placement), kernel, there, rows, shape,
                                                       outstanding::Callback(call.param));
-  come_after(region->queue(), events, call);
-  std::string failure = region->take_place();
+  come_after(region->commands(), events, call);
+  std::string failure = region->take_position();
   if (failure.empty()) {
-    give_event(call, region->queue().ended());
+    give_event(call, region->commands().ended());
     failure = region->go();
   }
   if (!failure.empty()) {
@@ -165,9 +165,9 @@ void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const
     return;
   }
   const auto pending = std::make_shared<PendingData>(kind, *device, rows, outstanding::Callback(call.param));
-  come_after(pending->queue(), events, call);
-  pending->take_place();
-  give_event(call, pending->queue().ended());
+  come_after(pending->commands(), events, call);
+  pending->take_position();
+  give_event(call, pending->commands().ended());
   pending->go();
 }
 
@@ -179,7 +179,7 @@ void ignore_data_later(const std::string& reason, const Later& call) {
   complete_after(events, call);
 }
 
-Left leave_region(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape) {
+PendingCall leave_region(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape) {
   Placement placement(asked, host_address, rows);
   Device* const device = disabled() ? nullptr : select(placement.device_id()).device;
   if (!device)
@@ -190,8 +190,8 @@ Left leave_region(std::int64_t asked, const void* host_address, Rows rows, const
     return {give_up(*device, host_address, kernel.get(), rows, there.reason), nullptr};
   const auto region = std::make_shared<PendingRegion>(*device, std::move(placement), kernel, there, rows, shape,
                                                       outstanding::Callback(nullptr));
-  std::string failure = region->take_place();
-  const EventPtr ended = region->queue().ended();
+  std::string failure = region->take_position();
+  const EventPtr ended = region->commands().ended();
   if (failure.empty()) {
     region->read_private();
     failure = region->go();
@@ -202,15 +202,15 @@ Left leave_region(std::int64_t asked, const void* host_address, Rows rows, const
   return {give_up(*device, host_address, kernel.get(), rows, failure), nullptr};
 }
 
-Left leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
+PendingCall leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
   Device* const device = disabled() ? nullptr : select(device_id).device;
   if (!device) {
     do_now(kind, device_id, rows);
     return {};
   }
   const auto pending = std::make_shared<PendingData>(kind, *device, rows, outstanding::Callback(nullptr));
-  pending->take_place();
-  const EventPtr ended = pending->queue().ended();
+  pending->take_position();
+  const EventPtr ended = pending->commands().ended();
   pending->go();
   return {0, ended};
 }

@@ -36,13 +36,13 @@ void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const
 void ignore_data_later(const std::string& reason, const Later& call);
 
 // What an OpenMP compiler's call leaves behind, whose caller asks for its end by itself.
-struct Left {
+struct PendingCall {
   std::int32_t result = 0; // of a region, as of run_region()
   EventPtr event;          // null: nothing
 };
 // Private data is read at once.
-Left leave_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
-Left leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows);
+PendingCall leave_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
+PendingCall leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows);
 
 // Whether the devices keep an event of the first, which the program holds, before what is to come after it on the
 // second. Numbers are those of programs.

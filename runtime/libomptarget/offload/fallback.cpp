@@ -16,12 +16,12 @@ namespace omptool {
 namespace {
 
 // One line of the kind per region and process; of regions that no library has registered, for the first 64.
-bool first_time(const void* host_address, const Kernel* kernel, Said kind) {
+bool first_time(const void* host_address, const Kernel* kernel, ReportOnce kind) {
   const std::size_t number = static_cast<std::size_t>(kind);
   if (kernel)
     return !kernel->said[number].exchange(true, std::memory_order_relaxed);
-  static constinit std::array<std::array<std::atomic<const void*>, 64>, kSayings> said_of{};
-  for (std::atomic<const void*>& one : said_of[number]) {
+  static constinit std::array<std::array<std::atomic<const void*>, 64>, kReportsOnce> reported_of{};
+  for (std::atomic<const void*>& one : reported_of[number]) {
     const void* known = nullptr;
     if (one.compare_exchange_strong(known, host_address))
       return true;
@@ -66,7 +66,7 @@ std::string name_of(const void* host_address, const Kernel* kernel) {
 
 void report_on_host(const void* host_address, const Kernel* kernel, const std::string& reason) {
   if (observe::heard()) [[unlikely]]
-    observe::announce(
+    observe::report(
         observe::FellBack{observe::Construct::current(), host_address, name_of(host_address, kernel), reason});
 }
 
@@ -86,22 +86,22 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
   if (mandatory() && !(registry && registry->is_over()))
     die("region %s cannot run on a device, and OMP_TARGET_OFFLOAD is MANDATORY: %s",
         name_of(host_address, kernel).c_str(), reason.c_str());
-  if (!environment().quiet && first_time(host_address, kernel, Said::kFallsBack))
+  if (!environment().quiet && first_time(host_address, kernel, ReportOnce::kFallsBack))
     say("region %s runs on the host: %s", name_of(host_address, kernel).c_str(), reason.c_str());
   return kOnHost;
 }
 
 // Not silenced: where the doubt is right, the host version ends the program without a word.
-void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
+void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
   const std::string name = name_of(host_address, kernel);
   const std::string doubts = device.data.make_host_current(rows, globals_of(kernel), name);
-  if (!doubts.empty() && first_time(host_address, kernel, Said::kMayUseDevice))
+  if (!doubts.empty() && first_time(host_address, kernel, ReportOnce::kMayUseDevice))
     tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
 }
 
 std::int32_t give_up(Device& device, const void* host_address, const Kernel* kernel, Rows rows,
                      const std::string& reason) {
-  bring_to_host(device, host_address, kernel, rows);
+  copy_to_host(device, host_address, kernel, rows);
   return fall_back(host_address, kernel, reason);
 }
 

@@ -35,7 +35,7 @@ Selected select(std::int64_t device_id);
 // How messages name a region; `kernel` is null where no library has it.
 std::string name_of(const void* host_address, const Kernel* kernel);
 // Gives the host what the device has of the region's data.
-void bring_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows);
+void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows);
 // Reports to listeners that the region runs on the host.
 void report_on_host(const void* host_address, const Kernel* kernel, const std::string& reason);
 // Reports a region that is not to run on a device: the program or its environment asks for the host. Returns what its

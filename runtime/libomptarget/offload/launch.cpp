@@ -17,11 +17,11 @@ std::int32_t run(Device& device, void* function, const Arguments& arguments, con
   const RtlFunctions& rtl = device.rtl.call();
   if (shape.origin != LaunchShape::Origin::kRegion) [[unlikely]]
     return run_in_shape(rtl, device.rtl_id, function, arguments.data(), arguments.count(),
-                        told(shape, arguments.how()));
+                        with_environment(shape, arguments.how()));
   return rtl.run_target_region(device.rtl_id, function, arguments.data(), arguments.count());
 }
 
-// A kernel that has not begun is the host's turn; one that may have begun must not run again on the host.
+// A kernel that has not begun falls back; one that may have begun must not run again on the host.
 [[gnu::cold]] void take_back(Device& device, const std::string& region, std::int32_t result, std::uint64_t noted) {
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
@@ -60,8 +60,8 @@ template <typename Bound, typename Object>
 // Rows of every kind. What the short way has taken hold of is kept until it is bound here.
 [[gnu::noinline]] std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
                                          const LaunchShape& shape, KnownObjects& known) {
-  Region region(device, kernel, there, rows, shape, Queue::Use::kNow);
-  region.take_place(DataEnvironment::Passage::kIn);
+  Region region(device, kernel, there, rows, shape, CommandList::Use::kNow);
+  region.take_position(DataEnvironment::Passage::kIn);
   device.data.end_known(rows, known, Release::kNormal, kernel.name);
   if (std::string failure = region.start(); !failure.empty()) {
     region.abandon();
@@ -72,7 +72,7 @@ template <typename Bound, typename Object>
                  [](const Binding& binding) { return binding.object.get(); });
   } else {
     region.queue_end();
-    region.finish(region.queue().wait());
+    region.finish(region.commands().wait());
   }
   return {};
 }

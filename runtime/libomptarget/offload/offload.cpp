@@ -65,7 +65,7 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
   const Failure& first = failures.front();
   if (failures.size() == devices.size()) {
     for (const Failure& failure : failures)
-      bring_to_host(*failure.device, host_address, kernel, rows);
+      copy_to_host(*failure.device, host_address, kernel, rows);
     return fall_back(host_address, kernel, first.reason);
   }
   const std::string name = name_of(host_address, kernel);
@@ -247,7 +247,7 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
   if (device_id == kUsedDevices && devices.empty())
     return 0;
   for (Device* device : devices)
-    bring_to_host(*device, host_address, kernel.get(), rows);
+    copy_to_host(*device, host_address, kernel.get(), rows);
   if (mandatory())
     return fall_back(host_address, kernel.get(), reason);
   report_on_host(host_address, kernel.get(), reason);
@@ -263,7 +263,7 @@ std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, s
   Registry* const registry = Registry::current();
   const std::shared_ptr<Kernel> kernel = registry ? registry->find_kernel(host_address) : nullptr;
   for (Device* device : devices_meant(device_id, host_address))
-    bring_to_host(*device, host_address, kernel.get(), rows ? *rows : all_on(*device));
+    copy_to_host(*device, host_address, kernel.get(), rows ? *rows : all_on(*device));
   return fall_back(host_address, kernel.get(), reason);
 }
 

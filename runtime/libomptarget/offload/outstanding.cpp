@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/outstanding.h"
 
+#include "process/per_process.h"
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
-#include "process/per_process.h"
 #include "threads/hazard_pointers.h"
 
 #include <atomic>
@@ -28,7 +28,7 @@ std::atomic<tgt_callback_fct> the_callback{nullptr};
 thread_local bool in_callback [[gnu::tls_model("initial-exec")]] = false;
 
 bool is_in_region() {
-  return the_announcement && the_announcement->record.load(std::memory_order_relaxed);
+  return hazard_pointer_here && hazard_pointer_here->record.load(std::memory_order_relaxed);
 }
 
 // A kernel or a callback that calls exit() would wait for its own end.

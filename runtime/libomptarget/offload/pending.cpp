@@ -19,7 +19,7 @@ namespace omptool {
 // Whether it is handed over as soon as the device can order it behind what is awaited: not where the host makes the
 // copies, nor where it has yet to bring the two sides of some object together, which comes after all that is awaited.
 bool Pending::goes_at_once() {
-  const std::vector<EventPtr>& awaited = queue().awaited();
+  const std::vector<EventPtr>& awaited = commands().awaited();
   return device_.memory.chains() &&
          (!device_.data.any_host_current() ||
           std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));
@@ -32,14 +32,14 @@ bool Pending::is_its_turn(const Event& event) const {
 
 // False: this goes on when an event says so.
 bool Pending::wait_for_turn() {
-  for (const EventPtr& one : queue().awaited()) {
+  for (const EventPtr& one : commands().awaited()) {
     // Asked first: what is queued meanwhile may be followed. It may be done only when this has been queued.
-    const bool is_settled = one->is_queued() || !device_.memory.chains();
+    const bool is_resolved = one->is_queued() || !device_.memory.chains();
     if (is_its_turn(*one))
       continue;
     const EventPtr event = one; // what goes on may be over before this returns
     const auto then = [self = shared_from_this()] { self->proceed(); };
-    if (is_settled)
+    if (is_resolved)
       Event::when_operations_end(event, then);
     else
       event->when_queued(then);
@@ -88,13 +88,13 @@ void Pending::run() {
 }
 
 void Pending::started() {
-  const tgt_event_t last = queue().last();
+  const tgt_event_t last = commands().last();
   if (!last) {
-    end(queue().wait());
+    end(commands().wait());
     return;
   }
   Completions::of(device_.rtl).when_done(last, [self = shared_from_this()](const std::string& why) {
-    self->end(self->queue().has_ended(why));
+    self->end(self->commands().has_ended(why));
   });
 }
 
@@ -105,10 +105,10 @@ void Pending::end(const std::string& failure) {
 
 // ---- regions ----
 
-std::string PendingRegion::take_place() {
-  region_.take_place(DataEnvironment::Passage::kThrough);
+std::string PendingRegion::take_position() {
+  region_.take_position(DataEnvironment::Passage::kThrough);
   std::string failure = device_.data.lacks(region_.held());
-  return failure.empty() ? region_.settle() : failure;
+  return failure.empty() ? region_.resolve_arguments() : failure;
 }
 
 std::string PendingRegion::start() {
@@ -124,26 +124,26 @@ void PendingRegion::finish(const std::string& failure) {
 }
 
 void PendingRegion::abandon() {
-  for (const EventPtr& event : std::vector<EventPtr>(queue().awaited()))
+  for (const EventPtr& event : std::vector<EventPtr>(commands().awaited()))
     event->wait();
   region_.abandon();
 }
 
 // ---- data ----
 
-void PendingData::take_place() {
-  queue_.ended(); // for the program
+void PendingData::take_position() {
+  commands_.ended(); // for the program
   switch (kind_) {
   case Kind::kBegin:
-    device_.data.take_place(rows_, held_, Purpose::kData, DataEnvironment::Passage::kIn, queue_);
+    device_.data.take_position(rows_, held_, Purpose::kData, DataEnvironment::Passage::kIn, commands_);
     tell(device_.data.lacks(held_));
     device_.data.return_pointers(rows_, held_);
     break;
   case Kind::kEnd:
-    device_.data.take_leave(rows_, held_, queue_);
+    device_.data.take_leave(rows_, held_, commands_);
     break;
   case Kind::kUpdate:
-    device_.data.take_place_of_update(rows_, held_, queue_);
+    device_.data.take_position_of_update(rows_, held_, commands_);
     break;
   }
 }
@@ -160,15 +160,15 @@ void PendingData::tell(const std::string& failure) {
 std::string PendingData::start() {
   switch (kind_) {
   case Kind::kBegin:
-    tell(device_.data.bring_in(rows_, held_, Purpose::kData, queue_));
-    queue_.set_queued();
+    tell(device_.data.copy_in(rows_, held_, Purpose::kData, commands_));
+    commands_.set_handed_over();
     break;
   case Kind::kEnd:
-    device_.data.bring_back(rows_, held_, Release::kNormal, queue_);
-    queue_.set_queued();
+    device_.data.copy_back(rows_, held_, Release::kNormal, commands_);
+    commands_.set_handed_over();
     break;
   case Kind::kUpdate:
-    device_.data.queue_update(rows_, held_, queue_);
+    device_.data.queue_update(rows_, held_, commands_);
     break;
   }
   return {};
@@ -176,12 +176,12 @@ std::string PendingData::start() {
 
 void PendingData::finish(const std::string& failure) {
   if (kind_ == Kind::kBegin) {
-    tell(device_.data.finish_begin(rows_, held_, queue_, failure));
+    tell(device_.data.finish_begin(rows_, held_, commands_, failure));
     return;
   }
   if (!failure.empty())
     die("%s", failure.c_str());
-  device_.data.finish(held_, queue_);
+  device_.data.finish(held_, commands_);
 }
 
 } // namespace omptool

@@ -10,7 +10,7 @@
 #include "offload/outstanding.h"
 #include "offload/placement.h"
 #include "offload/region.h"
-#include "rtl/queue.h"
+#include "rtl/command_list.h"
 
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ public:
   Pending& operator=(const Pending&) = delete;
   virtual ~Pending() = default;
 
-  virtual Queue& queue() = 0;
+  virtual CommandList& commands() = 0;
   // Once it has its place. Returns why it will not be done, or "": it is outstanding, and ends by itself.
   std::string go();
 
@@ -63,10 +63,10 @@ public:
   PendingRegion(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
                 Rows rows, const LaunchShape& shape, const outstanding::Callback& callback)
       : Pending(device, rows, callback), placement_(std::move(placement)), kernel_(std::move(kernel)),
-        region_(device, *kernel_, there, rows_, shape, Queue::Use::kLater) {}
-  Queue& queue() override { return region_.queue(); }
+        region_(device, *kernel_, there, rows_, shape, CommandList::Use::kLater) {}
+  CommandList& commands() override { return region_.commands(); }
   // Counts, allocates, returns addresses. Returns why it cannot be done on the device, or "".
-  std::string take_place();
+  std::string take_position();
   // After that: private data is read at once, rather than when its turn comes.
   void read_private() { region_.read_private(); }
   // It has not gone: undoes its place, when all that it should come after has ended.
@@ -87,10 +87,11 @@ class PendingData final : public Pending {
 public:
   enum class Kind { kBegin, kEnd, kUpdate };
   PendingData(Kind kind, Device& device, Rows rows, const outstanding::Callback& callback)
-      : Pending(device, rows, callback), kind_(kind), queue_(device.memory, Queue::Use::kLater), held_(rows.size()) {}
-  Queue& queue() override { return queue_; }
+      : Pending(device, rows, callback), kind_(kind), commands_(device.memory, CommandList::Use::kLater),
+        held_(rows.size()) {}
+  CommandList& commands() override { return commands_; }
   // Counts, allocates, returns addresses.
-  void take_place();
+  void take_position();
 
 private:
   std::string start() override;
@@ -99,7 +100,7 @@ private:
   void tell(const std::string& failure);
 
   const Kind kind_;
-  Queue queue_;
+  CommandList commands_;
   Held held_;
   bool told_ = false;
 };

@@ -31,22 +31,22 @@ bool PrivateCopies::allocate(std::size_t index, const Row& row, void*& argument)
   return true;
 }
 
-void PrivateCopies::read(std::size_t index, const Row& row, Queue& queue) {
+void PrivateCopies::read(std::size_t index, const Row& row, CommandList& commands) {
   if (row.has(kTo) && row.size > 0)
-    copies_[index].source = queue.keep(row.begin, static_cast<std::size_t>(row.size));
+    copies_[index].source = commands.keep(row.begin, static_cast<std::size_t>(row.size));
 }
 
-bool PrivateCopies::fill(std::size_t index, const Row& row, Queue& queue) {
+bool PrivateCopies::fill(std::size_t index, const Row& row, CommandList& commands) {
   const Copy& copy = copies_[index];
   if (!row.has(kTo) || row.size <= 0)
     return true;
   if (!copy.on_host)
-    return queue.submit(copy.device, copy.source, row.size);
+    return commands.submit(copy.device, copy.source, row.size);
   std::copy_n(static_cast<const std::byte*>(copy.source), row.size, copy.device);
   return true;
 }
 
-bool PrivateCopies::attach(const void* cell, void* value, Queue& queue) {
+bool PrivateCopies::attach(const void* cell, void* value, CommandList& commands) {
   for (const Copy& copy : copies_) {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(cell) - reinterpret_cast<std::uintptr_t>(copy.host);
     if (!copy.device || offset > static_cast<std::uintptr_t>(copy.size) ||
@@ -54,7 +54,7 @@ bool PrivateCopies::attach(const void* cell, void* value, Queue& queue) {
       continue;
     if (copy.on_host)
       std::memcpy(copy.device + offset, &value, sizeof value);
-    else if (!queue.submit(copy.device + offset, queue.keep(&value, sizeof value), sizeof value))
+    else if (!commands.submit(copy.device + offset, commands.keep(&value, sizeof value), sizeof value))
       return false;
   }
   return true;

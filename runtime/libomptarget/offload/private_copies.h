@@ -5,7 +5,7 @@
 #pragma once
 
 #include "devices/registry.h"
-#include "rtl/queue.h"
+#include "rtl/command_list.h"
 
 #include <string>
 
@@ -22,11 +22,11 @@ public:
   // Memory for the row's copy. `argument` becomes the device address of its base. False: there is none.
   bool allocate(std::size_t index, const Row& row, void*& argument);
   // Reads what the copy begins with now, rather than in the queue's order.
-  void read(std::size_t index, const Row& row, Queue& queue);
+  void read(std::size_t index, const Row& row, CommandList& commands);
   // What the copy begins with. False: the device did not take it.
-  bool fill(std::size_t index, const Row& row, Queue& queue);
+  bool fill(std::size_t index, const Row& row, CommandList& commands);
   // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
-  bool attach(const void* cell, void* value, Queue& queue);
+  bool attach(const void* cell, void* value, CommandList& commands);
   // Nothing uses them any more.
   void release();
 

@@ -19,20 +19,21 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 } // namespace
 
 Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
-               Queue::Use use)
-    : device_(device), kernel_(kernel), there_(there), rows_(rows), shape_(told(shape, there.how)), held_(rows.size()),
-      copies_(device, kernel.name, rows.size()), arguments_(there.how, rows.size()), queue_(device.memory, use) {}
+               CommandList::Use use)
+    : device_(device), kernel_(kernel), there_(there), rows_(rows), shape_(with_environment(shape, there.how)),
+      held_(rows.size()), copies_(device, kernel.name, rows.size()), arguments_(there.how, rows.size()),
+      commands_(device.memory, use) {}
 
-void Region::take_place(DataEnvironment::Passage passage) {
+void Region::take_position(DataEnvironment::Passage passage) {
   released_ = passage == DataEnvironment::Passage::kThrough;
   std::vector<HostRange> globals;
   if (device_.data.any_host_current()) [[unlikely]]
     globals = kernel_.globals();
-  device_.data.take_place(rows_, held_, Purpose::kRegion, passage, queue_, kernel_.name.c_str(), globals);
+  device_.data.take_position(rows_, held_, Purpose::kRegion, passage, commands_, kernel_.name.c_str(), globals);
 }
 
-std::string Region::settle() {
-  settled_ = true;
+std::string Region::resolve_arguments() {
+  resolved_ = true;
   std::string failure = collect();
   if (failure.empty())
     device_.data.return_pointers(rows_, held_);
@@ -40,13 +41,13 @@ std::string Region::settle() {
 }
 
 std::string Region::start() {
-  std::string failure = device_.data.bring_in(rows_, held_, Purpose::kRegion, queue_);
-  if (failure.empty() && !settled_) // what others create has its memory now
-    failure = settle();
+  std::string failure = device_.data.copy_in(rows_, held_, Purpose::kRegion, commands_);
+  if (failure.empty() && !resolved_) // what others create has its memory now
+    failure = resolve_arguments();
   if (failure.empty())
     failure = fill_private();
   if (failure.empty() && !held_.stale.empty()) [[unlikely]] {
-    failure = queue_.wait(); // what follows is done at once
+    failure = commands_.wait(); // what follows is done at once
     if (failure.empty())
       failure = device_.data.make_device_current(held_);
   }
@@ -72,56 +73,58 @@ std::string Region::collect() {
 void Region::read_private() {
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (is_private(rows_[i]))
-      copies_.read(i, rows_[i], queue_);
+      copies_.read(i, rows_[i], commands_);
 }
 
 std::string Region::fill_private() {
   for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (is_private(rows_[i]) && !copies_.fill(i, rows_[i], queue_))
-      return no_private_copy(rows_[i], queue_.failure());
+    if (is_private(rows_[i]) && !copies_.fill(i, rows_[i], commands_))
+      return no_private_copy(rows_[i], commands_.failure());
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (rows_[i].has(kAttach))
       if (void* value = device_.data.pointee(rows_[i], held_.bound[i]);
-          value && !copies_.attach(rows_[i].base, value, queue_))
-        return "the device did not take a pointer to the object at " + describe(range_of(rows_[i])) + queue_.failure();
+          value && !copies_.attach(rows_[i].base, value, commands_))
+        return "the device did not take a pointer to the object at " + describe(range_of(rows_[i])) +
+               commands_.failure();
   return {};
 }
 
-// A kernel that has not begun is the host's turn; one that may have begun must not run again on the host.
+// A kernel that has not begun falls back; one that may have begun must not run again on the host.
 std::string Region::run() {
   const std::uint64_t noted = device_.data.note_activity();
-  const std::int32_t result = queue_.run(there_.function, arguments_.data(), arguments_.count(), shape_, kernel_.name);
+  const std::int32_t result =
+      commands_.run(there_.function, arguments_.data(), arguments_.count(), shape_, kernel_.name);
   if (result == 0)
     return {};
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", kernel_.name.c_str(), device_.describe().c_str(), result,
-        queue_.failure().c_str());
+        commands_.failure().c_str());
   device_.data.take_back_activity(noted);
-  return device_.describe() + " did not start it" + queue_.failure();
+  return device_.describe() + " did not start it" + commands_.failure();
 }
 
 void Region::abandon() {
-  const std::string failure = queue_.wait();
+  const std::string failure = commands_.wait();
   if (!released_)
-    device_.data.give_up_place(rows_, held_, Release::kAbandoned, queue_, kernel_.name.c_str());
-  device_.data.bring_back(rows_, held_, Release::kAbandoned, queue_, kernel_.name.c_str());
-  if (const std::string why = queue_.wait(); !why.empty())
+    device_.data.release_position(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
+  device_.data.copy_back(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
+  if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.name.c_str(), why.c_str());
-  device_.data.finish(held_, queue_, failure);
+  device_.data.finish(held_, commands_, failure);
 }
 
 void Region::queue_end() {
   if (!released_)
-    device_.data.give_up_place(rows_, held_, Release::kNormal, queue_, kernel_.name.c_str());
-  device_.data.bring_back(rows_, held_, Release::kNormal, queue_, kernel_.name.c_str());
-  queue_.set_queued();
+    device_.data.release_position(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
+  device_.data.copy_back(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
+  commands_.set_handed_over();
 }
 
 void Region::finish(const std::string& failure) {
   if (!failure.empty())
     die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
   copies_.release();
-  device_.data.finish(held_, queue_);
+  device_.data.finish(held_, commands_);
 }
 
 } // namespace omptool

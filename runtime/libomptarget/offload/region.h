@@ -8,8 +8,8 @@
 #include "devices/registry.h"
 #include "offload/arguments.h"
 #include "offload/private_copies.h"
+#include "rtl/command_list.h"
 #include "rtl/launch_shape.h"
-#include "rtl/queue.h"
 
 #include <string>
 
@@ -19,13 +19,13 @@ class Region {
 public:
   // All that is named here has to live as long as this.
   Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
-         Queue::Use use);
+         CommandList::Use use);
 
   // First. kThrough: the region's objects are released at once, though they are used until finish().
-  void take_place(DataEnvironment::Passage passage);
+  void take_position(DataEnvironment::Passage passage);
   // Then, of an asynchronous one whose objects have their memory, what else its call settles: memory for private
   // copies, what the kernel gets, addresses that are returned. Returns why it cannot run, or "".
-  std::string settle();
+  std::string resolve_arguments();
   // After that: private data is read now, and not when the copies are queued.
   void read_private();
   // Queues the copies to the device and the kernel. Returns why the kernel has not begun and will not, or "".
@@ -37,7 +37,7 @@ public:
   // All has ended; a failure, if not "", ends the program.
   void finish(const std::string& failure);
 
-  Queue& queue() { return queue_; }
+  CommandList& commands() { return commands_; }
   Held& held() { return held_; }
 
 private:
@@ -54,8 +54,8 @@ private:
   PrivateCopies copies_;
   Arguments arguments_;
   bool released_ = false;
-  bool settled_ = false;
-  Queue queue_; // last: what it uses outlives it
+  bool resolved_ = false;
+  CommandList commands_; // last: what it uses outlives it
 };
 
 } // namespace omptool

@@ -12,31 +12,31 @@ namespace omptool {
 using Kind = observe::Operation::Kind;
 
 std::byte* DeviceMemory::allocate_heard(std::int64_t size, const void* host) const {
-  observe::Operation told = observe::begin({Kind::kAllocate, number_, host, nullptr, size});
+  observe::Operation reported = observe::begin({Kind::kAllocate, number_, host, nullptr, size});
   std::byte* const memory = allocate_now(size);
-  told.there = memory;
-  observe::end(told, memory != nullptr);
+  reported.there = memory;
+  observe::end(reported, memory != nullptr);
   return memory;
 }
 
 bool DeviceMemory::submit_heard(void* device, const void* host, std::int64_t size) const {
-  observe::Operation told = observe::begin({Kind::kToDevice, number_, host, device, size});
+  observe::Operation reported = observe::begin({Kind::kToDevice, number_, host, device, size});
   const bool done = submit_now(device, host, size);
-  observe::end(told, done);
+  observe::end(reported, done);
   return done;
 }
 
 bool DeviceMemory::retrieve_heard(void* host, const void* device, std::int64_t size) const {
-  observe::Operation told = observe::begin({Kind::kFromDevice, number_, host, device, size});
+  observe::Operation reported = observe::begin({Kind::kFromDevice, number_, host, device, size});
   const bool done = retrieve_now(host, device, size);
-  observe::end(told, done);
+  observe::end(reported, done);
   return done;
 }
 
 bool DeviceMemory::free_heard(void* device) const {
-  observe::Operation told = observe::begin({Kind::kFree, number_, nullptr, device});
+  observe::Operation reported = observe::begin({Kind::kFree, number_, nullptr, device});
   const bool done = free_now(device);
-  observe::end(told, done);
+  observe::end(reported, done);
   return done;
 }
 

@@ -21,7 +21,7 @@ std::optional<bool> outcome_of(std::int32_t result) {
 }
 
 // Does it, told to those who listen.
-template <typename Work> bool told(observe::Operation operation, const Work& work) {
+template <typename Work> bool reported(observe::Operation operation, const Work& work) {
   if (!observe::heard())
     return work();
   observe::Operation begun = observe::begin(std::move(operation));
@@ -35,7 +35,7 @@ template <typename Work> bool told(observe::Operation operation, const Work& wor
 // ---- fills ----
 
 bool DeviceMemory::fill(void* device, int value, std::int64_t size) const {
-  return told({Kind::kFill, number_, nullptr, device, size}, [&] { return fill_now(device, value, size); });
+  return reported({Kind::kFill, number_, nullptr, device, size}, [&] { return fill_now(device, value, size); });
 }
 
 bool DeviceMemory::fill_now(void* device, int value, std::int64_t size) const {
@@ -58,8 +58,8 @@ bool DeviceMemory::fill_now(void* device, int value, std::int64_t size) const {
 // ---- between devices ----
 
 bool DeviceMemory::copy_from(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
-  return told({Kind::kBetweenDevices, number_, source, device, size, {}, 0, 0, nullptr, 0, other.number_},
-              [&] { return copy_now(device, other, source, size); });
+  return reported({Kind::kBetweenDevices, number_, source, device, size, {}, 0, 0, nullptr, 0, other.number_},
+                  [&] { return copy_now(device, other, source, size); });
 }
 
 bool DeviceMemory::copy_now(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const {
@@ -107,7 +107,7 @@ std::optional<bool> DeviceMemory::copy_rectangle(const DeviceMemory* to, void* t
   else if (from)
     operation = {Kind::kBetweenDevices, to->number_, source, target, size, {}, 0, 0, nullptr, 0, from->number_};
   std::optional<bool> done;
-  told(std::move(operation), [&] {
+  reported(std::move(operation), [&] {
     done = outcome_of(call_it(to ? *to : *from));
     return done.value_or(false);
   });

@@ -17,7 +17,7 @@ Event::~Event() {
     Completions::of(*rtl_).release(native);
 }
 
-void Event::set_queued(tgt_event_t native) {
+void Event::set_handed_over(tgt_event_t native) {
   native_.store(native, std::memory_order_release);
   reach(State::kQueued, {});
 }

@@ -44,7 +44,7 @@ public:
   int device() const { return device_; }
 
   // In this order; the first may be left out. `native` is this event's from now on.
-  void set_queued(tgt_event_t native);
+  void set_handed_over(tgt_event_t native);
   void set_done(std::string failure = {}); // again: without effect
   // Of a done one: why the construct or what it waited for failed, or "".
   const std::string& failure() const { return failure_; }

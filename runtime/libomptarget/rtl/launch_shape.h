@@ -38,7 +38,7 @@ constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread
 }
 
 // Returns the shape with the flags that tell a plugin where the environment is.
-constexpr LaunchShape told(LaunchShape shape, Passing how) {
+constexpr LaunchShape with_environment(LaunchShape shape, Passing how) {
   if (how == Passing::kFirst)
     shape.asked.flags |= OMPTARGET_SHAPE_ENVIRONMENT_FIRST;
   if (how == Passing::kLast)

@@ -174,8 +174,8 @@ std::vector<PluginFile> plugin_files(std::vector<UnreadFolder>& unread) {
       unread.push_back({folder, std::move(reason)});
 
   const std::vector<std::string>& only = environment().plugins;
-  static std::atomic<bool> told{false}; // threads may look at once
-  const bool first = !told.exchange(true);
+  static std::atomic<bool> reported{false}; // threads may look at once
+  const bool first = !reported.exchange(true);
   for (const std::string& name : only)
     if (first && !paths.contains(name))
       say("OMPTOOL_PLUGINS names %s, but no %s%s%s was found", name.c_str(), kPrefix.data(), name.c_str(),

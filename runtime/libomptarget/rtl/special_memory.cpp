@@ -11,12 +11,12 @@ using Kind = observe::Operation::Kind;
 void* SpecialMemory::allocate(std::int64_t size, std::int32_t kind) {
   if (!has_kinds() || size <= 0)
     return nullptr;
-  observe::Operation told{Kind::kAllocate, memory_.number(), nullptr, nullptr, size};
+  observe::Operation reported{Kind::kAllocate, memory_.number(), nullptr, nullptr, size};
   if (observe::heard()) [[unlikely]]
-    told = observe::begin(std::move(told));
+    reported = observe::begin(std::move(reported));
   void* const made = memory_.call().memory_alloc(memory_.rtl_id(), size, kind);
-  told.there = made;
-  observe::end(told, made != nullptr);
+  reported.there = made;
+  observe::end(reported, made != nullptr);
   if (!made)
     return nullptr;
   const std::lock_guard lock(mutex_);
@@ -37,11 +37,11 @@ std::optional<bool> SpecialMemory::free(void* memory) {
     kind = at->second;
     kinds_.erase(at);
   }
-  observe::Operation told{Kind::kFree, memory_.number(), nullptr, memory};
+  observe::Operation reported{Kind::kFree, memory_.number(), nullptr, memory};
   if (observe::heard()) [[unlikely]]
-    told = observe::begin(std::move(told));
+    reported = observe::begin(std::move(reported));
   const bool done = memory_.call().memory_free(memory_.rtl_id(), memory, kind) == 0;
-  observe::end(told, done);
+  observe::end(reported, done);
   return done;
 }
 
@@ -58,7 +58,7 @@ SpecialMemory::Ranges::iterator SpecialMemory::settled(std::uintptr_t begin, std
       ++busy;
     if (busy == locked_.end() || busy->first >= end)
       return at;
-    settled_.wait(lock);
+    resolved_.wait(lock);
   }
 }
 
@@ -84,7 +84,7 @@ void* SpecialMemory::lock(void* host, std::size_t size) {
   made->second.is_busy = false;
   if (!device)
     locked_.erase(made);
-  settled_.notify_all();
+  resolved_.notify_all();
   return device;
 }
 
@@ -101,7 +101,7 @@ bool SpecialMemory::unlock(void* host) {
   const bool done = memory_.call().host_unlock(memory_.rtl_id(), reinterpret_cast<void*>(known->first)) == 0;
   lock.lock();
   locked_.erase(known);
-  settled_.notify_all();
+  resolved_.notify_all();
   return done;
 }
 

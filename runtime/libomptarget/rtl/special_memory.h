@@ -47,7 +47,7 @@ private:
 
   const DeviceMemory& memory_;
   std::mutex mutex_; // not held while the plugin is called
-  std::condition_variable settled_;
+  std::condition_variable resolved_;
   std::map<void*, std::int32_t> kinds_; // of what allocate() has given
   std::atomic<bool> any_{false};        // it has
   Ranges locked_;

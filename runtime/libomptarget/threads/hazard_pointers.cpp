@@ -9,24 +9,24 @@
 namespace omptool {
 namespace {
 
-constinit ThreadRecords<Announcement> all_announcements;
+constinit ThreadRecords<HazardPointer> all_hazard_pointers;
 
-// Gives the thread's announcement to the next thread when this one ends. A thread whose kernel calls exit() keeps what
-// it uses: exit handlers ask for it.
+// Gives the thread's hazard pointer to the next thread when this one ends. A thread whose kernel calls exit() keeps
+// what it uses: exit handlers ask for it.
 struct Leaver {
   bool armed = false;
   ~Leaver() {
-    if (!armed || !the_announcement || the_announcement->record.load(std::memory_order_relaxed))
+    if (!armed || !hazard_pointer_here || hazard_pointer_here->record.load(std::memory_order_relaxed))
       return;
-    ThreadRecords<Announcement>::give_back(*the_announcement);
-    the_announcement = nullptr;
+    ThreadRecords<HazardPointer>::give_back(*hazard_pointer_here);
+    hazard_pointer_here = nullptr;
   }
 };
 thread_local Leaver leaver;
 
-std::vector<const void*> announced() {
+std::vector<const void*> published() {
   std::vector<const void*> all;
-  for (Announcement* one = all_announcements.first(); one; one = one->next)
+  for (HazardPointer* one = all_hazard_pointers.first(); one; one = one->next)
     // In this order: who finds a record by the index writes the record first and clears the index then.
     for (std::atomic<const void*>* place : {&one->index, &one->record})
       if (const void* address = place->load(std::memory_order_acquire))
@@ -37,9 +37,9 @@ std::vector<const void*> announced() {
 
 } // namespace
 
-Announcement& make_announcement() {
+HazardPointer& make_hazard_pointer() {
   leaver.armed = true;
-  return *(the_announcement = &all_announcements.take());
+  return *(hazard_pointer_here = &all_hazard_pointers.take());
 }
 
 void Retired::add(const void* address, std::shared_ptr<const void> owner) {
@@ -61,8 +61,8 @@ bool Retired::collect_once() {
     if (items_.empty())
       return false;
     heavy_barrier();
-    const std::vector<const void*> used = announced();
-    // What an index holds may be found there and announced as long as the index is searched.
+    const std::vector<const void*> used = published();
+    // What an index holds may be found there and published as long as the index is searched.
     const auto first = std::partition(items_.begin(), items_.end(), [&](const Item& item) {
       return item.owner.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.address);
     });

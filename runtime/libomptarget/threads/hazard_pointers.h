@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Records that running calls look at without a lock, and that others replace: hazard pointers (Michael,
-// 2004). A call announces what it uses with a plain store; who wants to free something makes every
-// thread pass a barrier (membarrier(2)), then looks whether it is announced. So the common side, a
+// 2004). A call publishes what it uses with a plain store; who wants to free something makes every
+// thread pass a barrier (membarrier(2)), then looks whether it is published. So the common side, a
 // launch, writes only to memory of its own thread.
 #pragma once
 
@@ -17,25 +17,25 @@
 namespace omptool {
 
 // What one thread uses. Never freed; a thread that ends leaves its own to the next.
-struct alignas(64) Announcement {
+struct alignas(64) HazardPointer {
   std::atomic<const void*> index{nullptr};  // while it is looked through
   std::atomic<const void*> record{nullptr}; // found there; written before `index` is cleared
   std::atomic<bool> taken{true};
-  Announcement* next = nullptr;
+  HazardPointer* next = nullptr;
 };
 
-Announcement& make_announcement();
+HazardPointer& make_hazard_pointer();
 
-inline thread_local constinit Announcement* the_announcement __attribute__((tls_model("initial-exec"))) = nullptr;
+inline thread_local constinit HazardPointer* hazard_pointer_here __attribute__((tls_model("initial-exec"))) = nullptr;
 
-inline Announcement& my_announcement() {
-  return the_announcement ? *the_announcement : make_announcement();
+inline HazardPointer& my_hazard_pointer() {
+  return hazard_pointer_here ? *hazard_pointer_here : make_hazard_pointer();
 }
 
 // What nobody can find any more, kept until nobody uses it.
 class Retired {
 public:
-  // `address` is what users announce. The owner is given up when no thread announces it, and nothing else
+  // `address` is what users publish. The owner is given up when no thread publishes it, and nothing else
   // leads there.
   void add(const void* address, std::shared_ptr<const void> owner);
   // Gives up what is unused; their destructors run without a lock.

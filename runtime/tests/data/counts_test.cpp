@@ -109,9 +109,9 @@ TEST_CASE("rows without FIRST_REF copy what this call created or released") {
   struct {
     int first, hole, second;
   } object{1, 2, 3};
-  const Row hull{&object, &object, sizeof object, REF};
-  Rows enter{hull, row(object.first, TO), row(object.second, TO)};
-  Rows leave{hull, row(object.first, FROM), row(object.second, FROM)};
+  const Row enclosing{&object, &object, sizeof object, REF};
+  Rows enter{enclosing, row(object.first, TO), row(object.second, TO)};
+  Rows leave{enclosing, row(object.first, FROM), row(object.second, FROM)};
   enter.begin();
   on_device(&host::add_one, &object.first, 3);
   object.first = 50;

@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <doctest/doctest.h>
 
+using omptool::CommandList;
 using omptool::DataEnvironment;
 using omptool::DeviceMemory;
 using omptool::Held;
 using omptool::KnownObjects;
 using omptool::Purpose;
-using omptool::Queue;
 using omptool::Release;
 using omptool::Row;
 using omptool::Rtl;
@@ -57,20 +57,21 @@ struct Present {
 // A region that is not over before this goes.
 class Later {
 public:
-  explicit Later(Present& present) : present_(present), queue_(present.fake.memory, Queue::Use::kLater) {
-    present_.data.take_place({&present_.row, 1}, held_, Purpose::kRegion, DataEnvironment::Passage::kThrough, queue_);
+  explicit Later(Present& present) : present_(present), commands_(present.fake.memory, CommandList::Use::kLater) {
+    present_.data.take_position({&present_.row, 1}, held_, Purpose::kRegion, DataEnvironment::Passage::kThrough,
+                                commands_);
   }
   ~Later() {
-    present_.data.bring_in({&present_.row, 1}, held_, Purpose::kRegion, queue_);
-    queue_.set_queued();
-    present_.data.finish(held_, queue_);
+    present_.data.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_);
+    commands_.set_handed_over();
+    present_.data.finish(held_, commands_);
   }
   Later(const Later&) = delete;
   Later& operator=(const Later&) = delete;
 
 private:
   Present& present_;
-  Queue queue_;
+  CommandList commands_;
   Held held_{1};
 };
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program's calls announce, and that nothing is locked then.
+// What a program's calls report, and that nothing is locked then.
 #include "observe/events.h"
 #include "observe/sink.h"
 #include "omptarget.h"
@@ -94,7 +94,7 @@ private:
 
 } // namespace
 
-SCENARIO_OF(announce_all) {
+SCENARIO_OF(report_all) {
   static Narrow listener;
   subscribe(listener);
   std::ifstream file(TEST_FOLDER "/image_main.so", std::ios::binary);
@@ -122,9 +122,9 @@ SCENARIO_OF(announce_all) {
   return result != 0 || values[3] != 5;
 }
 
-TEST_CASE("calls are announced with what they do, and no lock is held") {
+TEST_CASE("calls are reported with what they do, and no lock is held") {
   const Outcome outcome = run_scenario(
-      "announce_all", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/..", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_QUEUES=0"});
+      "report_all", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/..", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_QUEUES=0"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output == "device 0 ready\n"
                           "image loaded\n"
@@ -155,9 +155,9 @@ TEST_CASE("calls are announced with what they do, and no lock is held") {
                           "ends __tgt_target\n");
 }
 
-TEST_CASE("operations on a queue are announced when they have ended, after one wait") {
+TEST_CASE("operations on a queue are reported when they have ended, after one wait") {
   const Outcome outcome = run_scenario(
-      "announce_all", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/..", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_QUEUES=1"});
+      "report_all", {"OMPTOOL_PLUGIN_PATH=" TEST_FOLDER "/..", "OMPTOOL_QUIET=1", "OMPTOOL_HOST_QUEUES=1"});
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
   CHECK(outcome.output == "device 0 ready\n"
                           "image loaded\n"

@@ -33,8 +33,8 @@ public:
   std::function<void(const Event&)> then;
 };
 
-void announce_named(const char* name) {
-  announce(ImageFunctionRan{0, name, false});
+void report_named(const char* name) {
+  report(ImageFunctionRan{0, name, false});
 }
 
 Call some_call() {
@@ -45,7 +45,7 @@ Call some_call() {
 
 TEST_CASE("nobody is told before and after somebody listens") {
   CHECK(!heard());
-  announce_named("before");
+  report_named("before");
   {
     const Heard one;
     CHECK(heard());
@@ -56,42 +56,42 @@ TEST_CASE("nobody is told before and after somebody listens") {
 
 TEST_CASE("several listen, each as long as it wants to") {
   Heard one;
-  announce_named("a");
+  report_named("a");
   {
     Heard two;
-    announce_named("b");
+    report_named("b");
     CHECK(two.names() == std::vector<std::string>{"b"});
   }
-  announce_named("c");
+  report_named("c");
   CHECK(one.names() == std::vector<std::string>{"a", "b", "c"});
 }
 
-TEST_CASE("what is announced under locks waits until the thread holds none") {
+TEST_CASE("what is reported under locks waits until the thread holds none") {
   Heard one;
   {
     const Postponed outer;
     {
       const Postponed inner;
-      announce_named("a");
+      report_named("a");
     }
-    announce_named("b");
+    report_named("b");
     CHECK(one.events.empty());
   }
   CHECK(one.names() == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE("a listener may do what is announced in turn") {
+TEST_CASE("a listener may do what is reported in turn") {
   Heard one;
   one.then = [](const Event& event) {
     if (const auto* const ran = std::get_if<ImageFunctionRan>(&event); ran && ran->name == "a") {
       const Postponed lock;
-      announce_named("inside");
+      report_named("inside");
     }
   };
   {
     const Postponed lock;
-    announce_named("a");
-    announce_named("b");
+    report_named("a");
+    report_named("b");
   }
   CHECK(one.names() == std::vector<std::string>{"a", "inside", "b"});
 }
@@ -142,7 +142,7 @@ TEST_CASE("a construct within another one is not it") {
   CHECK(Construct::current() == number);
 }
 
-TEST_CASE("what the runtime does for itself is not announced") {
+TEST_CASE("what the runtime does for itself is not reported") {
   Heard one;
   const Unheard here;
   Operation operation = begin({Operation::Kind::kAllocate, 0, nullptr, nullptr, 8});

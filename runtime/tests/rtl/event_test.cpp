@@ -49,7 +49,7 @@ TEST_CASE("an event is placed, queued, then done, and releases the plugin's even
   CHECK(event->rtl_id() == 2);
   CHECK(event->device() == 5);
 
-  event->set_queued(kNative);
+  event->set_handed_over(kNative);
   CHECK(event->is_queued());
   CHECK_FALSE(event->is_done());
   CHECK(event->native() == kNative);
@@ -69,7 +69,7 @@ TEST_CASE("an event is placed, queued, then done, and releases the plugin's even
 TEST_CASE("what is filled is so when the device says it, where somebody waits for that, and once") {
   static const FakePlugin fake; // a worker may have the last share of the event
   const EventPtr event = Event::make(&fake.plugin, 0, 0, Event::Kind::kFilled);
-  event->set_queued(kNative);
+  event->set_handed_over(kNative);
   std::atomic<int> told{0};
   Event::when_operations_end(event, [&] { ++told; });
   Event::when_operations_end(event, [&] { ++told; });
@@ -97,7 +97,7 @@ TEST_CASE("only what is queued on the same plugin, and can be enforced there, ca
   const FakePlugin other;
   const EventPtr event = Event::make(&fake.plugin, 3, 0);
   CHECK_FALSE(event->can_follow(fake.plugin, 3));
-  event->set_queued(kNative);
+  event->set_handed_over(kNative);
   CHECK(event->can_follow(fake.plugin, 3));
   CHECK_FALSE(event->can_follow(fake.plugin, 8));
   CHECK_FALSE(event->can_follow(other.plugin, 3));
@@ -111,7 +111,7 @@ TEST_CASE("continuations run once each, when their state is reached or at once")
   event->when_queued([&] { told += "q"; });
   event->when_done([&] { told += "d"; });
   CHECK(told.empty());
-  event->set_queued(nullptr);
+  event->set_handed_over(nullptr);
   CHECK(told == "q");
   event->when_queued([&] { told += "Q"; });
   CHECK(told == "qQ");
@@ -165,7 +165,7 @@ TEST_CASE("threads that wait, ask and are told agree") {
         CHECK(event->failure() == "x");
       });
     threads.emplace_back([event = std::move(event)] {
-      event->set_queued(nullptr);
+      event->set_handed_over(nullptr);
       event->set_done("x");
     });
     for (std::thread& thread : threads)

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one thread announces is kept while another thread retires it, step by step.
+// What one thread publishes is kept while another thread retires it, step by step.
 #include "threads/hazard_pointers.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ TEST_CASE("a record that was found in a retired index outlives the index") {
   const std::weak_ptr<const Index> watched_index = index;
   const void* const address = record.get();
   Retired retired;
-  Announcement& mine = my_announcement();
+  HazardPointer& mine = my_hazard_pointer();
 
   mine.index = index.get(); // a launch begins to search
   retired.add(mine.index, std::move(index));

@@ -16,7 +16,7 @@ namespace {
 std::int32_t on_region_later(const observe::Call& call, std::int32_t device, const Arrays& arrays,
                              const LaunchShape& shape, const Later& later) {
   return guarded(call.function, [&] {
-    const Announced announced(call, device);
+    const ReportedCall reported(call, device);
     std::int32_t result = -1;
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       result = fault.empty()
@@ -30,7 +30,7 @@ std::int32_t on_region_later(const observe::Call& call, std::int32_t device, con
 void on_data_later(const observe::Call& call, PendingData::Kind kind, std::int32_t device, const Arrays& arrays,
                    const Later& later) {
   guarded(call.function, [&] {
-    const Announced announced(call, device);
+    const ReportedCall reported(call, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (fault.empty())
         data_later(kind, device, rows, later);

@@ -63,7 +63,7 @@ bool counts_object(const RowSeen& row) {
   return maps(row) && row_of(row).any(kCounts | kPointer);
 }
 
-bool is_question(const RowSeen& row) {
+bool is_lookup(const RowSeen& row) {
   return row_of(row).any(kArgument | kReturn) && !row_of(row).any(kCounts | kTo | kFrom);
 }
 
@@ -150,7 +150,7 @@ void CallLog::mapped(bool host_memory) {
       arguments_.push_back(used(row, *row.object, count_now(row, *row.object), " (update suppressed)"));
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const RowSeen& row = rows_[i];
-    if (!maps(row) || is_question(row))
+    if (!maps(row) || is_lookup(row))
       continue;
     if (row.cell && row.cell->device)
       note_mapped(i, HostRange::of(row.base, sizeof(void*)), row.base, *row.cell,
@@ -181,7 +181,7 @@ void CallLog::released() {
   };
   for (std::size_t i = rows_.size(); i-- > 0;) {
     const RowSeen& row = rows_[i];
-    if (!maps(row) || is_question(row) || !row.object || !row.object->device)
+    if (!maps(row) || is_lookup(row) || !row.object || !row.object->device)
       continue;
     const ObjectSeen& object = *row.object;
     const std::int64_t order = -static_cast<std::int64_t>(i);

@@ -64,8 +64,8 @@ void act(const Call& call, void (*action)(std::int64_t, Rows), Rows rows) {
   const auto kind = action == data_begin ? PendingData::Kind::kBegin
                     : action == data_end ? PendingData::Kind::kEnd
                                          : PendingData::Kind::kUpdate;
-  if (Left left = leave_data(kind, call.device, rows); left.event)
-    leave(handle, std::move(left.event));
+  if (PendingCall pending = leave_data(kind, call.device, rows); pending.event)
+    leave(handle, std::move(pending.event));
 }
 
 // Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that
@@ -122,10 +122,10 @@ std::int32_t on_region(const Call& call, const void* region, const LaunchShape& 
   void** const handle = handle_for(call);
   if (!handle) [[likely]]
     return run_region(call.device, region, rows, shape);
-  Left left = leave_region(call.device, region, rows, shape);
-  if (left.event)
-    leave(handle, std::move(left.event));
-  return left.result;
+  PendingCall pending = leave_region(call.device, region, rows, shape);
+  if (pending.event)
+    leave(handle, std::move(pending.event));
+  return pending.result;
 }
 
 constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
@@ -240,7 +240,7 @@ OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
     if (omptool::observe::heard() && registry->is_last(descriptor)) {
       if (omptool::llvm::informs(omptool::llvm::kInfoTable))
         omptool::llvm::tell_tables_at_end();
-      omptool::observe::announce(omptool::observe::DevicesFinish{});
+      omptool::observe::report(omptool::observe::DevicesFinish{});
     }
     registry->remove(descriptor);
   });

@@ -73,11 +73,11 @@ observe::Action action_of(Construct construct) {
 } // namespace
 
 Told::Told(const Call& call)
-    : announced_({observe::Abi::kLlvm, action_of(call.construct), call.name, call.caller, -1, call.region,
-                  call.where ? call.where->source : nullptr, call.waiting == Waiting::kNowait, call.teams},
-                 call.device) {
-  if (announced_.device() >= 0 && informs(kInfoArguments))
-    tell_arguments(announced_.device(), call);
+    : reported_({observe::Abi::kLlvm, action_of(call.construct), call.name, call.caller, -1, call.region,
+                 call.where ? call.where->source : nullptr, call.waiting == Waiting::kNowait, call.teams},
+                call.device) {
+  if (reported_.device() >= 0 && informs(kInfoArguments))
+    tell_arguments(reported_.device(), call);
 }
 
 void die_of(const MappingFault& fault, const Call& call) {

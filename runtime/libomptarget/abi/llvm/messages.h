@@ -4,9 +4,9 @@
 // What LLVM's runtime says about a call, and this one too (abi-facts.md, 10.1 and 10.2).
 #pragma once
 
-#include "abi/announced.h"
 #include "abi/llvm/rows.h"
 #include "abi/llvm/source.h"
+#include "abi/reported_call.h"
 #include "data/mapping_fault.h"
 
 #include <cstdint>
@@ -34,7 +34,7 @@ public:
   explicit Told(const Call& call);
 
 private:
-  const Announced announced_;
+  const ReportedCall reported_;
 };
 
 // The program broke a rule of data mapping.

@@ -40,9 +40,9 @@ std::size_t parent_of(std::int64_t type) {
 
 // A row that only reserves memory for the parts of a struct; one that is to be present makes no room.
 bool is_struct(const Arrays& arrays, std::size_t index) {
-  constexpr std::int64_t kHull = kTypeParameter | kTypeHold;
+  constexpr std::int64_t kEnclosing = kTypeParameter | kTypeHold;
   const std::int64_t* const types = arrays.type;
-  return !(types[index] & ~kHull) && arrays.begin[index] &&
+  return !(types[index] & ~kEnclosing) && arrays.begin[index] &&
          std::any_of(types + index + 1, types + arrays.count,
                      [&](std::int64_t type) { return parent_of(type) == index + 1; });
 }
@@ -78,7 +78,7 @@ bool leads_there(const Arrays& arrays, std::size_t parent, HostRange part) {
 // an array's elements or of a base class may lie outside of what it reserves for all (clang 14 to 21; of
 // base classes clang 22, too). The kernel finds every part from one address, so one object should have
 // them all (decision 30).
-void add_room(const Arrays& arrays, std::size_t parent, RowList& rows) {
+void add_reserve(const Arrays& arrays, std::size_t parent, RowList& rows) {
   if (!is_struct(arrays, parent))
     return;
   const auto any_measure = [&](bool cells) {
@@ -97,7 +97,7 @@ void add_room(const Arrays& arrays, std::size_t parent, RowList& rows) {
         is_cell ? HostRange::of(arrays.base[i], sizeof(void*)) : HostRange::of(arrays.begin[i], arrays.size[i]);
     if (part.begin < part.end && !reserved.contains(part) && arrays.base[parent] <= part.address() &&
         !leads_there(arrays, parent, part))
-      rows.add({arrays.base[parent], part.address(), part.size(), kRoom, nullptr});
+      rows.add({arrays.base[parent], part.address(), part.size(), kReserve, nullptr});
   }
 }
 
@@ -120,7 +120,7 @@ private:
   const char* add_object(const Component& element, void** slot);
   const char* add_sections(const Component& element);
   void add_private(const Component& element);
-  void add_question(const Component& element, void* base, void** slot);
+  void add_lookup(const Component& element, void* base, void** slot);
 
   bool is_region() const { return construct_ == Construct::kRegion; }
   bool is_argument(std::int64_t type) const { return is_region() && (type & kTypeParameter); }
@@ -170,7 +170,7 @@ void Translator::add_private(const Component& element) {
 }
 
 // Where the object of another row is; what the kernel or `slot` gets.
-void Translator::add_question(const Component& element, void* base, void** slot) {
+void Translator::add_lookup(const Component& element, void* base, void** slot) {
   const std::uint32_t what = slot ? kReturn : kMappedArgument;
   const std::uint32_t if_absent = slot && (element.type & kTypeNullify) ? kNullIfAbsent : 0U;
   rows_.add({base, element.begin, element.size, kSection | kImplicit | what | if_absent, slot});
@@ -205,9 +205,9 @@ const char* Translator::add_object(const Component& element, void** slot) {
   void* const pointee = *static_cast<void**>(element.base);
   rows_.add({element.base, element.begin, element.size, flags | kPointer, nullptr});
   if (is_argument(type))
-    add_question(element, pointee, nullptr);
+    add_lookup(element, pointee, nullptr);
   if (returns && construct_ == Construct::kBegin)
-    add_question(element, pointee, slot);
+    add_lookup(element, pointee, slot);
   return nullptr;
 }
 
@@ -242,7 +242,7 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
       name_rows(Rows(rows_).size(), static_cast<const char*>(component.name));
   }
   if (is_argument(element.type))
-    add_question(element, element.base, nullptr);
+    add_lookup(element, element.base, nullptr);
   return nullptr;
 }
 
@@ -261,7 +261,7 @@ RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, cons
     void* const mapper = arrays.mappers ? arrays.mappers[i] : nullptr;
     const char* fault = mapper ? translator.add_mapped(element, mapper) : translator.add(element, &arrays.base[i]);
     if (makes_room && !mapper)
-      add_room(arrays, i, rows);
+      add_reserve(arrays, i, rows);
     if (told) [[unlikely]]
       name_rows(Rows(rows).size(), arrays.names ? static_cast<const char*>(arrays.names[i]) : nullptr);
     if (!fault)

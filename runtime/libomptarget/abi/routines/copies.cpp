@@ -3,7 +3,7 @@
 #include "abi/routines/copies.h"
 
 #include "abi/routines/routine.h"
-#include "rtl/queue.h"
+#include "rtl/command_list.h"
 
 #include <algorithm>
 #include <climits>
@@ -18,14 +18,14 @@ bool make_current(Place place, const std::byte* memory, std::size_t length) {
 }
 
 // Waits for what the queue was given; `done` is whether it took it.
-bool ended(Queue& queue, bool done) {
-  return queue.wait().empty() && done;
+bool ended(CommandList& commands, bool done) {
+  return commands.wait().empty() && done;
 }
 
 bool copy_between_devices(Device& to, std::byte* target, const Device& from, const std::byte* source,
                           std::int64_t size) {
-  Queue queue(to.memory);
-  return ended(queue, queue.exchange(target, from.memory, source, size));
+  CommandList commands(to.memory);
+  return ended(commands, commands.exchange(target, from.memory, source, size));
 }
 
 // In one dimension: bytes from one element to the next, where the first is, and bytes of all, on the side that has
@@ -108,15 +108,15 @@ std::optional<Strided> strided(Rectangle rectangle, int count) {
 }
 
 // As many copies as there are rows, which is what LLVM's runtime makes of a rectangle.
-void announce_rows(Place to, const std::byte* target, Place from, const std::byte* source, const tgt_rectangle& all) {
+void report_rows(Place to, const std::byte* target, Place from, const std::byte* source, const tgt_rectangle& all) {
   for (std::uint64_t plane = 0; plane < all.planes; ++plane)
     for (std::uint64_t row = 0; row < all.rows; ++row) {
       const std::byte* const there = target + plane * all.target_plane + row * all.target_row;
       const std::byte* const here = source + plane * all.source_plane + row * all.source_row;
       if (to.device)
-        announce_copy(*to.device, true, here, there, all.width);
+        report_copy(*to.device, true, here, there, all.width);
       else
-        announce_copy(*from.device, false, there, here, all.width);
+        report_copy(*from.device, false, there, here, all.width);
     }
 }
 
@@ -142,7 +142,7 @@ std::optional<bool> copy_strided(Place to, std::byte* target, Place from, const 
   if (to.device)
     to.device->data.note_activity();
   if (observe::heard() && !(to.device && from.device))
-    announce_rows(to, target, from, source, all->bytes);
+    report_rows(to, target, from, source, all->bytes);
   return DeviceMemory::copy_rectangle(there, target, here, source, all->bytes);
 }
 
@@ -165,11 +165,11 @@ bool copy(Place to, std::byte* target, Place from, const std::byte* source, std:
   if (to.device && from.device)
     return copy_between_devices(*to.device, target, *from.device, source, size);
   if (to.device) {
-    announce_copy(*to.device, true, source, target, length);
+    report_copy(*to.device, true, source, target, length);
     return to.device->memory.submit(target, source, size);
   }
   if (from.device) {
-    announce_copy(*from.device, false, target, source, length);
+    report_copy(*from.device, false, target, source, length);
     return from.device->memory.retrieve(target, source, size);
   }
   std::memmove(target, source, length);
@@ -180,9 +180,9 @@ bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   if (!make_current({&device}, target, size)) // what is next to it in the same object
     return false;
   device.data.note_activity();
-  announce_copy(device, true, &value, target, size);
-  Queue queue(device.memory);
-  return ended(queue, queue.fill(target, value, static_cast<std::int64_t>(size)));
+  report_copy(device, true, &value, target, size);
+  CommandList commands(device.memory);
+  return ended(commands, commands.fill(target, value, static_cast<std::int64_t>(size)));
 }
 
 bool copy_rectangle(Place to, std::byte* target, Place from, const std::byte* source, Rectangle rectangle, int count) {

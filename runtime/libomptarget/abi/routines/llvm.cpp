@@ -79,7 +79,7 @@ OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
       return const_cast<void*>(host);
     omptool::Device* device = omptool::prepared_device(number);
     if (device)
-      omptool::announce_question(*device, host);
+      omptool::report_lookup(*device, host);
     return device ? device->data.device_address(host) : nullptr;
   });
 }

@@ -94,7 +94,7 @@ OMPTOOL_EXPORT int omp_target_is_present(const void* ptr, int device_num) {
       return 1;
     omptool::Device* device = omptool::prepared_device(device_num);
     if (device)
-      omptool::announce_question(*device, ptr);
+      omptool::report_lookup(*device, ptr);
     return device && device->data.is_present(ptr);
   });
 }

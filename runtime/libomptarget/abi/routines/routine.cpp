@@ -4,19 +4,19 @@
 
 namespace omptool {
 
-void announce_question(Device& device, const void* address) {
+void report_lookup(Device& device, const void* address) {
   if (!observe::heard())
     return;
   observe::ObjectAsked asked{device.number, address, {}};
   for (const MappedObject& object : device.data.objects())
     if (object.device && object.host.contains(HostRange::of(address, 1)))
       asked.object = {object.host, object.device, 0, object.references, object.holds, object.infinite, false, false};
-  observe::announce(asked);
+  observe::report(asked);
 }
 
-void announce_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size) {
+void report_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size) {
   if (observe::heard())
-    observe::announce(observe::ObjectCopied{
+    observe::report(observe::ObjectCopied{
         observe::Construct::current(), device.number, to_device, host, there, static_cast<std::int64_t>(size), {}, {}});
 }
 

@@ -32,8 +32,8 @@ private:
 };
 
 // A routine asks for the byte at `address`.
-void announce_question(Device& device, const void* address);
+void report_lookup(Device& device, const void* address);
 // A routine copies; nobody knows what the program calls it.
-void announce_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size);
+void report_copy(const Device& device, bool to_device, const void* host, const void* there, std::size_t size);
 
 } // namespace omptool

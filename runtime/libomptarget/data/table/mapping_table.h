@@ -5,11 +5,11 @@
 // knows nothing of copies or of threads: its user holds a lock, and decides what moves.
 #pragma once
 
-#include "data/table/host_turn_thread.h"
+#include "data/table/fallback_thread.h"
 #include "data/table/mapping_ptr.h"
+#include "process/host_range.h"
 #include "rtl/device_memory.h"
 #include "rtl/event.h"
-#include "process/host_range.h"
 #include "small_blocks.h"
 
 #include <array>
@@ -36,9 +36,9 @@ struct AttachedPointer {
 // The two sides of an object after a region that uses it fell back. Other threads' kernels, and the
 // region's host version, may still be writing, each on its own side; to tell what is new from what is
 // old takes a copy of what both had.
-struct Parted {
-  std::vector<std::byte> before; // of both sides; empty: the device holds nothing yet
-  std::vector<HostTurn> running; // that may still be
+struct Diverged {
+  std::vector<std::byte> before;     // of both sides; empty: the device holds nothing yet
+  std::vector<HostFallback> running; // that may still be
 };
 
 // What a launch looks at fills one cache line; the next one is of those who map and unmap.
@@ -53,7 +53,7 @@ struct alignas(64) Mapping : small_blocks::Allocated {
     std::string name;                      // of a global variable; not changed once others see the object
     std::string released_by;               // the region that dropped the last reference, if a region did
     std::vector<AttachedPointer> pointers; // by cell
-    std::vector<HostRange> parts;          // of a hull: what the program maps
+    std::vector<HostRange> parts;          // of a enclosing range: what the program maps
     EventPtr written;                      // the last transfer to the device that was queued; null: none was
     std::vector<EventPtr> users;           // what uses the object and may not have ended
     bool apart = false;                    // part of a struct, outside of what the struct's row reserves
@@ -91,22 +91,22 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   std::uint32_t pins = 0;
   std::atomic<std::uint32_t> shares{1};
   State state = State::kReady;
-  bool awaited = false;      // a call waits until it is ready or has left
-  bool infinite = false;     // never released by counting
-  bool own_value = false;    // the device's copy holds something else than the host's: nothing is copied
-  bool unusable = false;     // no region that names it can run on the device
-  bool host_current = false; // a region fell back: the host's copy is the newer one
-  bool written = false;      // the host's data has been copied to the device
-  bool hull : 1 = false;     // memory around the mapped parts of a struct; the holes hold nothing
-  bool queued : 1 = false;   // its details have events, which may be over
+  bool awaited = false;       // a call waits until it is ready or has left
+  bool infinite = false;      // never released by counting
+  bool own_value = false;     // the device's copy holds something else than the host's: nothing is copied
+  bool unusable = false;      // no region that names it can run on the device
+  bool host_current = false;  // a region fell back: the host's copy is the newer one
+  bool written = false;       // the host's data has been copied to the device
+  bool enclosing : 1 = false; // memory around the mapped parts of a struct; the holes hold nothing
+  bool queued : 1 = false;    // its details have events, which may be over
 
-  const DeviceMemory* owner;      // null: somebody else's memory (globals, omp_target_associate_ptr)
-  std::int64_t holds = 0;         // references that only their own construct gives up
-  std::uint64_t born = 0;         // the device's activity when it was created
-  MappingPtr self;                // while it is in the table
-  const void* creator = nullptr;  // while kCreating: the call that fills it
-  std::ptrdiff_t padding = 0;     // device memory before `device`, so that members are aligned as on the host
-  std::unique_ptr<Parted> parted; // while host_current, if there are two sides; under the environment's `moving_`
+  const DeviceMemory* owner;          // null: somebody else's memory (globals, omp_target_associate_ptr)
+  std::int64_t holds = 0;             // references that only their own construct gives up
+  std::uint64_t born = 0;             // the device's activity when it was created
+  MappingPtr self;                    // while it is in the table
+  const void* creator = nullptr;      // while kCreating: the call that fills it
+  std::ptrdiff_t padding = 0;         // device memory before `device`, so that members are aligned as on the host
+  std::unique_ptr<Diverged> diverged; // while host_current, if there are two sides; under the environment's `moving_`
 
 private:
   std::atomic<Details*> details_{nullptr};

@@ -11,9 +11,9 @@ namespace omptool {
 
 observe::ObjectSeen seen(const Mapping& mapping, bool fresh);
 // To be called where somebody listens, before anything is copied.
-void announce_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound);
+void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound);
 // `cell`: of a pointer that is attached, where it is on the host.
-void announce_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
-                   std::int64_t size, const void* cell = nullptr);
+void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
+                 std::int64_t size, const void* cell = nullptr);
 
 } // namespace omptool

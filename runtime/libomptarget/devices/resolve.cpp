@@ -12,15 +12,15 @@
 
 namespace omptool {
 
-thread_local constinit bool Registry::settling_here_ = false;
+thread_local constinit bool Registry::resolving_here_ = false;
 constinit std::atomic<bool> Registry::numbers_all{false};
 
-class Registry::Settling {
+class Registry::Resolving {
 public:
-  Settling() { settling_here_ = true; }
-  ~Settling() { settling_here_ = false; }
-  Settling(const Settling&) = delete;
-  Settling& operator=(const Settling&) = delete;
+  Resolving() { resolving_here_ = true; }
+  ~Resolving() { resolving_here_ = false; }
+  Resolving(const Resolving&) = delete;
+  Resolving& operator=(const Resolving&) = delete;
 };
 
 // What does not end the use of a plugin, or of all of them.
@@ -33,27 +33,27 @@ static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::v
           rtl->name().c_str(), rtl->queues_lack().c_str());
 }
 
-void Registry::settle_now() {
-  if (settling_here_)
+void Registry::resolve_registrations() {
+  if (resolving_here_)
     return;
-  const Settling here;
+  const Resolving here;
   open_rtls();
   if (numbers_all.load(std::memory_order_relaxed))
     number_unasked();
-  while (Rtl* rtl = settle_known())
+  while (Rtl* rtl = resolve_known())
     rtl->device_count();
 }
 
 void Registry::number_all() {
   numbers_all.store(true, std::memory_order_relaxed);
-  settle_now();
+  resolve_registrations();
 }
 
 // The devices of plugins that no library has an image for, in name order.
 void Registry::number_unasked() {
   for (const std::unique_ptr<Rtl>& rtl : rtls_)
     rtl->device_count(); // without the lock: a driver may need the dynamic linker
-  const std::lock_guard settling(settling_);
+  const std::lock_guard resolving(resolving_);
   for (const std::unique_ptr<Rtl>& rtl : rtls_)
     number_devices(*rtl);
 }
@@ -67,7 +67,7 @@ void Registry::open_rtls() {
   static std::atomic<bool> told{false};
   if (!told.exchange(true))
     tell_of_faults(unread, found);
-  const std::lock_guard settling(settling_);
+  const std::lock_guard resolving(resolving_);
   if (rtls_found_)
     return;
   rtls_ = std::move(found);
@@ -75,8 +75,8 @@ void Registry::open_rtls() {
 }
 
 // Takes in libraries up to one whose plugin has yet to count its devices: that plugin, or null at the end.
-Rtl* Registry::settle_known() {
-  const std::lock_guard settling(settling_);
+Rtl* Registry::resolve_known() {
+  const std::lock_guard resolving(resolving_);
   for (;;) {
     Registration next{};
     {

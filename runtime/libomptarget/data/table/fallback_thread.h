@@ -10,15 +10,15 @@
 
 namespace omptool {
 
-class HostTurn {
+class HostFallback {
 public:
   // The calling thread is about to run one.
-  static HostTurn begin();
+  static HostFallback begin();
   // The calling thread has other work to do: those that it ran are over.
   static void end();
 
   bool is_over() const { return thread_->over.load(std::memory_order_acquire) >= number_; }
-  bool is_of_same_thread(const HostTurn& other) const { return thread_ == other.thread_; }
+  bool is_of_same_thread(const HostFallback& other) const { return thread_ == other.thread_; }
 
   struct Thread {
     std::atomic<std::uint64_t> over{0}; // the last that is
@@ -28,7 +28,7 @@ public:
   };
 
 private:
-  HostTurn(const Thread& thread, std::uint64_t number) : thread_(&thread), number_(number) {}
+  HostFallback(const Thread& thread, std::uint64_t number) : thread_(&thread), number_(number) {}
   const Thread* thread_;
   std::uint64_t number_;
 };

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rtl/queue.h"
+#include "rtl/command_list.h"
 
 #include "rtl/completions.h"
 
@@ -11,24 +11,24 @@
 namespace omptool {
 using Kind = observe::Operation::Kind;
 
-Queue::~Queue() {
+CommandList::~CommandList() {
   if (last())
     wait();
   set_ended({});
 }
 
-void Queue::after(EventPtr event) {
+void CommandList::after(EventPtr event) {
   const bool known = std::find(awaited_.begin(), awaited_.end(), event) != awaited_.end();
   if (!known && event != filled_ && event != ended_)
     awaited_.push_back(std::move(event));
 }
 
-void Queue::in_stream_of(const EventPtr& event) {
+void CommandList::in_stream_of(const EventPtr& event) {
   stream_ = event;
   after(event);
 }
 
-const void* Queue::keep(const void* bytes, std::size_t size) {
+const void* CommandList::keep(const void* bytes, std::size_t size) {
   if (!memory_.chains() && use_ == Use::kNow)
     return bytes;
   const auto* const first = static_cast<const std::byte*>(bytes);
@@ -37,7 +37,7 @@ const void* Queue::keep(const void* bytes, std::size_t size) {
 
 // ---- operations ----
 
-bool Queue::submit(void* device, const void* host, std::int64_t size) {
+bool CommandList::submit(void* device, const void* host, std::int64_t size) {
   if (memory_.chains())
     return chain({Kind::kToDevice, memory_.number(), host, device, size}, [&](auto... chained) {
              return memory_.call().async_data_submit(memory_.rtl_id(), device, const_cast<void*>(host), size,
@@ -51,7 +51,7 @@ bool Queue::submit(void* device, const void* host, std::int64_t size) {
   return done;
 }
 
-bool Queue::retrieve(void* host, const void* device, std::int64_t size) {
+bool CommandList::retrieve(void* host, const void* device, std::int64_t size) {
   if (memory_.chains())
     return chain({Kind::kFromDevice, memory_.number(), host, device, size}, [&](auto... chained) {
              return memory_.call().async_data_retrieve(memory_.rtl_id(), host, const_cast<void*>(device), size,
@@ -65,7 +65,7 @@ bool Queue::retrieve(void* host, const void* device, std::int64_t size) {
   return done;
 }
 
-bool Queue::fill(void* device, int value, std::int64_t size) {
+bool CommandList::fill(void* device, int value, std::int64_t size) {
   if (memory_.chains() && memory_.call().async_data_fill) {
     const std::int32_t result = chain({Kind::kFill, memory_.number(), nullptr, device, size}, [&](auto... chained) {
       return memory_.call().async_data_fill(memory_.rtl_id(), device, value, size, chained...);
@@ -76,7 +76,7 @@ bool Queue::fill(void* device, int value, std::int64_t size) {
   return done_now([&] { return memory_.fill(device, value, size); });
 }
 
-bool Queue::exchange(void* device, const DeviceMemory& other, const void* source, std::int64_t size) {
+bool CommandList::exchange(void* device, const DeviceMemory& other, const void* source, std::int64_t size) {
   if (memory_.chains() && memory_.call().async_data_exchange && &memory_.rtl() == &other.rtl()) {
     const std::int32_t result =
         chain({Kind::kBetweenDevices, memory_.number(), source, device, size, {}, 0, 0, nullptr, 0, other.number()},
@@ -91,7 +91,7 @@ bool Queue::exchange(void* device, const DeviceMemory& other, const void* source
 }
 
 // By a function that has done it when it returns; so must be all before it.
-template <typename Work> bool Queue::done_now(const Work& work) {
+template <typename Work> bool CommandList::done_now(const Work& work) {
   if (!wait_for_others() || !wait().empty())
     return false;
   const bool done = work();
@@ -101,13 +101,13 @@ template <typename Work> bool Queue::done_now(const Work& work) {
 }
 
 // A queued kernel that the plugin has not taken has not begun.
-std::int32_t Queue::run(void* function, void** arguments, std::int32_t count, const LaunchShape& shape,
-                        const std::string& name) {
-  observe::Operation told{Kind::kLaunch, memory_.number(), nullptr, function, 0, name};
-  told.is_later = use_ == Use::kLater;
-  told.shape_is_plugins = observe::heard() && takes_compilers_shapes(memory_.call(), memory_.rtl_id());
+std::int32_t CommandList::run(void* function, void** arguments, std::int32_t count, const LaunchShape& shape,
+                              const std::string& name) {
+  observe::Operation reported{Kind::kLaunch, memory_.number(), nullptr, function, 0, name};
+  reported.is_later = use_ == Use::kLater;
+  reported.shape_is_plugins = observe::heard() && takes_compilers_shapes(memory_.call(), memory_.rtl_id());
   if (memory_.chains())
-    return chain(std::move(told),
+    return chain(std::move(reported),
                  [&](auto... chained) {
                    return queue_in_shape(memory_.call(), memory_.rtl_id(), function, arguments, count, shape,
                                          chained...);
@@ -117,49 +117,49 @@ std::int32_t Queue::run(void* function, void** arguments, std::int32_t count, co
   if (!wait_for_others() || !is_there())
     return OMPTARGET_RTL_NOT_STARTED;
   if (observe::heard()) [[unlikely]]
-    told = observe::begin(std::move(told));
+    reported = observe::begin(std::move(reported));
   const std::int32_t result = run_in_shape(memory_.call(), memory_.rtl_id(), function, arguments, count, shape);
-  observe::end(told, result == 0);
+  observe::end(reported, result == 0);
   if (result != 0)
     failure_ = memory_.last_error();
   return result;
 }
 
 // Adds an operation that comes after all before it. `call` is given what the plugin's functions end with.
-template <typename Call> std::int32_t Queue::chain(observe::Operation told, const Call& call) {
+template <typename Call> std::int32_t CommandList::chain(observe::Operation reported, const Call& call) {
   const std::vector<EventPtr> behind = std::exchange(awaited_, {}); // whose natives live until the call has returned
   std::vector<tgt_event_t> dependences;
   if (!collect(behind, dependences) || !is_there())
     return 1; // no other way is to be tried
   if (observe::heard()) [[unlikely]]
-    told = tell(std::move(told));
+    reported = tell(std::move(reported));
   Completions::of(memory_.rtl()); // before its first operation
   tgt_event_t native = nullptr;
   const std::int32_t result = call(static_cast<std::int32_t>(dependences.size()), dependences.data(), &native);
   if (!memory_.took(result) || !native) {
     failure_ = result != 0 ? memory_.last_error() : " (the plugin gave no event)";
-    observe::end(told, false);
+    observe::end(reported, false);
     return result != 0 ? result : 1;
   }
-  links_.push_back({native, false, std::move(told)});
+  links_.push_back({native, false, std::move(reported)});
   return 0;
 }
 
-observe::Operation Queue::tell(observe::Operation operation) {
+observe::Operation CommandList::tell(observe::Operation operation) {
   if (number_ == 0)
     number_ = observe::next_queue();
   operation.queue = number_;
   return observe::begin(std::move(operation));
 }
 
-bool Queue::is_there() {
+bool CommandList::is_there() {
   if (memory_.is_lost())
     failure_ = memory_.last_error();
   return !memory_.is_lost();
 }
 
 // What the next operation comes after: first the one whose stream it joins. False: some of it has failed.
-bool Queue::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t>& dependences) {
+bool CommandList::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t>& dependences) {
   dependences.push_back(last());
   for (const EventPtr& event : behind) {
     event->wait_queued();                           // as long as its own thread needs to hand it over
@@ -179,7 +179,7 @@ bool Queue::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t
 }
 
 // The same where operations are done at once.
-bool Queue::wait_for_others() {
+bool CommandList::wait_for_others() {
   for (const EventPtr& event : std::exchange(awaited_, {}))
     if (const std::string why = event->wait_for_operations(); !why.empty()) {
       failure_ = " (" + why + ")";
@@ -190,27 +190,27 @@ bool Queue::wait_for_others() {
 
 // ---- what others see ----
 
-const EventPtr& Queue::filled() {
+const EventPtr& CommandList::filled() {
   if (!filled_)
     filled_ = Event::make(&memory_.rtl(), memory_.rtl_id(), memory_.number(), Event::Kind::kFilled);
   return filled_;
 }
 
-const EventPtr& Queue::ended() {
+const EventPtr& CommandList::ended() {
   if (!ended_)
     ended_ = Event::make(&memory_.rtl(), memory_.rtl_id(), memory_.number());
   return ended_;
 }
 
 // An operation of no effect, which comes after what has yet to be waited for, too.
-void Queue::join() {
+void CommandList::join() {
   if (chain({Kind::kJoin, memory_.number(), nullptr, nullptr},
             [&](auto... chained) { return memory_.call().async_dep(memory_.rtl_id(), chained...); }) != 0)
     unsaid_ = wait();
 }
 
 // Gives the event what follows the queue as it is now.
-void Queue::hand_over(Event& event) {
+void CommandList::hand_over(Event& event) {
   if (!awaited_.empty() && !memory_.chains())
     wait_for_others();
   if (!awaited_.empty() || (last() && links_.back().is_given))
@@ -220,10 +220,10 @@ void Queue::hand_over(Event& event) {
     return;
   }
   links_.back().is_given = true;
-  event.set_queued(last());
+  event.set_handed_over(last());
 }
 
-void Queue::set_filled() {
+void CommandList::set_filled() {
   if (!filled_ || filled_->is_queued())
     return;
   if (failure_.empty())
@@ -232,34 +232,34 @@ void Queue::set_filled() {
     filled_->set_done(failure_.starts_with(" (") ? failure_.substr(2, failure_.size() - 3) : failure_);
 }
 
-void Queue::set_queued() {
+void CommandList::set_handed_over() {
   set_filled();
   if (ended_ && !ended_->is_queued() && memory_.chains())
     hand_over(*ended_);
 }
 
-void Queue::set_ended(const std::string& failure) {
+void CommandList::set_ended(const std::string& failure) {
   for (const EventPtr& event : {filled_, ended_})
     if (event)
       event->set_done(failure);
 }
 
-std::string Queue::wait() {
+std::string CommandList::wait() {
   std::string failure = std::exchange(unsaid_, {});
   if (!awaited_.empty() && !wait_for_others() && failure.empty()) // none of the operations came after that
     failure = "what it came after failed" + failure_;
   if (!last())
     return failure;
-  observe::Operation told{Kind::kWait, memory_.number(), nullptr, nullptr};
+  observe::Operation reported{Kind::kWait, memory_.number(), nullptr, nullptr};
   if (observe::heard()) [[unlikely]]
-    told = tell(std::move(told));
+    reported = tell(std::move(reported));
   const std::string why = Completions::of(memory_.rtl()).wait(last());
-  observe::end(told, why.empty());
+  observe::end(reported, why.empty());
   const std::string own = has_ended(why);
   return failure.empty() ? own : failure;
 }
 
-std::string Queue::has_ended(const std::string& why) {
+std::string CommandList::has_ended(const std::string& why) {
   if (filled_ && filled_->is_queued())
     filled_->set_done(why);
   for (Link& link : links_)
@@ -276,7 +276,7 @@ std::string Queue::has_ended(const std::string& why) {
 }
 
 // The first operation that has failed: what depends on it has failed for that reason.
-std::string Queue::describe_failure(const std::string& why) const {
+std::string CommandList::describe_failure(const std::string& why) const {
   const auto failed = std::find_if(links_.begin(), links_.end(), [&](const Link& link) {
     return !Completions::of(memory_.rtl()).wait(link.native).empty();
   });

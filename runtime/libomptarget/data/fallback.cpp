@@ -101,7 +101,7 @@ DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows, Lo
 }
 
 // Waits for the copies that constructs have queued to and from these objects and what has been mapped there before.
-void DataEnvironment::wait_until_settled(const Mappings& mappings, Rows rows) {
+void DataEnvironment::wait_until_resolved(const Mappings& mappings, Rows rows) {
   std::vector<EventPtr> events;
   {
     Lock lock(*this);
@@ -119,7 +119,8 @@ void DataEnvironment::wait_until_settled(const Mappings& mappings, Rows rows) {
 
 // In the step in which a region takes its place: what its kernel may read that only the host has as it should be. The
 // region comes after the copies that earlier constructs have queued to and from it.
-void DataEnvironment::note_stale(Rows rows, std::span<const HostRange> globals, Held& held, Queue& queue, Lock& lock) {
+void DataEnvironment::note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands,
+                                 Lock& lock) {
   Mappings all = present(rows, globals, lock);
   const Mappings more = named_by_device_address(rows, lock);
   all.insert(all.end(), more.begin(), more.end());
@@ -132,7 +133,7 @@ void DataEnvironment::note_stale(Rows rows, std::span<const HostRange> globals, 
       continue;
     held.all_there = held.all_there && !mapping->unusable;
     if (mapping->queued && mapping->details()->written && !mapping->details()->written->is_done())
-      queue.after(mapping->details()->written);
+      commands.after(mapping->details()->written);
     held.stale.push_back(std::move(mapping));
   }
 }
@@ -142,7 +143,7 @@ std::string DataEnvironment::make_device_current(Held& held) {
 }
 
 std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
-  HostTurn::end();
+  HostFallback::end();
   Mappings stale;
   if (any_host_current()) {
     Lock lock(*this);
@@ -156,7 +157,7 @@ std::string DataEnvironment::make_device_current(const void* device, std::size_t
 std::string DataEnvironment::submit_host_current(const Mappings& stale) {
   if (stale.empty())
     return {};
-  wait_until_settled(stale);
+  wait_until_resolved(stale);
   return give_all_to_device(stale);
 }
 
@@ -221,12 +222,12 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
     Lock lock(*this);
     all = named(rows, globals, lock);
   }
-  wait_until_settled(all, rows);
-  const HostTurn turn = HostTurn::begin();
+  wait_until_resolved(all, rows);
+  const HostFallback fallback = HostFallback::begin();
   for (const MappingPtr& mapping : all) {
     const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
-    if (!give_to_host(*mapping, newer, turn))
+    if (!give_to_host(*mapping, newer, fallback))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
   }

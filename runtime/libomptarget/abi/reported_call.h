@@ -12,14 +12,14 @@
 namespace omptool {
 
 // Announces a call while it lasts, if it is for a device and anybody listens.
-class Announced {
+class ReportedCall {
 public:
   // `device`: as the program gives it. The call's own is set to its number.
-  Announced(const observe::Call& call, std::int64_t device) {
+  ReportedCall(const observe::Call& call, std::int64_t device) {
     if (observe::may_be_heard()) [[unlikely]]
       begin(call, device);
   }
-  // Of the device; -1: it is not announced.
+  // Of the device; -1: it is not reported.
   int device() const { return device_; }
 
 private:

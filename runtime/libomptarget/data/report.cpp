@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "data/announce.h"
+#include "data/report.h"
 
 #include <utility>
 
@@ -13,7 +13,7 @@ observe::ObjectSeen seen(const Mapping& mapping, bool fresh) {
           fresh,           mapping.state == Mapping::State::kLeaving || mapping.state == Mapping::State::kGone};
 }
 
-void announce_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound) {
+void report_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, Rows rows, Bindings& bound) {
   observe::RowsSeen all{kind, observe::Construct::current(), device, host_memory, {}};
   all.rows.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -27,13 +27,13 @@ void announce_rows(observe::RowsSeen::Kind kind, int device, bool host_memory, R
       one.cell = seen(*cell, bound[i].cell_fresh);
     all.rows.push_back(one);
   }
-  observe::announce(std::move(all));
+  observe::report(std::move(all));
 }
 
-void announce_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
-                   std::int64_t size, const void* cell) {
-  observe::announce(observe::ObjectCopied{observe::Construct::current(), device, to_device, host, there, size,
-                                          mapping.host, mapping.name(), cell});
+void report_copy(int device, bool to_device, const Mapping& mapping, const void* host, const void* there,
+                 std::int64_t size, const void* cell) {
+  observe::report(observe::ObjectCopied{observe::Construct::current(), device, to_device, host, there, size,
+                                        mapping.host, mapping.name(), cell});
 }
 
 } // namespace omptool

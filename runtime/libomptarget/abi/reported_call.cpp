@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "abi/announced.h"
+#include "abi/reported_call.h"
 
 #include "observe/listeners.h"
 #include "offload/offload.h"
@@ -8,7 +8,7 @@
 
 namespace omptool {
 
-void Announced::begin(observe::Call call, std::int64_t device) {
+void ReportedCall::begin(observe::Call call, std::int64_t device) {
   observe::find_listeners();
   if (!observe::heard())
     return;

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Objects whose two sides have parted because a region fell back. Its host version changes the one side
+// Objects whose two sides have diverged because a region fell back. Its host version changes the one side
 // for as long as it runs, and kernels of other threads the other. A byte that both sides write without
 // one of them waiting for the other is a race of the program's own, whichever device its regions run on:
 // every other byte has been written on one side only since the two were last brought together, and what
@@ -23,7 +23,7 @@ namespace omptool {
 // False: the device did not take part.
 bool DataEnvironment::note_before(Mapping& mapping, std::span<const HostRange> newer) {
   const auto* const here = static_cast<const std::byte*>(mapping.host.address());
-  mapping.parted->before.assign(here, here + mapping.host.size());
+  mapping.diverged->before.assign(here, here + mapping.host.size());
   return let_host_win(mapping, newer);
 }
 
@@ -32,7 +32,7 @@ bool DataEnvironment::let_host_win(Mapping& mapping, std::span<const HostRange> 
   return std::all_of(ranges.begin(), ranges.end(), [&](HostRange range) {
     const std::vector<HostRange> pieces = shared_pieces(mapping, range);
     return std::all_of(pieces.begin(), pieces.end(), [&](HostRange piece) {
-      std::byte* const before = mapping.parted->before.data() + (piece.begin - mapping.host.begin);
+      std::byte* const before = mapping.diverged->before.data() + (piece.begin - mapping.host.begin);
       return memory_.retrieve(before, mapping.at(piece.begin), piece.size());
     });
   });
@@ -49,27 +49,27 @@ std::vector<HostRange> DataEnvironment::shared_pieces(const Mapping& mapping, Ho
 }
 
 // The host gets what the device has, but for `newer`; from now on the host version changes it there.
-bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostTurn& turn) {
-  if (mapping.parted && !mapping.parted->before.empty()) {
-    if (!let_host_win(mapping, newer) || !bring_together(mapping, mapping.host, Toward::kHost))
+bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback) {
+  if (mapping.diverged && !mapping.diverged->before.empty()) {
+    if (!let_host_win(mapping, newer) || !merge_copies(mapping, mapping.host, Toward::kHost))
       return false;
-  } else if (!mapping.parted) {
-    bool current = false, two_sides = false;
+  } else if (!mapping.diverged) {
+    bool current = false, can_diverge = false;
     {
       const auto guard = index_.guard(mapping);
       current = mapping.host_current || is_untouched(mapping);
-      two_sides = mapping.device && !mapping.own_value && !mapping.unusable;
+      can_diverge = mapping.device && !mapping.own_value && !mapping.unusable;
     }
     if (!current && !copy_whole(Direction::kToHost, mapping, newer))
       return false;
-    if (two_sides)
-      mapping.parted = std::make_unique<Parted>();
-    if (two_sides && !current && !note_before(mapping, newer))
+    if (can_diverge)
+      mapping.diverged = std::make_unique<Diverged>();
+    if (can_diverge && !current && !note_before(mapping, newer))
       return false;
   }
-  if (mapping.parted) {
-    std::erase_if(mapping.parted->running, [&](const HostTurn& one) { return one.is_of_same_thread(turn); });
-    mapping.parted->running.push_back(turn);
+  if (mapping.diverged) {
+    std::erase_if(mapping.diverged->running, [&](const HostFallback& one) { return one.is_of_same_thread(fallback); });
+    mapping.diverged->running.push_back(fallback);
   }
   const auto guard = index_.guard(mapping);
   set_host_current(mapping, true);
@@ -79,18 +79,18 @@ bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> 
 // The device gets what the host versions have written so far. What those that still run are about to
 // write goes there with the next region that needs it. False: the device did not take part.
 bool DataEnvironment::give_to_device(Mapping& mapping) {
-  Parted* const parted = mapping.parted.get();
-  if (parted) // asked before the copy: what has been written by then is copied
-    std::erase_if(parted->running, [](const HostTurn& turn) { return turn.is_over(); });
-  const bool given = !parted                  ? copy_whole(Direction::kToDevice, mapping, {})
-                     : parted->before.empty() ? fill_all(mapping)
-                                              : bring_together(mapping, mapping.host, Toward::kBoth);
+  Diverged* const diverged = mapping.diverged.get();
+  if (diverged) // asked before the copy: what has been written by then is copied
+    std::erase_if(diverged->running, [](const HostFallback& fallback) { return fallback.is_over(); });
+  const bool given = !diverged                  ? copy_whole(Direction::kToDevice, mapping, {})
+                     : diverged->before.empty() ? fill_all(mapping)
+                                                : merge_copies(mapping, mapping.host, Toward::kBoth);
   if (!given)
     return false;
   const auto guard = index_.guard(mapping);
   mapping.written = true;
-  if (!parted || parted->running.empty()) {
-    mapping.parted.reset();
+  if (!diverged || diverged->running.empty()) {
+    mapping.diverged.reset();
     set_host_current(mapping, false);
   }
   return true;
@@ -103,41 +103,41 @@ bool DataEnvironment::fill_all(Mapping& mapping) {
   for (const HostRange piece : shared_pieces(mapping, mapping.host))
     if (!memory_.submit(mapping.at(piece.begin), now.data() + (piece.begin - mapping.host.begin), piece.size()))
       return false;
-  mapping.parted->before = std::move(now);
+  mapping.diverged->before = std::move(now);
   return true;
 }
 
-// As copy() to the device, of an object whose sides may have parted.
-bool DataEnvironment::send(Mapping& mapping, HostRange range, Queue& queue) {
+// As copy() to the device, of an object whose sides may have diverged.
+bool DataEnvironment::send(Mapping& mapping, HostRange range, CommandList& commands) {
   if (any_host_current() && is_host_current(mapping)) {
-    if (!queue.wait().empty()) // what follows is done at once
+    if (!commands.wait().empty()) // what follows is done at once
       return false;
     const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
-    if (mapping.parted && !mapping.parted->before.empty())
-      return let_host_win(mapping, {&range, 1}) && bring_together(mapping, range, Toward::kBoth);
+    if (mapping.diverged && !mapping.diverged->before.empty())
+      return let_host_win(mapping, {&range, 1}) && merge_copies(mapping, range, Toward::kBoth);
   }
-  return copy(Direction::kToDevice, mapping, range, queue);
+  return copy(Direction::kToDevice, mapping, range, commands);
 }
 
-// As copy() to the host, of an object whose sides may have parted, or that only the host has.
-bool DataEnvironment::fetch(Mapping& mapping, HostRange range, Queue& queue) {
+// As copy() to the host, of an object whose sides may have diverged, or that only the host has.
+bool DataEnvironment::fetch(Mapping& mapping, HostRange range, CommandList& commands) {
   if (any_host_current() && is_host_current(mapping)) {
-    if (!queue.wait().empty())
+    if (!commands.wait().empty())
       return false;
     const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
-    if (mapping.parted)
-      return mapping.parted->before.empty() || bring_together(mapping, range, Toward::kHost);
+    if (mapping.diverged)
+      return mapping.diverged->before.empty() || merge_copies(mapping, range, Toward::kHost);
     const auto guard = index_.guard(mapping);
     if (mapping.host_current)
       return true;
   }
-  return copy(Direction::kToHost, mapping, range, queue);
+  return copy(Direction::kToHost, mapping, range, commands);
 }
 
 // Each side, or the host alone, gets what the other has changed. False: the device did not take part.
-bool DataEnvironment::bring_together(Mapping& mapping, HostRange within, Toward toward) {
+bool DataEnvironment::merge_copies(Mapping& mapping, HostRange within, Toward toward) {
   constexpr std::uintptr_t kAtOnce = 1U << 16;
   std::vector<std::byte> room(2 * std::min<std::size_t>(kAtOnce, static_cast<std::size_t>(mapping.host.size())));
   for (const HostRange piece : shared_pieces(mapping, within))
@@ -151,7 +151,7 @@ bool DataEnvironment::bring_together(Mapping& mapping, HostRange within, Toward 
 bool DataEnvironment::merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room) {
   const std::size_t size = static_cast<std::size_t>(piece.size());
   auto* const host = static_cast<std::byte*>(piece.address());
-  std::byte* const before = mapping.parted->before.data() + (piece.begin - mapping.host.begin);
+  std::byte* const before = mapping.diverged->before.data() + (piece.begin - mapping.host.begin);
   const std::span there = room.first(size), here = room.last(size);
   if (!memory_.retrieve(there.data(), mapping.at(piece.begin), piece.size()))
     return false;

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The operations of a construct on a plugin that fails in ways of its own.
-#include "rtl/queue.h"
+#include "rtl/command_list.h"
 
 #include <doctest/doctest.h>
 #include <string>
 
+using omptool::CommandList;
 using omptool::DeviceMemory;
 using omptool::Event;
 using omptool::EventPtr;
-using omptool::Queue;
 using omptool::Rtl;
 using omptool::RtlFunctions;
 
@@ -52,26 +52,26 @@ struct FailingPlugin {
 TEST_CASE("a failure is told, though the device takes nothing more that could come after it") {
   const FailingPlugin fake;
   int here = 0;
-  Queue queue(fake.memory, Queue::Use::kLater);
-  const EventPtr filled = queue.filled(), ended = queue.ended();
-  REQUIRE(queue.submit(&here, &here, sizeof here));
-  queue.set_queued();
+  CommandList commands(fake.memory, CommandList::Use::kLater);
+  const EventPtr filled = commands.filled(), ended = commands.ended();
+  REQUIRE(commands.submit(&here, &here, sizeof here));
+  commands.set_handed_over();
   CHECK(filled->is_queued());
   CHECK(ended->is_done());
   CHECK(ended->failure().find("error 7") != std::string::npos);
-  CHECK(queue.wait().find("error 7") != std::string::npos);
-  CHECK(queue.wait() == ""); // once
+  CHECK(commands.wait().find("error 7") != std::string::npos);
+  CHECK(commands.wait() == ""); // once
 }
 
 TEST_CASE("what comes after a failure is not done in another way") {
   const FailingPlugin fake;
   int here = 0;
-  Queue queue(fake.memory);
+  CommandList commands(fake.memory);
   const EventPtr before = Event::make(nullptr, 0, 0);
   before->set_done("it broke");
-  queue.after(before);
+  commands.after(before);
   fills = 0;
-  CHECK_FALSE(queue.fill(&here, 1, sizeof here));
+  CHECK_FALSE(commands.fill(&here, 1, sizeof here));
   CHECK(fills == 0);
-  CHECK(queue.failure() == " (it broke)");
+  CHECK(commands.failure() == " (it broke)");
 }

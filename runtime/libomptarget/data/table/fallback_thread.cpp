@@ -1,22 +1,22 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "data/table/host_turn_thread.h"
+#include "data/table/fallback_thread.h"
 
 #include "threads/thread_records.h"
 
 namespace omptool {
 namespace {
 
-constinit ThreadRecords<HostTurn::Thread> all_threads;
-thread_local constinit HostTurn::Thread* this_thread = nullptr; // once one of its regions has fallen back
+constinit ThreadRecords<HostFallback::Thread> all_threads;
+thread_local constinit HostFallback::Thread* this_thread = nullptr; // once one of its regions has fallen back
 
 struct Leaver {
   bool armed = false;
   ~Leaver() {
     if (!armed || !this_thread)
       return;
-    HostTurn::end();
-    ThreadRecords<HostTurn::Thread>::give_back(*this_thread);
+    HostFallback::end();
+    ThreadRecords<HostFallback::Thread>::give_back(*this_thread);
     this_thread = nullptr;
   }
 };
@@ -24,7 +24,7 @@ thread_local Leaver leaver;
 
 } // namespace
 
-HostTurn HostTurn::begin() {
+HostFallback HostFallback::begin() {
   if (!this_thread) {
     this_thread = &all_threads.take();
     leaver.armed = true;
@@ -32,7 +32,7 @@ HostTurn HostTurn::begin() {
   return {*this_thread, ++this_thread->begun};
 }
 
-void HostTurn::end() {
+void HostFallback::end() {
   if (this_thread)
     this_thread->over.store(this_thread->begun, std::memory_order_release);
 }

@@ -20,15 +20,15 @@
 
 namespace omptool {
 
-class Queue {
+class CommandList {
 public:
   // kLater: what it does goes on when the call that made it returns, on any device.
   enum class Use { kNow, kLater };
-  explicit Queue(const DeviceMemory& memory, Use use = Use::kNow) : memory_(memory), use_(use) {}
+  explicit CommandList(const DeviceMemory& memory, Use use = Use::kNow) : memory_(memory), use_(use) {}
   // Nothing of it may be going on; events that have not been set are done.
-  ~Queue();
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
+  ~CommandList();
+  CommandList(const CommandList&) = delete;
+  CommandList& operator=(const CommandList&) = delete;
 
   // What follows runs after it. It is not waited for here.
   void after(EventPtr event);
@@ -62,7 +62,7 @@ public:
   // The last copy to the device has been handed over, or has failed.
   void set_filled();
   // All has been handed over.
-  void set_queued();
+  void set_handed_over();
   // All is done; "" or why not.
   void set_ended(const std::string& failure);
 
@@ -76,7 +76,7 @@ public:
   std::string has_ended(const std::string& why);
 
 private:
-  template <typename Call> std::int32_t chain(observe::Operation told, const Call& call);
+  template <typename Call> std::int32_t chain(observe::Operation reported, const Call& call);
   template <typename Work> bool done_now(const Work& work);
   bool wait_for_others();
   bool is_there();
