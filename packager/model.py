@@ -119,6 +119,13 @@ class Level(NamedTuple):
     size: int
 
 
+class Place(NamedTuple):
+    """A range of bytes in a file."""
+
+    offset: int
+    size: int
+
+
 class DeviceImage(NamedTuple):
     """One device image in a host file: what its container says, and what its bytes say."""
 
@@ -141,6 +148,7 @@ class DeviceImage(NamedTuple):
     unit: int | None = None  # where in the file the container of this and its alternatives begins
     levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
     container_version: int = 0  # of the innermost, if that has versions
+    container_place: Place | None = None  # of the outermost, if the image is alone in it
 
     @property
     def kind(self) -> ImageKind:
@@ -235,6 +243,14 @@ class EntryTable(NamedTuple):
         return self.section or f"the table at file offset {self.offset:#x}"
 
 
+class ImageRecords(NamedTuple):
+    """The __tgt_device_image records of a descriptor."""
+
+    address: int  # 0 where there are none
+    size: int  # bytes of one
+    ranges: tuple[tuple[int, int], ...]  # addresses at which images begin and end
+
+
 class Descriptor(NamedTuple):
     """A __tgt_bin_desc."""
 
@@ -245,6 +261,7 @@ class Descriptor(NamedTuple):
     entries_end: int | None
     registered_by: str | None  # "_GLOBAL__A_000000_OPENMPTGT", ".init_array[0]", …; None: nobody
     is_traced: bool = True  # False: code of this machine is not read, so nothing is known of that
+    records: ImageRecords | None = None  # None: in an object, and of GCC
 
 
 class Registration(NamedTuple):

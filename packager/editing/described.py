@@ -8,20 +8,10 @@ from struct import Struct
 from typing import NamedTuple
 
 from packager.editing.linked import LinkedFile
-from packager.elf.address_space import read_window
 from packager.elf.headers import Section
-from packager.elf.relocated import Range, Window
 from packager.errors import FormatError, UsageError
-from packager.formats.containers import llvm_offloading, offload_binary, omptool_section
-from packager.formats.host_records.descriptors import (
-    DESCRIPTOR_BEGIN,
-    DESCRIPTOR_END,
-    DESCRIPTOR_IMAGES,
-    IMAGE_END,
-    MAX_IMAGES,
-)
-from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_IMAGE, PROPOSAL_REGISTER, WRITTEN
-from packager.model import Abi, Descriptor, DeviceImage, FatBinary
+from packager.layouts import DEVICE_IMAGE, PROPOSAL_IMAGE, PROPOSAL_REGISTER, WRITTEN
+from packager.model import Abi, Descriptor, DeviceImage, FatBinary, ImageRecords, Place
 from packager.triples import normalise
 
 # Descriptors of others, which their own runtimes read.
@@ -81,11 +71,11 @@ def described(file: LinkedFile, binary: FatBinary, number: int | None) -> Descri
         if number >= len(found):
             numbers = " or ".join(map(str, range(len(found)))) or "none"
             raise UsageError(f"no descriptor {number}; --descriptor takes {numbers}")
-        return _read(file, binary, found[number])
+        return _resolved(file, binary, found[number])
     if len(found) > 1:
         numbers = ", ".join(map(str, range(len(found))))
         raise UsageError(f"has {len(found)} descriptors: choose one by --descriptor ({numbers})")
-    return _read(file, binary, found[0])
+    return _resolved(file, binary, found[0])
 
 
 def _expect_openmp(binary: FatBinary) -> None:
@@ -101,24 +91,21 @@ def _expect_openmp(binary: FatBinary) -> None:
     raise UsageError("has no descriptor of device images: `omptool bundle` gives it one")
 
 
-def _read(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
-    address = wanted.address or 0
-    window = read_window(file.space, Range(address, BIN_DESC.size, "offload descriptor"))
-    count, at = window.half(0), window.pointer(DESCRIPTOR_IMAGES)
-    begin, end = window.pointer(DESCRIPTOR_BEGIN), window.pointer(DESCRIPTOR_END)
-    if at is None or begin is None or end is None or count > MAX_IMAGES:
-        raise FormatError(f"the descriptor at {address:#x} has no addresses of its own")
-    abi = _abi(binary, begin)
-    record = PROPOSAL_IMAGE if abi == "proposal" else DEVICE_IMAGE
-    # One that lists none leads nowhere.
-    place = Range(at if count else begin, count * record.size, "device image records")
-    array = read_window(file.space, place)
-    if count != len(wanted.images):
+def _resolved(file: LinkedFile, binary: FatBinary, wanted: Descriptor) -> Described:
+    """Return the descriptor with what the file has around its images."""
+    address, records = wanted.address, wanted.records
+    begin, end = wanted.entries_begin, wanted.entries_end
+    if address is None or records is None or begin is None or end is None:
+        raise FormatError(f"the descriptor at {wanted.offset:#x} has no addresses of its own")
+    if len(records.ranges) != len(wanted.images):
         raise FormatError(
-            f"only {len(wanted.images)} of the descriptor's {count} images are readable"
+            f"only {len(wanted.images)} of the descriptor's {len(records.ranges)} images are"
+            " readable"
         )
-    images = tuple(_held(file, binary, array, record.size, wanted.images))
-    return Described(address, at, begin, end, record, _form(images, abi), images)
+    images = tuple(_held(file, binary, records, wanted.images))
+    record = PROPOSAL_IMAGE if records.size == PROPOSAL_IMAGE.size else DEVICE_IMAGE
+    form = _form(images, _abi(binary, begin))
+    return Described(address, records.address, begin, end, record, form, images)
 
 
 def _form(images: Sequence[Held], abi: Abi | None) -> Form:
@@ -136,43 +123,20 @@ def _abi(binary: FatBinary, begin: int) -> Abi | None:
 
 
 def _held(
-    file: LinkedFile, binary: FatBinary, array: Window, record: int, indices: tuple[int, ...]
+    file: LinkedFile, binary: FatBinary, records: ImageRecords, indices: tuple[int, ...]
 ) -> Iterator[Held]:
-    for number, index in enumerate(indices):
-        start, end = array.pointer(number * record), array.pointer(number * record + IMAGE_END)
-        if start is None or end is None or end < start:
-            raise FormatError(f"record {number} of the device images has no addresses")
+    for (start, end), index in zip(records.ranges, indices, strict=True):
         offset = file.elf.offset(start, end - start)
         if offset is None:
             raise FormatError(f"device image at {start:#x} is not in the file")
-        image, section = binary.images[index], file.section_at(start)
-        around = _around(file, section, offset, end - start)
-        yield Held(image, start, end, section, *around)
+        image = binary.images[index]
+        place = _place(image, Place(offset, end - start))
+        yield Held(image, start, end, file.section_at(start), *place)
 
 
-def _around(file: LinkedFile, section: Section | None, offset: int, size: int) -> tuple[int, int]:
-    """The range in the file of an image and of the container that holds it alone."""
-    if section is None or section.offset > offset:
-        return offset, size
-    if omptool_section.claims(section) and section.offset + section.size >= offset + size:
-        return section.offset, section.size
-    if llvm_offloading.claims(section):
-        return _blob(file, section, offset, size)
-    return offset, size
-
-
-def _blob(file: LinkedFile, section: Section, offset: int, size: int) -> tuple[int, int]:
-    """The OffloadBinary of a section that an image is in, if it is its alone."""
-    data = file.elf.content(section)
-    at = 0
-    while at + offload_binary.HEADER.size <= len(data):
-        magic, version, length, _, count = data.unpack(offload_binary.HEADER, at, "OffloadBinary")
-        if magic != offload_binary.MAGIC or length < offload_binary.HEADER.size:
-            break
-        padded = -(-length // offload_binary.ALIGNMENT) * offload_binary.ALIGNMENT
-        if section.offset + at <= offset and offset + size <= section.offset + at + padded:
-            if version > 1 and count > 1:
-                break
-            return section.offset + at, min(padded, section.size - at)
-        at += padded
-    return offset, size
+def _place(image: DeviceImage, listed: Place) -> Place:
+    """Return the place of an image and of the container that holds it alone."""
+    around = image.container_place
+    if around is None or listed.offset < around.offset:
+        return listed
+    return around if listed.offset + listed.size <= around.offset + around.size else listed

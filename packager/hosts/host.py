@@ -32,7 +32,15 @@ from packager.hosts.images import PlacedImage, Places
 from packager.hosts.limits import Limits
 from packager.layouts import CLASSIC_ENTRY, INTERFACE_ENTRY, REQUIRES, EntryLayout
 from packager.look import Look
-from packager.model import Descriptor, DeviceImage, EntryKind, EntryTable, FatBinary, OffloadEntry
+from packager.model import (
+    Descriptor,
+    DeviceImage,
+    EntryKind,
+    EntryTable,
+    FatBinary,
+    ImageRecords,
+    OffloadEntry,
+)
 
 # Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
 FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (
@@ -392,6 +400,7 @@ def _descriptors(found: _Found, used: Sequence[tuple[int, ...]]) -> tuple[Descri
             entries_end=None if found.is_object else at.end,
             registered_by=by.get(at.address),
             is_traced=found.memory.elf.machine in descriptors.DECODED,
+            records=None if found.is_object else ImageRecords(at.array, at.record, at.images),
         )
         for at, indices in zip(found.descriptors, used, strict=True)
     )

@@ -111,6 +111,7 @@ def _inherited(outer: Payload, inner: Payload, name: str) -> Payload:
         levels=(*outer.levels, _level(outer, name)),
         producer=inner.producer or outer.producer,
         unit=inner.unit if unit is None else unit,
+        place=outer.place,
     )
 
 

@@ -18,7 +18,7 @@ from packager.files.inflate import inflate, is_zstd
 from packager.files.names import text
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
-from packager.model import ImageKind, Model
+from packager.model import ImageKind, Model, Place
 
 NAME = "offload-binary"
 MAGIC = b"\x10\xff\x10\xad"
@@ -56,6 +56,7 @@ class Blob(NamedTuple):
     has_image: bool = True
     stored: Reader | None = None  # of a compressed blob: its bytes in the file
     compression: str | None = None
+    place: Place | None = None  # of its blob in the file, where it is the only entry
 
     def payload(self, unit: int | None = None) -> Payload:
         """It as any container's; `unit`: where the first of those around it begins."""
@@ -69,6 +70,7 @@ class Blob(NamedTuple):
             producer=PRODUCERS.get(self.offload_kind),
             unit=unit,
             version=self.version,
+            place=self.place,
         )
 
 
@@ -104,7 +106,7 @@ def blobs(data: Reader) -> Iterator[Blob]:
         offset += -(-size // ALIGNMENT) * ALIGNMENT
         try:
             if version == 1:
-                yield _entry(blob, entries, version)
+                yield _entry(blob, entries, version, Place(blob.at, len(blob)))
             else:
                 yield from _entries(blob, version, entries, count)
         except FormatError as error:
@@ -156,6 +158,7 @@ def _next(data: Reader, offset: int, size: int) -> int | None:
 def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
     """The entries of a blob of version 2 or 3."""
     inflated = blob.unpack(INFLATED, HEADER.size, "OffloadBinary header")[0] if version > 2 else 0
+    place = Place(blob.at, len(blob)) if count == 1 else None
     stored, method = None, None
     if inflated:
         stored, (blob, method) = blob, _inflated(blob, at, inflated)
@@ -165,7 +168,7 @@ def _entries(blob: Reader, version: int, at: int, count: int) -> Iterator[Blob]:
     places: list[tuple[int, int, int]] = []
     for number in range(count):
         try:
-            entry = _entry(blob, at + number * ENTRY.size, version)
+            entry = _entry(blob, at + number * ENTRY.size, version, place)
         except FormatError as error:  # the other entries are no worse
             fault = fault or error
             continue
@@ -196,7 +199,7 @@ def _inflated(blob: Reader, at: int, size: int) -> tuple[Reader, str]:
     return inflate(packed, method, size, "compressed OffloadBinary", head=head), method
 
 
-def _entry(blob: Reader, at: int, version: int) -> Blob:
+def _entry(blob: Reader, at: int, version: int, place: Place | None) -> Blob:
     layout = STRING if version == 1 else SIZED_STRING
     kind, offload, flags, strings_at, count, image_at, image_size = blob.unpack(
         ENTRY, at, "OffloadBinary entry"
@@ -214,7 +217,7 @@ def _entry(blob: Reader, at: int, version: int) -> Blob:
         )
     has_image = not (version > 2 and flags & METADATA_ONLY)
     image = blob.slice(image_at, image_size if has_image else 0, "device image")
-    return Blob(kind, offload, strings, image, version, has_image)
+    return Blob(kind, offload, strings, image, version, has_image, place=place)
 
 
 def image_kind(kind: str) -> int:

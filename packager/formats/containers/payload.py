@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from packager.files.reader import Reader
-from packager.model import Contents, ImageKind, Level, Model
+from packager.model import Contents, ImageKind, Level, Model, Place
 
 
 class Payload(NamedTuple):
@@ -25,6 +25,7 @@ class Payload(NamedTuple):
     levels: tuple[Level, ...] = ()  # containers in containers around it, from the outermost
     unit: int | None = None  # where the container of this and its alternatives is in the file
     version: int = 0  # of its container, if that has versions
+    place: Place | None = None  # of its container in the file, if it is alone in that
 
 
 class Damage(NamedTuple):

@@ -137,6 +137,7 @@ def record(
         unit=payload.unit,
         levels=payload.levels,
         container_version=payload.version,
+        container_place=payload.place,
     )
 
 

@@ -60,7 +60,9 @@ class FoundDescriptor(NamedTuple):
     begin: int | None  # of the host's entries; None: a symbol that the linker will define
     end: int | None
     bounds: tuple[str | None, str | None]  # symbols of begin and end, in an object
-    layout: EntryLayout | None = None  # of the entries, where anything tells
+    layout: EntryLayout | None  # of the entries, where anything tells
+    array: int  # the address of the records of images
+    record: int  # bytes of one
 
 
 def find(
@@ -243,6 +245,8 @@ def _descriptor(head: _Head, images: tuple[ImageRange, ...]) -> FoundDescriptor:
         window.pointer(DESCRIPTOR_END),
         (window.symbol(DESCRIPTOR_BEGIN), window.symbol(DESCRIPTOR_END)),
         head.layout,
+        head.window.pointer(DESCRIPTOR_IMAGES) or 0,
+        head.image_size,
     )
 
 

@@ -42,4 +42,4 @@ def _of(record: Block | Record) -> Iterator[Payload | Damage]:
         if isinstance(item, Damage):
             yield item
         else:
-            yield item._replace(stored=stored, compression=IN_BITS, unit=stored.at)
+            yield item._replace(stored=stored, compression=IN_BITS, unit=stored.at, place=None)
