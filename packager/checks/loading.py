@@ -88,9 +88,9 @@ def second_runtime(binary: FatBinary) -> Iterator[Finding]:
     Clang links such images with libomptarget. If this is not the libomptarget that the host needs,
     loading the image loads a second runtime into the process. `auditwheel repair` renames the
     libraries that the host needs (libomp-6a3e1b2c.so.5), but images still need the old name. If
-    there is a library of that name, the process gets two libomp and ends; if there is none, the
-    image does not load. An absolute RUNPATH that the host does not have names a folder of the
-    machine that built the image.
+    the loader finds a library of the old name, the process gets two libomp and ends. If it finds no
+    such library, the image does not load. An absolute RUNPATH that the host does not have names a
+    folder of the machine that built the image.
 
     Cure: compile and link host and device with one clang; put the libraries into the wheel under
     their own names before auditwheel sees it (docs/packaging.md); -fno-rtlib-add-rpath leaves

@@ -23,7 +23,7 @@ from packager.elf.headers import Section
 
 
 def lay_out(file: LinkedFile, plan: Plan) -> Layout:
-    """Give all that a plan asks for its place. Raises UsageError where there is none."""
+    """Place every new part of a plan in the file. Raises UsageError where the file lacks room."""
     carried = list(_carried(file, plan))
     rows = new_rows(file, plan)
     relocations = new_table(file, rows)
