@@ -32,7 +32,7 @@ def fail_with(error: PackagerError) -> NoReturn:
 def reported(subject: object) -> Iterator[None]:
     """Report errors of the block as "Error: SUBJECT: what"; OSError too, as exit code 2.
 
-    What the block prints may fail as well, which is no fault of the subject: print after it.
+    Print after the block: an error of the output is no fault of the subject.
     """
     if isinstance(subject, Path):
         subject = called(subject)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Offload containers as data: bytes -> formats -> model -> checks or writers.
 
-What is here for programs (docs/python.md) is packager.api's, and imported when it is first used.
+Programs find packager.api's names here (docs/python.md). Python imports each at its first use.
 """
 
 from __future__ import annotations

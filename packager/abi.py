@@ -57,8 +57,10 @@ def of_file(evidence: Evidence) -> Abi | None:
 
 
 def _of(rows: Sequence[Generation], section: str, evidence: Evidence) -> Abi:
-    """Return the generation that fits. What fits none of those that are left is no evidence: parts
-    of a file may be of several compilers.
+    """Return the generation that fits.
+
+    A test that no remaining generation passes is no evidence: several compilers may have made
+    parts of a file.
     """
     for fits in _tests(section, evidence):
         rows = [row for row in rows if fits(row)] or rows

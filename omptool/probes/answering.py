@@ -13,7 +13,7 @@ END = "end"  # the line after the last answer
 def answer(steps: Iterable[object]) -> None:
     """Print what each step finds, as soon as it does.
 
-    What native code prints meanwhile goes to stderr.
+    The output of native code goes to stderr meanwhile.
     """
     with os.fdopen(os.dup(1), "w") as out:
         os.dup2(2, 1)

@@ -48,9 +48,9 @@ def ask_plugins(
     `has_names` is of the program's entries: plugins of 2013 are for programs without. The plugins
     are those of `runtime`, which is omptool's, or of the bundled one.
 
-    Device numbers are those of a program that has an image for every plugin. What a plugin writes
-    to stderr is passed on. The state of one that ends the process that asks it, or does not come
-    back, is FAILS. Raises MissingToolError when plugins do so only together.
+    Device numbers are those of a program that has an image for every plugin. The stderr of plugins
+    is passed on. A plugin that ends the asking process, or does not come back, has the state FAILS.
+    Raises MissingToolError when plugins do so only together.
     """
     environment = dict(os.environ) if environment is None else environment
     library = runtime or libdir() / LIBRARY

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Line number programs, run (DWARF 5, 6.2.5): the rows of some addresses.
 
-Where functions have no entries of their own, as with -gline-tables-only and -gsplit-dwarf, only
-these tell where they are from.
+With -gline-tables-only and -gsplit-dwarf, functions have no entries of their own. Only these rows
+name their sources then.
 """
 
 from __future__ import annotations

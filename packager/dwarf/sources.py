@@ -43,7 +43,7 @@ def with_sources(
 ) -> FatBinary:
     """The same with the sources of kernels and entries, where debug information has them.
 
-    `host` is the file, `data` the bytes of its images. What can't be read is in `unsourced`.
+    `host` is the file, `data` the bytes of its images. Parts that cannot be read are in `unsourced`.
     """
     faults: list[str] = []
     images: list[DeviceImage] = []

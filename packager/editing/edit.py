@@ -94,7 +94,7 @@ def list_images(file: LinkedFile, found: Described, places: Sequence[Bounds]) ->
 def _clear(file: LinkedFile, binary: FatBinary, listed: Listing) -> Plan:
     """Take away the bytes of images that nothing points to any more.
 
-    What an earlier edit had put in goes with its segments; else there is a hole.
+    Images of an earlier edit go with their segments. Others leave a hole.
     """
     wanted = [h for h in listed.images if isinstance(h, Held)]
     ranges = [(h.offset, h.offset + h.size) for h in wanted]

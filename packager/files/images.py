@@ -64,7 +64,7 @@ class Begun:
 def _is_enough(look: Look, is_text: bool) -> bool:
     """Return whether the ends of an image and the helper's answer are all that is read of it.
 
-    What follows a text may be padding.
+    Bytes behind a text may be padding.
     """
     if look.hashed:
         return False
@@ -127,8 +127,10 @@ class _Image(Kept):
         return super().read(offset, size)
 
     def _passed(self, offset: int, size: int) -> bytes:
-        """The bytes at `offset`, while the others are inflated and forgotten: a text's last ones,
-        which are read but once. Who comes again has all of it kept.
+        """Return the bytes at `offset`; inflate and forget the others.
+
+        This serves the last bytes of a text, which have one reader. For a second reader the whole
+        text is kept.
         """
         found, at = b"", 0
         for piece in self.make():

@@ -212,7 +212,7 @@ def _standard_input() -> int:
         return os.dup(0)
     except OSError as error:
         has_room = error.errno not in NO_ROOM
-        what = str(error.strerror) if has_room else not_kept("cannot be kept", error)
+        what = str(error.strerror) if has_room else not_kept("cannot be stored", error)
         raise FormatError(what) from error
 
 

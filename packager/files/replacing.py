@@ -22,7 +22,7 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
     """Yield an empty file beside `path`; on success it takes the place of `path`, else it goes.
 
     It gets the permissions `mode`; else an existing file keeps its own, also where they let nobody
-    write. Where that is allowed, it keeps its owner. A symbolic link keeps pointing where it did.
+    write. The file keeps its owner if this process may set it. A symbolic link keeps its target.
     Raises UsageError when `path` is something that must not be replaced, such as a directory or
     device, and when there is no room for it.
     """

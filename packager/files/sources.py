@@ -117,7 +117,7 @@ class Room:
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            raise FormatError(not_kept("what it inflates to cannot be kept", error)) from error
+            raise FormatError(not_kept("its inflated bytes cannot be stored", error)) from error
 
     def _write(self, fd: int, one: Kept) -> None:
         one.put(fd, self._taken(one.size))

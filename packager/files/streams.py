@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that are compressed as a whole, or one by one in a package: read once, from the beginning.
 
-What they inflate to counts piece by piece: the size of all is not known before.
+Each piece counts when it is inflated: the size of the whole is not known before.
 """
 
 from __future__ import annotations
@@ -120,5 +120,5 @@ def spooled(pieces: Iterator[bytes], size: int, context: Context, whole: int) ->
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            raise FormatError(not_kept("it cannot be kept", error)) from error
+            raise FormatError(not_kept("it cannot be stored", error)) from error
         yield Reader(_Spooled(file.fileno()), 0, size, context, whole)

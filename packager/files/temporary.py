@@ -48,7 +48,7 @@ class MemoryFile:
             self._file.writelines(pieces)
             self._file.flush()
         except OSError as error:
-            raise UsageError(f"cannot keep what was inflated: {error.strerror}") from error
+            raise UsageError(f"cannot store inflated bytes: {error.strerror}") from error
         return start
 
     def __enter__(self) -> MemoryFile:

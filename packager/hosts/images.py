@@ -112,8 +112,8 @@ def _is_told(
 def _is_bare(section: Section, data: Reader) -> bool:
     """Return whether bare images are where OffloadBinaries are looked for.
 
-    So it is where `llvm-offload-wrapper` was given files that are no OffloadBinaries. Where they
-    begin and what they are for is known to the descriptors that point to them.
+    `llvm-offload-wrapper` puts them there when its inputs are not OffloadBinaries. The descriptors
+    that point to them have their addresses and targets.
     """
     is_binary = data.starts_with(offload_binary.MAGIC)
     return section.is_allocated and not is_binary and images.is_image(data)

@@ -62,8 +62,8 @@ def load_all(
 
     An archive without any is one empty FatBinary. A member's path is "libk.a(k.o)", and that of one
     in an archive in it "libk.a(inner.a(k.o))". A package (.whl, .deb) is an archive of
-    its files. What is malformed is a fault of what it is in; only where nothing can be read
-    FormatError is raised.
+    its files. A malformed part is a fault of the file around it. Raises FormatError when nothing
+    can be read.
     """
     with open_input(path, look) as data:
         yield from load_open(path, data, wanted)

@@ -102,8 +102,9 @@ def _requirements(parts: Sequence[HostPart]) -> Iterator[str]:
 def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
     """Yield a warning for objects whose images are in another order than the devices'.
 
-    Devices are numbered as targets first come. Where objects disagree, the fewer are the odd ones;
-    where they do not, an object that lacks a target has put another in front.
+    Devices have numbers in the order in which targets first appear. If objects disagree, the
+    warning names the smaller group. Else it names the object that lacks a target and so has put
+    another one in front.
     """
     targets = {p.name: list(dict.fromkeys(one.image.target for one in p.parts)) for p in parts}
     numbered = list(dict.fromkeys(target for own in targets.values() for target in own))

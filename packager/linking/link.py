@@ -167,8 +167,9 @@ def _wrap(
 
 
 def _kept(parts: Sequence[HostPart]) -> list[str]:
-    """A symbol of each object's records: the names of their bounds alone keep them from no linker
-    that follows -z start-stop-gc. Where objects share a symbol the first one's record is it.
+    """Return a symbol of each object's records; of a symbol that objects share, the first one's.
+
+    Under -z start-stop-gc a linker drops records although the names of their bounds are used.
     """
     chosen: list[str] = []
     seen: set[str] = set()
@@ -205,10 +206,10 @@ def _without_release(binary: FatBinary) -> FatBinary:
 
 
 def check(path: Path, options: Options) -> FatBinary:
-    """As `bundle` checks what it writes; the linker has renamed it already.
+    """Check the output as `bundle` does; the linker has given it its name already.
 
-    What is wrong on the runtime alone that the file names is no more than a warning: `omptool run`
-    takes its place. Raises FindingError, and removes the file, when verify finds another error.
+    A fault of the runtime that the file names is a warning: `omptool run` replaces that runtime.
+    Raises FindingError, and removes the file, when verify finds another error.
     """
     from packager.checks import verify
 

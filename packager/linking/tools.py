@@ -71,8 +71,9 @@ class Tools:
         return self._workers.pop() if self._workers else None
 
     def run(self, command: Sequence[str], what: str, printed: Path | None = None) -> str:
-        """Run a command that links `what`; what it says on stderr is returned. What it prints goes
-        into a file, if at all.
+        """Run a command that links `what`, and return its stderr.
+
+        Its stdout goes to the file `printed`, if there is one.
 
         Raises LinkError with that when it fails, MissingToolError when it is not there.
         """

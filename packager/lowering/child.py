@@ -96,9 +96,9 @@ class Child:
             self._process.communicate()
 
     def ask(self, request: str, triple: str, shown: str) -> str:
-        """The last line that it prints when it has done what `request` says.
+        """Return the last line that the child prints when it has done what `request` says.
 
-        Where it has said on stderr which file it reads, that one's name takes the place of `shown`.
+        If the child has named the file that it reads on stderr, that name replaces `shown`.
         """
         limits = self._limits
         try:

@@ -67,9 +67,9 @@ def _newer(program: FatBinary) -> Iterator[Finding]:
 
 
 def _openmp(program: FatBinary) -> set[int]:
-    """The images that OpenMP's runtime is told of, or nobody.
+    """Return the numbers of images that are registered with OpenMP's runtime, or not at all.
 
-    What lies unregistered beside images for other runtimes, nobody misses.
+    Unregistered images beside images for other runtimes do not count.
     """
     used = {index for descriptor in program.descriptors for index in descriptor.images}
     return used if program.registrations else {image.index for image in program.images}

@@ -2,7 +2,7 @@
 """A wrapper as assembly text, for gas and for clang's own assembler from 14 on.
 
 It is the object section by section, and complete: the bytes of an image are in it, four characters
-each. What is lost is SHF_X86_64_LARGE, which old assemblers cannot say.
+each. SHF_X86_64_LARGE is lost: old assemblers have no word for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The layout of a result: which bytes stand where. Nothing is written here.
 
-What is there stays where it is, at the same address and with the same bytes, but for what the plan
-names: fields that are patched, images that go, and sections that give way to program headers. New
+The file's bytes keep their values and their addresses, except where the plan says otherwise: it
+patches fields, drops images, and moves sections that are in the way of program headers. New
 segments are behind all others.
 """
 

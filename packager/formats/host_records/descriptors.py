@@ -6,8 +6,8 @@ The proposal of 2013 has images without the bounds of the entries.
 Symbols are no help in a stripped file, so a descriptor is found from what must point to it: it and
 its images hold the bounds of the entries, its images the addresses of the device images. Reading
 follows those pointers backwards, then checks the structure forwards. In a file without section
-headers nothing is known to follow: every word that may be a number of images is looked at. Where
-neither finds one, what constructors hand over is looked at.
+headers nothing is known to follow: every word that may be a number of images is looked at. If
+neither finds one, the arguments of constructors' calls are looked at.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tar, as it comes out of a decompressor: headers of 512 bytes, each with its file behind it.
 
-POSIX's ustar with GNU's and pax's long names (pax(1), tar.h). What a file's bytes are not asked for
-is passed over.
+POSIX's ustar with GNU's and pax's long names (pax(1), tar.h). The reader skips the bytes of files
+that nobody asks for.
 """
 
 from __future__ import annotations

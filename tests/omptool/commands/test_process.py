@@ -136,7 +136,7 @@ def little_room() -> None:
     [
         (["emit", "--image=x86_64=i.so", "--entries=auto", "-o", "out"], "out: cannot write out"),
         (["extract", "i.so", "-o", "out"], "i.so: cannot write out/i.so-0.so"),
-        (["dump", "-"], "standard input: cannot be kept in {} (see TMPDIR)"),
+        (["dump", "-"], "standard input: cannot be stored in {} (see TMPDIR)"),
     ],
 )
 def test_what_has_no_room_is_named_and_taken_away(work: Path, words: list[str], said: str) -> None:
