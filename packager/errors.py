@@ -45,7 +45,7 @@ class UsageError(PackagerError):
 
 
 class FindingError(PackagerError):
-    """A result was checked and found wanting, so it was not left behind. Exit code 1."""
+    """A check found a fault in a result, so the result is not kept. Exit code 1."""
 
     exit_code = 1
 

@@ -52,9 +52,9 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
     21 gave their section another name. A program linked from objects of both registers only one of
     the two tables, or reads a section with both kinds of records as one kind. The regions of the
     other kind run on the host, or the program crashes. Clang also changed the calling convention of
-    kernels for CPUs in 18 and in 23. So a program that needs a libomptarget of another release than
-    its compiler's may crash there, or be refused: programs of clang 18 on LLVM 19's and later, of
-    clang 23 on 22's and older, and of clang 19 to 22 on 23's.
+    kernels for CPUs in 18 and in 23. So a program may crash, or be refused, on a libomptarget of
+    another release than its compiler's: programs of clang 18 on LLVM 19's and later, of clang 23 on
+    22's and older, and of clang 19 to 22 on 23's.
 
     Cure: compile all objects, libraries too, with one release of the compiler.
     """
@@ -110,9 +110,9 @@ def same_target_twice(binary: FatBinary) -> Iterator[Finding]:
     """Two images that fit one device.
 
     Since LLVM 21 a runtime takes the first image that fits a device; older ones load all that fit.
-    With two images for one triple and arch, or one for a family of processors in front of the one
-    for the processor itself (sm_80 before sm_89, gfx90a before gfx90a:xnack+), each runtime may run
-    another one, and may never find kernels that only the second has.
+    Two images are for one triple and arch, or the first is for a family of processors and the
+    second for one of them (sm_80 before sm_89, gfx90a before gfx90a:xnack+). Each runtime may then
+    run another one, and may never find kernels that only the second has.
 
     Cure: link the device code of one target into one image; name the most specific archs first.
     """

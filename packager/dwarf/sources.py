@@ -43,7 +43,8 @@ def with_sources(
 ) -> FatBinary:
     """The same with the sources of kernels and entries, where debug information has them.
 
-    `host` is the file, `data` the bytes of its images. Parts that cannot be read are in `unsourced`.
+    `host` is the file, `data` the bytes of its images. `unsourced` has the parts
+    that cannot be read.
     """
     faults: list[str] = []
     images: list[DeviceImage] = []

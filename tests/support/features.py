@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of offload files omptool can show, each row proved by a run on a file of the real tools.
+"""Make docs/features.md: each row of omptool is proved by a run on a file of the real tools.
 
 Usage: python tests/support/features.py [--write]   (prints the page, or writes it)
 
-The other columns are what was found when the peers were tried by hand: clang's offload bundler,
-packager and linker wrapper, llvm-objdump and llvm-readobj, CUDA's cuobjdump, ROCm's roc-obj-*, and
-libomptarget's own environment variables, of LLVM 14 to 22.
+The other columns come from trying the peers by hand: clang's offload bundler, packager and linker
+wrapper, llvm-objdump and llvm-readobj, CUDA's cuobjdump, ROCm's roc-obj-*, and libomptarget's own
+environment variables, of LLVM 14 to 22.
 """
 
 from __future__ import annotations
@@ -289,11 +289,11 @@ FEATURES = (
     Feature("images of gcc's programs", "nnnnpnnn", lambda b: images(b.gcc())),
     Feature("containers in containers, archives in archives", "nnnnnnnn", nested),
     Feature("an image's size, offset, address, hash", "nnnnpppn", where),
-    Feature("an image out of a program", "nynpnnpn", lambda b: extracts(b, "--image", "0")),
-    Feature("all images at once", "nnnpnyyn", lambda b: extracts(b, "--all")),
+    Feature("one image written to a file", "nynpnnpn", lambda b: extracts(b, "--image", "0")),
+    Feature("all images written to files", "nnnpnyyn", lambda b: extracts(b, "--all")),
     Feature("the host's table of entries", "nnnnpnnn", entries),
     Feature("an image's kernels and variables", "nnnnppnn", symbols),
-    Feature("kernels of bitcode that is to be linked", "nnnnnnnn", bitcode),
+    Feature("kernels of bitcode before its link", "nnnnnnnn", bitcode),
     Feature("the source files of kernels", "nnnnnnnp", sources),
     Feature("each entry against each image", "nnnnnnnp", matched),
     Feature(
@@ -306,14 +306,14 @@ FEATURES = (
     ),
     Feature("entries of two generations", "nnnnnnnn", lambda b: finds("OMP104", mixed(b))),
     Feature("entries of one name", "nnpnnnnn", lambda b: finds("OMP108", duplicated(b))),
-    Feature("arch and kind against the bytes", "nnpnnynp", mislabelled),
+    Feature("an image's arch and kind against its bytes", "nnpnnynp", mislabelled),
     Feature("the machine's devices", "nnnnnnnp", lambda b: omptool("devices").exit_code == 0),
-    Feature("which image a device takes, and why a region stays on the host", "nnnnnnnn", predicts),
+    Feature("the image for a device, and why a region stays on the host", "nnnnnnnn", predicts),
     Feature("JSON", "nnnnpnnp", lambda b: bool(dumped(b.program))),
     Feature("findings for other tools (SARIF)", "nnnnnnnn", sarif),
-    Feature("an exit code for what is found wanting", "nnnnnyyp", wanting),
-    Feature("damaged files without a crash", "nppnn-pn", survives),
-    Feature("what lies beside a damaged part", "nnnnnnnn", beside),
+    Feature("an exit code that reports a fault", "nnnnnyyp", wanting),
+    Feature("damaged files, without a crash", "nppnn-pn", survives),
+    Feature("sound parts beside a damaged one", "nnnnnnnn", beside),
 )
 
 
@@ -338,22 +338,25 @@ def table(shown: Collection[str]) -> str:
 
 INTRODUCTION = """# What omptool shows of offload files
 
-The column of omptool is made by `python tests/support/features.py --write` from runs on files that
-clang 14, 19, 22 and 23, gcc 12, nvcc 13 and clang-offload-bundler have made; a test compares it.
-The other columns were found by hand with the tools of LLVM 14 to 22, CUDA 13 and ROCm 5.2.
+`python tests/support/features.py --write` makes omptool's column. It runs omptool on files of clang
+14, 19, 22 and 23, gcc 12, nvcc 13 and clang-offload-bundler, and a test compares the column. The
+other columns come from trials by hand, with the tools of LLVM 14 to 22, CUDA 13 and ROCm 5.2.
 
 """
 NOT_DONE = """
 ## What omptool does not do
 
-- It has no plugin for AMD's GPUs: it reads, checks, lowers, links and bundles their images, and
-  regions for them run on the host.
+- omptool has no plugin for AMD's GPUs. It reads, checks, lowers, links and bundles images for them,
+  but regions for these GPUs run on the host.
 - `link` joins bitcode for a device to one module. It has no ThinLTO, and sees no entries in objects
   of `clang -flto` before the host's link.
-- Of Windows' files it reads the device images. It writes none, and its runtime is for Linux.
-- Hosts other than x86-64 are not supported: images for aarch64 are read and lowered, programs are
-  not linked for it.
-- Programs of Fortran have not been tried.
+- omptool reads the device images in Windows' files. It writes no such file, and its runtime is for
+  Linux.
+- omptool supports no host but x86-64. It reads and lowers images for aarch64, and links no programs
+  for it.
+- `doctor` does not look for libraries that LLVM's runtime opens itself. Intel's build opens
+  `libffi.so`, and launches no kernel on the CPU without it.
+- Programs of Fortran are untested.
 """
 
 
