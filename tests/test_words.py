@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Docstrings and comments are sentences: none opens with a clause alone ("What …", "Whether …")."""
+"""Sentences have a verb: none opens with a clause alone ("What …", "Whether …").
+
+This holds for docstrings, comments, messages, help texts, pages and manual pages. A sentence of a
+page has at most `MOST_WORDS` words.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,67 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache, lru_cache
+from pathlib import Path
 
 import pytest
 from places import ROOT
 
-OPENING = re.compile(r"(What|Whether|Who|How|That|Which|Where|Why)\b")
+WORDS = "What|Whether|Who|How|That|Which|Where|Why"
+OPENING = re.compile(rf"({WORDS})\b")
 SUSPECT = re.compile(rf"#[: ]*{OPENING.pattern}")
+# The parts of a message go on in small letters: "which" and "that" may begin the second one.
+MESSAGE = re.compile(rf"({WORDS}|what|whether|who|how|where|why)\s")
+BEGUN = re.compile(rf"[\"'.!?)]\s*{MESSAGE.pattern}")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+TREES = ("packager", "omptool")
+PAGES = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted(ROOT.glob("*.md")),
+    ROOT / "bench" / "README.md",
+]
+MOST_WORDS = 40
+HINT = "a sentence has a verb; say who does what"
 
 
-@pytest.mark.parametrize("tree", ["packager", "omptool"])
+@pytest.mark.parametrize("tree", TREES)
 def test_docstrings_and_comments_have_a_verb(tree: str) -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {text}"
-        for path in sorted((ROOT / tree).rglob("*.py"))
+        for path in sources(tree)
         for line, text in verbless(path.read_text())
     ]
     assert wrong == [], 'a docstring starts with its verb ("Return …"), a comment has one'
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_messages_and_help_texts_have_a_verb(tree: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in sources(tree)
+        for line, text in verbless_texts(path.read_text())
+    ]
+    assert wrong == [], HINT
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_have_short_sentences_with_a_verb(page: Path) -> None:
+    blocks = list(paragraphs(page.read_text()))
+    wrong = [text for block in blocks for text in sentences(block) if is_clause(text)]
+    assert wrong == [], HINT
+    counts = {text: len(text.split()) for block in blocks for text in sentences(block)}
+    assert {t: n for t, n in counts.items() if n > MOST_WORDS} == {}, "make two sentences of it"
+
+
+def test_manual_pages_have_a_verb() -> None:
+    wrong = [
+        f"{page.name}: {text}"
+        for page in sorted((ROOT / "man").glob("*.1"))
+        for block in manual_paragraphs(page.read_text())
+        for text in sentences(block)
+        if is_clause(text)
+    ]
+    assert wrong == [], HINT
 
 
 @pytest.mark.parametrize(
@@ -45,13 +93,20 @@ def test_docstrings_and_comments_have_a_verb(tree: str) -> None:
 def test_a_clause_alone_is_no_sentence(text: str, is_refused: bool) -> None:
     assert bool(list(verbless(f'def f():\n    """{text}"""\n'))) == is_refused
     assert bool(list(verbless(f"# {text}\nX = 1\n"))) == is_refused
+    assert bool(list(verbless_texts(f'fail("It is so. {text}")\n'))) == is_refused
+    assert any(map(is_clause, sentences(text))) == is_refused
 
 
 def test_a_comment_may_begin_with_a_place() -> None:
     """It goes on with a sentence behind the comma; a docstring says what the thing is first."""
     text = "Where a linker has removed the table, the entries are found by their shape."
     assert not list(verbless(f"# {text}\nX = 1\n"))
+    assert not is_clause(text)
     assert list(verbless(f'"""{text}"""\n'))
+
+
+def test_a_question_is_a_sentence() -> None:
+    assert not is_clause("What ran where, in this run?")
 
 
 def test_each_place_is_named() -> None:
@@ -76,9 +131,86 @@ class C:
     assert [line for line, _ in verbless(source)] == [1, 15, 5, 7]
 
 
+def test_a_message_is_read_with_its_values() -> None:
+    source = '''"""Read what a file holds. What follows is padding."""
+fail(f"{path}: what it holds")
+fail(f"{path} is no image", "which nothing reads")
+raise Error(
+    f"what {name} holds"
+    " is unknown"
+)
+option("--all", help="Show all. Whether it is used.")
+X = "what"
+'''
+    assert list(verbless_texts(source)) == [
+        (1, "What follows is padding."),
+        (5, "what … holds is unknown"),
+        (8, "Whether it is used."),
+    ]
+
+
+def test_a_page_is_read_by_its_sentences() -> None:
+    page = """# What a heading names
+
+Text with `a. What code says`, and [a link. What](x.md)
+goes on. Where so, (so. Where.)
+
+    What a listing shows.
+
+| What | a cell |
+```sh
+What a command prints
+```
+- What a row holds.
+  It goes on.
+1. A number: what it is. *Which one.*
+"""
+    assert [text for block in paragraphs(page) for text in sentences(block)] == [
+        "Text with …, and a link.",
+        "What goes on.",
+        "Where so, (so.",
+        "Where.)",
+        "What a row holds.",
+        "It goes on.",
+        "A number: what it is.",
+        "Which one.",
+    ]
+
+
+def test_a_manual_page_is_read_by_its_sentences() -> None:
+    page = r""".SH WHAT A HEADING NAMES
+It is \fIso\fR.
+.TP
+.B \-\-what FILE
+What it holds.
+.EX
+What a program prints
+.EE
+.B Where
+it is so, it holds.
+"""
+    found = [text for block in manual_paragraphs(page) for text in sentences(block)]
+    assert [text for text in found if text] == [
+        "It is so.",
+        "What it holds.",
+        "Where it is so, it holds.",
+    ]
+
+
+@lru_cache
+def sources(tree: str) -> list[Path]:
+    return sorted((ROOT / tree).rglob("*.py"))
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """Return the tree of a file: docstrings and messages are looked for in the same one."""
+    return ast.parse(source)
+
+
 def verbless(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of docstrings and comments that open with a clause alone."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         text = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
         if isinstance(node, DOCUMENTED) and text and OPENING.match(text):
             yield node.body[0].lineno, text.partition("\n")[0]
@@ -89,14 +221,62 @@ def verbless(source: str) -> Iterator[tuple[int, str]]:
         if token.type == tokenize.COMMENT:
             line, text = token.start[0], token.string.lstrip("#: ")
             is_alone = token.line.lstrip().startswith("#")
-            if _is_clause(text) and not (is_alone and line == open_line + 1):
+            if is_clause(text) and not (is_alone and line == open_line + 1):
                 yield line, text
             if is_alone and not text.rstrip().endswith((".", ":")):
                 open_line = line
 
 
-def _is_clause(text: str) -> bool:
-    """Return whether a comment opens with a clause; "Where …, …" goes on with a sentence."""
-    opening = OPENING.match(text)
+def verbless_texts(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of sentences in strings that open with a clause alone."""
+    if not BEGUN.search(source):
+        return  # a walk over all nodes takes half as long as parsing
+    parts: set[ast.AST] = set()  # of strings with values, which are read as a whole
+    for node in ast.walk(parsed(source)):
+        if isinstance(node, ast.JoinedStr):
+            parts.update(node.values)
+            text = "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:
+            text = node.value
+        else:
+            continue
+        for sentence in sentences(text):
+            if is_clause(sentence, MESSAGE):
+                yield node.lineno, sentence
+
+
+def paragraphs(page: str) -> Iterator[str]:
+    """Yield the paragraphs and items of a page; headings, tables and listings are none."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->", "\n", page, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^(#|\|| {4,}).*$", "", text, flags=re.MULTILINE)
+    for block in re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.) )", text):
+        plain = re.sub(r"^\s*(?:[-*]|\d+\.) ", "", block)
+        plain = re.sub(r"`[^`]+`", "…", plain)
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", plain).replace("*", "")
+        yield " ".join(plain.split())
+
+
+def manual_paragraphs(page: str) -> Iterator[str]:
+    """Yield the paragraphs of a manual page; headings, tags and listings are none."""
+    text = re.sub(r"^\.(EX|nf)$.*?^\.(EE|fi)$", ".P", page, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^\.(TP|TQ)\n.*$", ".P", text, flags=re.MULTILINE)
+    text = re.sub(r"^\.(?:[BI]|[BIR]{2}) (.*)$", r"\1", text, flags=re.MULTILINE)
+    text = re.sub(r"\\f[A-Z]|\\&", "", text).replace(r"\-", "-")
+    for block in re.split(r"^\..*$", text, flags=re.MULTILINE):
+        yield " ".join(block.split())
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a paragraph: each ends with its point, even within brackets."""
+    return [part for part in re.split(r"(?<=[.!?])[\")]?\s+(?=\S)", text.strip()) if part]
+
+
+def is_clause(text: str, opening: re.Pattern[str] = OPENING) -> bool:
+    """Return whether a sentence is a clause alone; "Where …, …" goes on with a sentence."""
+    opened = opening.match(text)
     sentence = re.split(r"(?<=[.:;])\s", text, maxsplit=1)[0]
-    return opening is not None and not (opening[1] == "Where" and "," in sentence)
+    if opened is None or sentence.endswith("?"):
+        return False
+    return not (opened[1].title() == "Where" and "," in sentence)
