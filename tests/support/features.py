@@ -355,7 +355,7 @@ NOT_DONE = """
 - omptool supports no host but x86-64. It reads and lowers images for aarch64, and links no programs
   for it.
 - `doctor` does not look for libraries that LLVM's runtime opens itself. Intel's build opens
-  `libffi.so`, and launches no kernel on the CPU without it.
+  `libffi.so`; without it, programs of clang 14 end at their first region.
 - Programs of Fortran are untested.
 """
 
