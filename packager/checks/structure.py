@@ -53,8 +53,8 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
     the two tables, or reads a section with both kinds of records as one kind. The regions of the
     other kind run on the host, or the program crashes. Clang also changed the calling convention of
     kernels for CPUs in 18 and in 23. So a program may crash, or be refused, on a libomptarget of
-    another release than its compiler's: programs of clang 18 on LLVM 19's and later, of clang 23 on
-    22's and older, and of clang 19 to 22 on 23's.
+    another release than its compiler's. This holds for clang 18 on LLVM 19's and later, clang 23 on
+    22's and older, and clang 19 to 22 on 23's.
 
     Cure: compile all objects, libraries too, with one release of the compiler.
     """
