@@ -25,6 +25,7 @@ from omptool.options.wrapper import (
 )
 
 if TYPE_CHECKING:
+    from packager.files.open_files import OpenFiles
     from packager.hosts.host_file import HostFile
     from packager.layouts import WrittenAbi
     from packager.model import Finding
@@ -61,23 +62,24 @@ def command(
     """
     with reported(host):
         from omptool.probes import own_formats
+        from packager.files.open_files import OpenFiles
         from packager.hosts.host_file import open_host
         from packager.writers.requests import parse_request
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
-        requests = own_formats.with_plugins(host, requests, force=force)
         named = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
         outputs = [out] if dependencies is None else [out, dependencies]
-        with open_host(host) as file:
+        with OpenFiles() as files, open_host(host) as file:
+            requests = own_formats.with_plugins(host, requests, files, force=force)
             into = _into_linked if file.is_linked else _into_object
             # A finished file may be replaced by itself with its images.
             check_distinct(outputs, named if into is _into_linked else [host, *named])
             source, written = entry_source(entries), written_abi(abi, file)
             inputs = [host, *named]
             with rule(dependencies, out, inputs), progress(inputs) as copied:
-                findings, notes = into(file, requests, source, out, written, force, copied)
+                findings, notes = into(file, requests, files, source, out, written, force, copied)
     report(out, findings)
     for note in notes:
         echo(f"Note: {shown(out)}: {note}", err=True)
@@ -86,6 +88,7 @@ def command(
 def _into_object(
     host: HostFile,
     requests: Sequence[ImageRequest],
+    files: OpenFiles,
     source: EntrySource,
     out: Path,
     abi: WrittenAbi,
@@ -94,12 +97,14 @@ def _into_object(
 ) -> tuple[Sequence[Finding], Sequence[str]]:
     from packager.writers.bundle import bundle
 
-    return bundle(host, requests, source, out, abi=abi, force=force, copied=copied), ()
+    done = bundle(host, requests, files, source, out, abi=abi, force=force, copied=copied)
+    return done, ()
 
 
 def _into_linked(
     host: HostFile,
     requests: Sequence[ImageRequest],
+    files: OpenFiles,
     source: EntrySource,
     out: Path,
     abi: WrittenAbi,
@@ -108,8 +113,10 @@ def _into_linked(
 ) -> tuple[Sequence[Finding], Sequence[str]]:
     from packager.files.checksums import Checksums
 
-    with Checksums(request.path for request in requests) as sums:
+    with Checksums(files, (request.path for request in requests)) as sums:
         from packager.editing.register import register
 
-        done = register(host, requests, source, out, sums, abi=abi, force=force, copied=copied)
+        done = register(
+            host, requests, source, out, files, sums, abi=abi, force=force, copied=copied
+        )
     return done.findings, done.notes

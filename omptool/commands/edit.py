@@ -79,6 +79,7 @@ def command(
     with reported(file):
         from omptool.probes import own_formats
         from packager.files.checksums import Checksums
+        from packager.files.open_files import OpenFiles
         from packager.hosts.host_file import open_host
 
         change = _change(added, replaced, removed, order, descriptor)
@@ -86,13 +87,14 @@ def command(
         images = [request.path for request in change.added]
         images += [replacement.path for replacement in change.replaced]
         check_distinct([out], images)
-        judged = partial(own_formats.with_plugins, file, force=force)
         with (
-            open_host(file) as host, Checksums(images) as sums, progress([file, *images]) as copied
+            open_host(file) as host, OpenFiles() as files, Checksums(files, images) as sums,
+            progress([file, *images]) as copied,
         ):  # fmt: skip
             from packager.editing.edit import edit
 
-            edited = edit(host, change, out, sums, judged=judged, force=force, copied=copied)
+            judged = partial(own_formats.with_plugins, file, files=files, force=force)
+            edited = edit(host, change, out, files, sums, judged=judged, force=force, copied=copied)
     report(out, edited.findings)
     for note in edited.notes:
         echo(f"Note: {shown(out)}: {note}", err=True)

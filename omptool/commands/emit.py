@@ -27,6 +27,7 @@ from packager.errors import UsageError
 from packager.generations import Generation, listed, named
 
 if TYPE_CHECKING:
+    from packager.files.open_files import OpenFiles
     from packager.model import Finding
     from packager.writers.bundle import EntrySource, Form
     from packager.writers.containers import ContainerForm, Method
@@ -73,34 +74,41 @@ def command(
     """
     with reported(out):
         from omptool.probes import own_formats
+        from packager.files.open_files import OpenFiles
         from packager.writers.requests import parse_request
 
         requests = [parse_request(image) for image in images]
         warn_of_triples(requests)
-        requests = own_formats.with_plugins(out, requests, force=force)
         inputs = [*(request.path for request in requests), *entry_list(entries)]
         dependencies = rule_path(rule_beside, rule_file, out)
         check_distinct([out] if dependencies is None else [out, dependencies], inputs)
         if form != COMPRESSED and compression:
             raise UsageError(f"--compression is for --format {COMPRESSED}")
-        writer = (
-            _container(requests, _generation(abi, entries), form, compression)
-            if form in CONTAINERS
-            else _wrapper(requests, entry_source(entries), abi, form)
-        )
-        with rule(dependencies, out, inputs), progress(inputs) as copied:
-            findings = writer(out, force=force, copied=copied)
+        with OpenFiles() as files:
+            requests = own_formats.with_plugins(out, requests, files, force=force)
+            writer = (
+                _container(requests, files, _generation(abi, entries), form, compression)
+                if form in CONTAINERS
+                else _wrapper(requests, files, entry_source(entries), abi, form)
+            )
+            with rule(dependencies, out, inputs), progress(inputs) as copied:
+                findings = writer(out, force=force, copied=copied)
     report(out, findings)
 
 
 def _container(
-    requests: Sequence[ImageRequest], generation: Generation, form: str, method: str | None
+    requests: Sequence[ImageRequest],
+    files: OpenFiles,
+    generation: Generation,
+    form: str,
+    method: str | None,
 ) -> Callable[..., list[Finding]]:
     from packager.writers.containers import write_container
 
     return partial(
         write_container,
         requests,
+        files,
         form=cast("ContainerForm", form),
         generation=generation,
         method=cast("Method", method or "zstd"),
@@ -108,11 +116,16 @@ def _container(
 
 
 def _wrapper(
-    requests: Sequence[ImageRequest], source: EntrySource, abi: str | None, form: str
+    requests: Sequence[ImageRequest],
+    files: OpenFiles,
+    source: EntrySource,
+    abi: str | None,
+    form: str,
 ) -> Callable[..., list[Finding]]:
     from packager.writers.bundle import emit
 
-    return partial(emit, requests, source, abi=written_abi(abi, None), form=cast("Form", form))
+    written = written_abi(abi, None)
+    return partial(emit, requests, files, source, abi=written, form=cast("Form", form))
 
 
 def _generation(abi: str | None, entries: str | None) -> Generation:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from omptool.errors import fail
 from packager.errors import MissingToolError
+from packager.files.open_files import OpenFiles
 from packager.files.reader import Reader
 from packager.model import FatBinary
 from packager.writers.requests import ImageRequest, has_own_format
@@ -48,20 +49,17 @@ def judged(binary: FatBinary, data: Sequence[Reader]) -> FatBinary:
 
 
 def with_plugins(
-    subject: Path, requests: Sequence[ImageRequest], *, force: bool
+    subject: Path, requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> list[ImageRequest]:
     """Return the requests, with the plugins that take images of no known format.
 
     Where no plugin does, the command ends, unless `force` is set.
     """
-    own = [request for request in requests if has_own_format(request)]
+    own = [request for request in requests if has_own_format(request, files)]
     if not own:
         return list(requests)
-    from packager.files.temporary import temporary_folder
-
-    with temporary_folder() as folder:
-        places = [_copied(request.path, folder / str(n)) for n, request in enumerate(own)]
-        verdicts = dict(zip(map(id, own), _asked(places), strict=True))
+    places = [_shared(files.data(request.path)) for request in own]
+    verdicts = dict(zip(map(id, own), _asked(places), strict=True))
     found = []
     for request in requests:
         verdict = verdicts.get(id(request))
@@ -91,17 +89,16 @@ def _verdict(rows: Sequence[dict[str, object]]) -> Verdict:
     return Verdict(plugin, f" ({'; '.join(reasons)})" if reasons else "")
 
 
+def _shared(data: Reader) -> ImageBytes:
+    """Return where plugins find the bytes of an open file: its path may lead elsewhere by then."""
+    from omptool.probes.ask import ImageBytes
+
+    return ImageBytes(Path(f"/proc/{os.getpid()}/fd/{data.fileno()}"), data.at, len(data))
+
+
 def _stored(data: Reader, copy: Path) -> ImageBytes:
     from omptool.probes.ask import ImageBytes
     from packager.files.temporary import store
 
     store(copy, data.pieces())
     return ImageBytes(copy, 0, len(data))
-
-
-def _copied(path: Path, copy: Path) -> ImageBytes:
-    """Return where plugins look at a file: in a copy, as a link may be changed meanwhile."""
-    from packager.files.reader import open_reader
-
-    with open_reader(path) as data:
-        return _stored(data, copy)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from packager.compiling.targets import Target
 from packager.errors import PackagerError, UsageError
+from packager.files.open_files import OpenFiles
 from packager.hosts.host_file import open_host
 from packager.layouts import WRITTEN
 from packager.linking.inputs import unused
@@ -54,8 +55,8 @@ def into(
 ) -> list[Finding]:
     """Write the object `host` with images to `out`."""
     try:
-        with open_host(host) as file:
-            return bundle(file, wanted, entries, out, force=force)
+        with open_host(host) as file, OpenFiles() as files:
+            return bundle(file, wanted, files, entries, out, force=force)
     except PackagerError as error:
         if str(out) in str(error):
             raise
@@ -67,5 +68,6 @@ def wrapper(wanted: Sequence[ImageRequest], entries: EntrySource, tools: Tools) 
     out = unused(tools.folder, "images.o")
     tools.show(f"omptool: emit {' '.join(request.path.name for request in wanted)} -o {out}")
     if not tools.is_dry:
-        emit(wanted, entries, out, abi=WRITTEN["interface"], force=True)
+        with OpenFiles() as files:
+            emit(wanted, files, entries, out, abi=WRITTEN["interface"], force=True)
     return out

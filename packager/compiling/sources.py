@@ -10,7 +10,8 @@ from typing import NamedTuple
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
 from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
 from packager.errors import UsageError
-from packager.files.reader import open_reader
+from packager.files.open_files import OpenFiles
+from packager.files.reader import Reader, open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import offload_binary
 from packager.formats.containers.payload import Payload
@@ -130,12 +131,12 @@ def _for_device(source: Input, target: Target, arch: str, out: Path, how: Compil
 def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> None:
     """Write the object `host` to `out` with device code, as clang puts it there."""
     content: list[bytes | FilePart] = []
-    for target, arch, path in made:
-        content += _blob(target.triple, arch, path)
-    section = Section(
-        SECTION, SHT_LLVM_OFFLOADING, SHF_EXCLUDE, offload_binary.ALIGNMENT, tuple(content)
-    )
-    with open_reader(host) as data:
+    with OpenFiles() as files, open_reader(host) as data:
+        for target, arch, path in made:
+            content += _blob(target.triple, arch, path, files.data(path))
+        section = Section(
+            SECTION, SHT_LLVM_OFFLOADING, SHF_EXCLUDE, offload_binary.ALIGNMENT, tuple(content)
+        )
         try:
             parsed = read_host(data)
         except UsageError as error:
@@ -144,11 +145,10 @@ def _add(host: Path, made: Sequence[tuple[Target, str, Path]], out: Path) -> Non
             write_object(file, parsed, [section], [])
 
 
-def _blob(triple: str, arch: str, path: Path) -> Content:
-    with open_reader(path) as data:
-        image = from_payload(Payload(data, triple, arch), 0, "bare", None)
+def _blob(triple: str, arch: str, path: Path, data: Reader) -> Content:
+    image = from_payload(Payload(data, triple, arch), 0, "bare", None)
     strings = {"triple": triple} | ({"arch": arch} if arch else {})
     kind = offload_binary.image_kind(image.kind)
     item = offload_binary.Item(kind, strings, image.size)
     head, padding = offload_binary.header([item], 1)
-    return head, FilePart(path, 0, image.size), bytes(padding)
+    return head, FilePart(path, data), bytes(padding)

@@ -17,6 +17,7 @@ from packager.editing.request import Change
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.checksums import Checksums
+from packager.files.open_files import OpenFiles
 from packager.formats.containers import known
 from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES, IMAGE_END
 from packager.hosts.host_file import HostFile
@@ -30,6 +31,7 @@ def edit(
     host: HostFile,
     change: Change,
     out: Path,
+    files: OpenFiles,
     sums: Checksums,
     *,
     judged: Judge = list,
@@ -38,14 +40,14 @@ def edit(
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with the images of its descriptor changed.
 
-    `sums` are of the new images; `judged` asks plugins about those of no known format. Raises
-    FindingError, and leaves nothing, when verify finds an error in the result and `force` is not
-    set; UsageError or FormatError when the file or an image is unfit.
+    `files` are the new images, `sums` theirs; `judged` asks plugins about those of no known format.
+    Raises FindingError, and leaves nothing, when verify finds an error in the result and `force` is
+    not set; UsageError or FormatError when the file or an image is unfit.
     """
     binary = host.binary
     file = LinkedFile(host.path, host.data)
     found = described(file, binary, change.descriptor)
-    listed = listing(change, found.images, judged, force=force)
+    listed = listing(change, found.images, files, judged, force=force)
     images = [image(file, one, found.form) for one in listed.images]
     plan = joined(
         [

@@ -12,6 +12,7 @@ from packager.editing.linked import LinkedFile
 from packager.editing.plan import Kept
 from packager.errors import FormatError
 from packager.files.copying import copy, put
+from packager.files.reader import Reader
 from packager.writers.elf_types import FilePart
 from packager.writers.streams import Copied
 
@@ -40,7 +41,8 @@ class _Writer:
 
     def keep(self, piece: Kept, at: int) -> None:
         """Bytes of the file, as they are changed; where it has holes, so has the result."""
-        self._copy(str(self._file.path), self._file.data.fileno(), piece, at)
+        path = str(self._file.path)
+        self._copy(path, self._file.data.slice(piece.offset, piece.size, path), at)
         end = piece.offset + piece.size
         for number in range(bisect_left(self._patches, (piece.offset,)), len(self._patches)):
             offset, content = self._patches[number]
@@ -51,17 +53,9 @@ class _Writer:
 
     def copy_image(self, piece: FilePart, at: int) -> None:
         """The bytes of a new image."""
-        what = f"image {piece.path}"
-        try:
-            source = os.open(piece.path, os.O_RDONLY)
-        except OSError as error:
-            raise FormatError(f"{what}: {error.strerror}") from error
-        try:
-            self._copy(what, source, piece, at)
-        finally:
-            os.close(source)
+        self._copy(f"image {piece.path}", piece.data, at)
 
-    def _copy(self, what: str, source: int, piece: Kept | FilePart, at: int) -> None:
-        done = copy(source, piece.offset, piece.size, self._fd, at, self._copied)
-        if done < piece.size:
+    def _copy(self, what: str, data: Reader, at: int) -> None:
+        done = copy(data.fileno(), data.at, len(data), self._fd, at, self._copied)
+        if done < len(data):
             raise FormatError(f"{what} ends while it is copied")

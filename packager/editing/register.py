@@ -19,6 +19,7 @@ from packager.editing.relocations import R_X86_64_GLOB_DAT
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
 from packager.errors import UsageError
 from packager.files.checksums import Checksums
+from packager.files.open_files import OpenFiles
 from packager.formats.host_records.descriptors import (
     DESCRIPTOR_BEGIN,
     DESCRIPTOR_END,
@@ -50,6 +51,7 @@ def register(
     requests: Sequence[ImageRequest],
     entries: EntrySource,
     out: Path,
+    files: OpenFiles,
     sums: Checksums,
     *,
     abi: WrittenAbi,
@@ -58,14 +60,14 @@ def register(
 ) -> Edited:
     """Write to `out`, which may be `host`, the file with images that it registers when it starts.
 
-    `sums` are of the images of `requests`. Errors are those of `edit`.
+    `files` are the images of `requests`, `sums` theirs. Errors are those of `edit`.
     """
     binary = host.binary
     _expect_unregistered(binary)
     abi = matching(host, abi)
     file = LinkedFile(host.path, host.data)
     _expect_loaded(file)
-    inputs, seen = for_openmp(requests, force=force)
+    inputs, seen = for_openmp(requests, files, force=force)
     imports, slots = _slots(file, binary, abi)
     entry_table = table(file, binary, seen, entries, abi)
     form = Form(abi.is_wrapped, abi.container_version)

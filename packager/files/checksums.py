@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Thread
@@ -12,6 +10,7 @@ from threading import Thread
 from xxhash import xxh3_128
 
 from packager.errors import FormatError
+from packager.files.open_files import OpenFiles
 
 # In smaller pieces, Python's lock is handed over too often; larger ones do not stay in the cache.
 PIECE = 2 << 20
@@ -24,8 +23,9 @@ class Checksums(Thread):
     another core, while this one loads modules and waits for the kernel.
     """
 
-    def __init__(self, paths: Iterable[Path]) -> None:
+    def __init__(self, files: OpenFiles, paths: Iterable[Path]) -> None:
         super().__init__(daemon=True)
+        self._files = files
         self._paths = list(dict.fromkeys(paths))
         self._sums: dict[Path, bytes] = {}
         self._faults: dict[Path, str] = {}
@@ -37,16 +37,18 @@ class Checksums(Thread):
         for path in self._paths:
             try:
                 self._sums[path] = self._of(path, buffer)
-            except OSError as error:
-                self._faults[path] = error.strerror or str(error)
+            except FormatError as error:
+                self._faults[path] = str(error)
 
     def _of(self, path: Path, buffer: memoryview) -> bytes:
-        if not path.is_file():  # a pipe would never end
-            raise FileNotFoundError(errno.EINVAL, "not a regular file")
         digest = xxh3_128()
-        with path.open("rb", buffering=0) as file:
-            while self._is_wanted and (size := os.readv(file.fileno(), [buffer])):
-                digest.update(buffer[:size])
+        data = self._files.data(path)
+        for start in range(0, len(data), PIECE):
+            if not self._is_wanted:
+                break
+            piece = buffer[: min(PIECE, len(data) - start)]
+            data.slice(start, len(piece), "file").read_into(piece)
+            digest.update(piece)
         return digest.digest()
 
     def of(self, path: Path) -> bytes:

@@ -74,6 +74,10 @@ class Reader:
             )
         return Reader(self._source, self.at + offset, size, self.context, self.whole)
 
+    def anew(self) -> Reader:
+        """The same bytes for another reader, with quotas of its own."""
+        return Reader(self._source, self.at, self._size)
+
     def bytes(self, offset: int = 0, size: int | None = None, what: str = "data") -> builtins.bytes:
         """`size` bytes at `offset`, or all from there on."""
         size = self._size - offset if size is None else size

@@ -28,6 +28,7 @@ from packager.writers.generation import in_section
 
 if TYPE_CHECKING:
     from packager.writers.requests import ImageRequest
+    from packager.writers.wrapper import Wrapper
 
 WRAPPER = "wrapper.o"
 # These modules write the wrapper. They are loaded while the images are linked.
@@ -152,13 +153,20 @@ def _wrap(
     path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: list[str], used: list[str]
 ) -> None:
     """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
-    from packager.writers.host_object import blank_host
-    from packager.writers.object_writer import write_object
+    from packager.files.open_files import OpenFiles
     from packager.writers.requests import for_openmp
     from packager.writers.wrapper import build
 
-    inputs, _ = for_openmp(images, force=True)
-    wrapper = build(inputs, [], abi, alone=True, kept=kept, used=used)
+    with OpenFiles() as files:
+        inputs, _ = for_openmp(images, files, force=True)
+        wrapper = build(inputs, [], abi, alone=True, kept=kept, used=used)
+        _store(path, wrapper)
+
+
+def _store(path: Path, wrapper: Wrapper) -> None:
+    from packager.writers.host_object import blank_host
+    from packager.writers.object_writer import write_object
+
     try:
         with path.open("wb") as file:
             write_object(file, blank_host(), wrapper.sections, wrapper.symbols)

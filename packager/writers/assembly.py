@@ -107,7 +107,7 @@ def _part(content: Content, begin: int, end: int) -> Content:
             result.append(
                 part[first:last]
                 if isinstance(part, bytes)
-                else FilePart(part.path, part.offset + first, last - first)
+                else FilePart(part.path, part.data.slice(first, last - first, "image"))
             )
         at += size
     return tuple(result)

@@ -9,6 +9,7 @@ from struct import Struct
 from typing import BinaryIO, Literal
 
 from packager.errors import UsageError
+from packager.files.open_files import OpenFiles
 from packager.files.replacing import replacing
 from packager.hosts.host_file import HostFile
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi
@@ -34,6 +35,7 @@ EntrySource = Literal["host", "auto"] | EntryList
 def bundle(
     file: HostFile,
     requests: Sequence[ImageRequest],
+    files: OpenFiles,
     entries: EntrySource,
     out: Path,
     *,
@@ -50,7 +52,7 @@ def bundle(
     if any(name.startswith(IMAGE_SECTION_PREFIX) for name in host.names):
         raise UsageError("already holds device images; bundle the object the compiler wrote")
     abi = matching(file, abi)
-    inputs, images = for_openmp(requests, force=force)
+    inputs, images = for_openmp(requests, files, force=force)
     chosen = _host_entries(host, images, entries, abi)
     says_requires = chosen is not None and abi.requires not in host.symbol_table()
     wrapper = build(inputs, chosen, abi, alone=False, says_requires=says_requires)
@@ -60,6 +62,7 @@ def bundle(
 
 def emit(
     requests: Sequence[ImageRequest],
+    files: OpenFiles,
     entries: EntrySource,
     out: Path,
     *,
@@ -74,7 +77,7 @@ def emit(
 
     `kept` are symbols that linkers must not collect. Errors as for `bundle`.
     """
-    inputs, images = for_openmp(requests, force=force)
+    inputs, images = for_openmp(requests, files, force=force)
     chosen = _sized(_chosen(entries, images, None) or [], abi)
     # Objects that clang made entries in say what they require.
     says_requires = bool(chosen)

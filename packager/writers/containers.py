@@ -14,6 +14,7 @@ from typing import BinaryIO, Literal, NamedTuple, get_args
 
 from packager.checks import verify
 from packager.errors import UsageError
+from packager.files.open_files import OpenFiles
 from packager.files.replacing import replacing
 from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
 from packager.generations import GENERATIONS, Generation, of_release
@@ -47,11 +48,12 @@ class _Input(NamedTuple):
 
     @property
     def content(self) -> FilePart:
-        return FilePart(self.image.path, 0, self.image.size)
+        return FilePart(self.image.path, self.image.data)
 
 
 def write_container(
     requests: Sequence[ImageRequest],
+    files: OpenFiles,
     out: Path,
     form: ContainerForm,
     *,
@@ -66,7 +68,7 @@ def write_container(
     error and `force` is not set; UsageError or FormatError when an input is unfit.
     """
     _expect_reader(form, generation)
-    inputs, images = inspect(requests, force=force)
+    inputs, images = inspect(requests, files, force=force)
     targets = [(request.producer, request.triple, request.arch) for request in requests]
     if len(set(targets)) < len(targets):
         raise UsageError("two images for one kind, triple and arch")

@@ -27,11 +27,14 @@ R_X86_64_NONE, R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32 = 0, 1, 2, 4
 
 
 class FilePart(NamedTuple):
-    """`size` bytes of the file at `path`, from `offset` on."""
+    """Bytes of an open file, and its name."""
 
     path: Path
-    offset: int
-    size: int
+    data: Reader
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
 
 
 Content = tuple[bytes | FilePart, ...]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from packager.errors import FormatError, PackagerError, UsageError
-from packager.files.reader import open_reader
+from packager.files.open_files import OpenFiles
+from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
-from packager.formats.device_images.known import from_payload
+from packager.formats.device_images.known import from_payload, is_own
 from packager.model import DeviceImage, Model
 from packager.triples import normalise
 from packager.writers.wrapper import ImageInput
@@ -87,7 +88,7 @@ def _request(text: str, said: dict[str, str]) -> ImageRequest:
 
 
 def inspect(
-    requests: Sequence[ImageRequest], *, force: bool
+    requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> tuple[list[ImageInput], list[DeviceImage]]:
     """The images that are asked for, for the writers and as readers see them.
 
@@ -96,12 +97,13 @@ def inspect(
     inputs: list[ImageInput] = []
     images: list[DeviceImage] = []
     for index, request in enumerate(requests):
-        image = _inspect_one(index, request)
+        data = _opened(request, files)
+        image = _inspect_one(index, request, data)
         if request.plugin and image.contents.is_own:
             image = image.taken
-        problem = image.contents.problem or _of_a_host(request.path, image)
+        problem = image.contents.problem or _of_a_host(request.path, image, data)
         if problem and not force:
-            fault = _container(request.path) or problem
+            fault = _container(data) or problem
             raise FormatError(f"image {request.path}: {fault}")
         images.append(image)
         inputs.append(
@@ -110,17 +112,17 @@ def inspect(
                 request.triple,
                 request.arch,
                 image.kind,
-                image.size,
+                data,
                 request.strings,
             )
         )
     return inputs, images
 
 
-def has_own_format(request: ImageRequest) -> bool:
+def has_own_format(request: ImageRequest, files: OpenFiles) -> bool:
     """Return whether an image is of no known format, which a plugin may take all the same."""
-    own = _inspect_one(0, request).contents.is_own
-    return own and _container(request.path) is None
+    data = _opened(request, files)
+    return is_own(Payload(data, request.triple)) and _container(data) is None
 
 
 def own_formats(images: Iterable[DeviceImage]) -> frozenset[tuple[str, int]]:
@@ -129,29 +131,27 @@ def own_formats(images: Iterable[DeviceImage]) -> frozenset[tuple[str, int]]:
     return frozenset((image.triple, image.size) for image in own)
 
 
-def _of_a_host(path: Path, image: DeviceImage) -> str:
+def _of_a_host(path: Path, image: DeviceImage, data: Reader) -> str:
     """Return what is wrong with bitcode that is a host's object; "" of every other image."""
     if image.kind != "bitcode":
         return ""
     from packager.hosts import bitcode
 
-    with open_reader(path) as data:
-        is_host = bitcode.read_host(str(path), data) is not None
+    is_host = bitcode.read_host(str(path), data) is not None
     return "is a host's object of bitcode (-flto): extract its images first" if is_host else ""
 
 
-def _container(path: Path) -> str | None:
+def _container(data: Reader) -> str | None:
     """Return what a file is, if it is no image but holds some."""
     from packager.formats.containers import archive
     from packager.formats.containers.known import of_file
 
-    with open_reader(path) as data:
-        found = archive if archive.probe(data) else of_file(data)
+    found = archive if archive.probe(data) else of_file(data)
     return f"is a container ({found.NAME}): extract its images first" if found else None
 
 
 def for_openmp(
-    requests: Sequence[ImageRequest], *, force: bool
+    requests: Sequence[ImageRequest], files: OpenFiles, *, force: bool
 ) -> tuple[list[ImageInput], list[DeviceImage]]:
     """The same for a descriptor, which OpenMP's runtime reads; each has a target of its own."""
     for request in requests:
@@ -160,7 +160,7 @@ def for_openmp(
                 f"image {request.path} is of {request.producer}, which __tgt_register_lib does not "
                 "register; containers hold such images"
             )
-    inputs, images = inspect(requests, force=force)
+    inputs, images = inspect(requests, files, force=force)
     seen: set[str] = set()
     for image in images:
         if image.target in seen:
@@ -169,9 +169,15 @@ def for_openmp(
     return inputs, images
 
 
-def _inspect_one(index: int, request: ImageRequest) -> DeviceImage:
+def _inspect_one(index: int, request: ImageRequest, data: Reader) -> DeviceImage:
     try:
-        with open_reader(request.path) as data:
-            return from_payload(Payload(data, request.triple, request.arch), index, "bare", None)
+        return from_payload(Payload(data, request.triple, request.arch), index, "bare", None)
     except PackagerError as error:
         raise type(error)(f"image {request.path}: {error}") from error
+
+
+def _opened(request: ImageRequest, files: OpenFiles) -> Reader:
+    try:
+        return files.data(request.path)
+    except FormatError as error:
+        raise FormatError(f"image {request.path}: {error}") from error

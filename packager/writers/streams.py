@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
@@ -42,12 +40,11 @@ def _of_open(part: Reader, copied: Copied) -> Iterator[bytes]:
 
 def _of_file(part: FilePart, copied: Copied) -> Iterator[memoryview]:
     buffer = memoryview(bytearray(min(PIECE, part.size)))
-    offset, left = part.offset, part.size
-    with Path(part.path).open("rb") as source:
-        while left:
-            done = os.preadv(source.fileno(), [buffer[:left]], offset)
-            if not done:
-                raise FormatError(f"{part.path} ends while it is copied")
-            yield buffer[:done]
-            offset, left = offset + done, left - done
-            copied(done)
+    for start in range(0, part.size, PIECE):
+        piece = buffer[: min(PIECE, part.size - start)]
+        try:
+            part.data.slice(start, len(piece), "image").read_into(piece)
+        except FormatError as error:
+            raise FormatError(f"{part.path} ends while it is copied") from error
+        yield piece
+        copied(len(piece))

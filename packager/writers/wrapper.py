@@ -13,6 +13,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from packager.elf.headers import SHT_PROGBITS, STT_OBJECT
+from packager.files.reader import Reader
 from packager.formats.containers import offload_binary
 from packager.layouts import (
     BIN_DESC,
@@ -53,14 +54,19 @@ CET_NOTE = Struct("<III4sIIII").pack(4, 16, 5, b"GNU\0", 0xC0000002, 4, 3, 0)
 
 
 class ImageInput(NamedTuple):
-    """A device image to be wrapped: the file is streamed, its size fixed when it was looked at."""
+    """A device image to be wrapped: the file is streamed, its size fixed when it was opened."""
 
     path: Path
     triple: str
     arch: str
     kind: str  # as OffloadBinary numbers it, by name
-    size: int
+    data: Reader
     strings: tuple[tuple[str, str], ...] = ()  # what else its OffloadBinary says
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return len(self.data)
 
     @property
     def section(self) -> str:
@@ -153,7 +159,7 @@ def offload_header(image: ImageInput, version: int) -> tuple[bytes, int]:
 def image_content(image: ImageInput, abi: WrittenAbi) -> tuple[int, Content]:
     """Return what the section of an image holds, and its size."""
     head, padding = offload_header(image, abi.container_version)
-    content: Content = (head, FilePart(image.path, 0, image.size), bytes(padding))
+    content: Content = (head, FilePart(image.path, image.data), bytes(padding))
     return len(head) + image.size + padding, content
 
 

@@ -12,6 +12,7 @@ from machine import output
 from places import INCLUDE, TESTS
 
 from omptool.cli import cli
+from packager.files.open_files import OpenFiles
 from packager.hosts.host_file import open_host
 from packager.writers.bundle import bundle, parse_request
 
@@ -72,8 +73,8 @@ def clang_offload(source: str, out: Path, *flags: str) -> Path:
 def bundled(host: Path, out: Path, images: Mapping[str, Path]) -> Path:
     """The object `host` with `images` (target to file); faults are left in."""
     requests = [parse_request(f"{target}={path}") for target, path in images.items()]
-    with open_host(host) as file:
-        bundle(file, requests, "host", out, force=True)
+    with open_host(host) as file, OpenFiles() as files:
+        bundle(file, requests, files, "host", out, force=True)
     return out
 
 

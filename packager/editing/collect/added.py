@@ -60,7 +60,7 @@ def _new(image: ImageInput, form: Form) -> Placed:
     head, padding = offload_header(image, form.version)
     size = len(head) + image.size + padding
     part = Part(
-        "rest", image.section, (head, FilePart(image.path, 0, image.size), bytes(padding)),
+        "rest", image.section, (head, FilePart(image.path, image.data), bytes(padding)),
         offload_binary.ALIGNMENT, flags=SHF_ALLOC, lead=len(head) if size > LARGE else None,
     )  # fmt: skip
     start, size = (0, size) if form.wraps else (len(head), image.size)

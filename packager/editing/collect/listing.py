@@ -9,6 +9,7 @@ from typing import NamedTuple
 from packager.editing.described import Held
 from packager.editing.request import Change, Named
 from packager.errors import FormatError, UsageError
+from packager.files.open_files import OpenFiles
 from packager.triples import is_meant
 from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.wrapper import ImageInput
@@ -25,7 +26,9 @@ class Listing(NamedTuple):
     own: frozenset[tuple[str, int]]  # new images that a plugin takes: triple and size
 
 
-def listing(change: Change, held: Sequence[Held], judged: Judge, *, force: bool) -> Listing:
+def listing(
+    change: Change, held: Sequence[Held], files: OpenFiles, judged: Judge, *, force: bool
+) -> Listing:
     """Return what `change` makes of the images of a descriptor. Raises UsageError where it
     cannot.
     """
@@ -44,7 +47,7 @@ def listing(change: Change, held: Sequence[Held], judged: Judge, *, force: bool)
     wanted |= {following + number: request for number, request in enumerate(change.added)}
     own: set[tuple[str, int]] = set()
     for number, request in zip(wanted, judged(list(wanted.values())), strict=True):
-        slots[number], found = _input(request, force=force)
+        slots[number], found = _input(request, files, force=force)
         own |= found
     _expect_targets_apart(slots.values())
     return Listing(tuple(_ordered(slots, change.order)), tuple(gone), frozenset(own))
@@ -83,8 +86,10 @@ def _ordered(
     yield from (slots[number] for number in order)
 
 
-def _input(request: ImageRequest, *, force: bool) -> tuple[ImageInput, frozenset[tuple[str, int]]]:
-    (found,), images = for_openmp([request], force=force)
+def _input(
+    request: ImageRequest, files: OpenFiles, *, force: bool
+) -> tuple[ImageInput, frozenset[tuple[str, int]]]:
+    (found,), images = for_openmp([request], files, force=force)
     if not images[0].size:
         raise FormatError(f"image {request.path}: is empty")
     return found, own_formats(images)

@@ -44,6 +44,12 @@ def contents(data: Reader) -> Contents:
         return Contents("unknown", is_opaque=True, problem=str(error))
 
 
+def is_own(payload: Payload) -> bool:
+    """Return whether an image is of no known format, and its triple a known one."""
+    data, triple = payload.image, _normalised(payload.triple)
+    return bool(len(data)) and not is_image(data) and _of_plugin(data, triple) is None
+
+
 def is_image(data: Reader) -> bool:
     """Return whether `data` begins like a device image of a known format."""
     return _format_of(data) is not None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,13 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toolchain.compile_c(toolchain.HOST, folder / "host.o", "-c")
     toolchain.device_image(toolchain.HOST, folder / "image.so")
     (folder / "image.ptx").write_text(toolchain.PTX)
+    (folder / "notes.own").write_bytes(b"own" * (1 << 18))
     toolchain.clang_offload(toolchain.OPENMP, folder / "app")
     toolchain.compile_c(toolchain.OPENMP, folder / "plain")
     for name, source in (("main.o", toolchain.OPENMP), ("region.o", toolchain.REGION)):
         flags = ("-c", "-fopenmp", f"-fopenmp-targets={X86_64}")
         toolchain.compile_c(source, folder / name, *flags, compiler=CLANG)
-    for name in ("host.o", "app", "plain", "main.o", "region.o"):
+    for name in ("host.o", "app", "plain", "main.o", "region.o", "image.so"):
         run("objcopy", "--add-section", f".padding={folder / 'padding'}", folder / name)
     run("ar", "rc", folder / "libregion.a", folder / "region.o")
     (folder / "libscript.so").write_text("INPUT(region.o)")
@@ -63,6 +65,26 @@ def test_a_host_that_is_copied_is_opened_and_read_once(work: Path, words: str) -
     (found,) = reads(work, [OMPTOOL, *words.split()], host)
     assert found.opens == 1
     assert found.bytes <= host.stat().st_size + TABLES
+
+
+IMAGES = [
+    *COPYING,
+    f"emit {IMAGE} --entries auto --force -o out",
+    f"emit {IMAGE} --format offload-binary --force -o out",
+    f"emit {IMAGE} --format compressed-bundle --force -o out",
+    f"emit {IMAGE} --entries auto --format asm --force -o out",
+    "emit --image spir64=notes.own --format offload-binary --force -o out",
+    "edit app --add spir64=notes.own --force -o out",
+]
+
+
+@pytest.mark.parametrize("words", [words for words in IMAGES if "=" in words])
+def test_an_image_is_opened_once(work: Path, words: str) -> None:
+    """It is copied, and where the result has a build-id, its sum is taken."""
+    image = Path(re.findall(r"=(\S+)", words)[0])
+    (found,) = reads(work, [OMPTOOL, *words.split()], image)
+    assert found.opens == 1
+    assert found.bytes <= 2 * image.stat().st_size + TABLES
 
 
 LOOKING = [

@@ -26,6 +26,7 @@ from packager.editing.edit import edit
 from packager.editing.request import Change, Named, Replacement
 from packager.errors import PackagerError
 from packager.files.checksums import Checksums
+from packager.files.open_files import OpenFiles
 from packager.hosts.host_file import open_host
 from packager.writers.bundle import ImageRequest
 
@@ -197,8 +198,10 @@ def test_a_damaged_file_is_an_error_or_edited(
     ptx, own = app.with_name("gpu.ptx"), app.with_name("own.so")
     change = Change([ImageRequest(GPU, "sm_70", ptx)], [Replacement(Named("0", 0), own)])
     try:
-        with open_host(damaged) as host, Checksums([ptx, own]) as sums:
-            edit(host, change, out, sums, force=True)
+        with (
+            open_host(damaged) as host, OpenFiles() as files, Checksums(files, [ptx, own]) as sums
+        ):  # fmt: skip
+            edit(host, change, out, files, sums, force=True)
     except PackagerError:
         assert not out.exists()
     out.unlink(missing_ok=True)

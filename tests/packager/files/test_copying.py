@@ -14,6 +14,7 @@ from packager.errors import FormatError
 from packager.files import copying
 from packager.files.checksums import PIECE, Checksums
 from packager.files.copying import BY_HAND, copy
+from packager.files.open_files import OpenFiles
 
 CONTENT = bytes(range(256)) * (BY_HAND // 100)  # some pieces, and a part of one
 
@@ -90,15 +91,16 @@ def test_checksums_tell_files_apart(tmp_path: Path) -> None:
         path.write_bytes(content)
     again = tmp_path / "again"
     again.write_bytes(contents[-1])
-    with Checksums([*paths, again]) as sums:
+    with OpenFiles() as files, Checksums(files, [*paths, again]) as sums:
         assert len({sums.of(path) for path in paths}) == len(paths)
         assert sums.of(again) == sums.of(paths[-1])
 
 
 def test_files_without_checksums(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with Checksums([tmp_path / "pipe", tmp_path / "none"]) as sums:
-        with pytest.raises(FormatError, match="pipe: not a regular file"):
+    paths = [tmp_path / "pipe", tmp_path / "none"]
+    with OpenFiles() as files, Checksums(files, paths) as sums:
+        with pytest.raises(FormatError, match="pipe: is not a regular file"):
             sums.of(tmp_path / "pipe")
         with pytest.raises(FormatError, match="none: "):
             sums.of(tmp_path / "none")
@@ -107,5 +109,5 @@ def test_files_without_checksums(tmp_path: Path) -> None:
 def test_nobody_waits_for_checksums_that_nobody_wants(tmp_path: Path) -> None:
     with (tmp_path / "endless").open("wb") as endless:
         endless.truncate(1 << 40)
-    with Checksums([tmp_path / "endless"]):
+    with OpenFiles() as files, Checksums(files, [tmp_path / "endless"]):
         pass

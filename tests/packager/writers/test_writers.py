@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import subprocess
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from linking import LINKERS, link
 from places import INCLUDE, TESTS
 
-from packager.files.reader import open_reader
+from packager.files.open_files import OpenFiles
 from packager.layouts import ENTRIES_SECTION, WRITTEN
 from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
@@ -49,17 +48,16 @@ def run(*command: object) -> str:
 
 
 def wrap(work: Path, host: str | None, out: Path, entries: list[EntryInput] | None = None) -> Path:
-    images = [
-        ImageInput(work / name, triple, arch, "elf", (work / name).stat().st_size)
-        for name, triple, arch in (
-            ("one.img", "x86_64-pc-linux-gnu", ""),
-            ("two.img", "amdgcn-amd-amdhsa", "gfx90a:xnack+"),
-        )
-    ]
-    wrapper = build(images, entries, WRITTEN["interface"], alone=host is None)
-    with ExitStack() as files, out.open("wb") as file:
-        data = files.enter_context(open_reader(work / host)) if host else None
-        base = read_host(data) if data else blank_host()
+    with OpenFiles() as files, out.open("wb") as file:
+        images = [
+            ImageInput(work / name, triple, arch, "elf", files.data(work / name))
+            for name, triple, arch in (
+                ("one.img", "x86_64-pc-linux-gnu", ""),
+                ("two.img", "amdgcn-amd-amdhsa", "gfx90a:xnack+"),
+            )
+        ]
+        wrapper = build(images, entries, WRITTEN["interface"], alone=host is None)
+        base = read_host(files.data(work / host)) if host else blank_host()
         write_object(file, base, wrapper.sections, wrapper.symbols, {ENTRIES_SECTION})
     return out
 
