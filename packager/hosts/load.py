@@ -32,6 +32,7 @@ class Loaded(NamedTuple):
     binary: FatBinary
     data: Sequence[Reader]
     file: Reader
+    elf: headers.Elf | None = None  # its headers, if it is an ELF file
 
 
 def load(path: Path, look: Look = WHOLE) -> FatBinary:
@@ -146,8 +147,8 @@ def _load(path: str, data: Reader) -> Loaded:
         return _bitcode_host(path, data) or _container(path, data)
     file = headers.read(data)
     if not headers.is_foreign(file) and (host := read_host(path, file)):
-        return _of_host(Loaded(*host, data))
-    return _bare(path, [(images.bare(data), data)], data)
+        return _of_host(Loaded(*host, data, file))
+    return _bare(path, [(images.bare(data), data)], data, file)
 
 
 def _bitcode_host(path: str, data: Reader) -> Loaded | None:
@@ -170,10 +171,15 @@ def _of_host(loaded: Loaded) -> Loaded:
     return _expect_parts(loaded)
 
 
-def _bare(path: str, found: Iterable[tuple[DeviceImage, Reader]], file: Reader) -> Loaded:
+def _bare(
+    path: str,
+    found: Iterable[tuple[DeviceImage, Reader]],
+    file: Reader,
+    elf: headers.Elf | None = None,
+) -> Loaded:
     pairs = list(found)
     of_no_host = FatBinary(path, None, None, None, tuple(image for image, _ in pairs), (), ())
-    return Loaded(of_no_host, [data for _, data in pairs], file)
+    return Loaded(of_no_host, [data for _, data in pairs], file, elf)
 
 
 def _expect_parts(loaded: Loaded) -> Loaded:

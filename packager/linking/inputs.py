@@ -135,17 +135,16 @@ def _host_parts(path: Path, data: Reader, archive: Path | None, folder: Path) ->
         parts = tuple(_part(binary.path, image, inside, folder) for image, inside in own)
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
         part = HostPart(binary.path, binary, parts, archive, member)
-        if headers.probe(loaded.file):
-            part = _with_elf(part, loaded)
+        if loaded.elf is not None:
+            part = _with_elf(part, loaded.elf)
         elif is_bitcode and binary.machine is not None:
             part = _with_bitcode(part, loaded)
         yield part
 
 
-def _with_elf(part: HostPart, loaded: Loaded) -> HostPart:
+def _with_elf(part: HostPart, elf: headers.Elf) -> HostPart:
     """The part, and what the file's own symbols and comments say."""
-    elf = headers.read(loaded.file)
-    names, is_linkable = _host_symbols(elf, loaded)
+    names, is_linkable = _host_symbols(elf, part.binary)
     return part._replace(
         entry_symbols=names,
         is_linkable=is_linkable,
@@ -167,9 +166,9 @@ def _with_bitcode(part: HostPart, loaded: Loaded) -> HostPart:
     )
 
 
-def _host_symbols(elf: headers.Elf, loaded: Loaded) -> tuple[tuple[str, ...], bool]:
+def _host_symbols(elf: headers.Elf, binary: FatBinary) -> tuple[tuple[str, ...], bool]:
     """The symbols of entry records, and whether there are any for others at all."""
-    sections = {s.number for t in loaded.binary.tables for s in elf.named(t.section or "")}
+    sections = {s.number for t in binary.tables for s in elf.named(t.section or "")}
     found = []
     is_linkable = False
     for table in elf.of_type(headers.SHT_SYMTAB):
