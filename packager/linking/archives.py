@@ -26,7 +26,7 @@ def taken(
     """The parts without the members that neither the host nor a device needs.
 
     `added` are words that the link without images needs; where nothing is run, all that it could
-    take is taken. Raises LinkError where that fails.
+    take is taken. Raises LinkError where that fails. Images of what is taken are in their files.
     """
     fixed = [part for part in found if part.archive is None or part.is_whole]
     optional = [part for part in found if part.archive is not None and not part.is_whole]
@@ -38,7 +38,13 @@ def taken(
     kept = [part for part in found if id(part) in chosen]
     rest = [part for part in optional if id(part) not in chosen]
     chosen |= {id(part) for part in _by_devices(kept, rest)}
-    return [part for part in found if id(part) in chosen]
+    for one in (one for part in found if id(part) not in chosen for one in part.parts):
+        one.file.unlink()
+    return [_stored(part) for part in found if id(part) in chosen]
+
+
+def _stored(part: HostPart) -> HostPart:
+    return part._replace(parts=tuple(one.stored() for one in part.parts))
 
 
 def _by_host(

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from packager.elf import headers
 from packager.elf.headers import MAGIC as ELF
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader, open_reader
+from packager.files.sources import File
 from packager.files.temporary import store
 from packager.formats.containers import archive as archives
 from packager.formats.containers import cuda_fatbin, hip_fatbin
@@ -28,6 +31,7 @@ from packager.model import DeviceImage, FatBinary
 # Archives of device libraries have code for dozens of processors, of which few are wanted.
 LOOK = Look(symbols=False, resources=False)
 BEGIN = 8
+MOST_ARCHIVES = 128  # with device code, that stay open
 TYPE_AT = 16  # of an ELF header: 1 is a relocatable object
 OBJECT = b"\1\0"
 # Images that their object registers by itself, with CUDA's or HIP's runtime.
@@ -41,7 +45,23 @@ class Part(NamedTuple):
 
     origin: str  # the object that it is in, "a.o" or "libk.a(k.o)"
     image: DeviceImage
-    file: Path  # that has its bytes alone
+    file: Path  # that has its bytes alone, or will have them when it is `stored`
+    data: Reader | None = None  # its bytes in an archive, until it is known whether it is linked
+
+    @contextmanager
+    def opened(self) -> Iterator[Reader]:
+        """Its bytes, wherever they are."""
+        if self.data is not None:
+            yield self.data
+            return
+        with open_reader(self.file) as data:
+            yield data
+
+    def stored(self) -> Part:
+        """The same with its bytes in the file."""
+        if self.data is not None:
+            store(self.file, self.data.pieces())
+        return Part(self.origin, self.image, self.file)
 
 
 class HostPart(NamedTuple):
@@ -68,12 +88,14 @@ class Objects(NamedTuple):
     archives: list[LinkedFile]
 
 
-def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path) -> Objects:
-    """Return what has offload code; each device image is copied to a file in `folder`.
+def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path, opened: ExitStack) -> Objects:
+    """Return what has offload code; each device image is copied to a file in `folder`, but for
+    those of archives, which the host's linker may leave out: they can be read while `opened` is.
 
     Raises FormatError, UsageError for an input that cannot be understood.
     """
     found = Objects([], [])
+    copies = _Copies(folder, opened)
     archives_seen: set[tuple[int, int]] = set()
     for file, data in files:
         path = file.path
@@ -87,8 +109,8 @@ def objects(files: Iterable[tuple[LinkedFile, Reader]], folder: Path) -> Objects
         if kind:
             archive = path if kind == "archive" else None
             try:
-                for part in _host_parts(path, data, archive, folder):
-                    found.parts.append(part._replace(is_whole=file.is_whole))
+                for part in _host_parts(file, data, archive, copies):
+                    found.parts.append(part)
             except FormatError as error:
                 raise UsageError(str(error), path) from error
     return found
@@ -117,7 +139,11 @@ def may_offload(data: Reader) -> bool:
     return not headers.probe(data) or bool(OFFLOADING.search(headers.section_names(data)))
 
 
-def _host_parts(path: Path, data: Reader, archive: Path | None, folder: Path) -> Iterator[HostPart]:
+def _host_parts(
+    file: LinkedFile, data: Reader, archive: Path | None, copies: _Copies
+) -> Iterator[HostPart]:
+    path = file.path
+    is_optional = archive is not None and not file.is_whole
     for loaded in load_open(path, data, may_offload):
         binary = loaded.binary
         found = list(zip(binary.images, loaded.data, strict=True))
@@ -132,9 +158,11 @@ def _host_parts(path: Path, data: Reader, archive: Path | None, folder: Path) ->
         # An object that a relocatable link or `omptool bundle` has closed is linked as it is.
         if binary.descriptors or not (binary.images or binary.entries):
             continue
-        parts = tuple(_part(binary.path, image, inside, folder) for image, inside in own)
+        # The members of a thin archive are elsewhere.
+        lasting = (path, data) if is_optional and binary.file == str(path) else None
+        parts = tuple(copies.part(binary.path, *one, lasting) for one in own)
         member = binary.path.removeprefix(str(path))[1:-1] if archive else ""
-        part = HostPart(binary.path, binary, parts, archive, member)
+        part = HostPart(binary.path, binary, parts, archive, member, file.is_whole)
         if loaded.elf is not None:
             part = _with_elf(part, loaded.elf)
         elif is_bitcode and binary.machine is not None:
@@ -181,16 +209,39 @@ def _host_symbols(elf: headers.Elf, binary: FatBinary) -> tuple[tuple[str, ...],
     return tuple(found), is_linkable
 
 
-def _part(origin: str, image: DeviceImage, data: Reader, folder: Path) -> Part:
-    """Copy the bytes of an image to a file of their own, whose name says where they are from.
+class _Copies:
+    """Gives each device image a file of its own in a folder."""
 
-    The object is closed then: a link may have more of them than a process may have open files.
-    """
-    stem = Path(origin.replace("(", "-").rstrip(")")).name
-    ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(image.kind, "o")
-    path = unused(folder, f"{stem}-{image.target.replace(' ', '-')}.{ending}")
-    store(path, data.pieces())
-    return Part(origin, image, path)
+    def __init__(self, folder: Path, opened: ExitStack) -> None:
+        self._folder = folder
+        self._opened = opened
+        self._archives: dict[Path, Reader] = {}
+
+    def part(
+        self, origin: str, image: DeviceImage, data: Reader, archive: tuple[Path, Reader] | None
+    ) -> Part:
+        """Return an image with its file, whose name says where it is from. Its bytes are copied at
+        once, unless they are in an `archive` that may stay open.
+
+        An object is closed then: a link may have more of them than a process may have open files.
+        """
+        stem = Path(origin.replace("(", "-").rstrip(")")).name
+        ending = {"bitcode": "bc", "ptx": "ptx", "cubin": "cubin"}.get(image.kind, "o")
+        path = unused(self._folder, f"{stem}-{image.target.replace(' ', '-')}.{ending}")
+        lasting = self._lasting(*archive) if archive and data.is_stored else None
+        if lasting is None:
+            store(path, data.pieces())
+            return Part(origin, image, path)
+        path.touch()  # so that no other has its name
+        return Part(origin, image, path, lasting.slice(data.at, len(data), "device image"))
+
+    def _lasting(self, path: Path, data: Reader) -> Reader | None:
+        """The bytes of an archive as long as they are wanted, if not too many are open."""
+        if path not in self._archives and len(self._archives) < MOST_ARCHIVES:
+            fd = os.dup(data.fileno())
+            self._opened.callback(os.close, fd)
+            self._archives[path] = Reader(File(fd), data.at, len(data))
+        return self._archives.get(path)
 
 
 def unused(folder: Path, name: str) -> Path:
@@ -200,7 +251,7 @@ def unused(folder: Path, name: str) -> Path:
 
 def device_symbols(part: Part) -> tuple[set[str], set[str]]:
     """Return the names that a device object lacks, and those that it defines for others."""
-    with open_reader(part.file) as data:
+    with part.opened() as data:
         if part.image.kind == "bitcode":
             from packager.formats.device_images.bitcode.module import linked_names
 

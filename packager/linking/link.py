@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,13 +62,14 @@ def link(command: HostCommand, options: Options, tools: Tools) -> int:
     """
     tools.options_at = command.options_at
     # Without offload code in its inputs, the command runs unchanged.
-    found = objects(linked(command, tools, LOOK), tools.folder)
-    if not found.parts:
-        return tools.pass_on(command.words)
-    with tools.with_worker(
-        any(one.image.kind == "bitcode" for part in found.parts for one in part.parts)
-    ):
-        return _linked(found, command, options, tools)
+    with ExitStack() as opened:
+        found = objects(linked(command, tools, LOOK), tools.folder, opened)
+        if not found.parts:
+            return tools.pass_on(command.words)
+        with tools.with_worker(
+            any(one.image.kind == "bitcode" for part in found.parts for one in part.parts)
+        ):
+            return _linked(found, command, options, tools)
 
 
 def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools) -> int:
