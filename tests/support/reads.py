@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -33,8 +34,10 @@ class _Call(NamedTuple):
     file: str  # that was opened
 
 
-def reads(folder: Path, command: Sequence[object], *files: Path) -> list[Reads]:
-    """Run a command and return what it itself read of each of `files`.
+def reads(
+    folder: Path, command: Sequence[object], *files: Path, stdin: Path | None = None
+) -> list[Reads]:
+    """Run a command and return what it itself read of each of `files`; `stdin` is its input.
 
     Threads count; processes that it starts (linkers, compilers, the probe of plugins) do not.
     """
@@ -44,7 +47,8 @@ def reads(folder: Path, command: Sequence[object], *files: Path) -> list[Reads]:
     # -y shows a descriptor's file, -z drops calls that failed.
     traced = ["strace", "-f", "-y", "-z", "-qq", "-s", "0", "-e", f"trace={CALLS}", "-o", str(log)]
     words = [*traced, *map(str, command)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    with (stdin or Path(os.devnull)).open("rb") as given:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=given)
     if "ptrace" in done.stderr:
         lacks("this process may not trace another")
     assert done.returncode == 0, done.stderr
