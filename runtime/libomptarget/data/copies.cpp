@@ -92,17 +92,6 @@ bool DataEnvironment::copy_now(Direction direction, const Mapping& mapping, Host
   return commands.wait().empty() && queued;
 }
 
-bool DataEnvironment::copy_in_child(const Mapping& mapping, HostRange range) {
-  if (!mapping.device || mapping.own_value)
-    return true;
-  std::vector<HostRange> holes;
-  add_pointers(mapping, holes);
-  const std::vector<HostRange> pieces = pieces_of(range, std::move(holes));
-  return std::all_of(pieces.begin(), pieces.end(), [&](HostRange piece) {
-    return memory_.retrieve(piece.address(), mapping.at(piece.begin), piece.size());
-  });
-}
-
 void DataEnvironment::take_position_of_update(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   {

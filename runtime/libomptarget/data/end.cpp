@@ -161,20 +161,4 @@ void DataEnvironment::finish(Held& held, CommandList& commands, const std::strin
   memory_.free_discarded();
 }
 
-void DataEnvironment::end_in_child(Rows rows, std::span<Mapping* const> objects, const std::string& region) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (objects[i] && !objects[i]->infinite && (rows[i].any(kCounts | kPointer) || objects[i]->is_apart()))
-      --(rows[i].has(kHold) ? objects[i]->holds : objects[i]->references);
-  for (std::size_t i = rows.size(); i-- > 0;) {
-    const Row& row = rows[i];
-    const Mapping* const object = objects[i];
-    if (!object || !row.maps() || !row.has(kFrom) || row.size <= 0 || object->host_current)
-      continue;
-    const bool leaving = !object->infinite && object->references <= 0 && object->holds <= 0;
-    if ((leaving || row.any(kAlways | kDelete)) && !copy_in_child(*object, common(range_of(row), object->host)))
-      die("region %s: copying back %s failed%s", region.c_str(), describe(*object).c_str(),
-          memory_.last_error().c_str());
-  }
-}
-
 } // namespace omptool

@@ -127,10 +127,6 @@ public:
   void end(Rows rows);
   // Finds what rows that an earlier call mapped refer to, and takes the place of a construct that releases them.
   void take_leave(Rows rows, Held& held, CommandList& commands);
-  // The same for a region whose kernel has forked, in the child. Locks may be held by threads that are
-  // gone, and what they guard may be half done: nothing but the region's own objects is looked at, and
-  // what leaves stays where it is, as all does that the parent had mapped.
-  void end_in_child(Rows rows, std::span<Mapping* const> objects, const std::string& region);
   // Copies the rows' ranges of present objects.
   void update(Rows rows);
   // The same in steps: the place, then the copies, of which a failure ends the program.
@@ -298,7 +294,6 @@ private:
   bool copy_now(Direction direction, const Mapping& mapping, HostRange range);
   std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
   std::vector<HostRange> parts_of(const Mapping& mapping);
-  bool copy_in_child(const Mapping& mapping, HostRange range);
   bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
 
   enum class Toward { kHost, kBoth };

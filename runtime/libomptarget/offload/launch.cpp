@@ -6,7 +6,6 @@
 #include "offload/arguments.h"
 #include "offload/region.h"
 #include "process/message.h"
-#include "process/per_row.h"
 
 #include <algorithm>
 
@@ -45,18 +44,6 @@ std::int32_t run(Device& device, void* function, const Arguments& arguments, con
   return device.describe() + " did not start it" + device.rtl.last_error();
 }
 
-// The process has forked since the region began: in the kernel, and this is the child.
-bool is_child() {
-  return !Registry::current();
-}
-
-template <typename Bound, typename Object>
-[[gnu::cold]] void end_in_child(Device& device, Rows rows, Bound& bound, const std::string& region, Object object) {
-  PerRow<Mapping*> objects(rows.size());
-  std::transform(bound.begin(), bound.end(), objects.begin(), object);
-  device.data.end_in_child(rows, {objects.data(), objects.size()}, region);
-}
-
 // Rows of every kind. What the short way has taken hold of is kept until it is bound here.
 [[gnu::noinline]] std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
                                          const LaunchShape& shape, KnownObjects& known) {
@@ -67,13 +54,8 @@ template <typename Bound, typename Object>
     region.abandon();
     return failure;
   }
-  if (is_child()) [[unlikely]] {
-    end_in_child(device, rows, region.held().bound, kernel.name,
-                 [](const Binding& binding) { return binding.object.get(); });
-  } else {
-    region.queue_end();
-    region.finish(region.commands().wait());
-  }
+  region.queue_end();
+  region.finish(region.commands().wait());
   return {};
 }
 
@@ -112,10 +94,7 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
     device.data.end_known(rows, known, Release::kAbandoned, kernel.name);
     return failure;
   }
-  if (is_child()) [[unlikely]]
-    end_in_child(device, rows, known, kernel.name, [](const KnownObject& one) { return one.object; });
-  else
-    device.data.end_known(rows, known, Release::kNormal, kernel.name);
+  device.data.end_known(rows, known, Release::kNormal, kernel.name);
   return {};
 }
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <unistd.h>
 #include <utility>
 
 namespace omptool {
@@ -79,8 +78,6 @@ void Pending::run() {
     if (const std::string failure = start(); !failure.empty()) // no host version is left to run (decision 23)
       die("%s cannot be done on %s, and its call has returned: %s", name().c_str(), device_.describe().c_str(),
           failure.c_str());
-    if (!Registry::current())
-      ::_exit(0); // the kernel has forked, and its child has returned to where nothing of the program is
     started();
   } catch (const std::exception& error) {
     die("%s", error.what());
@@ -113,7 +110,7 @@ std::string PendingRegion::take_position() {
 
 std::string PendingRegion::start() {
   std::string failure = region_.start();
-  if (failure.empty() && Registry::current())
+  if (failure.empty())
     region_.queue_end();
   return failure;
 }

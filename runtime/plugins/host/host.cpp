@@ -12,7 +12,6 @@ namespace {
 std::atomic<Host*> the_parents{nullptr};
 
 void forget_after_fork() {
-  Queues::forget_after_fork();
   if (Host* left = the_host.exchange(nullptr))
     the_parents = left;
 }

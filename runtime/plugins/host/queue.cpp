@@ -5,10 +5,8 @@
 #include "plugin_calls.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -45,7 +43,6 @@ std::int32_t result_of(const Body& body) noexcept {
 } // namespace
 
 constinit std::atomic<tgt_callback_fct> Queues::callback_{nullptr};
-constinit std::atomic<unsigned> Queues::forks_{0};
 constinit std::atomic<std::uintptr_t> Queues::made_{0};
 
 Event* Queues::find(std::uintptr_t id) const {
@@ -170,8 +167,7 @@ std::int32_t Queues::wait(tgt_event_t event) {
   Event* next = next_of();
   while (next) {
     Ready ready;
-    if (!run(*next, lock, ready))
-      return fail("the process has forked, and this is the child");
+    run(*next, lock, ready);
     next = next_of();
     hand_out(ready, next, lock);
   }
@@ -194,17 +190,13 @@ Event* Queues::ready_before(Event& event) {
   return at->state == State::kReady ? at : nullptr;
 }
 
-// Adds what can run thereafter. False in a child of fork() that was made by the operation: the lock, which is not
-// taken then, may be held by a thread that is not there.
-bool Queues::run(Event& event, Lock& lock, Ready& ready) {
-  const unsigned forks = forks_;
+// Adds what can run thereafter.
+void Queues::run(Event& event, Lock& lock, Ready& ready) {
   event.state = State::kRunning;
   {
     const Body body = std::move(event.body);
     lock.unlock();
     const std::int32_t result = result_of(body);
-    if (forks != forks_)
-      return false;
     lock.lock();
     if (result != 0) {
       event.failed = true;
@@ -212,7 +204,6 @@ bool Queues::run(Event& event, Lock& lock, Ready& ready) {
     }
   }
   proceed(event, ready);
-  return true;
 }
 
 // One that becomes ready is run by the thread that made it so: no other has to be woken.
@@ -223,8 +214,7 @@ void Queues::run_on_worker(std::uintptr_t id) {
     return; // a thread that waits has it, or had it
   while (next) {
     Ready ready;
-    if (!run(*next, lock, ready))
-      ::_exit(EXIT_SUCCESS); // the child has no other thread, and this one nothing to do in it
+    run(*next, lock, ready);
     next = ready.empty() ? nullptr : ready.front();
     hand_out(ready, next, lock);
   }

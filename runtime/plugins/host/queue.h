@@ -34,8 +34,6 @@ public:
   void end() { workers_.end(); } // for a process that exits
 
   static void set_callback(tgt_callback_fct callback) { callback_ = callback; }
-  // In a child of fork(): of what runs now, nobody waits for the end.
-  static void forget_after_fork() { ++forks_; }
 
 private:
   using Lock = std::unique_lock<std::mutex>;
@@ -49,13 +47,12 @@ private:
   void complete(Event& event, std::vector<Event*>& free);
   static Event* ready_before(Event& event);
   // These give it up in between.
-  bool run(Event& event, Lock& lock, Ready& ready);
+  void run(Event& event, Lock& lock, Ready& ready);
   void hand_out(const Ready& ready, Event* except, Lock& lock);
 
   void run_on_worker(std::uintptr_t id);
 
   static std::atomic<tgt_callback_fct> callback_;
-  static std::atomic<unsigned> forks_;
   static std::atomic<std::uintptr_t> made_; // in a child of fork() no event has a number of its parent's
 
   std::mutex mutex_;
