@@ -8,7 +8,7 @@
 #include "abi/exports.h"
 #include "abi/reported_call.h"
 #include "counted.h"
-#include "data/row.h"
+#include "data/table/row.h"
 #include "offload/offload.h"
 #include "process/per_row.h"
 

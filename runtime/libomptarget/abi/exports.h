@@ -5,7 +5,7 @@
 // meanings, under an explicit symbol version (exports.map names the versions).
 #pragma once
 
-#include "data/mapping_fault.h"
+#include "data/table/mapping_fault.h"
 #include "process/message.h"
 
 #include <exception>

@@ -1,12 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The end of a construct: what nobody refers to any more is copied back and goes.
-#include "data/environment.h"
+#include "data/end.h"
 
-#include "data/mapping_fault.h"
 #include "data/report.h"
-#include "data/row_ranges.h"
+#include "data/table/mapping_fault.h"
+#include "data/table/row_ranges.h"
 #include "observe/sink.h"
 #include "process/message.h"
 
@@ -15,46 +13,35 @@
 
 namespace omptool {
 
-void DataEnvironment::bind_released(const Row& row, Binding& binding, Lock& lock) {
-  binding.object = row.size == 0 ? look_up_empty(row, lock) : find_known(row, range_of(row), lock);
-  if (!binding.object && row.has(kPresent) && !shares_host_memory())
-    throw absence(row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row));
-  if (!row.has(kPointer))
-    return;
-  const Lookup found = look_up(cell_of(row), lock);
-  if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
-    binding.cell = found.mapping;
-}
-
-void DataEnvironment::take_leave(Rows rows, Held& held, CommandList& commands) {
+void End::take_leave(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   {
-    Lock lock(*this);
+    Lock lock(table_);
     const auto is_being_filled = [&](const MappingPtr& mapping) {
       return mapping && lock.touch(*mapping).state == Mapping::State::kCreating;
     };
     for (bool again = true; again;) {
       again = false;
-      wait_until_none_leaves(rows, lock);
+      order_.wait_until_none_leaves(rows, lock);
       for (std::size_t i = 0; i < rows.size() && !again; ++i) {
         if (!rows[i].maps())
           continue;
         Binding& binding = held.bound[i];
-        bind_released(rows[i], binding, lock);
+        binder_.bind_released(rows[i], binding, lock);
         const MappingPtr filled = is_being_filled(binding.object) ? binding.object : binding.cell;
         again = is_being_filled(filled);
         if (again)
           lock.wait_for(*filled);
       }
     }
-    queue_behind(held, commands, lock);
+    order_.queue_behind(held, commands, lock);
     held.leaves_events = commands.leaves_events();
     release(rows, held, Release::kNormal, commands, nullptr, lock);
   }
   held.over.clear();
 }
 
-void DataEnvironment::end(Rows rows) {
+void End::end(Rows rows) {
   Held held(rows.size());
   CommandList commands(memory_);
   take_leave(rows, held, commands);
@@ -66,7 +53,7 @@ void DataEnvironment::end(Rows rows) {
   finish(held, commands);
 }
 
-void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
+void End::drop(const Row& row, Binding& binding, Release release) {
   const bool forced = release == Release::kNormal && row.has(kDelete);
   const auto drop_one = [&](Mapping* mapping, bool counted) {
     if (mapping->infinite && !row.has(kHold))
@@ -86,16 +73,15 @@ void DataEnvironment::drop(const Row& row, Binding& binding, Release release) {
       --count;
 }
 
-void DataEnvironment::release_position(Rows rows, Held& held, Release how, CommandList& commands, const char* region) {
+void End::release_position(Rows rows, Held& held, Release how, CommandList& commands, const char* region) {
   {
-    Lock lock(*this);
+    Lock lock(table_);
     release(rows, held, how, commands, region, lock);
   }
   held.over.clear();
 }
 
-void DataEnvironment::release(Rows rows, Held& held, Release how, CommandList& commands, const char* region,
-                              Lock& lock) {
+void End::release(Rows rows, Held& held, Release how, CommandList& commands, const char* region, Lock& lock) {
   const auto leaves = [&](const MappingPtr& mapping) {
     return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0 &&
            (mapping->state == Mapping::State::kReady ||
@@ -115,17 +101,17 @@ void DataEnvironment::release(Rows rows, Held& held, Release how, CommandList& c
           mapping->make_details().released_by = region;
         held.leaving.push_back(mapping);
         if (held.leaves_events || !mapping->pending(commands.own_end()).empty())
-          depart(mapping, held, commands, lock);
+          order_.depart(mapping, held, commands, lock);
         else
           mapping->state = Mapping::State::kLeaving;
       }
     binding.leaving = std::find(held.leaving.begin(), held.leaving.end(), binding.object) != held.leaving.end();
   }
   if (observe::heard()) [[unlikely]]
-    report_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), shares_host_memory(), rows, held.bound);
+    report_rows(observe::RowsSeen::Kind::kReleased, memory_.number(), sharing_.any(), rows, held.bound);
 }
 
-void DataEnvironment::copy_back(Rows rows, Held& held, Release how, CommandList& commands, const char* region) {
+void End::copy_back(Rows rows, Held& held, Release how, CommandList& commands, const char* region) {
   // Another construct may have ended meanwhile: what it has left to an abandoned region still holds its results.
   const auto holds_results = [&](const MappingPtr& object) {
     return how == Release::kNormal || std::none_of(held.bound.begin(), held.bound.end(), [&](const Binding& one) {
@@ -137,23 +123,25 @@ void DataEnvironment::copy_back(Rows rows, Held& held, Release how, CommandList&
     const Binding& binding = held.bound[i];
     const bool wanted = row.maps() && row.has(kFrom) && row.size > 0 &&
                         (binding.leaving ? holds_results(binding.object) : how == Release::kNormal && row.has(kAlways));
-    if (wanted && binding.object && !fetch(*binding.object, common(range_of(row), binding.object->host), commands))
+    if (wanted && binding.object &&
+        !diverged_.fetch(*binding.object, common(range_of(row), binding.object->host), commands))
       die("%s%s%scopying back %s failed%s", region ? "region " : "", region ? region : "", region ? ": " : "",
           describe(*binding.object).c_str(), commands.failure().c_str());
   }
 }
 
-void DataEnvironment::finish(Held& held, CommandList& commands, const std::string& failure) {
+void End::finish(Held& held, CommandList& commands, const std::string& failure) {
   commands.set_ended(failure);
   if (!held.leaving.empty()) {
-    Lock lock(*this);
+    Lock lock(table_);
     for (const MappingPtr& mapping : held.leaving)
       if (lock.touch(*mapping).state == Mapping::State::kLeaving)
-        remove(*mapping, lock);
+        table_.remove(*mapping, lock);
       else // it has departed
-        set_sound(*mapping);
+        table_.set_sound(*mapping);
     if (held.departs)
-      std::erase_if(departures_, [&](const Departure& one) { return one.ended == commands.own_end(); });
+      std::erase_if(table_.departures(lock),
+                    [&](const PresentTable::Departure& one) { return one.ended == commands.own_end(); });
   }
   held.leaving.clear();
   for (Binding& binding : held.bound)

@@ -1,11 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The order of the constructs on one device (decision 24): what each comes after when it takes its place, and the
-// events that it leaves for those that come later.
-#include "data/environment.h"
+#include "data/order.h"
 
-#include "data/row_ranges.h"
+#include "data/table/row_ranges.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,7 +11,7 @@
 namespace omptool {
 
 // What a row may have to do with: its object, its pointer's cell, and the members that it grows over.
-std::vector<HostRange> DataEnvironment::places_of(Rows rows, std::size_t index) {
+std::vector<HostRange> Order::places_of(Rows rows, std::size_t index) {
   const Row& row = rows[index];
   std::vector<HostRange> places;
   if (!row.maps() && !row.has(kAttach))
@@ -35,10 +32,10 @@ std::vector<HostRange> DataEnvironment::places_of(Rows rows, std::size_t index) 
 
 // A place is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
 // before it by another. So what has to be waited for is, before anything is counted.
-void DataEnvironment::wait_until_none_leaves(Rows rows, Lock& lock) {
+void Order::wait_until_none_leaves(Rows rows, Lock& lock) {
   const auto leaving_in = [&](std::size_t index) {
     for (const HostRange place : places_of(rows, index))
-      for (const MappingPtr& mapping : table_.overlapping(place))
+      for (const MappingPtr& mapping : table_.overlapping(place, lock))
         if (lock.touch(*mapping).state == Mapping::State::kLeaving)
           return mapping;
     return MappingPtr();
@@ -52,25 +49,21 @@ void DataEnvironment::wait_until_none_leaves(Rows rows, Lock& lock) {
     }
 }
 
-// ---- events ----
-
-// What the construct's operations come after: whoever fills its objects, and whoever still copies back what has been
-// mapped where it creates some.
-void DataEnvironment::queue_behind(Held& held, CommandList& commands, Lock& lock) {
+void Order::queue_behind(Held& held, CommandList& commands, Lock& lock) {
   for (Binding& binding : held.bound) {
     for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
       if (mapping && lock.touch(*mapping).queued && !forget_if_over(*mapping, held))
         if (const EventPtr& written = mapping->details()->written; written && !written->is_done())
           commands.after(written);
     if (binding.object_fresh)
-      come_after_departures(binding.object->host, commands, held);
+      come_after_departures(binding.object->host, commands, held, lock);
     if (binding.cell_fresh)
-      come_after_departures(binding.cell->host, commands, held);
+      come_after_departures(binding.cell->host, commands, held, lock);
   }
 }
 
 // Where all that uses the object has ended, the short ways find it again. The caller holds its shard's lock.
-bool DataEnvironment::forget_if_over(Mapping& mapping, Held& held) {
+bool Order::forget_if_over(Mapping& mapping, Held& held) {
   Mapping::Details& details = mapping.make_details();
   const auto is_over = [](const EventPtr& event) { return !event || event->is_done(); };
   if (!is_over(details.written) || !std::all_of(details.users.begin(), details.users.end(), is_over))
@@ -83,10 +76,10 @@ bool DataEnvironment::forget_if_over(Mapping& mapping, Held& held) {
   return true;
 }
 
-void DataEnvironment::come_after_departures(HostRange range, CommandList& commands, Held& held) {
-  if (departures_.empty())
+void Order::come_after_departures(HostRange range, CommandList& commands, Held& held, Lock& lock) {
+  if (table_.departures(lock).empty())
     return;
-  std::erase_if(departures_, [&](Departure& one) {
+  std::erase_if(table_.departures(lock), [&](PresentTable::Departure& one) {
     const bool over = one.ended->is_done();
     if (over)
       held.over.push_back(std::move(one.ended));
@@ -96,8 +89,7 @@ void DataEnvironment::come_after_departures(HostRange range, CommandList& comman
   });
 }
 
-// Leaves what the constructs that come later are to come after.
-void DataEnvironment::leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock) {
+void Order::leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock) {
   const bool uses = purpose == Purpose::kRegion;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];
@@ -109,8 +101,7 @@ void DataEnvironment::leave_events(Rows rows, Held& held, Purpose purpose, Comma
   }
 }
 
-void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, CommandList& commands,
-                                  Lock& lock) {
+void Order::leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, CommandList& commands, Lock& lock) {
   Mapping::Details& details = lock.touch(mapping).make_details();
   mapping.queued = true;
   std::erase_if(details.users, [&](EventPtr& user) {
@@ -125,21 +116,14 @@ void DataEnvironment::leave_event(Mapping& mapping, bool transfers, bool uses, H
     details.users.push_back(commands.ended());
 }
 
-// ---- what leaves ----
-
 // Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
 // ended, and who maps the memory again comes after that.
-void DataEnvironment::depart(const MappingPtr& mapping, Held& held, CommandList& commands, Lock& lock) {
+void Order::depart(const MappingPtr& mapping, Held& held, CommandList& commands, Lock& lock) {
   for (EventPtr& event : mapping->pending(commands.own_end()))
     commands.after(std::move(event));
-  departures_.push_back({mapping->host, commands.ended()});
+  table_.departures(lock).push_back({mapping->host, commands.ended()});
   held.departs = true;
-  take_from_table(*mapping, lock);
-}
-
-bool DataEnvironment::is_departing(HostRange range) const {
-  return std::any_of(departures_.begin(), departures_.end(),
-                     [&](const Departure& one) { return one.host.overlaps(range) && !one.ended->is_done(); });
+  table_.take_from_table(*mapping, lock);
 }
 
 } // namespace omptool

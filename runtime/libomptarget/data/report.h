@@ -4,7 +4,8 @@
 // Tells listeners of objects: in plain values, as they are at the time.
 #pragma once
 
-#include "data/environment.h"
+#include "data/mapped_arguments.h"
+#include "data/table/row.h"
 #include "observe/sink.h"
 
 namespace omptool {

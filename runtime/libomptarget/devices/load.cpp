@@ -147,7 +147,7 @@ void Registry::publish(Library& library, Device& device, Images& images, std::st
   }
   for (const HostRange& global : library.globals)
     if (removed)
-      device.data.unmap_global(global);
+      device.data.globals.unmap_global(global);
 }
 
 // Why the image's kernels would see another variable than the host's: an image of the same library has
@@ -168,7 +168,7 @@ std::string Registry::second_copy(const Library& library, const LoadedImage& ima
 // Why kernels on the device cannot use the host's memory, as the end of a message, or "".
 std::string Registry::fault_of_memory(const Device& device) {
   const auto reaches_host_memory = device.rtl.call().reaches_host_memory;
-  if (device.data.shares_host_memory() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
+  if (device.data.sharing.any() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)
     return {};
   return " (it requires unified_shared_memory" + device.rtl.last_error() + ")";
 }
@@ -183,7 +183,7 @@ std::string Registry::adopt(const Library& library, LoadedImage& image) {
   if (const std::string why = library.host_memory ? fault_of_memory(image.device) : ""; !why.empty())
     return why;
   if (library.host_memory)
-    image.device.data.share_host_memory(DataEnvironment::Sharing::kRequired);
+    image.device.data.sharing.raise_to(Sharing::Mode::kRequired);
   map_globals(image);
   if (const std::string failed = image.run_all(EntryKind::kConstructor); !failed.empty()) {
     const std::string why = image.device.rtl.last_error();
@@ -203,7 +203,8 @@ void Registry::map_globals(const LoadedImage& image) {
 // Another library may have mapped the same variable: it has one copy on each device.
 void Registry::map_global(const HostEntry& entry, void* there, const LoadedImage& image) {
   if (entry.kind == EntryKind::kGlobal)
-    image.device.data.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry), Sync::kCopied);
+    image.device.data.globals.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry),
+                                         Sync::kCopied);
   else
     map_reference(entry, there, image);
 }
@@ -220,12 +221,12 @@ void Registry::map_reference(const HostEntry& entry, void* there, const LoadedIm
     if (!memory.retrieve(&there, there, sizeof there) || !there)
       return; // calls through it run the host's function
   }
-  image.device.data.map_global(host, there, name_of(entry), Sync::kNever);
+  image.device.data.globals.map_global(host, there, name_of(entry), Sync::kNever);
 }
 
 void Registry::unmap_globals(const Library& gone, Device& device) {
   for (const HostRange& global : gone.globals)
-    map_again(device.data.unmap_global(global), device);
+    map_again(device.data.globals.unmap_global(global), device);
 }
 
 // Other libraries may list variables there: the first of each that has an image with it maps it.

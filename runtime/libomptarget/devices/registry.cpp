@@ -225,7 +225,7 @@ bool Registry::start(Device& device) {
     return false;
   }
   if (device.memory.shares_host_memory())
-    device.data.share_host_memory(DataEnvironment::Sharing::kOnly);
+    device.data.sharing.raise_to(Sharing::Mode::kOnly);
   if (takes_compilers_shapes(device.rtl.call(), device.rtl_id))
     launches_plainly_.store(false, std::memory_order_release);
   device.state = Device::State::kReady;

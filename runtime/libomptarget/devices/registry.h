@@ -7,7 +7,7 @@
 // devices ready; resolve.cpp takes in what has registered, load.cpp loads it, kernels.cpp finds kernels in it.
 #pragma once
 
-#include "data/environment.h"
+#include "data/device_data.h"
 #include "devices/kernel_index.h"
 #include "devices/library.h"
 #include "process/environment.h"
@@ -44,7 +44,7 @@ struct Device {
   const std::int32_t rtl_id;
   const std::string uid = rtl.name() + "-" + std::to_string(rtl_id); // no other device has it
   DeviceMemory memory{rtl, rtl_id, number};
-  DataEnvironment data{memory};
+  DeviceData data{memory};
   SpecialMemory special{memory};
 
   enum class State { kUntouched, kReady, kFailed };

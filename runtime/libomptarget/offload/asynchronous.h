@@ -5,7 +5,7 @@
 // have happened, with an event of their own (decisions 23 to 25).
 #pragma once
 
-#include "data/row.h"
+#include "data/table/row.h"
 #include "offload/pending.h"
 #include "omptarget.h"
 #include "rtl/launch_shape.h"

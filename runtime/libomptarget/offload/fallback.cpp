@@ -94,7 +94,7 @@ std::int32_t fall_back(const void* host_address, const Kernel* kernel, const std
 // Not silenced: where the doubt is right, the host version ends the program without a word.
 void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows) {
   const std::string name = name_of(host_address, kernel);
-  const std::string doubts = device.data.make_host_current(rows, globals_of(kernel), name);
+  const std::string doubts = device.data.host_side.make_host_current(rows, globals_of(kernel), name);
   if (!doubts.empty() && first_time(host_address, kernel, ReportOnce::kMayUseDevice))
     tell("omptarget: ", "region %s: %s", name.c_str(), doubts.c_str());
 }

@@ -4,7 +4,7 @@
 // Which device a call means, and what is left to do where a region runs on the host instead (decision 1).
 #pragma once
 
-#include "data/row.h"
+#include "data/table/row.h"
 #include "devices/registry.h"
 #include "process/environment.h"
 

@@ -4,7 +4,7 @@
 // The arguments of a call that is done later, when the caller's arrays may be gone.
 #pragma once
 
-#include "data/row.h"
+#include "data/table/row.h"
 
 #include <cstddef>
 #include <vector>

@@ -25,14 +25,14 @@ std::int32_t run(Device& device, void* function, const Arguments& arguments, con
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", region.c_str(), device.describe().c_str(), result,
         device.rtl.last_error().c_str());
-  device.data.take_back_activity(noted);
+  device.data.activity.take_back(noted);
 }
 
 // False: the plugin has not started it, and not_started() says why.
 [[nodiscard]] inline bool run_kernel(Device& device, const std::string& region, void* function, Arguments& arguments,
                                      const LaunchShape& shape) {
   arguments.complete();
-  const std::uint64_t noted = device.data.note_activity();
+  const std::uint64_t noted = device.data.activity.note();
   const std::int32_t result = run(device, function, arguments, shape);
   if (result != 0) [[unlikely]]
     take_back(device, region, result, noted);
@@ -48,8 +48,8 @@ std::int32_t run(Device& device, void* function, const Arguments& arguments, con
 [[gnu::noinline]] std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
                                          const LaunchShape& shape, KnownObjects& known) {
   Region region(device, kernel, there, rows, shape, CommandList::Use::kNow);
-  region.take_position(DataEnvironment::Passage::kIn);
-  device.data.end_known(rows, known, Release::kNormal, kernel.name);
+  region.take_position(Passage::kIn);
+  device.data.exact.end_known(rows, known, Release::kNormal, kernel.name);
   if (std::string failure = region.start(); !failure.empty()) {
     region.abandon();
     return failure;
@@ -80,21 +80,21 @@ std::string launch(Device& device, const Kernel& kernel, const Resolved& there, 
     KnownObjects none(rows.size());
     return launch_any(device, kernel, there, rows, shape, none);
   }
-  if (!device.data.any_host_current() && std::none_of(rows.begin(), rows.end(), needs_data))
+  if (!device.data.table.any_host_current() && std::none_of(rows.begin(), rows.end(), needs_data))
     return launch_values(device, kernel, there, rows, shape);
   KnownObjects known(rows.size());
-  if (!device.data.begin_known(rows, known))
+  if (!device.data.exact.begin_known(rows, known))
     return launch_any(device, kernel, there, rows, shape, known);
   Arguments arguments(there.how, rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].has(kArgument))
-      arguments.add() = device.data.known_argument(rows[i], known[i]);
+      arguments.add() = device.data.exact.known_argument(rows[i], known[i]);
   if (!run_kernel(device, kernel.name, there.function, arguments, shape)) [[unlikely]] {
     std::string failure = not_started(device);
-    device.data.end_known(rows, known, Release::kAbandoned, kernel.name);
+    device.data.exact.end_known(rows, known, Release::kAbandoned, kernel.name);
     return failure;
   }
-  device.data.end_known(rows, known, Release::kNormal, kernel.name);
+  device.data.exact.end_known(rows, known, Release::kNormal, kernel.name);
   return {};
 }
 

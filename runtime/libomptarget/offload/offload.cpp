@@ -138,12 +138,12 @@ bool takes_short_ways(const Device& device) {
 
 void begin_on(Device& device, Rows rows) {
   KnownObjects known(rows.size());
-  if (takes_short_ways(device) && device.data.begin_known(rows, known)) {
-    device.data.let_go(known);
+  if (takes_short_ways(device) && device.data.exact.begin_known(rows, known)) {
+    device.data.exact.let_go(known);
     return;
   }
-  const std::string failure = device.data.begin(rows);
-  device.data.end_known(rows, known, Release::kNormal, {});
+  const std::string failure = device.data.beginning.begin(rows);
+  device.data.exact.end_known(rows, known, Release::kNormal, {});
   if (!failure.empty() && mandatory())
     die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
   if (!failure.empty())
@@ -152,12 +152,12 @@ void begin_on(Device& device, Rows rows) {
 
 void end_on(Device& device, Rows rows) {
   KnownObjects known(rows.size());
-  if (takes_short_ways(device) && device.data.pin_known(rows, known)) {
-    device.data.end_known(rows, known, Release::kNormal, {});
+  if (takes_short_ways(device) && device.data.exact.pin_known(rows, known)) {
+    device.data.exact.end_known(rows, known, Release::kNormal, {});
     return;
   }
-  device.data.let_go(known);
-  device.data.end(rows);
+  device.data.exact.let_go(known);
+  device.data.ending.end(rows);
 }
 
 } // namespace
@@ -225,7 +225,7 @@ std::vector<Device*> devices_meant(std::int64_t device_id, const void* host_addr
 // A row for each object that a device has.
 std::vector<Row> all_on(Device& device) {
   std::vector<Row> rows;
-  for (const MappedObject& object : device.data.objects())
+  for (const MappedObject& object : device.data.table.objects())
     rows.push_back({object.host.address(), object.host.address(), object.host.size(), kSection, nullptr});
   return rows;
 }
@@ -274,7 +274,7 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
   if (mandatory())
     die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", reason.c_str());
   for (Device* device : devices_meant(device_id, nullptr))
-    device->data.make_host_current(rows, {}, "of the construct");
+    device->data.host_side.make_host_current(rows, {}, "of the construct");
   if (!said.exchange(true))
     say("a construct that maps or updates data is ignored: %s", reason.c_str());
 }
@@ -289,14 +289,14 @@ void data_end(std::int64_t device_id, Rows rows) {
 
 void data_update(std::int64_t device_id, Rows rows) {
   on_data(device_id, rows, [](Device& device, Rows wanted) {
-    if (!takes_short_ways(device) || !device.data.update_known(wanted))
-      device.data.update(wanted);
+    if (!takes_short_ways(device) || !device.data.exact.update_known(wanted))
+      device.data.updating.update(wanted);
   });
 }
 
 bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept {
   Device* const device = ready_device(device_id);
-  return device && device->data.update_few_bytes(host, size, to, from);
+  return device && device->data.exact.update_few_bytes(host, size, to, from);
 }
 
 int number_of_devices() {

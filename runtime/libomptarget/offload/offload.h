@@ -5,7 +5,7 @@
 // programs write it (-1 the default device, -2 every device when first used, -3 every device used).
 #pragma once
 
-#include "data/row.h"
+#include "data/table/row.h"
 #include "devices/registry.h"
 #include "rtl/launch_shape.h"
 

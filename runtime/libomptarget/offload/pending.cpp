@@ -20,7 +20,7 @@ namespace omptool {
 bool Pending::goes_at_once() {
   const std::vector<EventPtr>& awaited = commands().awaited();
   return device_.memory.chains() &&
-         (!device_.data.any_host_current() ||
+         (!device_.data.table.any_host_current() ||
           std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));
 }
 
@@ -103,8 +103,8 @@ void Pending::end(const std::string& failure) {
 // ---- regions ----
 
 std::string PendingRegion::take_position() {
-  region_.take_position(DataEnvironment::Passage::kThrough);
-  std::string failure = device_.data.lacks(region_.held());
+  region_.take_position(Passage::kThrough);
+  std::string failure = device_.data.beginning.lacks(region_.held());
   return failure.empty() ? region_.resolve_arguments() : failure;
 }
 
@@ -132,15 +132,15 @@ void PendingData::take_position() {
   commands_.ended(); // for the program
   switch (kind_) {
   case Kind::kBegin:
-    device_.data.take_position(rows_, held_, Purpose::kData, DataEnvironment::Passage::kIn, commands_);
-    tell(device_.data.lacks(held_));
-    device_.data.return_pointers(rows_, held_);
+    device_.data.beginning.take_position(rows_, held_, Purpose::kData, Passage::kIn, commands_);
+    tell(device_.data.beginning.lacks(held_));
+    device_.data.beginning.return_pointers(rows_, held_);
     break;
   case Kind::kEnd:
-    device_.data.take_leave(rows_, held_, commands_);
+    device_.data.ending.take_leave(rows_, held_, commands_);
     break;
   case Kind::kUpdate:
-    device_.data.take_position_of_update(rows_, held_, commands_);
+    device_.data.updating.take_position_of_update(rows_, held_, commands_);
     break;
   }
 }
@@ -157,15 +157,15 @@ void PendingData::tell(const std::string& failure) {
 std::string PendingData::start() {
   switch (kind_) {
   case Kind::kBegin:
-    tell(device_.data.copy_in(rows_, held_, Purpose::kData, commands_));
+    tell(device_.data.beginning.copy_in(rows_, held_, Purpose::kData, commands_));
     commands_.set_handed_over();
     break;
   case Kind::kEnd:
-    device_.data.copy_back(rows_, held_, Release::kNormal, commands_);
+    device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_);
     commands_.set_handed_over();
     break;
   case Kind::kUpdate:
-    device_.data.queue_update(rows_, held_, commands_);
+    device_.data.updating.queue_update(rows_, held_, commands_);
     break;
   }
   return {};
@@ -173,12 +173,12 @@ std::string PendingData::start() {
 
 void PendingData::finish(const std::string& failure) {
   if (kind_ == Kind::kBegin) {
-    tell(device_.data.finish_begin(rows_, held_, commands_, failure));
+    tell(device_.data.beginning.finish_begin(rows_, held_, commands_, failure));
     return;
   }
   if (!failure.empty())
     die("%s", failure.c_str());
-  device_.data.finish(held_, commands_);
+  device_.data.ending.finish(held_, commands_);
 }
 
 } // namespace omptool

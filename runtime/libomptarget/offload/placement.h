@@ -5,7 +5,7 @@
 // with the least to do ("Depending on the availability and load", offload-infrastructure-proposal.txt).
 #pragma once
 
-#include "data/row.h"
+#include "data/table/row.h"
 #include "devices/registry.h"
 #include "process/environment.h"
 

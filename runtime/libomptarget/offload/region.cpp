@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "offload/region.h"
 
-#include "data/row_ranges.h"
+#include "data/table/row_ranges.h"
 #include "process/message.h"
 
 namespace omptool {
@@ -24,24 +24,25 @@ Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows
       held_(rows.size()), copies_(device, kernel.name, rows.size()), arguments_(there.how, rows.size()),
       commands_(device.memory, use) {}
 
-void Region::take_position(DataEnvironment::Passage passage) {
-  released_ = passage == DataEnvironment::Passage::kThrough;
+void Region::take_position(Passage passage) {
+  released_ = passage == Passage::kThrough;
   std::vector<HostRange> globals;
-  if (device_.data.any_host_current()) [[unlikely]]
+  if (device_.data.table.any_host_current()) [[unlikely]]
     globals = kernel_.globals();
-  device_.data.take_position(rows_, held_, Purpose::kRegion, passage, commands_, kernel_.name.c_str(), globals);
+  device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, passage, commands_, kernel_.name.c_str(),
+                                       globals);
 }
 
 std::string Region::resolve_arguments() {
   resolved_ = true;
   std::string failure = collect();
   if (failure.empty())
-    device_.data.return_pointers(rows_, held_);
+    device_.data.beginning.return_pointers(rows_, held_);
   return failure;
 }
 
 std::string Region::start() {
-  std::string failure = device_.data.copy_in(rows_, held_, Purpose::kRegion, commands_);
+  std::string failure = device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_);
   if (failure.empty() && !resolved_) // what others create has its memory now
     failure = resolve_arguments();
   if (failure.empty())
@@ -49,7 +50,7 @@ std::string Region::start() {
   if (failure.empty() && !held_.stale.empty()) [[unlikely]] {
     failure = commands_.wait(); // what follows is done at once
     if (failure.empty())
-      failure = device_.data.make_device_current(held_);
+      failure = device_.data.host_side.make_device_current(held_);
   }
   return failure.empty() ? run() : failure;
 }
@@ -62,7 +63,7 @@ std::string Region::collect() {
       continue;
     void*& argument = arguments_.add();
     if (!is_private(row))
-      argument = device_.data.argument(row, held_.bound[i]);
+      argument = device_.data.beginning.argument(row, held_.bound[i]);
     else if (!copies_.allocate(i, row, argument))
       return no_private_copy(row, device_.memory.last_error());
   }
@@ -82,7 +83,7 @@ std::string Region::fill_private() {
       return no_private_copy(rows_[i], commands_.failure());
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (rows_[i].has(kAttach))
-      if (void* value = device_.data.pointee(rows_[i], held_.bound[i]);
+      if (void* value = device_.data.beginning.pointee(rows_[i], held_.bound[i]);
           value && !copies_.attach(rows_[i].base, value, commands_))
         return "the device did not take a pointer to the object at " + describe(range_of(rows_[i])) +
                commands_.failure();
@@ -91,7 +92,7 @@ std::string Region::fill_private() {
 
 // A kernel that has not begun falls back; one that may have begun must not run again on the host.
 std::string Region::run() {
-  const std::uint64_t noted = device_.data.note_activity();
+  const std::uint64_t noted = device_.data.activity.note();
   const std::int32_t result =
       commands_.run(there_.function, arguments_.data(), arguments_.count(), shape_, kernel_.name);
   if (result == 0)
@@ -99,24 +100,24 @@ std::string Region::run() {
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", kernel_.name.c_str(), device_.describe().c_str(), result,
         commands_.failure().c_str());
-  device_.data.take_back_activity(noted);
+  device_.data.activity.take_back(noted);
   return device_.describe() + " did not start it" + commands_.failure();
 }
 
 void Region::abandon() {
   const std::string failure = commands_.wait();
   if (!released_)
-    device_.data.release_position(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
-  device_.data.copy_back(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
+    device_.data.ending.release_position(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
+  device_.data.ending.copy_back(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
   if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.name.c_str(), why.c_str());
-  device_.data.finish(held_, commands_, failure);
+  device_.data.ending.finish(held_, commands_, failure);
 }
 
 void Region::queue_end() {
   if (!released_)
-    device_.data.release_position(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
-  device_.data.copy_back(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
+    device_.data.ending.release_position(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
+  device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
   commands_.set_handed_over();
 }
 
@@ -124,7 +125,7 @@ void Region::finish(const std::string& failure) {
   if (!failure.empty())
     die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
   copies_.release();
-  device_.data.finish(held_, commands_);
+  device_.data.ending.finish(held_, commands_);
 }
 
 } // namespace omptool

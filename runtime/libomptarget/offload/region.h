@@ -22,7 +22,7 @@ public:
          CommandList::Use use);
 
   // First. kThrough: the region's objects are released at once, though they are used until finish().
-  void take_position(DataEnvironment::Passage passage);
+  void take_position(Passage passage);
   // Then, of an asynchronous one whose objects have their memory, what else its call settles: memory for private
   // copies, what the kernel gets, addresses that are returned. Returns why it cannot run, or "".
   std::string resolve_arguments();

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
-#include "data/environment.h"
+#include "data/device_data.h"
 
 #include <cstdlib>
 #include <doctest/doctest.h>
 
 using omptool::CommandList;
-using omptool::DataEnvironment;
+using omptool::DeviceData;
 using omptool::DeviceMemory;
 using omptool::Held;
 using omptool::KnownObjects;
+using omptool::Passage;
 using omptool::Purpose;
 using omptool::Release;
 using omptool::Row;
@@ -36,20 +37,20 @@ struct MemmovePlugin {
 
 // An object that is there.
 struct Present {
-  Present() { data.begin({&row, 1}); }
-  ~Present() { data.end({&row, 1}); }
+  Present() { data.beginning.begin({&row, 1}); }
+  ~Present() { data.ending.end({&row, 1}); }
   Present(const Present&) = delete;
   Present& operator=(const Present&) = delete;
 
   bool takes_the_short_way() {
     KnownObjects known(1);
-    const bool taken = data.begin_known({&row, 1}, known);
-    data.end_known({&row, 1}, known, Release::kNormal, {});
+    const bool taken = data.exact.begin_known({&row, 1}, known);
+    data.exact.end_known({&row, 1}, known, Release::kNormal, {});
     return taken;
   }
 
   MemmovePlugin fake;
-  DataEnvironment data{fake.memory};
+  DeviceData data{fake.memory};
   int number = 1;
   Row row{&number, &number, sizeof number, omptool::kTo | omptool::kFrom | omptool::kCounts};
 };
@@ -58,13 +59,12 @@ struct Present {
 class Later {
 public:
   explicit Later(Present& present) : present_(present), commands_(present.fake.memory, CommandList::Use::kLater) {
-    present_.data.take_position({&present_.row, 1}, held_, Purpose::kRegion, DataEnvironment::Passage::kThrough,
-                                commands_);
+    present_.data.beginning.take_position({&present_.row, 1}, held_, Purpose::kRegion, Passage::kThrough, commands_);
   }
   ~Later() {
-    present_.data.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_);
+    present_.data.beginning.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_);
     commands_.set_handed_over();
-    present_.data.finish(held_, commands_);
+    present_.data.ending.finish(held_, commands_);
   }
   Later(const Later&) = delete;
   Later& operator=(const Later&) = delete;
@@ -87,10 +87,10 @@ TEST_CASE("an object goes the short way again when the asynchronous regions that
     {
       const Later other(present);
     }
-    present.data.begin(rows); // one is not over
+    present.data.beginning.begin(rows); // one is not over
     CHECK_FALSE(present.takes_the_short_way());
   }
-  present.data.end(rows); // a long way finds out that both are
+  present.data.ending.end(rows); // a long way finds out that both are
   CHECK(present.takes_the_short_way());
 }
 
@@ -99,6 +99,6 @@ TEST_CASE("an update finds out as well") {
   {
     const Later one(present);
   }
-  present.data.update({&present.row, 1});
+  present.data.updating.update({&present.row, 1});
   CHECK(present.takes_the_short_way());
 }

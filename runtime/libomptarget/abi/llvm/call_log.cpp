@@ -4,7 +4,7 @@
 
 #include "abi/llvm/info.h"
 #include "abi/llvm/source.h"
-#include "data/row.h"
+#include "data/table/row.h"
 #include "process/message.h"
 
 #include <utility>

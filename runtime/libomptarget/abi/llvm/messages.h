@@ -7,7 +7,7 @@
 #include "abi/llvm/rows.h"
 #include "abi/llvm/source.h"
 #include "abi/reported_call.h"
-#include "data/mapping_fault.h"
+#include "data/table/mapping_fault.h"
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 // not contiguous.
 #pragma once
 
-#include "data/row.h"
+#include "data/table/row.h"
 #include "process/read_only.h"
 
 #include <algorithm>

@@ -25,7 +25,7 @@ std::string describe_tables(const std::string& place) {
   std::string text;
   for (int number = 0; number < number_of_devices(); ++number) {
     Device& device = *Registry::current()->device(number);
-    const auto objects = device.data.objects();
+    const auto objects = device.data.table.objects();
     if (objects.empty()) {
       text += line_about(number, "OpenMP Host-Device pointer mappings table empty");
       continue;

@@ -14,7 +14,7 @@ namespace {
 
 // What a region that fell back has left newer on the host is brought to the device. False: it could not be.
 bool make_current(Place place, const std::byte* memory, std::size_t length) {
-  return !place.device || place.device->data.make_device_current(memory, length).empty();
+  return !place.device || place.device->data.host_side.make_device_current(memory, length).empty();
 }
 
 // Waits for what the queue was given; `done` is whether it took it.
@@ -140,7 +140,7 @@ std::optional<bool> copy_strided(Place to, std::byte* target, Place from, const 
   if (!make_current(to, target, all->target_length()) || !make_current(from, source, all->source_length()))
     return false;
   if (to.device)
-    to.device->data.note_activity();
+    to.device->data.activity.note();
   if (observe::heard() && !(to.device && from.device))
     report_rows(to, target, from, source, all->bytes);
   return DeviceMemory::copy_rectangle(there, target, here, source, all->bytes);
@@ -161,7 +161,7 @@ bool copy(Place to, std::byte* target, Place from, const std::byte* source, std:
   if (!make_current(to, target, length) || !make_current(from, source, length))
     return false;
   if (to.device)
-    to.device->data.note_activity();
+    to.device->data.activity.note();
   if (to.device && from.device)
     return copy_between_devices(*to.device, target, *from.device, source, size);
   if (to.device) {
@@ -179,7 +179,7 @@ bool copy(Place to, std::byte* target, Place from, const std::byte* source, std:
 bool fill(Device& device, std::byte* target, int value, std::size_t size) {
   if (!make_current({&device}, target, size)) // what is next to it in the same object
     return false;
-  device.data.note_activity();
+  device.data.activity.note();
   report_copy(device, true, &value, target, size);
   CommandList commands(device.memory);
   return ended(commands, commands.fill(target, value, static_cast<std::int64_t>(size)));

@@ -80,7 +80,7 @@ OMPTOOL_EXPORT void* omp_get_mapped_ptr(const void* host, int number) {
     omptool::Device* device = omptool::prepared_device(number);
     if (device)
       omptool::report_lookup(*device, host);
-    return device ? device->data.device_address(host) : nullptr;
+    return device ? device->data.table.device_address(host) : nullptr;
   });
 }
 
@@ -91,7 +91,7 @@ OMPTOOL_EXPORT int omp_target_is_accessible(const void* address, size_t size, in
     if (omptool::is_host(number))
       return 1;
     omptool::Device* device = omptool::prepared_device(number);
-    return device && size > 0 && device->data.shares_host_memory();
+    return device && size > 0 && device->data.sharing.any();
   });
 }
 

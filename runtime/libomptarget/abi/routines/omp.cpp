@@ -65,7 +65,7 @@ OMPTOOL_EXPORT void* omp_target_alloc(size_t size, int device_num) {
     if (omptool::is_host(device_num))
       return std::malloc(size);
     omptool::Device* device = omptool::usable_device(device_num);
-    return device ? device->data.allocate(size) : nullptr;
+    return device ? device->data.allocations.allocate(size) : nullptr;
   });
 }
 
@@ -80,7 +80,7 @@ OMPTOOL_EXPORT void omp_target_free(void* device_ptr, int device_num) {
     if (!device)
       return;
     const std::optional<bool> special = device->special.free(device_ptr);
-    if (special ? !*special : !device->data.release(device_ptr))
+    if (special ? !*special : !device->data.allocations.release(device_ptr))
       omptool::say("omp_target_free: %s did not free %p%s", device->describe().c_str(), device_ptr,
                    device->memory.last_error().c_str());
   });
@@ -95,7 +95,7 @@ OMPTOOL_EXPORT int omp_target_is_present(const void* ptr, int device_num) {
     omptool::Device* device = omptool::prepared_device(device_num);
     if (device)
       omptool::report_lookup(*device, ptr);
-    return device && device->data.is_present(ptr);
+    return device && device->data.table.is_present(ptr);
   });
 }
 
@@ -148,7 +148,7 @@ OMPTOOL_EXPORT int omp_target_associate_ptr(const void* host_ptr, const void* de
     void* const target = static_cast<std::byte*>(const_cast<void*>(device_ptr)) + device_offset;
     omptool::observe::Operation told = omptool::observe::begin(
         {omptool::Operation::kAssociate, device_num, host_ptr, target, static_cast<std::int64_t>(size)});
-    const bool done = device->data.associate({begin, begin + size}, target);
+    const bool done = device->data.globals.associate({begin, begin + size}, target);
     omptool::observe::end(told, done);
     return done ? 0 : omptool::kFailed;
   });
@@ -160,10 +160,10 @@ OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) 
     omptool::Device* device = omptool::usable_device(device_num);
     if (!device || !ptr)
       return omptool::kFailed;
-    using Disassociation = omptool::DataEnvironment::Disassociation;
+    using Disassociation = omptool::Globals::Disassociation;
     omptool::observe::Operation told =
         omptool::observe::begin({omptool::Operation::kDisassociate, device_num, ptr, nullptr});
-    const Disassociation result = device->data.disassociate(ptr);
+    const Disassociation result = device->data.globals.disassociate(ptr);
     omptool::observe::end(told, result == Disassociation::kDone);
     if (result == Disassociation::kHeld)
       omptool::tell("omptarget error: ", "Trying to disassociate a pointer with a non-zero hold reference count");

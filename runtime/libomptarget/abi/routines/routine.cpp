@@ -8,7 +8,7 @@ void report_lookup(Device& device, const void* address) {
   if (!observe::heard())
     return;
   observe::ObjectAsked asked{device.number, address, {}};
-  for (const MappedObject& object : device.data.objects())
+  for (const MappedObject& object : device.data.table.objects())
     if (object.device && object.host.contains(HostRange::of(address, 1)))
       asked.object = {object.host, object.device, 0, object.references, object.holds, object.infinite, false, false};
   observe::report(asked);

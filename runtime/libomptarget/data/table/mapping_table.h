@@ -106,7 +106,7 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   MappingPtr self;                    // while it is in the table
   const void* creator = nullptr;      // while kCreating: the call that fills it
   std::ptrdiff_t padding = 0;         // device memory before `device`, so that members are aligned as on the host
-  std::unique_ptr<Diverged> diverged; // while host_current, if there are two sides; under the environment's `moving_`
+  std::unique_ptr<Diverged> diverged; // while host_current, if there are two sides; under the lock of DivergedCopies
 
 private:
   std::atomic<Details*> details_{nullptr};

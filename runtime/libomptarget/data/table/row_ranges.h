@@ -4,8 +4,8 @@
 // The memory that a row names.
 #pragma once
 
-#include "data/row.h"
 #include "data/table/mapping_table.h"
+#include "data/table/row.h"
 
 #include <algorithm>
 

@@ -1,34 +1,29 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Objects whose two sides have diverged because a region fell back. Its host version changes the one side
-// for as long as it runs, and kernels of other threads the other. A byte that both sides write without
-// one of them waiting for the other is a race of the program's own, whichever device its regions run on:
-// every other byte has been written on one side only since the two were last brought together, and what
-// was written there is what both should have. A region that waits for another is a launch or a fallback
-// after it, and brings its objects together first.
-//
-// What cannot be told apart is what the program's other code writes on the host meanwhile: it counts as
-// written by the host version (decision 1 makes the copies one until the next region that needs them).
-#include "data/environment.h"
+#include "data/diverged_copies.h"
 
-#include "data/row_ranges.h"
+#include "data/table/row_ranges.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace omptool {
 
+// Memory that nobody has written to yet holds nothing. Caller holds the shard's lock.
+bool DivergedCopies::is_untouched(const Mapping& mapping) const {
+  return !mapping.infinite && !mapping.written && activity_.none_since(mapping.born);
+}
+
 // Takes what both sides have now, but for `newer`, which only the host has, as what they had before.
 // False: the device did not take part.
-bool DataEnvironment::note_before(Mapping& mapping, std::span<const HostRange> newer) {
+bool DivergedCopies::note_before(Mapping& mapping, std::span<const HostRange> newer) {
   const auto* const here = static_cast<const std::byte*>(mapping.host.address());
   mapping.diverged->before.assign(here, here + mapping.host.size());
   return let_host_win(mapping, newer);
 }
 
 // What the device has in these ranges is old. False: the device did not take part.
-bool DataEnvironment::let_host_win(Mapping& mapping, std::span<const HostRange> ranges) {
+bool DivergedCopies::let_host_win(Mapping& mapping, std::span<const HostRange> ranges) {
   return std::all_of(ranges.begin(), ranges.end(), [&](HostRange range) {
     const std::vector<HostRange> pieces = shared_pieces(mapping, range);
     return std::all_of(pieces.begin(), pieces.end(), [&](HostRange piece) {
@@ -39,28 +34,27 @@ bool DataEnvironment::let_host_win(Mapping& mapping, std::span<const HostRange> 
 }
 
 // What of the range holds the same on both sides when nothing is amiss.
-std::vector<HostRange> DataEnvironment::shared_pieces(const Mapping& mapping, HostRange within) {
+std::vector<HostRange> DivergedCopies::shared_pieces(const Mapping& mapping, HostRange within) {
   std::vector<HostRange> all;
-  for (const HostRange part : parts_of(mapping))
-    for (const HostRange piece : without_pointers(mapping, common(part, within), {}))
+  for (const HostRange part : transfers_.parts_of(mapping))
+    for (const HostRange piece : transfers_.without_pointers(mapping, common(part, within), {}))
       if (piece.size() > 0)
         all.push_back(piece);
   return all;
 }
 
-// The host gets what the device has, but for `newer`; from now on the host version changes it there.
-bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback) {
+bool DivergedCopies::give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback) {
   if (mapping.diverged && !mapping.diverged->before.empty()) {
     if (!let_host_win(mapping, newer) || !merge_copies(mapping, mapping.host, Toward::kHost))
       return false;
   } else if (!mapping.diverged) {
     bool current = false, can_diverge = false;
     {
-      const auto guard = index_.guard(mapping);
+      const auto guard = table_.guard(mapping);
       current = mapping.host_current || is_untouched(mapping);
       can_diverge = mapping.device && !mapping.own_value && !mapping.unusable;
     }
-    if (!current && !copy_whole(Direction::kToHost, mapping, newer))
+    if (!current && !transfers_.copy_whole(Direction::kToHost, mapping, newer))
       return false;
     if (can_diverge)
       mapping.diverged = std::make_unique<Diverged>();
@@ -71,33 +65,31 @@ bool DataEnvironment::give_to_host(Mapping& mapping, std::span<const HostRange> 
     std::erase_if(mapping.diverged->running, [&](const HostFallback& one) { return one.is_of_same_thread(fallback); });
     mapping.diverged->running.push_back(fallback);
   }
-  const auto guard = index_.guard(mapping);
-  set_host_current(mapping, true);
+  const auto guard = table_.guard(mapping);
+  table_.set_host_current(mapping, true);
   return true;
 }
 
-// The device gets what the host versions have written so far. What those that still run are about to
-// write goes there with the next region that needs it. False: the device did not take part.
-bool DataEnvironment::give_to_device(Mapping& mapping) {
+bool DivergedCopies::give_to_device(Mapping& mapping) {
   Diverged* const diverged = mapping.diverged.get();
   if (diverged) // asked before the copy: what has been written by then is copied
     std::erase_if(diverged->running, [](const HostFallback& fallback) { return fallback.is_over(); });
-  const bool given = !diverged                  ? copy_whole(Direction::kToDevice, mapping, {})
+  const bool given = !diverged                  ? transfers_.copy_whole(Direction::kToDevice, mapping, {})
                      : diverged->before.empty() ? fill_all(mapping)
                                                 : merge_copies(mapping, mapping.host, Toward::kBoth);
   if (!given)
     return false;
-  const auto guard = index_.guard(mapping);
+  const auto guard = table_.guard(mapping);
   mapping.written = true;
   if (!diverged || diverged->running.empty()) {
     mapping.diverged.reset();
-    set_host_current(mapping, false);
+    table_.set_host_current(mapping, false);
   }
   return true;
 }
 
 // The device, which holds nothing yet, gets it all.
-bool DataEnvironment::fill_all(Mapping& mapping) {
+bool DivergedCopies::fill_all(Mapping& mapping) {
   const auto* const here = static_cast<const std::byte*>(mapping.host.address());
   std::vector<std::byte> now(here, here + mapping.host.size()); // a host version may be changing it
   for (const HostRange piece : shared_pieces(mapping, mapping.host))
@@ -108,8 +100,8 @@ bool DataEnvironment::fill_all(Mapping& mapping) {
 }
 
 // As copy() to the device, of an object whose sides may have diverged.
-bool DataEnvironment::send(Mapping& mapping, HostRange range, CommandList& commands) {
-  if (any_host_current() && is_host_current(mapping)) {
+bool DivergedCopies::send(Mapping& mapping, HostRange range, CommandList& commands) {
+  if (table_.any_host_current() && table_.is_host_current(mapping)) {
     if (!commands.wait().empty()) // what follows is done at once
       return false;
     const observe::Postponed postponed;
@@ -117,27 +109,27 @@ bool DataEnvironment::send(Mapping& mapping, HostRange range, CommandList& comma
     if (mapping.diverged && !mapping.diverged->before.empty())
       return let_host_win(mapping, {&range, 1}) && merge_copies(mapping, range, Toward::kBoth);
   }
-  return copy(Direction::kToDevice, mapping, range, commands);
+  return transfers_.copy(Direction::kToDevice, mapping, range, commands);
 }
 
 // As copy() to the host, of an object whose sides may have diverged, or that only the host has.
-bool DataEnvironment::fetch(Mapping& mapping, HostRange range, CommandList& commands) {
-  if (any_host_current() && is_host_current(mapping)) {
+bool DivergedCopies::fetch(Mapping& mapping, HostRange range, CommandList& commands) {
+  if (table_.any_host_current() && table_.is_host_current(mapping)) {
     if (!commands.wait().empty())
       return false;
     const observe::Postponed postponed;
     const std::lock_guard moving(moving_);
     if (mapping.diverged)
       return mapping.diverged->before.empty() || merge_copies(mapping, range, Toward::kHost);
-    const auto guard = index_.guard(mapping);
+    const auto guard = table_.guard(mapping);
     if (mapping.host_current)
       return true;
   }
-  return copy(Direction::kToHost, mapping, range, commands);
+  return transfers_.copy(Direction::kToHost, mapping, range, commands);
 }
 
 // Each side, or the host alone, gets what the other has changed. False: the device did not take part.
-bool DataEnvironment::merge_copies(Mapping& mapping, HostRange within, Toward toward) {
+bool DivergedCopies::merge_copies(Mapping& mapping, HostRange within, Toward toward) {
   constexpr std::uintptr_t kAtOnce = 1U << 16;
   std::vector<std::byte> room(2 * std::min<std::size_t>(kAtOnce, static_cast<std::size_t>(mapping.host.size())));
   for (const HostRange piece : shared_pieces(mapping, within))
@@ -148,7 +140,7 @@ bool DataEnvironment::merge_copies(Mapping& mapping, HostRange within, Toward to
 }
 
 // The same of as many bytes as there is room for on both sides.
-bool DataEnvironment::merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room) {
+bool DivergedCopies::merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room) {
   const std::size_t size = static_cast<std::size_t>(piece.size());
   auto* const host = static_cast<std::byte*>(piece.address());
   std::byte* const before = mapping.diverged->before.data() + (piece.begin - mapping.host.begin);

@@ -1,10 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Regions that run on the host instead: which side of an object is the newer one (decision 1).
-#include "data/environment.h"
+#include "data/host_side.h"
 
-#include "data/row_ranges.h"
+#include "data/table/row_ranges.h"
 #include "process/message.h"
 
 #include <algorithm>
@@ -29,33 +27,11 @@ HostRange place_named_by(const Row& row) {
 
 } // namespace
 
-void DataEnvironment::set_host_current(Mapping& mapping, bool value) {
-  if (value && mapping.state == Mapping::State::kGone) // no region will ask for it
-    return;
-  if (mapping.host_current != value)
-    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
-  mapping.host_current = value;
-}
-
-// It leaves: what was wrong with it matters no more.
-void DataEnvironment::set_sound(Mapping& mapping) {
-  set_host_current(mapping, false);
-  if (mapping.unusable)
-    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
-  mapping.unusable = false;
-}
-
-void DataEnvironment::set_unusable(Mapping& mapping) {
-  if (!mapping.unusable)
-    host_current_count_.fetch_add(1, std::memory_order_relaxed);
-  mapping.unusable = true;
-}
-
 // The present objects that rows and globals name, and what their attached pointers lead to.
-DataEnvironment::Mappings DataEnvironment::present(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+Mappings HostSide::present(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   Mappings found;
   const auto add = [&](HostRange range) {
-    for (const MappingPtr& mapping : table_.overlapping(range))
+    for (const MappingPtr& mapping : table_.overlapping(range, lock))
       if (lock.touch(*mapping).state != Mapping::State::kVacant &&
           std::find(found.begin(), found.end(), mapping) == found.end())
         found.push_back(mapping);
@@ -76,7 +52,7 @@ DataEnvironment::Mappings DataEnvironment::present(Rows rows, std::span<const Ho
 }
 
 // The same, once none of them is on its way in or out.
-DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
+Mappings HostSide::named(Rows rows, std::span<const HostRange> globals, Lock& lock) {
   for (;;) {
     Mappings found = present(rows, globals, lock);
     const auto unsettled = std::find_if(found.begin(), found.end(), [&](const MappingPtr& mapping) {
@@ -90,25 +66,25 @@ DataEnvironment::Mappings DataEnvironment::named(Rows rows, std::span<const Host
 
 // The ready objects whose device memory a kernel may be given the address of: is_device_ptr, or a pointer
 // to nothing that is mapped. Caller holds the lock.
-DataEnvironment::Mappings DataEnvironment::named_by_device_address(Rows rows, Lock& lock) {
+Mappings HostSide::named_by_device_address(Rows rows, Lock& lock) {
   Mappings found;
   for (const Row& row : rows)
     if (const std::uintptr_t address = possible_device_address(row))
-      for (const MappingPtr& mapping : on_device({address, 1}, lock))
+      for (const MappingPtr& mapping : table_.on_device({address, 1}, lock))
         if (mapping->state == Mapping::State::kReady)
           found.push_back(mapping);
   return found;
 }
 
 // Waits for the copies that constructs have queued to and from these objects and what has been mapped there before.
-void DataEnvironment::wait_until_resolved(const Mappings& mappings, Rows rows) {
+void HostSide::wait_until_resolved(const Mappings& mappings, Rows rows) {
   std::vector<EventPtr> events;
   {
-    Lock lock(*this);
+    Lock lock(table_);
     for (const MappingPtr& mapping : mappings)
       if (lock.touch(*mapping).queued && mapping->details()->written)
         events.push_back(mapping->details()->written);
-    for (const Departure& one : departures_)
+    for (const PresentTable::Departure& one : table_.departures(lock))
       if (std::any_of(rows.begin(), rows.end(),
                       [&](const Row& row) { return row.maps() && place_named_by(row).overlaps(one.host); }))
         events.push_back(one.ended);
@@ -117,16 +93,15 @@ void DataEnvironment::wait_until_resolved(const Mappings& mappings, Rows rows) {
     event->wait_for_operations();
 }
 
-// In the step in which a region takes its place: what its kernel may read that only the host has as it should be. The
-// region comes after the copies that earlier constructs have queued to and from it.
-void DataEnvironment::note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands,
-                                 Lock& lock) {
+void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& held, CommandList& commands,
+                          Lock& lock) {
   Mappings all = present(rows, globals, lock);
   const Mappings more = named_by_device_address(rows, lock);
   all.insert(all.end(), more.begin(), more.end());
   for (const Row& row : rows) // use_device_ptr leaves the host's address of what the device did not take
     if (const std::uintptr_t address = possible_device_address(row))
-      if (MappingPtr host = table_.find(reinterpret_cast<const void*>(address)); host && lock.touch(*host).unusable)
+      if (MappingPtr host = table_.find(reinterpret_cast<const void*>(address), lock);
+          host && lock.touch(*host).unusable)
         all.push_back(std::move(host));
   for (MappingPtr& mapping : all) {
     if (lock.touch(*mapping).state != Mapping::State::kReady || !(mapping->host_current || mapping->unusable))
@@ -138,23 +113,23 @@ void DataEnvironment::note_stale(Rows rows, std::span<const HostRange> globals, 
   }
 }
 
-std::string DataEnvironment::make_device_current(Held& held) {
+std::string HostSide::make_device_current(Held& held) {
   return give_all_to_device(std::exchange(held.stale, {}));
 }
 
-std::string DataEnvironment::make_device_current(const void* device, std::size_t size) {
+std::string HostSide::make_device_current(const void* device, std::size_t size) {
   HostFallback::end();
   Mappings stale;
-  if (any_host_current()) {
-    Lock lock(*this);
-    stale = on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock);
+  if (table_.any_host_current()) {
+    Lock lock(table_);
+    stale = table_.on_device({reinterpret_cast<std::uintptr_t>(device), size}, lock);
     std::erase_if(stale, [](const MappingPtr& mapping) { return mapping->state != Mapping::State::kReady; });
   }
   return submit_host_current(stale);
 }
 
 // Returns which of them could not be copied, or "".
-std::string DataEnvironment::submit_host_current(const Mappings& stale) {
+std::string HostSide::submit_host_current(const Mappings& stale) {
   if (stale.empty())
     return {};
   wait_until_resolved(stale);
@@ -162,16 +137,16 @@ std::string DataEnvironment::submit_host_current(const Mappings& stale) {
 }
 
 // The same where nothing is queued for them.
-std::string DataEnvironment::give_all_to_device(const Mappings& stale) {
+std::string HostSide::give_all_to_device(const Mappings& stale) {
   const observe::Postponed postponed;
-  const std::lock_guard moving(moving_);
+  const std::unique_lock moving = diverged_.lock();
   for (const MappingPtr& mapping : stale) {
     {
-      const auto guard = index_.guard(*mapping);
+      const auto guard = table_.guard(*mapping);
       if (!mapping->host_current || !mapping->device || mapping->unusable)
         continue;
     }
-    if (!give_to_device(*mapping))
+    if (!diverged_.give_to_device(*mapping))
       return "the device did not take a copy of " + describe(*mapping) + memory_.last_error();
   }
   return {};
@@ -179,7 +154,7 @@ std::string DataEnvironment::give_all_to_device(const Mappings& stale) {
 
 // What a region that falls back is given the device address of, it will use where it is. Only the program knows
 // what is an address: a number is no reason to end it (decision 28). Returns what is to be said of it, or "".
-std::string DataEnvironment::keep_on_device(Rows rows) {
+std::string HostSide::keep_on_device(Rows rows) {
   std::string doubts;
   int argument = -1; // rows of members follow it
   for (const Row& row : rows) {
@@ -199,18 +174,17 @@ std::string DataEnvironment::keep_on_device(Rows rows) {
 }
 
 // What the row may be the device address of is brought up to date there. Returns what was not, or "".
-std::string DataEnvironment::submit_at(const Row& row) {
+std::string HostSide::submit_at(const Row& row) {
   Mappings there;
-  if (any_host_current()) {
-    Lock lock(*this);
+  if (table_.any_host_current()) {
+    Lock lock(table_);
     there = named_by_device_address(Rows(&row, 1), lock);
   }
   const std::string failure = submit_host_current(there);
   return failure.empty() ? failure : "but " + failure;
 }
 
-std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRange> globals,
-                                               const std::string& region) {
+std::string HostSide::make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region) {
   std::string doubts = keep_on_device(rows);
   // What the region would have copied to the device in any case is newer on the host.
   std::vector<HostRange> newer;
@@ -219,15 +193,15 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
       newer.push_back(range_of(row));
   Mappings all;
   {
-    Lock lock(*this);
+    Lock lock(table_);
     all = named(rows, globals, lock);
   }
   wait_until_resolved(all, rows);
   const HostFallback fallback = HostFallback::begin();
   for (const MappingPtr& mapping : all) {
     const observe::Postponed postponed;
-    const std::lock_guard moving(moving_);
-    if (!give_to_host(*mapping, newer, fallback))
+    const std::unique_lock moving = diverged_.lock();
+    if (!diverged_.give_to_host(*mapping, newer, fallback))
       die("region %s must run on the host, but copying %s from the device failed%s", region.c_str(),
           describe(*mapping).c_str(), memory_.last_error().c_str());
   }
@@ -237,19 +211,14 @@ std::string DataEnvironment::make_host_current(Rows rows, std::span<const HostRa
   return doubts;
 }
 
-// Memory that nobody has written to yet holds nothing. Caller holds the shard's lock.
-bool DataEnvironment::is_untouched(const Mapping& mapping) const {
-  return !mapping.infinite && !mapping.written && mapping.born == activity_.load(std::memory_order_relaxed);
-}
-
-void DataEnvironment::forget_deleted(Rows rows) {
+void HostSide::forget_deleted(Rows rows) {
   Mappings gone; // freed without the lock
-  Lock lock(*this);
+  Lock lock(table_);
   for (const Row& row : rows) {
     if (!row.maps() || !row.has(kDelete) || (row.size == 0 && !row.any(kCounts | kPointer)))
       continue;
-    const Lookup whole = row.size == 0 ? Lookup{} : look_up(range_of(row), lock);
-    const MappingPtr found = row.size == 0                      ? look_up_empty(row, lock)
+    const Lookup whole = row.size == 0 ? Lookup{} : table_.look_up(range_of(row), lock);
+    const MappingPtr found = row.size == 0                      ? table_.look_up_empty(row, lock)
                              : whole.overlap == Overlap::kWhole ? whole.mapping
                                                                 : nullptr;
     if (!found || found->infinite || found->state != Mapping::State::kReady)
@@ -257,9 +226,18 @@ void DataEnvironment::forget_deleted(Rows rows) {
     (row.has(kHold) ? found->holds : found->references) = 0;
     if (found->references != 0 || found->holds != 0)
       continue;
-    remove(*found, lock);
+    table_.remove(*found, lock);
     gone.push_back(found);
   }
+}
+
+bool HostSide::is_out_of_reach(std::uintptr_t address) {
+  if (sharing_.any() || memory_.is_addressable())
+    return false;
+  if (allocations_.hold(address))
+    return true;
+  Lock lock(table_);
+  return !table_.on_device({address, 1}, lock).empty();
 }
 
 } // namespace omptool

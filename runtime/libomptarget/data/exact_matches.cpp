@@ -1,13 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Regions whose rows are values and whole objects, named by where they begin: nearly all that run. Their
-// objects are found in the index, with the lock of one shard at a time; the table's is needed only to
-// create an object where none has been, and to give up its place. What has left keeps its place for a
-// while, without device memory, because programs map the same memory again and again.
-#include "data/environment.h"
+#include "data/exact_matches.h"
 
-#include "data/row_ranges.h"
+#include "data/table/row_ranges.h"
 #include "observe/sink.h"
 #include "process/message.h"
 
@@ -58,9 +53,9 @@ bool gives_up(KnownObjects& bound, std::size_t index) {
 } // namespace
 
 // Finds the row's object and counts the row's reference. kFresh: it is the caller's to fill.
-DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, KnownObject& object) {
+ExactMatches::Claim ExactMatches::claim(const Row& row, bool may_create, KnownObject& object) {
   const HostRange wanted = range_of(row);
-  ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+  ObjectIndex::Shard& shard = table_.index().shard_of(wanted.begin);
   {
     const std::lock_guard lock(shard.lock);
     Mapping* const known = ObjectIndex::find(shard, wanted.begin);
@@ -72,7 +67,7 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
       object.object = known;
       return Claim::kHeld;
     }
-    if (!may_create || shares_host_memory() || (known && known->state != Mapping::State::kVacant))
+    if (!may_create || sharing_.any() || (known && known->state != Mapping::State::kVacant))
       return Claim::kNo;
     if (known) {
       if (known->host.end != wanted.end || known->base != base_of(row))
@@ -83,7 +78,7 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
       ++known->pins;
       known->written = false;
       if (!row.has(kTo)) // else it will have been written to
-        note_birth(*known);
+        known->born = activity_.birth();
       object = {.object = known, .fresh = true};
       return Claim::kFresh;
     }
@@ -91,17 +86,17 @@ DataEnvironment::Claim DataEnvironment::claim(const Row& row, bool may_create, K
   return create(row, object);
 }
 
-DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& object) {
+ExactMatches::Claim ExactMatches::create(const Row& row, KnownObject& object) {
   MappingPtr created = MappingPtr::make(range_of(row), nullptr, &memory_);
   created->state = Mapping::State::kCreating;
   created->references = 1;
   created->pins = 1;
   created->base = base_of(row);
   if (!row.has(kTo)) // else it will have been written to
-    note_birth(*created);
+    created->born = activity_.birth();
   Mapping* const fresh = created.get();
-  Lock lock(*this);
-  if (is_departing(fresh->host) || !add(std::move(created), lock))
+  PresentTable::Lock lock(table_);
+  if (table_.is_departing(fresh->host, lock) || !table_.add(std::move(created), lock))
     return Claim::kNo;
   object = {.object = fresh, .fresh = true};
   return Claim::kFresh;
@@ -109,7 +104,7 @@ DataEnvironment::Claim DataEnvironment::create(const Row& row, KnownObject& obje
 
 // Gives a fresh object its memory and its bytes, also those that only other rows of the call bring. One
 // that the device does not take is for the host alone.
-void DataEnvironment::fill(const Row& row, Rows others, KnownObject& object) {
+void ExactMatches::fill(const Row& row, Rows others, KnownObject& object) {
   Mapping& mapping = *object.object;
   std::byte* const device = memory_.allocate(row.size, row.begin);
   bool written = row.has(kTo);
@@ -123,40 +118,33 @@ void DataEnvironment::fill(const Row& row, Rows others, KnownObject& object) {
   }
   bool awaited = false;
   {
-    ObjectIndex::Shard& shard = index_.shard_of(mapping.host.begin);
+    ObjectIndex::Shard& shard = table_.index().shard_of(mapping.host.begin);
     const std::lock_guard lock(shard.lock);
     mapping.device = device;
     mapping.written = written;
     ObjectIndex::note_device(shard, mapping);
     if (!filled) {
-      set_unusable(mapping);
-      set_host_current(mapping, true);
+      table_.set_unusable(mapping);
+      table_.set_host_current(mapping, true);
     }
     mapping.state = Mapping::State::kReady;
     awaited = std::exchange(mapping.awaited, false);
   }
   if (awaited)
-    wake();
-}
-
-void DataEnvironment::wake() {
-  {
-    const std::lock_guard lock(mutex_); // whoever waits holds it until it sleeps
-  }
-  changed_.notify_all();
+    table_.wake();
 }
 
 // Whether the pointer may have to lead to a new object: it is mapped itself, now or by this call.
-bool DataEnvironment::may_attach(const Row& pointer, Rows rows) const {
+bool ExactMatches::may_attach(const Row& pointer, Rows rows) const {
   if (!pointer.base || pointer.size <= 0)
     return true;
   const HostRange cell = HostRange::of(pointer.base, pointer.size);
-  return regions_.may_hold(cell) || std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+  return table_.may_hold(cell) || std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
            return row.maps() && range_of(row).overlaps(cell);
          });
 }
 
-bool DataEnvironment::begin_known(Rows rows, KnownObjects& bound) {
+bool ExactMatches::begin_known(Rows rows, KnownObjects& bound) {
   bool may_create = true;
   for (const Row& row : rows) {
     if (row.has(kAttach) && !row.has(kAlways))
@@ -164,7 +152,7 @@ bool DataEnvironment::begin_known(Rows rows, KnownObjects& bound) {
     else if (!row.has(kValue) && !is_plain(row))
       return false;
   }
-  bool all = !any_host_current();
+  bool all = !table_.any_host_current();
   for (std::size_t i = 0; i < rows.size() && all; ++i)
     if (rows[i].maps())
       all = claim(rows[i], may_create, bound[i]) != Claim::kNo;
@@ -178,12 +166,12 @@ bool DataEnvironment::begin_known(Rows rows, KnownObjects& bound) {
 
 // Takes hold of the objects without counting. False: some row needs the table; hold of others may have
 // been taken.
-bool DataEnvironment::pin_known(Rows rows, KnownObjects& bound, bool updates) {
+bool ExactMatches::pin_known(Rows rows, KnownObjects& bound, bool updates) {
   if (!std::all_of(rows.begin(), rows.end(), is_plain))
     return false;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const HostRange wanted = HostRange::of(rows[i].begin, rows[i].size);
-    ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+    ObjectIndex::Shard& shard = table_.index().shard_of(wanted.begin);
     const std::lock_guard lock(shard.lock);
     Mapping* const known = ObjectIndex::find(shard, wanted.begin);
     if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->queued)
@@ -200,23 +188,23 @@ bool DataEnvironment::pin_known(Rows rows, KnownObjects& bound, bool updates) {
 }
 
 // The caller holds the shard's lock. Returns the record's own share in itself if nobody else has one.
-MappingPtr DataEnvironment::unpin(Mapping& mapping) {
+MappingPtr ExactMatches::unpin(Mapping& mapping) {
   if (--mapping.pins == 0 && mapping.state == Mapping::State::kGone)
     return std::move(mapping.self);
   return {};
 }
 
-void DataEnvironment::let_go(KnownObjects& bound) {
+void ExactMatches::let_go(KnownObjects& bound) {
   for (KnownObject& one : bound)
     if (one.object) {
       MappingPtr last; // given up without the lock
-      const auto guard = index_.guard(*one.object);
+      const auto guard = table_.guard(*one.object);
       last = unpin(*one.object);
     }
   memory_.free_discarded();
 }
 
-void DataEnvironment::end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region) {
+void ExactMatches::end_known(Rows rows, KnownObjects& bound, Release release, const std::string& region) {
   bool any_leaving = false;
   for (std::size_t i = rows.size(); i-- > 0;)
     if (bound[i].object)
@@ -232,11 +220,11 @@ void DataEnvironment::end_known(Rows rows, KnownObjects& bound, Release release,
 }
 
 // True: it was the last reference, and the object is the caller's to give up.
-bool DataEnvironment::drop_known(KnownObject& known) {
+bool ExactMatches::drop_known(KnownObject& known) {
   MappingPtr last; // given up without the lock
   Mapping& mapping = *known.object;
   {
-    const auto guard = index_.guard(mapping);
+    const auto guard = table_.guard(mapping);
     known.host_current = mapping.host_current;
     if (!mapping.infinite && mapping.references > 0)
       --mapping.references;
@@ -254,10 +242,10 @@ bool DataEnvironment::drop_known(KnownObject& known) {
   return known.leaving;
 }
 
-void DataEnvironment::wait_for_users(const Mapping& mapping) {
+void ExactMatches::wait_for_users(const Mapping& mapping) {
   std::vector<EventPtr> users;
   {
-    const auto guard = index_.guard(mapping);
+    const auto guard = table_.guard(mapping);
     users = mapping.pending();
   }
   for (const EventPtr& user : users)
@@ -265,19 +253,19 @@ void DataEnvironment::wait_for_users(const Mapping& mapping) {
 }
 
 // No lock is held.
-void DataEnvironment::give_back(MappingPtr share) {
+void ExactMatches::give_back(MappingPtr share) {
   share = nullptr;
   memory_.free_discarded();
 }
 
-bool DataEnvironment::fetch_now(Mapping& mapping, HostRange range) {
+bool ExactMatches::fetch_now(Mapping& mapping, HostRange range) {
   wait_for_users(mapping); // asynchronous calls that have come since this one began
   CommandList commands(memory_);
-  const bool queued = fetch(mapping, range, commands);
+  const bool queued = diverged_.fetch(mapping, range, commands);
   return commands.wait().empty() && queued;
 }
 
-void DataEnvironment::copy_back(const KnownObject& known, const Row& row, const std::string& region) {
+void ExactMatches::copy_back(const KnownObject& known, const Row& row, const std::string& region) {
   const Mapping& mapping = *known.object;
   const HostRange range = range_of(row);
   const bool copied = known.plain && !known.host_current
@@ -289,12 +277,12 @@ void DataEnvironment::copy_back(const KnownObject& known, const Row& row, const 
 }
 
 // The end of an object, whose bytes are where they belong.
-void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
+void ExactMatches::leave(Mapping& mapping, const std::string& region) {
   std::byte* device = nullptr;
   bool awaited = false;
   bool vacant = false;
   const HostRange host = mapping.host; // a vacant record is anybody's
-  ObjectIndex::Shard& shard = index_.shard_of(host.begin);
+  ObjectIndex::Shard& shard = table_.index().shard_of(host.begin);
   {
     const std::lock_guard lock(shard.lock);
     vacant = shard.vacant < kMostVacant && can_be_vacant(mapping) && is_last_user(mapping);
@@ -302,13 +290,13 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
       ++shard.vacant;
       mapping.pins = 0;
       device = std::exchange(mapping.device, nullptr);
-      set_sound(mapping);
+      table_.set_sound(mapping);
       mapping.state = Mapping::State::kVacant;
       awaited = std::exchange(mapping.awaited, false);
     }
   }
   if (awaited)
-    wake();
+    table_.wake();
   if (device)
     memory_.release(device, host.address(), host.size(), region);
   if (vacant)
@@ -319,24 +307,24 @@ void DataEnvironment::leave(Mapping& mapping, const std::string& region) {
 }
 
 // Gives up the call's pin and the object's place; its device memory too, unless others look at it.
-MappingPtr DataEnvironment::take_out(Mapping& mapping, const std::string& region, std::byte*& device) {
-  Lock lock(*this);
+MappingPtr ExactMatches::take_out(Mapping& mapping, const std::string& region, std::byte*& device) {
+  PresentTable::Lock lock(table_);
   lock.touch(mapping);
   if (!is_last_user(mapping))
     mapping.make_details().released_by = region;
   else if (mapping.device)
     device = std::exchange(mapping.device, nullptr) - mapping.padding;
   --mapping.pins;
-  return remove(mapping, lock);
+  return table_.remove(mapping, lock);
 }
 
 // Copies under the lock: it takes no longer than to pin the object. False: another way must be found.
-bool DataEnvironment::update_few_bytes(void* host, std::int64_t size, bool to, bool from) {
+bool ExactMatches::update_few_bytes(void* host, std::int64_t size, bool to, bool from) {
   constexpr std::int64_t kFew = 256;
   if (size > kFew || !memory_.moves_itself())
     return false;
   const HostRange wanted = HostRange::of(host, size);
-  ObjectIndex::Shard& shard = index_.shard_of(wanted.begin);
+  ObjectIndex::Shard& shard = table_.index().shard_of(wanted.begin);
   const std::lock_guard lock(shard.lock);
   Mapping* const known = ObjectIndex::find(shard, wanted.begin);
   if (!known || known->host.end < wanted.end || known->state != Mapping::State::kReady || known->host_current ||
@@ -352,7 +340,7 @@ bool DataEnvironment::update_few_bytes(void* host, std::int64_t size, bool to, b
   return true;
 }
 
-bool DataEnvironment::update_known(Rows rows) {
+bool ExactMatches::update_known(Rows rows) {
   if (rows.size() == 1 && is_plain(rows[0]) && !observe::may_be_heard() &&
       update_few_bytes(rows[0].begin, rows[0].size, rows[0].has(kTo), rows[0].has(kFrom)))
     return true;
@@ -368,12 +356,12 @@ bool DataEnvironment::update_known(Rows rows) {
   return all;
 }
 
-void DataEnvironment::update_one(Direction direction, const KnownObject& known, const Row& row) {
+void ExactMatches::update_one(Direction direction, const KnownObject& known, const Row& row) {
   const Mapping& mapping = *known.object;
   const HostRange range = range_of(row);
   std::byte* const device = mapping.at(range.begin);
   const bool to = direction == Direction::kToDevice;
-  if (!known.plain ? copy_now(direction, mapping, range)
+  if (!known.plain ? transfers_.copy_now(direction, mapping, range)
       : to         ? memory_.submit(device, row.begin, row.size)
                    : memory_.retrieve(row.begin, device, row.size))
     return;
@@ -381,7 +369,7 @@ void DataEnvironment::update_one(Direction direction, const KnownObject& known, 
       to ? "failed" : "from the device failed", memory_.last_error().c_str());
 }
 
-void* DataEnvironment::known_argument(const Row& row, const KnownObject& known) const {
+void* ExactMatches::known_argument(const Row& row, const KnownObject& known) const {
   if (row.has(kValue))
     return row.base;
   const Mapping& object = *known.object;

@@ -1,0 +1,237 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "data/binder.h"
+
+#include "data/table/mapping_fault.h"
+#include "data/table/row_ranges.h"
+#include "process/message.h"
+
+#include <algorithm>
+
+namespace omptool {
+namespace {
+
+// Vectors and long doubles in a struct need its start where it is on the host, modulo 16.
+std::ptrdiff_t padding_of(HostRange enclosing) {
+  constexpr std::uintptr_t kMost = 16;
+  return static_cast<std::ptrdiff_t>(enclosing.begin % kMost);
+}
+
+// A row that only asks where its object is.
+bool is_lookup(const Row& row) {
+  return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
+}
+
+HostRange place_of(const Row& part) {
+  return part.has(kPointer) ? cell_of(part) : range_of(part);
+}
+
+Row without(Row row, std::uint32_t flags) {
+  row.flags &= ~flags;
+  return row;
+}
+
+bool is_part(const Row& row) {
+  return row.maps() && !row.has(kCounts) && !is_lookup(row);
+}
+
+// A row that only reserves `enclosing` for a partly mapped struct: the rows that follow, without a count
+// of their own, say which parts of it the program maps.
+bool is_enclosing(Rows rows, std::size_t index, HostRange enclosing) {
+  const Row& row = rows[index];
+  return row.has(kCounts) && !row.any(kTo | kFrom | kPointer) &&
+         std::any_of(rows.begin(), rows.end(),
+                     [&](const Row& part) { return is_part(part) && enclosing.contains(place_of(part)); });
+}
+
+// Whether the enclosing range's ends are those of its parts, as compilers make it. A row that reaches further is
+// an allocation of its own: what lies beside the parts is the device's, too.
+bool is_tight(Rows rows, HostRange enclosing) {
+  HostRange parts{enclosing.end, enclosing.begin};
+  for (const Row& part : rows)
+    if (is_part(part) && enclosing.contains(place_of(part)))
+      parts = enclosing_range(parts, place_of(part));
+  return parts.begin == enclosing.begin && parts.end == enclosing.end;
+}
+
+// Whether a row of the call maps something of its own in `larger`, beside what is in `reserved`.
+bool any_other(Rows rows, HostRange larger, HostRange reserved) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return row.maps() && row.has(kCounts) && !row.has(kPointer) && row.size > 0 && range_of(row).overlaps(larger) &&
+           !reserved.contains(range_of(row));
+  });
+}
+
+} // namespace
+
+// What the row is to create: what it says and, of the parts of its struct that lie beside that, those
+// between which and it nothing else is mapped (decision 30).
+HostRange Binder::reserved_range(Rows rows, std::size_t index, Lock& lock) {
+  for (;;) {
+    HostRange reserved = range_of(rows[index]);
+    bool grown = false;
+    for (std::size_t i = index + 1; i < rows.size() && rows[i].has(kReserve); ++i) {
+      const HostRange larger = enclosing_range(reserved, range_of(rows[i]));
+      if (any_other(rows, larger, reserved) || table_.look_up(larger, lock).overlap == Overlap::kPartial)
+        continue;
+      reserved = larger;
+      grown = true;
+    }
+    // Looking up may have waited, and another thread have mapped something there.
+    if (!grown || table_.look_up(reserved, lock).overlap != Overlap::kPartial)
+      return reserved;
+  }
+}
+
+// Whether kernels read the pointer of the row in the host's memory, and find the host's pointee.
+bool Binder::leads_to_host(const Row& row, Lock& lock) {
+  return sharing_.any() && row.has(kPointer) && !row.has(kCounts) &&
+         table_.look_up(cell_of(row), lock).overlap != Overlap::kWhole;
+}
+
+void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {
+  const Row& row = rows[index];
+  if (!row.has(kPointer) && !row.has(kCounts))
+    return;
+  if (row.has(kPointer))
+    binding.pointer = pointer_value(row);
+  const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
+  const HostRange reserved = reserved_range(rows, index, lock);
+  if (reserved.size() == 0)
+    binding.object = table_.look_up_empty(row, lock);
+  else
+    binding.object = table_.obtain(leads_to_host(row, lock) ? without(row, kClose) : row, reserved, call, lock,
+                                   is_enclosing(rows, index, reserved) ? padding_of(reserved) : 0);
+  if (reserved.size() == 0 && !binding.object && row.has(kPresent) && sharing_.needs_copy(row))
+    throw absence(HostRange::of(empty_section(row), 0));
+  if (binding.object) {
+    count(*binding.object);
+    const void* const base = row.has(kPointer) ? binding.pointer : row.base;
+    if (binding.object->creator == call && binding.object->host.begin == reserved.begin && base < reserved.address())
+      binding.object->base = reinterpret_cast<std::uintptr_t>(base);
+  }
+  if (row.has(kPointer) && row.has(kCounts)) {
+    // That the pointee must be present says nothing about its pointer.
+    binding.cell = table_.obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock);
+    if (binding.cell)
+      count(*binding.cell);
+  }
+}
+
+// A part of a struct, or a pointer's cell, for which no row has room. LLVM's programs map it all the same
+// (decision 30).
+MappingPtr Binder::obtain_part(const Row& row, HostRange wanted, const void* call, Lock& lock) {
+  MappingPtr part = table_.find_for(row, wanted, lock);
+  if (!part && !sharing_.any() && row.has(kSection) && !is_lookup(row)) {
+    part = table_.obtain(row, wanted, call, lock);
+    lock.touch(*part).make_details().apart = true;
+  }
+  if (part && part->is_apart())
+    ++(row.has(kHold) ? part->holds : part->references);
+  if (!part && !sharing_.any() && !row.has(kImplicit))
+    say("nothing is mapped at %p (%lld bytes): no row that counts maps what this row is part of; it is ignored",
+        wanted.address(), static_cast<long long>(wanted.size()));
+  return part;
+}
+
+void Binder::bind_parts(const Row& row, Binding& binding, const void* call, Lock& lock) {
+  if (!row.has(kCounts)) {
+    MappingPtr& place = row.has(kPointer) ? binding.cell : binding.object;
+    const HostRange wanted = place_of(row);
+    if (wanted.size() > 0)
+      place = obtain_part(row, wanted, call, lock);
+    else if (row.has(kSection))
+      place = table_.look_up_empty(row, lock);
+  }
+  const auto fresh = [&](const MappingPtr& mapping) {
+    return mapping && lock.touch(*mapping).state == Mapping::State::kCreating && mapping->creator == call;
+  };
+  binding.object_fresh = fresh(binding.object);
+  binding.cell_fresh = fresh(binding.cell);
+}
+
+// Keeps account of which parts of a struct the program maps: the holes of a enclosing range hold nothing.
+void Binder::note_parts(Rows rows, std::size_t index, Bindings& bound, Lock& lock) {
+  const Row& row = rows[index];
+  const Binding& binding = bound[index];
+  if (!binding.object || is_lookup(row))
+    return;
+  Mapping& object = lock.touch(*binding.object);
+  const bool first_use =
+      binding.object_fresh && std::none_of(bound.begin(), bound.begin() + static_cast<std::ptrdiff_t>(index),
+                                           [&](const Binding& other) { return other.object == binding.object; });
+  const HostRange part = range_of(row);
+  if (const HostRange enclosing = first_use ? object.host : part; is_enclosing(rows, index, enclosing)) {
+    object.enclosing = object.enclosing || (first_use && is_tight(rows, enclosing));
+    return;
+  }
+  if (!object.enclosing || part.size() == 0)
+    return;
+  std::vector<HostRange>& parts = object.make_details().parts;
+  if (std::none_of(parts.begin(), parts.end(), [&](const HostRange& known) { return known.contains(part); }))
+    parts.push_back(part);
+}
+
+void Binder::bind(Rows rows, Held& held, Lock& lock) {
+  Bindings& bound = held.bound;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].maps())
+      bind_counted(rows, i, bound[i], &bound, lock);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].maps()) {
+      bind_parts(rows[i], bound[i], &bound, lock);
+      note_parts(rows, i, bound, lock);
+    } else if (rows[i].has(kAttach)) {
+      bind_attached(rows[i], bound[i], &bound, lock);
+    }
+    for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
+      held.all_there =
+          held.all_there && (!mapping || (lock.touch(*mapping).state == Mapping::State::kReady && !mapping->unusable));
+  }
+}
+
+void Binder::bind_released(const Row& row, Binding& binding, Lock& lock) {
+  binding.object = row.size == 0 ? table_.look_up_empty(row, lock) : table_.find_known(row, range_of(row), lock);
+  if (!binding.object && row.has(kPresent) && !sharing_.any())
+    throw absence(row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row));
+  if (!row.has(kPointer))
+    return;
+  const Lookup found = table_.look_up(cell_of(row), lock);
+  if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
+    binding.cell = found.mapping;
+}
+
+bool Binder::bind_updated(const Row& row, Binding& binding, Lock& lock) {
+  if (!row.maps() || row.size == 0)
+    return true;
+  const MappingPtr found = table_.find_known(row, range_of(row), lock);
+  // Nothing less will do, even if the device can use the host's memory.
+  if (!found && row.has(kPresent) && !sharing_.is_only())
+    throw absence(range_of(row), "motion");
+  binding.object = found;
+  if (!found)
+    return true;
+  if (lock.touch(*found).state == Mapping::State::kCreating) {
+    lock.wait_for(*found);
+    return false;
+  }
+  binding.host_current = found->host_current;
+  found->written = found->written || row.has(kTo);
+  return true;
+}
+
+// A pointer that is to be attached if either side of it is new: nothing is counted, and either may be
+// absent.
+void Binder::bind_attached(const Row& row, Binding& binding, const void* call, Lock& lock) {
+  if (!row.base || !row.begin || row.size < kPointerSize)
+    return;
+  binding.pointer = pointer_value(row);
+  const Lookup cell = table_.look_up(HostRange::of(row.base, row.size), lock);
+  binding.cell = cell.overlap == Overlap::kWhole ? cell.mapping : nullptr;
+  binding.object = table_.look_up_empty(row, lock);
+  const auto fresh = [&](const MappingPtr& mapping) { return mapping && lock.touch(*mapping).creator == call; };
+  binding.object_fresh = fresh(binding.object);
+  binding.cell_fresh = fresh(binding.cell);
+}
+
+} // namespace omptool

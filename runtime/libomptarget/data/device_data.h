@@ -1,0 +1,43 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The data of one device: what constructs map, unmap and copy, and how that stays right when a region runs on the host
+// after all (decisions 1, 2, 7 and 8). Each member uses those above it.
+#pragma once
+
+#include "data/allocations.h"
+#include "data/begin.h"
+#include "data/binder.h"
+#include "data/diverged_copies.h"
+#include "data/end.h"
+#include "data/exact_matches.h"
+#include "data/globals.h"
+#include "data/host_side.h"
+#include "data/order.h"
+#include "data/table/present_table.h"
+#include "data/transfers.h"
+#include "data/update.h"
+
+namespace omptool {
+
+struct DeviceData {
+  explicit DeviceData(const DeviceMemory& its_memory) : memory(its_memory) {}
+
+  const DeviceMemory& memory;
+  Sharing sharing;
+  Activity activity;
+  PresentTable table{memory, activity, sharing};
+  Globals globals{table};
+  Allocations allocations{memory};
+  Transfers transfers{memory, table, sharing};
+  DivergedCopies diverged{memory, table, activity, transfers};
+  HostSide host_side{memory, sharing, table, allocations, diverged};
+  Binder binder{table, sharing};
+  Order order{table};
+  End ending{memory, sharing, table, binder, order, diverged};
+  Begin beginning{memory, sharing, table, binder, order, transfers, diverged, host_side, ending};
+  Update updating{memory, sharing, table, binder, order, diverged, ending};
+  ExactMatches exact{memory, sharing, table, activity, transfers, diverged};
+};
+
+} // namespace omptool

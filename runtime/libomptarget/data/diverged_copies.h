@@ -1,0 +1,58 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Objects whose copies have diverged because a region fell back (decision 31). Its host version changes the one side
+// for as long as it runs, and kernels of other threads the other. A byte that both sides write without one of them
+// waiting for the other is a race of the program's own, whichever device its regions run on: every other byte has been
+// written on one side only since the copies were last merged, and what was written there is what both should have. A
+// region that waits for another is a launch or a fallback after it, and merges its objects first.
+//
+// What cannot be told apart is what the program's other code writes on the host meanwhile: it counts as written by the
+// host version (decision 1 makes the copies one until the next region that needs them).
+#pragma once
+
+#include "data/table/present_table.h"
+#include "data/transfers.h"
+
+#include <mutex>
+#include <span>
+
+namespace omptool {
+
+class DivergedCopies {
+public:
+  DivergedCopies(const DeviceMemory& memory, PresentTable& table, const Activity& activity, Transfers& transfers)
+      : memory_(memory), table_(table), activity_(activity), transfers_(transfers) {}
+
+  // Held while objects become newer on one side; taken before the table's lock.
+  [[nodiscard]] std::unique_lock<std::mutex> lock() { return std::unique_lock(moving_); }
+  // The host gets what the device has, but for `newer`; from now on the host version changes it there. The caller holds
+  // the lock.
+  bool give_to_host(Mapping& mapping, std::span<const HostRange> newer, const HostFallback& fallback);
+  // The device gets what the host versions have written so far. What those that still run are about to write goes there
+  // with the next region that needs it. False: the device did not take part. The caller holds the lock.
+  bool give_to_device(Mapping& mapping);
+
+  // As Transfers::copy() to the device, of an object whose copies may have diverged.
+  bool send(Mapping& mapping, HostRange range, CommandList& commands);
+  // As Transfers::copy() to the host, of an object whose copies may have diverged, or that only the host has.
+  bool fetch(Mapping& mapping, HostRange range, CommandList& commands);
+
+private:
+  enum class Toward { kHost, kBoth };
+  bool is_untouched(const Mapping& mapping) const;
+  bool note_before(Mapping& mapping, std::span<const HostRange> newer);
+  bool let_host_win(Mapping& mapping, std::span<const HostRange> ranges);
+  std::vector<HostRange> shared_pieces(const Mapping& mapping, HostRange within);
+  bool fill_all(Mapping& mapping);
+  bool merge_copies(Mapping& mapping, HostRange within, Toward toward);
+  bool merge(Mapping& mapping, HostRange piece, Toward toward, std::span<std::byte> room);
+
+  const DeviceMemory& memory_;
+  PresentTable& table_;
+  const Activity& activity_;
+  Transfers& transfers_;
+  std::mutex moving_;
+};
+
+} // namespace omptool

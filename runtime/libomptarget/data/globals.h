@@ -1,0 +1,34 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Objects that no construct counts: global variables and associated pointers.
+#pragma once
+
+#include "data/table/present_table.h"
+
+#include <string>
+
+namespace omptool {
+
+// Whether the two sides of a global variable hold the same thing.
+enum class Sync { kCopied, kNever };
+
+class Globals {
+public:
+  explicit Globals(PresentTable& table) : table_(table) {}
+
+  // Returns false if something else is mapped there.
+  bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
+  // Returns what was mapped there, or nothing.
+  HostRange unmap_global(HostRange host);
+  bool associate(HostRange host, void* device);
+  enum class Disassociation { kDone, kHeld, kNothingThere };
+  Disassociation disassociate(const void* host);
+
+private:
+  bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync, PresentTable::Lock& lock);
+
+  PresentTable& table_;
+};
+
+} // namespace omptool

@@ -1,0 +1,46 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counts what has happened on a device, so that most launches change nothing that other threads look at. Modulo 4:
+// 1, objects have been created since; 2, and then one thing has happened, which may be taken back; 0, more things
+// have, or objects have been created by none since.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace omptool {
+
+class Activity {
+public:
+  // The device may have written to its memory: a kernel or a copy by address. Returns what take_back() needs.
+  std::uint64_t note() {
+    std::uint64_t now = count_.load(std::memory_order_relaxed);
+    while (now % 4 != 0) {
+      const std::uint64_t noted = now % 4 == 1 ? now + 1 : now + 2;
+      if (count_.compare_exchange_weak(now, noted, std::memory_order_relaxed))
+        return noted;
+    }
+    return now;
+  }
+  // The device has not written, after all: the kernel was not started. Stays noted where others have relied on it.
+  void take_back(std::uint64_t noted) {
+    if (noted % 4 == 2)
+      count_.compare_exchange_strong(noted, noted - 1, std::memory_order_relaxed);
+  }
+  // Returns the time of birth of an object: what happens after it counts as later.
+  std::uint64_t birth() {
+    std::uint64_t now = count_.load(std::memory_order_relaxed);
+    std::uint64_t born = now;
+    do
+      born = now % 4 == 0 ? now + 1 : now % 4 == 2 ? now + 3 : now;
+    while (born != now && !count_.compare_exchange_weak(now, born, std::memory_order_relaxed));
+    return born;
+  }
+  bool none_since(std::uint64_t born) const { return born == count_.load(std::memory_order_relaxed); }
+
+private:
+  std::atomic<std::uint64_t> count_{0};
+};
+
+} // namespace omptool

@@ -1,0 +1,224 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "data/table/present_table.h"
+
+#include "data/table/mapping_fault.h"
+#include "data/table/row_ranges.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace omptool {
+
+// Waiting lets go of every shard, so that whoever is waited for can go on.
+void PresentTable::Lock::wait_for(Mapping& mapping) {
+  touch(mapping).awaited = true;
+  release_shards();
+  table_.changed_.wait(lock_);
+}
+
+void PresentTable::Lock::wake_those_who_wait_for(Mapping& mapping) {
+  if (mapping.awaited)
+    table_.changed_.notify_all();
+  mapping.awaited = false;
+}
+
+void PresentTable::Lock::release_shards() {
+  for (std::size_t word = 0; word < held_.size(); ++word)
+    for (; held_[word]; held_[word] &= held_[word] - 1)
+      table_.index_.shard(64 * word + static_cast<std::size_t>(std::countr_zero(held_[word]))).lock.unlock();
+}
+
+bool PresentTable::add(MappingPtr mapping, Lock& lock) {
+  Mapping& added = *mapping;
+  if (!mappings_.insert(mapping))
+    return false;
+  ObjectIndex::insert(lock.shard_of(added), added);
+  regions_.add(added.host);
+  return true;
+}
+
+MappingPtr PresentTable::remove(Mapping& mapping, Lock& lock) {
+  set_sound(lock.touch(mapping));
+  return take_from_table(mapping, lock);
+}
+
+MappingPtr PresentTable::take_from_table(Mapping& mapping, Lock& lock) {
+  ObjectIndex::Shard& shard = lock.shard_of(mapping);
+  if (mapping.state == Mapping::State::kVacant)
+    --shard.vacant;
+  mapping.state = Mapping::State::kGone;
+  ObjectIndex::erase(shard, mapping);
+  regions_.remove(mapping.host);
+  MappingPtr share = mappings_.erase(mapping);
+  lock.wake_those_who_wait_for(mapping);
+  if (mapping.pins > 0) // the last of those calls gives it up
+    mapping.self = std::move(share);
+  return share;
+}
+
+std::vector<MappingPtr> PresentTable::on_device(MappingTable::DeviceRange range, Lock& lock) {
+  return mappings_.on_device(range, [&](Mapping& mapping) { lock.touch(mapping); });
+}
+
+bool PresentTable::is_there(Mapping& mapping, Lock& lock) {
+  lock.touch(mapping);
+  if (mapping.state == Mapping::State::kVacant)
+    remove(mapping, lock);
+  else if (mapping.state == Mapping::State::kLeaving)
+    lock.wait_for(mapping);
+  else
+    return true;
+  return false;
+}
+
+Lookup PresentTable::look_up(HostRange wanted, Lock& lock) {
+  for (;;) {
+    Lookup found = mappings_.find(wanted);
+    if (found.overlap == Overlap::kNone || is_there(*found.mapping, lock))
+      return found;
+  }
+}
+
+Lookup PresentTable::look_up_any(HostRange wanted, Lock& lock) {
+  for (;;) {
+    Lookup found = mappings_.find(wanted);
+    if (found.overlap == Overlap::kNone || lock.touch(*found.mapping).state != Mapping::State::kVacant)
+      return found;
+    remove(*found.mapping, lock);
+  }
+}
+
+MappingPtr PresentTable::look_up_empty(const Row& row, Lock& lock) {
+  const void* const address = empty_section(row);
+  if (!address)
+    return nullptr;
+  if (!row.has(kSection))
+    return look_up(HostRange::of(address, 1), lock).mapping;
+  for (;;) {
+    MappingPtr found = mappings_.find_section(address);
+    if (!found || is_there(*found, lock))
+      return found;
+  }
+}
+
+// The object that holds `wanted`, or null; it is a fault when the row maps more than is there.
+MappingPtr PresentTable::find_for(const Row& row, HostRange wanted, Lock& lock) {
+  const Lookup found = look_up(wanted, lock);
+  if (found.overlap == Overlap::kPartial && !row.has(kImplicit))
+    throw extension(wanted, *found.mapping, row.has(kPresent));
+  if (found.overlap == Overlap::kNone && row.has(kPresent) && sharing_.needs_copy(row))
+    throw absence(wanted);
+  return found.mapping;
+}
+
+MappingPtr PresentTable::find_known(const Row& row, HostRange wanted, Lock& lock) {
+  const Lookup found = look_up(wanted, lock);
+  if (found.overlap == Overlap::kPartial && !row.any(kImplicit | kSection))
+    throw extension(wanted, *found.mapping);
+  if (found.overlap == Overlap::kWhole || (found.overlap == Overlap::kPartial && row.has(kImplicit)))
+    return found.mapping;
+  return nullptr;
+}
+
+MappingPtr PresentTable::obtain(const Row& row, HostRange wanted, const void* call, Lock& lock,
+                                std::ptrdiff_t padding) {
+  MappingPtr known = find_for(row, wanted, lock);
+  if (known || !sharing_.needs_copy(row))
+    return known;
+  MappingPtr created = MappingPtr::make(wanted, nullptr, &memory_);
+  created->padding = padding;
+  created->state = Mapping::State::kCreating;
+  created->creator = call;
+  created->born = activity_.birth();
+  add(created, lock);
+  return created;
+}
+
+// The device did not take what the call created: it is for the host alone, unless it has left already.
+void PresentTable::break_object(Mapping& mapping) {
+  const auto guard = index_.guard(mapping);
+  if (mapping.state == Mapping::State::kGone)
+    return;
+  set_unusable(mapping);
+  set_host_current(mapping, true);
+}
+
+void PresentTable::note_written(Mapping* mapping) {
+  if (!mapping)
+    return;
+  const auto guard = index_.guard(*mapping);
+  mapping->written = true;
+}
+
+bool PresentTable::is_host_current(const Mapping& mapping) {
+  const auto guard = index_.guard(mapping);
+  return mapping.host_current;
+}
+
+bool PresentTable::is_usable(const Mapping& mapping) {
+  const auto guard = index_.guard(mapping);
+  return mapping.device && !mapping.unusable;
+}
+
+void PresentTable::wake() {
+  {
+    const std::lock_guard lock(mutex_); // whoever waits holds it until it sleeps
+  }
+  changed_.notify_all();
+}
+
+void PresentTable::set_host_current(Mapping& mapping, bool value) {
+  if (value && mapping.state == Mapping::State::kGone) // no region will ask for it
+    return;
+  if (mapping.host_current != value)
+    host_current_count_.fetch_add(value ? 1 : -1, std::memory_order_relaxed);
+  mapping.host_current = value;
+}
+
+// It leaves: what was wrong with it matters no more.
+void PresentTable::set_sound(Mapping& mapping) {
+  set_host_current(mapping, false);
+  if (mapping.unusable)
+    host_current_count_.fetch_sub(1, std::memory_order_relaxed);
+  mapping.unusable = false;
+}
+
+void PresentTable::set_unusable(Mapping& mapping) {
+  if (!mapping.unusable)
+    host_current_count_.fetch_add(1, std::memory_order_relaxed);
+  mapping.unusable = true;
+}
+
+void* PresentTable::device_address(const void* host) {
+  Lock lock(*this);
+  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
+  if (found && found->device && found->state != Mapping::State::kLeaving)
+    return found->at(reinterpret_cast<std::uintptr_t>(host));
+  return sharing_.is_only() ? const_cast<void*>(host) : nullptr;
+}
+
+bool PresentTable::is_present(const void* host) {
+  Lock lock(*this);
+  const MappingPtr found = look_up_any(HostRange::of(host, 1), lock).mapping;
+  return sharing_.is_only() || (found && found->device && found->state != Mapping::State::kLeaving);
+}
+
+std::vector<MappedObject> PresentTable::objects() {
+  Lock lock(*this);
+  std::vector<MappedObject> all;
+  for (const MappingPtr& found : mappings_.overlapping({0, UINTPTR_MAX})) {
+    const Mapping& mapping = lock.touch(*found);
+    if (mapping.state != Mapping::State::kVacant)
+      all.push_back(
+          {mapping.host, mapping.device, mapping.references, mapping.holds, mapping.infinite, mapping.name()});
+  }
+  return all;
+}
+
+bool PresentTable::is_departing(HostRange range, Lock&) {
+  return std::any_of(departures_.begin(), departures_.end(),
+                     [&](const Departure& one) { return one.host.overlaps(range) && !one.ended->is_done(); });
+}
+
+} // namespace omptool

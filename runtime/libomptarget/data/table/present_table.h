@@ -1,0 +1,162 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects that a device has, by their host memory: it finds, adds and removes them, and knows the state of each.
+// It asks nothing of the device.
+//
+// Threads: what changes of an object is guarded by the lock of its shard of the index, the table by a lock of its own,
+// which is taken before any shard's. None is held across a copy, but of a few bytes that the thread moves itself, and a
+// call without the table's lock holds one shard's at a time. A call that creates objects fills and publishes its own
+// before it waits for another call's, and a call that drops objects waits for nothing once it has marked them, so no
+// two calls wait for each other.
+#pragma once
+
+#include "data/table/activity.h"
+#include "data/table/mapped_regions.h"
+#include "data/table/mapping_table.h"
+#include "data/table/object_index.h"
+#include "data/table/row.h"
+#include "data/table/sharing.h"
+#include "observe/sink.h"
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace omptool {
+
+using Mappings = std::vector<MappingPtr>;
+
+// What is mapped, as it was when somebody asked.
+struct MappedObject {
+  HostRange host;
+  std::byte* device;
+  std::int64_t references, holds;
+  bool infinite;
+  std::string name;
+};
+
+class PresentTable {
+public:
+  PresentTable(const DeviceMemory& memory, Activity& activity, const Sharing& sharing)
+      : memory_(memory), activity_(activity), sharing_(sharing) {}
+
+  // The table's lock, and those of the shards whose objects have been touched.
+  class Lock {
+  public:
+    explicit Lock(PresentTable& table) : table_(table), lock_(table.mutex_) {}
+    ~Lock() { release_shards(); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    ObjectIndex::Shard& shard_of(const Mapping& mapping) {
+      const std::size_t number = ObjectIndex::shard_number(mapping.host.begin);
+      const std::uint64_t bit = std::uint64_t{1} << (number % 64);
+      if (!(held_[number / 64] & bit))
+        table_.index_.shard(number).lock.lock();
+      held_[number / 64] |= bit;
+      return table_.index_.shard(number);
+    }
+    Mapping& touch(Mapping& mapping) {
+      shard_of(mapping);
+      return mapping;
+    }
+    void wait_for(Mapping& mapping);
+    void wake_those_who_wait_for(Mapping& mapping);
+
+  private:
+    void release_shards();
+    const observe::Postponed postponed_; // first, so that it outlives what is locked
+    PresentTable& table_;
+    std::unique_lock<std::mutex> lock_;
+    std::array<std::uint64_t, ObjectIndex::kShards / 64> held_{};
+  };
+
+  // ---- objects ----
+
+  // Returns false, with nothing done, if something is mapped there.
+  bool add(MappingPtr mapping, Lock& lock);
+  // Calls that use it keep the record; its device memory goes with it. Returns the last share in it, if nobody uses it.
+  MappingPtr remove(Mapping& mapping, Lock& lock);
+  // The same of one whose bytes have yet to go back: what is to be known of it for that stays.
+  MappingPtr take_from_table(Mapping& mapping, Lock& lock);
+
+  // Returns whether the object, which was found in the table, is there. If not, it has gone, and the caller looks
+  // again: what is leaving is not there any more, but its memory is not yet free to map again.
+  bool is_there(Mapping& mapping, Lock& lock);
+  Lookup look_up(HostRange wanted, Lock& lock);
+  // The same, but an object that is leaving is found, too.
+  Lookup look_up_any(HostRange wanted, Lock& lock);
+  // Returns the object of a row that has no bytes, or null.
+  MappingPtr look_up_empty(const Row& row, Lock& lock);
+  // Returns the object that holds `wanted`, or null. Throws MappingFault when the row maps more than is there.
+  MappingPtr find_for(const Row& row, HostRange wanted, Lock& lock);
+  // The same where nothing is to be created: on LLVM, what is there in part is not there.
+  MappingPtr find_known(const Row& row, HostRange wanted, Lock& lock);
+  // Returns the object that holds `wanted`, created if absent, without memory so far. Null on a device that shares the
+  // host's memory.
+  MappingPtr obtain(const Row& row, HostRange wanted, const void* call, Lock& lock, std::ptrdiff_t padding = 0);
+  // Every object that shares a byte with the range, vacant ones too.
+  Mappings overlapping(HostRange range, Lock&) const { return mappings_.overlapping(range); }
+  // Returns the object that holds the byte, or null.
+  MappingPtr find(const void* address, Lock&) const { return mappings_.find(address); }
+  Mappings on_device(MappingTable::DeviceRange range, Lock& lock);
+
+  // ---- what is known of an object ----
+
+  [[nodiscard]] std::unique_lock<BiasedLock> guard(const Mapping& mapping) { return index_.guard(mapping); }
+  // Whether any object is newer on the host than on the device, or has no usable copy on the device.
+  bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
+  // The caller holds the lock of the object's shard.
+  void set_host_current(Mapping& mapping, bool value);
+  void set_unusable(Mapping& mapping);
+  // The object leaves: what was wrong with it matters no more.
+  void set_sound(Mapping& mapping);
+  bool is_host_current(const Mapping& mapping);
+  bool is_usable(const Mapping& mapping);
+  // What the device holds now counts, if it did not before. Null: nothing.
+  void note_written(Mapping* mapping);
+  // The device did not take what a call created: the object is for the host alone, unless it has left already.
+  void break_object(Mapping& mapping);
+  // Wakes those who wait for an object that changed without the table's lock.
+  void wake();
+
+  // ---- departures ----
+
+  // Memory whose copy back is queued. Whoever maps it anew comes after that.
+  struct Departure {
+    HostRange host;
+    EventPtr ended;
+  };
+  std::vector<Departure>& departures(Lock&) { return departures_; }
+  bool is_departing(HostRange range, Lock& lock);
+
+  // ---- questions of programs ----
+
+  bool is_present(const void* host);
+  // Returns where the device has what is at `host`, or null.
+  void* device_address(const void* host);
+  // Returns what is mapped now, by address.
+  std::vector<MappedObject> objects();
+
+  ObjectIndex& index() { return index_; }
+  // Returns false if no object holds a byte of the range.
+  bool may_hold(HostRange range) const { return regions_.may_hold(range); }
+
+private:
+  const DeviceMemory& memory_;
+  Activity& activity_;
+  const Sharing& sharing_;
+  std::mutex mutex_;
+  std::condition_variable changed_; // an object became ready or left
+  MappingTable mappings_;
+  ObjectIndex index_;
+  MappedRegions regions_; // of the table
+  std::vector<Departure> departures_;
+  std::atomic<std::int64_t> host_current_count_{0};
+};
+
+} // namespace omptool

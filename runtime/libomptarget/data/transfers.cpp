@@ -1,0 +1,135 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "data/transfers.h"
+
+#include "data/report.h"
+#include "data/table/row_ranges.h"
+#include "observe/sink.h"
+#include "process/read_only.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace omptool {
+namespace {
+
+// The range without the holes.
+std::vector<HostRange> pieces_of(HostRange range, std::vector<HostRange> holes) {
+  std::sort(holes.begin(), holes.end(), [](HostRange a, HostRange b) { return a.begin < b.begin; });
+  std::vector<HostRange> pieces;
+  std::uintptr_t at = range.begin;
+  for (const HostRange hole : holes) {
+    const HostRange piece{at, std::min(hole.begin, range.end)};
+    if (piece.begin < piece.end)
+      pieces.push_back(piece);
+    at = std::max(at, hole.end);
+  }
+  if (at < range.end || pieces.empty())
+    pieces.push_back({at, std::max(at, range.end)});
+  return pieces;
+}
+
+void add_pointers(const Mapping& mapping, std::vector<HostRange>& holes) {
+  for (const AttachedPointer& pointer : mapping.pointers())
+    holes.push_back({pointer.cell, pointer.cell + sizeof(void*)});
+}
+
+} // namespace
+
+bool Transfers::copy(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
+                     std::span<const HostRange> except) {
+  if (!mapping.device || mapping.own_value)
+    return true;
+  if (direction == Direction::kToHost && read_only_memory.hold(range.begin))
+    return true;
+  if (observe::heard()) [[unlikely]]
+    report_copy(memory_.number(), direction == Direction::kToDevice, mapping, range.address(), mapping.at(range.begin),
+                range.size());
+  const auto move = [&](HostRange piece) {
+    std::byte* const device = mapping.at(piece.begin);
+    return direction == Direction::kToDevice ? commands.submit(device, piece.address(), piece.size())
+                                             : commands.retrieve(piece.address(), device, piece.size());
+  };
+  const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
+  return std::all_of(pieces.begin(), pieces.end(), move);
+}
+
+std::vector<HostRange> Transfers::without_pointers(const Mapping& mapping, HostRange range,
+                                                   std::span<const HostRange> except) {
+  std::vector<HostRange> holes(except.begin(), except.end());
+  {
+    const auto guard = table_.guard(mapping);
+    add_pointers(mapping, holes);
+  }
+  return pieces_of(range, std::move(holes));
+}
+
+std::vector<HostRange> Transfers::parts_of(const Mapping& mapping) {
+  const auto guard = table_.guard(mapping);
+  if (!mapping.enclosing)
+    return {mapping.host};
+  return mapping.details() ? mapping.details()->parts : std::vector<HostRange>();
+}
+
+bool Transfers::copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except) {
+  const std::vector<HostRange> parts = parts_of(mapping);
+  CommandList commands(memory_);
+  const bool queued = std::all_of(parts.begin(), parts.end(), [&](const HostRange& part) {
+    return copy(direction, mapping, part, commands, except);
+  });
+  return commands.wait().empty() && queued;
+}
+
+bool Transfers::copy_now(Direction direction, const Mapping& mapping, HostRange range) {
+  CommandList commands(memory_);
+  const bool queued = copy(direction, mapping, range, commands);
+  return commands.wait().empty() && queued;
+}
+
+bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) {
+  if (!binding.cell)
+    return true;
+  void* const host_value = binding.pointer;
+  void* value = nullptr;
+  const Mapping* const object = binding.object.get();
+  if (object && object->device) {
+    const void* begin = row.size || row.has(kSection) ? row.begin : host_value;
+    value = device_base(object->at(reinterpret_cast<std::uintptr_t>(begin)), begin, host_value);
+  } else if (!object && sharing_.any()) {
+    value = host_value;
+  }
+  const std::uintptr_t cell = cell_of(row).begin;
+  // Of a side without device memory it is noted, too, where the pointer leads: a region that falls back
+  // needs both.
+  const bool possible = binding.cell->device && (!object || object->device);
+  {
+    const auto guard = table_.guard(*binding.cell);
+    std::vector<AttachedPointer>& pointers = binding.cell->make_details().pointers;
+    const auto at =
+        std::lower_bound(pointers.begin(), pointers.end(), cell,
+                         [](const AttachedPointer& known, std::uintptr_t sought) { return known.cell < sought; });
+    const bool known = at != pointers.end() && at->cell == cell;
+    if (known && at->arrived && (at->device_value == value || !value)) {
+      if (value) // another object may have got the memory of the one before
+        at->pointee = reinterpret_cast<std::uintptr_t>(host_value);
+      return possible || !binding.cell->device;
+    }
+    const AttachedPointer now{cell, value, reinterpret_cast<std::uintptr_t>(host_value), possible};
+    if (known)
+      *at = now;
+    else
+      pointers.insert(at, now);
+  }
+  if (!possible)
+    return !binding.cell->device;
+  if (observe::heard()) [[unlikely]]
+    report_copy(memory_.number(), true, *binding.cell, &value, binding.cell->at(cell), sizeof value, row.base);
+  if (commands.submit(binding.cell->at(cell), commands.keep(&value, sizeof value), kPointerSize))
+    return true;
+  const auto guard = table_.guard(*binding.cell);
+  for (AttachedPointer& pointer : binding.cell->make_details().pointers)
+    pointer.arrived = pointer.arrived && pointer.cell != cell;
+  return false;
+}
+
+} // namespace omptool

@@ -1,0 +1,40 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies between the two sides of an object, without the pointers whose device copies lead to device memory.
+#pragma once
+
+#include "data/mapped_arguments.h"
+#include "data/table/present_table.h"
+#include "rtl/command_list.h"
+
+#include <span>
+
+namespace omptool {
+
+class Transfers {
+public:
+  Transfers(const DeviceMemory& memory, PresentTable& table, const Sharing& sharing)
+      : memory_(memory), table_(table), sharing_(sharing) {}
+
+  // Queues copies of a range of a mapping, except for pointers that have been attached and what `except` names.
+  bool copy(Direction direction, const Mapping& mapping, HostRange range, CommandList& commands,
+            std::span<const HostRange> except = {});
+  // The same at once.
+  bool copy_now(Direction direction, const Mapping& mapping, HostRange range);
+  bool copy_whole(Direction direction, const Mapping& mapping, std::span<const HostRange> except);
+  // Initialises the device's copy of a pointer with the base device address of its pointee. A pointer to nothing that
+  // is present becomes null, unless it already points somewhere on the device.
+  bool attach(const Row& row, Binding& binding, CommandList& commands);
+
+  // Returns the range without attached pointers and what `except` names.
+  std::vector<HostRange> without_pointers(const Mapping& mapping, HostRange range, std::span<const HostRange> except);
+  std::vector<HostRange> parts_of(const Mapping& mapping);
+
+private:
+  const DeviceMemory& memory_;
+  PresentTable& table_;
+  const Sharing& sharing_;
+};
+
+} // namespace omptool
