@@ -31,7 +31,7 @@ class Context:
     """Shared by all views of a file of `size` bytes and of what it inflates to.
 
     It counts what they read, so that small files cannot ask for much: their tables may all point to
-    one place. `look` says how much of the images is read, and who is told how far reading has come.
+    one place. `look` says how much of the images is read, and has a function for progress.
     """
 
     def __init__(self, size: int = 0, look: Look = WHOLE) -> None:

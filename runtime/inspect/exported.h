@@ -9,7 +9,7 @@
 
 #define OMPTOOL_EXPORTED extern "C" __attribute__((visibility("default"))) std::int64_t
 
-// What is unusual is for the twin.
+// Leave unusual input to the twin.
 inline void expect(bool is_usual) {
   if (!is_usual)
     throw std::exception();
