@@ -10,19 +10,16 @@ from __future__ import annotations
 import os
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from packager.files import helper
 from packager.files.helper import Memory
-from packager.files.inflate import zstd_frame
+from packager.files.inflate import MARK, zstd_image
 from packager.files.reader import Reader
-
-if TYPE_CHECKING:
-    from mmap import mmap
 
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
 TAIL = 1 << 4  # of PTX, behind which there is padding
-LARGEST = 1 << 23  # larger ones wait for their reader, so that one at a time is in memory
+LARGEST = 1 << 23  # stored bytes; larger ones wait for their reader, who reads one at a time
 MOST = 12  # images that have been read and are not inflated yet
 FEW = 4  # images, which are not worth a thread
 ELF = b"\x7fELF"
@@ -36,13 +33,38 @@ class Answer(NamedTuple):
     code: bytes | None
 
 
+class Free:
+    """Memory for compressed bytes, used again: for many images, and for one large one at a time."""
+
+    def __init__(self) -> None:
+        self._memory = [Memory(LARGEST) for _ in range(MOST)]
+        self._large: Memory | None = None
+
+    def __len__(self) -> int:
+        return len(self._memory)
+
+    def take(self, size: int) -> Memory:
+        """Return memory that has room for `size` bytes."""
+        if size <= LARGEST:
+            return self._memory.pop()
+        large, self._large = self._large, None
+        return large if large and large.size >= size else Memory(size)
+
+    def give_back(self, memory: Memory) -> None:
+        """Leave memory to the next image."""
+        if memory.size > LARGEST:
+            self._large = memory
+        else:
+            self._memory.append(memory)
+
+
 class Job:
     """An image to be inflated by whoever comes first, the second thread or the reader."""
 
     def __init__(
-        self, free: list[Memory], stored: Reader, method: str, size: int, depth: int | None
+        self, free: Free, stored: Reader, method: str, size: int, depth: int | None
     ) -> None:
-        self._free = free  # memory for the compressed bytes
+        self._free = free
         self._stored = stored
         self._method = method
         self._size = size
@@ -52,13 +74,15 @@ class Job:
         self._answer: Answer | None = None
         self.memory: Memory | None = None  # with the compressed bytes, until it is done
         self.is_begun = False
-        self.is_large = max(size, len(stored)) > LARGEST
+        self.is_large = len(stored) + len(MARK) > LARGEST
 
     def read(self) -> None:
         """Read the compressed bytes: the second thread opens and reads no file."""
-        self.memory = Memory(max(1, len(self._stored))) if self.is_large else self._free.pop()
-        with memoryview(self.memory.bytes) as view, view[: len(self._stored)] as part:
+        stored = len(self._stored)
+        self.memory = self._free.take(stored + len(MARK))
+        with memoryview(self.memory.bytes) as view, view[:stored] as part:
             self._stored.read_into(part)
+            view[stored : stored + len(MARK)] = MARK
 
     def answer(self) -> Answer | None:
         """Return the helper's answer; None: it is damaged, or unusual, and for the twins."""
@@ -72,30 +96,28 @@ class Job:
     def give_back(self) -> None:
         """Leave the memory to the next image."""
         memory, self.memory = self.memory, None
-        if memory and not self.is_large:
-            self._free.append(memory)
+        if memory:
+            self._free.give_back(memory)
 
     def _answered(self) -> Answer | None:
         compiled, memory = helper.built(), self.memory
         if compiled is None or memory is None:
             return None
+        image, stored = compiled.image(self._size), len(self._stored)
         if self._method == "lz4":
-            found = compiled.inflated(memory.address, len(self._stored), self._size)
-            return self._looked_into(compiled, found.bytes, found.address) if found else None
-        with memoryview(memory.bytes) as view, view[: len(self._stored)] as frame:
-            whole = zstd_frame(frame, self._size)
-        return self._looked_into(compiled, whole, whole) if whole is not None else None
+            is_sound = compiled.inflate(memory.address, stored, image)
+        else:
+            with memoryview(memory.bytes) as view, view[: stored + len(MARK)] as frames:
+                is_sound = zstd_image(frames, image)
+        return self._looked_into(compiled, image) if is_sound else None
 
-    def _looked_into(
-        self, compiled: helper.Helper, content: bytes | mmap, place: bytes | int
-    ) -> Answer | None:
-        size, code = self._size, None
-        head, tail = content[: min(HEAD, size)], content[max(0, size - TAIL) : size]
+    def _looked_into(self, compiled: helper.Helper, image: helper.Image) -> Answer | None:
+        code, head = None, image.head(HEAD)
         if self._depth is not None and head.startswith(ELF):
-            code = compiled.cubin(place, size, self._depth)
+            code = compiled.cubin(image, self._depth)
             if code is None:
                 return None
-        return Answer(head, tail, code)
+        return Answer(head, image.tail(TAIL), code)
 
 
 class Ahead:
@@ -105,7 +127,7 @@ class Ahead:
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._thread: Thread | None = None
         self._begun = 0
-        self._free = [Memory(LARGEST) for _ in range(MOST)]
+        self._free = Free()
         self._is_closed = len(os.sched_getaffinity(0)) < 2
 
     def begin(self, stored: Reader, method: str, size: int, depth: int | None) -> Job:
@@ -133,7 +155,7 @@ class Ahead:
             job.give_back()  # after an error, too
 
     def close(self) -> None:
-        """End the thread; images that nobody has asked for are left as they are."""
+        """End the thread. Images that are still in the queue are not inflated."""
         self._is_closed = True
         if self._thread:
             self._queue.put(None)

@@ -10,19 +10,20 @@ from __future__ import annotations
 import threading
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import packager
 from packager.look import Look
 
 if TYPE_CHECKING:
     import ctypes
+    from collections.abc import Iterator
     from mmap import mmap
 
 LIBRARY = Path("_compiled", "libomptool_inspect.so")
-FUNCTIONS = ("omptool_inspect_cubin", "omptool_lz4", "omptool_ptx_lines")
+FUNCTIONS = ("omptool_inspect_cubin", "omptool_lz4_image", "omptool_ptx_lines")
 ROOM = 1 << 22  # for an answer
-KEPT = 1 << 23  # of memory for the next image; larger memory goes with its image
+IMAGE_ROOM = 1 << 23  # for an image, or for both ends of a larger one
 WORD = 8
 # The depth to which a cubin is read. Damage is looked for at each, and undefined names.
 DAMAGE, SYMBOLS, RESOURCES = range(3)
@@ -38,6 +39,47 @@ class Memory:
         self.bytes: mmap = mmap(-1, size, MAP_PRIVATE | MAP_ANONYMOUS)
         self.size = size
         self.address = addressof(c_char.from_buffer(self.bytes))
+
+
+class Image(NamedTuple):
+    """An image in memory, or both ends of one that is larger than the memory.
+
+    Then the end takes the last eighth of the memory, and the bytes between the ends pass through
+    the eighth in front of it: so runtime/inspect/image.h has it.
+    """
+
+    memory: bytes | mmap
+    place: bytes | int  # the same, or its address
+    room: int
+    size: int
+
+    def places(self) -> Iterator[memoryview]:
+        """Yield the memory that the image's bytes are written to, in their order."""
+        view = memoryview(self.memory)
+        if self.size <= self.room:
+            yield view[: self.size]
+            return
+        end = self.room // 8
+        head = self.room - 2 * end
+        yield view[:head]
+        passing = self.size - head - end
+        for at in range(0, passing, end):
+            yield view[head:][: min(end, passing - at)]
+        yield view[self.room - end :]
+
+    def head(self, size: int) -> bytes:
+        """Return its first bytes, or all that it has."""
+        return self.memory[: min(size, self.size)]
+
+    def tail(self, size: int) -> bytes:
+        """Return its last bytes, or all that it has."""
+        end = min(self.size, self.room)
+        return self.memory[max(0, end - size) : end]
+
+
+def whole(content: bytes) -> Image:
+    """Return an image of which all bytes are in memory."""
+    return Image(content, content, len(content), len(content))
 
 
 class _Own(threading.local):
@@ -58,37 +100,38 @@ class Helper:
 
         size, number, place = ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p
         self._cubin = library.omptool_inspect_cubin
-        self._cubin.argtypes = (place, size, number, place, size)
+        self._cubin.argtypes = (place, size, size, number, place, size)
         self._lines = library.omptool_ptx_lines
         self._lines.argtypes = (place, size, place, size)
-        self._lz4 = library.omptool_lz4
-        self._lz4.argtypes = (place, size, place, size, number)
+        self._lz4 = library.omptool_lz4_image
+        self._lz4.argtypes = (place, size, place, size, size, number)
         for function in (self._cubin, self._lines, self._lz4):
             function.restype = ctypes.c_int64
         self._own = _Own()
 
     def beginning(self, block: bytes, size: int) -> bytes | None:
         """Return the first bytes of a block of LZ4, of which `block` has enough for them."""
-        out = self._out()
-        found = self._lz4(block, len(block), out.address, min(size, ROOM), True)
+        out, size = self._out(), min(size, ROOM)
+        found = self._lz4(block, len(block), out.address, ROOM, size, True)
         return out.bytes[:size] if found == size else None
 
-    def inflated(self, block: bytes | int, stored: int, size: int) -> Memory | None:
-        """Return memory with what a block of LZ4 inflates to, until the thread's next call.
+    def image(self, size: int) -> Image:
+        """Return memory for an image, which is the thread's until its next call."""
+        memory = self._own.image = self._own.image or Memory(IMAGE_ROOM)
+        return Image(memory.bytes, memory.address, memory.size, size)
 
-        The block has `stored` bytes, and may be given by its address.
+    def inflate(self, block: bytes | int, stored: int, image: Image) -> bool:
+        """Inflate a block of LZ4 of `stored` bytes, which may be given by its address.
+
+        Returns False for one that is damaged or unusual.
         """
-        memory = self._own.image
-        if memory is None or memory.size < size:
-            memory = Memory(max(size, KEPT))
-            self._own.image = memory if memory.size <= KEPT else None
-        found = self._lz4(block, stored, memory.address, size, False)
-        return memory if found == size else None
+        found: int = self._lz4(block, stored, image.place, image.room, image.size, False)
+        return found == image.size
 
-    def cubin(self, place: bytes | int, size: int, depth: int) -> bytes | None:
-        """Return what it writes of a cubin, which may be given by its address."""
+    def cubin(self, image: Image, depth: int) -> bytes | None:
+        """Return what it writes of a cubin."""
         out = self._out()
-        found = self._cubin(place, size, depth, out.address, ROOM)
+        found = self._cubin(image.place, image.room, image.size, depth, out.address, ROOM)
         return out.bytes[:found] if found >= 0 else None
 
     def lines(self, text: bytes) -> tuple[int, ...] | None:

@@ -20,6 +20,8 @@ from packager.files.sources import Kept
 if TYPE_CHECKING:
     import zstandard
 
+    from packager.files.helper import Image
+
 MAX_PART = 1 << 30
 MAX_BLOCK = 1 << 28  # of LZ4, which is inflated in one piece
 # Code for many processors, each part much like the others, gets to a hundredth; an image that is
@@ -35,6 +37,8 @@ PIECE = 1 << 20
 # A zstd block inflates to at most 128 KiB and may take 4 bytes: what one piece can become.
 SMALL_PIECE = 1 << 12
 MAX_WINDOW = 1 << 27
+MARKED = b"!"
+MARK = b"\x28\xb5\x2f\xfd\x20\x01\x09\x00\x00" + MARKED  # a frame with these bytes
 ZSTD_MAGIC, SKIPPABLE_MAGIC, MAGIC_SIZE = 0xFD2FB528, 0x184D2A50, 4
 
 
@@ -195,3 +199,18 @@ def zstd_frame(frame: bytes | memoryview, size: int) -> bytes | None:
         return _LOCAL.inflater.decompress(frame, allow_extra_data=False)
     except zstandard.ZstdError:
         return None  # what is wrong is found in pieces
+
+
+def zstd_image(frames: memoryview, image: Image) -> bool:
+    """Inflate frames, the last of which is MARK. Returns False where anything is unusual.
+
+    A frame that is cut off would take bytes of the mark: zstandard itself says nothing of it.
+    """
+    import zstandard
+
+    try:
+        with _LOCAL.inflater.stream_reader(frames, read_across_frames=True) as stream:
+            is_filled = all(stream.readinto(place) == len(place) for place in image.places())
+            return is_filled and bool(stream.read(2) == MARKED)
+    except zstandard.ZstdError:
+        return False

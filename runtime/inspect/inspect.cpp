@@ -5,6 +5,7 @@
 // cubins with nothing unusual in them. Every other one it leaves to device_elf.py,
 // its twin in Python, which says what is wrong, and which this must agree with.
 #include "exported.h"
+#include "image.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -85,7 +86,7 @@ struct Section {
 // The headers of a cubin.
 class Cubin {
 public:
-  explicit Cubin(Bytes file) : file_(file), header_(file.get<Elf64_Ehdr>(0)) {
+  explicit Cubin(Image<const std::uint8_t> file) : file_(file), header_(part(0, sizeof header_).get<Elf64_Ehdr>(0)) {
     constexpr std::string_view kIdent = "\177ELF\2\1"; // 64 bits, little-endian
     expect(file.size <= kLargestCubin && std::memcmp(header_.e_ident, kIdent.data(), kIdent.size()) == 0);
     expect(header_.e_machine == EM_CUDA);
@@ -100,7 +101,7 @@ public:
 
   Bytes content(const Section& section) const {
     expect(section.has_bytes);
-    return file_.part(section.header.sh_offset, section.header.sh_size);
+    return part(section.header.sh_offset, section.header.sh_size);
   }
   const Section& section(std::uint64_t number) const {
     expect(number > 0 && number < sections.size());
@@ -108,14 +109,16 @@ public:
   }
 
 private:
+  Bytes part(std::uint64_t at, std::uint64_t length) const { return {file_.part(at, length), length}; }
+
   void read_segments() {
     expect(header_.e_phnum <= kMostSegments && (header_.e_phnum == 0 || header_.e_phentsize == sizeof(Elf64_Phdr)));
-    const Bytes table = file_.part(header_.e_phoff, header_.e_phnum * sizeof(Elf64_Phdr));
+    const Bytes table = part(header_.e_phoff, header_.e_phnum * sizeof(Elf64_Phdr));
     std::uint64_t loaded = 0;
     for (std::uint64_t i = 0; i < header_.e_phnum; ++i) {
       const auto segment = table.row<Elf64_Phdr>(i);
       expect(segment.p_type != PT_DYNAMIC);
-      file_.part(segment.p_offset, segment.p_filesz);
+      file_.expect_inside(segment.p_offset, segment.p_filesz);
       loaded += segment.p_type == PT_LOAD ? segment.p_filesz : 0;
     }
     expect(loaded <= 2 * file_.size);
@@ -125,9 +128,9 @@ private:
     const std::uint64_t count = header_.e_shnum, names = header_.e_shstrndx;
     expect(header_.e_shoff && header_.e_shentsize == sizeof(Elf64_Shdr) && names > 0 && names < count);
     expect(count < kMostSections && names != SHN_XINDEX);
-    const Bytes table = file_.part(header_.e_shoff, count * sizeof(Elf64_Shdr));
+    const Bytes table = part(header_.e_shoff, count * sizeof(Elf64_Shdr));
     const auto named = table.row<Elf64_Shdr>(names);
-    Strings strings(file_.part(named.sh_offset, named.sh_size));
+    Strings strings(part(named.sh_offset, named.sh_size));
     std::uint64_t all = 0;
     sections.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -137,7 +140,10 @@ private:
       expect(i > 0 ? type != SHT_DYNSYM && type != SHT_SYMTAB_SHNDX : type == SHT_NULL);
       expect(name.find("entries") == name.npos);
       sections.push_back({header, name, std::ranges::find(kNoBytes, type) == std::end(kNoBytes)});
-      all += sections.back().has_bytes ? content(sections.back()).size : 0;
+      if (sections.back().has_bytes) {
+        file_.expect_inside(header.sh_offset, header.sh_size);
+        all += header.sh_size;
+      }
       symbols = symbols == 0 && type == SHT_SYMTAB ? i : symbols;
       is_debugged |= name == ".debug_info" || name == ".zdebug_info";
     }
@@ -145,14 +151,14 @@ private:
     characters += strings.characters;
   }
 
-  Bytes file_;
+  Image<const std::uint8_t> file_;
   Elf64_Ehdr header_;
 };
 
 // Its symbols, and what kernels need.
 class Reading {
 public:
-  Reading(Bytes file, std::int32_t depth, std::uint64_t room)
+  Reading(Image<const std::uint8_t> file, std::int32_t depth, std::uint64_t room)
       : cubin_(file), table_(cubin_.content(cubin_.section(cubin_.symbols))), count_(table_.size / sizeof(Elf64_Sym)),
         strings_(cubin_.content(cubin_.section(cubin_.section(cubin_.symbols).header.sh_link))), depth_(depth),
         room_(room) {
@@ -278,11 +284,12 @@ private:
 
 } // namespace
 
-// Returns how many bytes were written to `out`; -1: it is for the twin.
-OMPTOOL_EXPORTED omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t size, std::int32_t depth,
-                                       std::uint8_t* out, std::uint64_t room) noexcept {
+// Returns the number of bytes written to `out`; -1 leaves the cubin to the twin. The memory at `bytes` has the cubin,
+// or both ends of one that is larger.
+OMPTOOL_EXPORTED omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t room, std::uint64_t size,
+                                       std::int32_t depth, std::uint8_t* out, std::uint64_t out_room) noexcept {
   try {
-    return Reading({bytes, size}, depth, room).written(out);
+    return Reading({bytes, room, size}, depth, out_room).written(out);
   } catch (const std::exception&) {
     return -1;
   }

@@ -60,7 +60,7 @@ def cubin(data: Reader, depth: int) -> Found | None:
 
 def _answer(data: Reader, depth: int) -> bytes | None:
     built = helper.built() if len(data) <= LARGEST else None
-    return built.cubin(data.bytes(what="cubin"), len(data), depth) if built else None
+    return built.cubin(helper.whole(data.bytes(what="cubin")), depth) if built else None
 
 
 @lru_cache(maxsize=1 << 12)  # many kernels need the same

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <elf.h>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -16,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-extern "C" std::int64_t omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t size, std::int32_t depth,
-                                              std::uint8_t* out, std::uint64_t room) noexcept;
-extern "C" std::int64_t omptool_lz4(const std::uint8_t* bytes, std::uint64_t size, std::uint8_t* out,
-                                    std::uint64_t room, std::int32_t is_beginning) noexcept;
+extern "C" std::int64_t omptool_inspect_cubin(const std::uint8_t* bytes, std::uint64_t room, std::uint64_t size,
+                                              std::int32_t depth, std::uint8_t* out, std::uint64_t out_room) noexcept;
+extern "C" std::int64_t omptool_lz4_image(const std::uint8_t* bytes, std::uint64_t stored, std::uint8_t* out,
+                                          std::uint64_t room, std::uint64_t size, std::int32_t is_beginning) noexcept;
 extern "C" std::int64_t omptool_ptx_lines(const char* text, std::uint64_t size, std::uint64_t* out,
                                           std::uint64_t room) noexcept;
 
@@ -42,7 +43,7 @@ std::int64_t inspected(const std::string& file, std::uint64_t room = kRoom) {
   const auto out = std::make_unique<std::uint8_t[]>(room);
   std::int64_t size = -1;
   for (const std::int32_t depth : {0, 1, 2}) {
-    size = omptool_inspect_cubin(bytes.get(), file.size(), depth, out.get(), room);
+    size = omptool_inspect_cubin(bytes.get(), file.size(), file.size(), depth, out.get(), room);
     CHECK(size >= -1);
     CHECK(size <= static_cast<std::int64_t>(room));
   }
@@ -54,10 +55,50 @@ std::string inflated(const std::string& block, std::uint64_t room, bool is_begin
   const auto bytes = std::make_unique<std::uint8_t[]>(block.size());
   std::copy(block.begin(), block.end(), bytes.get());
   const auto out = std::make_unique<std::uint8_t[]>(room);
-  const std::int64_t size = omptool_lz4(bytes.get(), block.size(), out.get(), room, is_beginning);
+  const std::int64_t size = omptool_lz4_image(bytes.get(), block.size(), out.get(), room, room, is_beginning);
   CHECK(size >= -1);
   CHECK(size <= static_cast<std::int64_t>(room));
   return {out.get(), out.get() + std::max<std::int64_t>(size, 0)};
+}
+
+// Memory of `room` bytes with both ends of a larger image, and zeros between them.
+std::string ends(const std::string& image, std::uint64_t room) {
+  const std::uint64_t head = room - room / 4, tail = room / 8;
+  return image.substr(0, head) + std::string(room - head - tail, '\0') + image.substr(image.size() - tail);
+}
+
+// The ends of what a block of LZ4 inflates to; "" where the helper does not answer, or answers for another size.
+std::string inflated_ends(const std::string& block, std::uint64_t room, std::uint64_t size) {
+  const auto bytes = std::make_unique<std::uint8_t[]>(block.size());
+  std::copy(block.begin(), block.end(), bytes.get());
+  const auto out = std::make_unique<std::uint8_t[]>(room);
+  if (omptool_lz4_image(bytes.get(), block.size(), out.get(), room, size, 0) != static_cast<std::int64_t>(size))
+    return "";
+  std::fill(out.get() + (room - room / 4), out.get() + (room - room / 8), std::uint8_t{0});
+  return {out.get(), out.get() + room};
+}
+
+// The cubin with zeros in front of its tables of headers, which are at its end.
+std::string stretched(std::string file) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof header);
+  const std::uint64_t tables = std::min(header.e_shoff, header.e_phoff ? header.e_phoff : header.e_shoff);
+  const std::uint64_t count = 8 * file.size();
+  file.insert(tables, count, '\0');
+  header.e_shoff += count;
+  header.e_phoff += header.e_phoff ? count : 0;
+  std::memcpy(file.data(), &header, sizeof header);
+  return file;
+}
+
+// What is said of a cubin of which memory of `room` bytes has both ends.
+std::string said_of_ends(const std::string& file, std::uint64_t room) {
+  const std::string kept = room < file.size() ? ends(file, room) : file;
+  const auto bytes = std::make_unique<std::uint8_t[]>(kept.size());
+  std::copy(kept.begin(), kept.end(), bytes.get());
+  std::vector<std::uint8_t> out(kRoom);
+  const std::int64_t size = omptool_inspect_cubin(bytes.get(), kept.size(), file.size(), 2, out.data(), out.size());
+  return {out.data(), out.data() + std::max<std::int64_t>(size, 0)};
 }
 
 // A sequence of a block, with the bytes that follow its token where a length is 15 or more.
@@ -80,15 +121,15 @@ std::string last(const std::string& literals) {
 }
 
 // Sequences of each kind: short and long, far and near, and their text.
-std::pair<std::string, std::string> sample() {
+std::pair<std::string, std::string> sample(int sequences = 400, std::size_t longest = 700) {
   std::string block, text;
   std::mt19937 random(29);
-  for (int i = 0; i < 400; ++i) {
-    std::string literals(random() % (i % 50 == 0 ? 600 : 20), '\0');
+  for (int i = 0; i < sequences; ++i) {
+    std::string literals(random() % (i % 50 == 0 ? longest : 20), '\0');
     for (char& one : literals)
       one = static_cast<char>(random());
     const std::size_t have = text.size() + literals.size();
-    const std::size_t match = 4 + random() % (i % 40 == 0 ? 700 : 24);
+    const std::size_t match = 4 + random() % (i % 40 == 0 ? longest : 24);
     if (have == 0)
       continue;
     const std::size_t distance = 1 + random() % std::min<std::size_t>(have, i % 3 == 0 ? 20 : 65535);
@@ -198,6 +239,48 @@ TEST_SUITE("inspect") {
         damaged[random() % damaged.size()] = static_cast<char>(random() % 2 ? random() : 0xFF);
       inflated(damaged, text.size() - random() % 40);
       inflated(damaged, text.size() / (1 + random() % 9), true);
+    }
+  }
+
+  TEST_CASE("blocks of LZ4 that are larger than the memory") {
+    const std::uint64_t smallest = 1 << 20;
+    const auto [block, text] = sample(4000, 100'000);
+    REQUIRE(text.size() > 8 * smallest);
+    for (const std::uint64_t room : {smallest, smallest + 1, smallest + 12'345, text.size() / 2, text.size() - 1})
+      CHECK(inflated_ends(block, room, text.size()) == ends(text, room));
+    CHECK(inflated_ends(block, smallest - 1, text.size()).empty());
+    CHECK(inflated_ends(block, smallest, text.size() - 1).empty());
+    CHECK(inflated_ends(block, smallest, text.size() + 1).empty());
+    std::mt19937 random(16);
+    for (int i = 0; i < 60; ++i) {
+      std::string damaged = block;
+      for (std::size_t flips = 1 + random() % 3; flips > 0; --flips)
+        damaged[random() % damaged.size()] = static_cast<char>(random() % 2 ? random() : 0xFF);
+      damaged.resize(random() % 2 ? damaged.size() : random() % damaged.size());
+      inflated_ends(damaged, smallest + random() % 100, text.size() - random() % 40);
+    }
+  }
+
+  TEST_CASE("cubins of which both ends are there") {
+    for (const char* const name : kCubins) {
+      const std::string file = stretched(content(name)), whole = said_of_ends(file, file.size());
+      CHECK(whole.empty() == (inspected(content(name)) < 0));
+      std::size_t answered = 0;
+      for (std::uint64_t room = 0; room < file.size(); room += 61) {
+        const std::string found = said_of_ends(file, room);
+        CHECK((found.empty() || found == whole));
+        answered += !found.empty();
+      }
+      CHECK((answered > 0) == !whole.empty());
+    }
+    std::mt19937 random(42);
+    const std::string file = stretched(content("driver.cubin"));
+    for (int i = 0; i < 2000; ++i) {
+      std::string damaged = file;
+      for (std::size_t flips = 1 + random() % 3; flips > 0; --flips)
+        damaged[random() % damaged.size()] = static_cast<char>(random() % 2 ? random() : 0xFF);
+      damaged[32 + random() % 32] = static_cast<char>(random()); // in the header, where the tables are
+      said_of_ends(damaged, file.size() - 1 - random() % (file.size() / 2));
     }
   }
 

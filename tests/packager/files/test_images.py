@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +17,11 @@ from places import DATA
 from packager.errors import FormatError, LimitError
 from packager.files import ahead, helper, images, inflate
 from packager.files.ahead import Ahead, Answer, Job
+from packager.files.context import Context
 from packager.files.images import Begun
 from packager.files.reader import Reader, open_reader
 from packager.formats.containers import cuda_fatbin
+from packager.formats.device_images import device_elf
 from packager.look import Look
 
 CUBIN = (DATA / "driver.cubin").read_bytes()
@@ -156,7 +159,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_large_images_are_inflated_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, "two threads")
-    monkeypatch.setattr(ahead, "LARGEST", len(CUBIN) - 1)
+    monkeypatch.setattr(ahead, "LARGEST", len(packed(CUBIN)))
     waiting: list[Job] = []
     monkeypatch.setattr(Ahead, "_run", lambda ahead: waiting.extend(iter(ahead._queue.get, None)))
     parts = [(CUBIN, False)] * 9 + [(PTX[:500], True)] * 9
@@ -169,6 +172,83 @@ def test_large_images_are_inflated_one_at_a_time(monkeypatch: pytest.MonkeyPatch
     data.context.close()
     assert waiting
     assert not any(job.is_large for job in waiting)
+
+
+def stretched(count: int) -> bytes:
+    """Return a cubin with so many bytes in front of its tables of headers, which end it."""
+    programs, sections = struct.unpack_from("<QQ", CUBIN, 32)
+    middle = min(programs, sections)
+    content = bytearray(CUBIN[:middle] + random.Random(3).randbytes(count) + CUBIN[middle:])
+    struct.pack_into("<QQ", content, 32, programs + count, sections + count)
+    return bytes(content)
+
+
+@pytest.mark.parametrize("compress", [packed, zstandard.compress], ids=["lz4", "zstd"])
+@pytest.mark.parametrize("extra", [-1, 0, 1, 5_000_000])
+def test_images_larger_than_the_memory(
+    monkeypatch: pytest.MonkeyPatch, compress: Compress, extra: int
+) -> None:
+    """Their two ends are enough where a cubin's tables are there."""
+    monkeypatch.setattr(helper, "IMAGE_ROOM", 1 << 20)
+    compiled = helper.built.__wrapped__()
+    assert compiled
+    monkeypatch.setattr(helper, "built", lambda: compiled)
+    content = stretched((1 << 20) - len(CUBIN) + extra)
+    block = compress(content)
+    data = Reader(block, context=Context(look=DAMAGE))
+    [image] = begun(data, [(content, False)], [block])
+    found = image.finished()
+    depth = helper.depth(DAMAGE)
+    assert found.answer(depth) == compiled.cubin(helper.whole(content), depth)
+    assert found.answer(depth) is not None
+    assert found.bytes() == content
+    data.context.close()
+
+
+@pytest.mark.parametrize("compress", [packed, zstandard.compress], ids=["lz4", "zstd"])
+def test_cubins_whose_tables_are_in_the_middle(
+    monkeypatch: pytest.MonkeyPatch, compress: Compress
+) -> None:
+    """The twin reads them."""
+    monkeypatch.setattr(helper, "IMAGE_ROOM", 1 << 20)
+    compiled = helper.built.__wrapped__()
+    assert compiled
+    monkeypatch.setattr(helper, "built", lambda: compiled)
+    content = stretched(1 << 20) + bytes(1 << 20)
+    block = compress(content)
+    data = Reader(block, context=Context(look=DAMAGE))
+    [image] = begun(data, [(content, False)], [block])
+    found = image.finished()
+    assert found.answer(helper.depth(DAMAGE)) is None
+    assert device_elf.inspect(found) == device_elf.inspect(
+        Reader(content, context=Context(look=DAMAGE))
+    )
+    data.context.close()
+
+
+@pytest.mark.parametrize("size", [1 << 10, 3 << 20])
+@pytest.mark.parametrize("behind", [b"", b"!", zstandard.compress(b""), inflate.MARK])
+def test_frames(monkeypatch: pytest.MonkeyPatch, size: int, behind: bytes) -> None:
+    """Whatever is accepted at once has as many bytes as it has in pieces."""
+    monkeypatch.setattr(helper, "IMAGE_ROOM", 1 << 20)
+    compiled = helper.built.__wrapped__()
+    assert compiled
+    content = random.Random(7).randbytes(size // 2) * 2
+    frame = zstandard.ZstdCompressor(write_checksum=True).compress(content)
+    whole = frame + behind
+    for end in (len(whole), *range(len(frame) - 6, len(whole))):
+        frames = whole[:end]
+        try:
+            inflated = sum(map(len, inflate.zstd_pieces(Reader(frames), "frame")))
+        except FormatError:
+            inflated = -1
+        accepted = [
+            length
+            for length in (size - 1, size, size + 1)
+            if inflate.zstd_image(memoryview(frames + inflate.MARK), compiled.image(length))
+        ]
+        assert accepted in ([], [inflated])
+        assert accepted or frames not in (frame, frame + zstandard.compress(b""))
 
 
 def test_a_limit_is_met_behind_what_is_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,8 +45,8 @@ def by_helper(block: bytes, size: int) -> bytes | None:
     """Return what the helper inflates a block to."""
     built = helper.built()
     assert built
-    memory = built.inflated(block, len(block), size)
-    return memory.bytes[:size] if memory else None
+    image = built.image(size)
+    return image.memory[:size] if built.inflate(block, len(block), image) else None
 
 
 def test_sound_blocks() -> None:

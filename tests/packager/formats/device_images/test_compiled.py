@@ -53,7 +53,7 @@ def damaged(content: bytes, count: int, seed: int) -> Iterator[bytes]:
 def answer(content: bytes) -> bytes | None:
     built = helper.built()
     assert built
-    return built.cubin(content, len(content), helper.RESOURCES)
+    return built.cubin(helper.whole(content), helper.RESOURCES)
 
 
 def test_it_is_there() -> None:
