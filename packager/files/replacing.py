@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from packager.errors import NO_ROOM, UsageError
 
 MODE = 0o777
 OWNERS = 0o600  # what the owner of a file needs to write it
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
@@ -28,11 +28,9 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
     """
     target = _target(path)
     try:
-        fd, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        temporary = _beside(target)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    os.close(fd)
-    temporary = Path(name)
     try:
         given = _mode_for(target) if mode is None else mode
         temporary.chmod(given & MODE | OWNERS)
@@ -45,6 +43,15 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise UsageError(f"cannot write {path}: {error.strerror}") from error
         raise
+
+
+def _beside(target: Path) -> Path:
+    """Make an empty file beside `target`. The module tempfile is slow to load."""
+    while True:
+        temporary = target.parent / f".{target.name[:100]}.{os.urandom(6).hex()}"
+        with suppress(FileExistsError):
+            os.close(os.open(temporary, NEW, OWNERS))
+            return temporary
 
 
 def _target(path: Path) -> Path:
