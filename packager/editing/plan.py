@@ -7,7 +7,6 @@ Whoever collects an edit knows no address of what is new, so values name it by i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -56,10 +55,7 @@ class Binding(NamedTuple):
     addend: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Bytes that get a place in a new segment: a new section, or some that were elsewhere."""
-
+class _Part(NamedTuple):
     segment: Segment
     name: str
     content: tuple[Piece, ...]
@@ -74,6 +70,16 @@ class Part:
     takes: Section | None = None  # the section whose header it takes over
     lead: int | None = None  # how many of its bytes are in front of those at a block
     is_block: bool = False  # sections that keep their headers, so it gets none of its own
+
+
+class Part(_Part):
+    """Bytes that get a place in a new segment: a new section, or some that were elsewhere.
+
+    Two parts with the same bytes are two: each gets a place.
+    """
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def size(self) -> int:
