@@ -104,6 +104,8 @@ def likely_meant(triple: str) -> str | None:
 
 def _near(part: str, words: Sequence[str]) -> str:
     """The word that a part is, but for a letter or two that are swapped, missing or too many."""
+    if part == "unknown":
+        return part
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(part, words, n=1, cutoff=0.8)), part)

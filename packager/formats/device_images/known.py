@@ -56,14 +56,15 @@ def is_image(data: Reader) -> bool:
 
 
 def _format_of(data: Reader) -> ImageFormat | None:
-    return next((found for found in _formats() if found.probe(data)), None)
+    return next((found for found in _formats(data) if found.probe(data)), None)
 
 
-def _formats() -> Iterator[ImageFormat]:
-    """Every format, in the order in which they are tried: PTX, which has no magic, last.
+def _formats(data: Reader) -> Iterator[ImageFormat]:
+    """Every format that `data` may be of, in the order in which they are tried. PTX, which has no
+    magic, is the last.
 
     Each is imported when those before it have not recognised an image: most files hold ELF images
-    only.
+    only. What reads bitcode is slow to load.
     """
     from packager.formats.device_images import intel_gpu
 
@@ -71,9 +72,12 @@ def _formats() -> Iterator[ImageFormat]:
     from packager.formats.device_images import device_elf
 
     yield device_elf
-    from packager.formats.device_images.bitcode import module as bitcode
+    from packager.formats.device_images.bitcode import magic
 
-    yield bitcode
+    if magic.probe(data):
+        from packager.formats.device_images.bitcode import module as bitcode
+
+        yield bitcode
     from packager.formats.device_images import fatbin
 
     yield fatbin
