@@ -14,11 +14,12 @@ import edited
 import gccs
 import pytest
 import sycl
-from clangs import tool
+from clangs import OFFLOADING, tool
 from edited import GPU, REGION, images
 from fixture_programs import OMPTOOL, build_once
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from linking import FAST_LINKER
 from products import Products
 from toolchain import compile_c, omptool, run
 
@@ -31,6 +32,7 @@ from packager.hosts.host_file import open_host
 from packager.writers.bundle import ImageRequest
 
 SIZE = 150 << 20
+DATA_LAST = REGION.with_name("data_last.ld")
 FIELDS = 0x40 + 13 * 56  # the headers of the program
 
 
@@ -100,6 +102,20 @@ def test_files_that_cannot_be_edited_are_named(app: Path, tmp_path: Path) -> Non
     assert "is not an executable or a shared library" in said(compiled, out, *remove)
     cuda = compile_c(CUDA, tmp_path / "cuda")
     assert "its images are CUDA's" in said(cuda, out, *remove)
+
+
+@pytest.mark.parametrize("change", [("--remove", "0"), ("--replace", "0={own}")])
+def test_a_last_segment_with_no_gap_in_front_is_refused(
+    app: Path, tmp_path: Path, change: tuple[str, str]
+) -> None:
+    """patchelf would stretch that segment over the names of sections behind it."""
+    option, value = change
+    flags = (*OFFLOADING, "-shared", "-fPIC", "-nostartfiles", f"-Wl,-T,{DATA_LAST}", FAST_LINKER)
+    library = tmp_path / "library.so"
+    run(*tool("19"), "-O1", REGION, *flags, "-o", library)
+    refused = said(library, tmp_path / "out", option, value.format(own=app.with_name("own.so")))
+    what = "has no room for the names of sections in front of its last segment"
+    assert refused == f"Error: {library}: {what}\n"
 
 
 OMPTOOL_ELF = Path("/bin/true")
