@@ -47,7 +47,7 @@ def with_sources(
     that cannot be read.
     """
     faults: list[str] = []
-    images: list[DeviceImage] = []
+    own: list[Places] = []  # of each image
     known: Places = {}
     units: dict[int, Places] = {}
     entries = {_host_name(entry) for entry in binary.entries if asked.name(entry.name)}
@@ -60,7 +60,7 @@ def with_sources(
         unit = units.setdefault(image.unit, {}) if image.unit is not None else {}
         found = _places(bytes_of, names - unit.keys(), f"image {image.index}", faults)
         unit.update(found)
-        images.append(_image_with(image, {name: unit[name] for name in names & unit.keys()}))
+        own.append({name: unit[name] for name in names & unit.keys()})
         known = found | known
     if binary.machine is not None:
         known |= _places(host, entries - known.keys(), "the host", faults)
@@ -68,8 +68,9 @@ def with_sources(
         return binary._replace(unsourced=tuple(faults)) if faults else binary
     tables = tuple(_table_with(table, known) for table in binary.tables)
     hosts = {e.name: e.source for table in tables for e in table.entries if e.source}
-    images = [_image_with(image, hosts) for image in images]
-    return binary._replace(images=tuple(images), tables=tables, unsourced=tuple(faults))
+    # An image's own places come first: the host's may be of another file.
+    images = tuple(map(_image_with, binary.images, (hosts | places for places in own)))
+    return binary._replace(images=images, tables=tables, unsourced=tuple(faults))
 
 
 def _kernels(image: DeviceImage) -> set[str]:
@@ -122,10 +123,10 @@ def _image_with(image: DeviceImage, found: Places) -> DeviceImage:
 
 
 def _symbols_with(symbols: Iterable[DeviceSymbol], found: Places) -> tuple[DeviceSymbol, ...]:
-    """With what is found for those that have none: the host's may be of another file."""
+    """Return the symbols with the places of kernels among `found`."""
     return tuple(
         symbol._replace(source=found[symbol.name])
-        if symbol.source is None and symbol.kind == "kernel" and symbol.name in found
+        if symbol.kind == "kernel" and symbol.name in found
         else symbol
         for symbol in symbols
     )
