@@ -74,8 +74,12 @@ def _part(space: Space, registration: Registration, first: int, variables: int) 
         data.append(space.elf.data.slice(offset, module.size, "device image of GCC"))
         payload = Payload(data[-1], declared_kind=device.kind)
         index = first + len(images)
-        image = inspected.from_payload(payload, index, gcc_offload.NAME, module.start)
-        images.append(image._replace(triple=device.triple))
+        inside = inspected.looked_into(payload)
+        images.append(
+            inspected.record(
+                payload, inside, index, gcc_offload.NAME, module.start, triple=device.triple
+            )
+        )
     names = registered.variables
     if names is None:
         names = gcc_devices.listed_variables(data[0], variables)

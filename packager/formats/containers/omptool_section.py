@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from packager.elf.headers import Section
 from packager.files.reader import Reader
-from packager.formats.containers.offload_binary import parse
+from packager.formats.containers.offload_binary import blobs
 from packager.formats.containers.payload import Payload
 from packager.layouts import IMAGE_SECTION_PREFIX
 
@@ -24,4 +24,4 @@ def parse_section(_: Section, data: Reader) -> Iterator[Payload]:
 
     Each image has a section of its own: they are no container together.
     """
-    return (payload._replace(unit=None) for payload in parse(data))
+    return (blob.payload() for blob in blobs(data))

@@ -125,13 +125,14 @@ def record(
     address: int | None,
     *,
     is_wrapped: bool = False,
+    triple: str | None = None,
 ) -> DeviceImage:
-    """Return the model's record of an image."""
+    """Return the model's record of an image; `triple` is one that stays as it is spelled."""
     data, stored = payload.image, payload.stored
     return DeviceImage(
         index=index,
         container=container,
-        triple=_normalised(payload.triple),
+        triple=_normalised(payload.triple) if triple is None else triple,
         arch=payload.arch,
         offset=(data if stored is None else stored).at,
         size=len(data),
