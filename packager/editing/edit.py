@@ -45,7 +45,7 @@ def edit(
     not set; UsageError or FormatError when the file or an image is unfit.
     """
     binary = host.binary
-    file = LinkedFile(host.path, host.data)
+    file = LinkedFile(host)
     found = described(file, binary, change.descriptor)
     listed = listing(change, found.images, files, judged, force=force)
     images = [image(file, one, found.form) for one in listed.images]

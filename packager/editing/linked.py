@@ -5,27 +5,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 from packager.editing.relocations import Relocations
-from packager.elf import headers
 from packager.elf.headers import (
     DT_RELA,
     DT_RELASZ,
     DYNAMIC,
-    HEADER,
-    PROGRAM_HEADER,
     PT_DYNAMIC,
     PT_LOAD,
     SECTION_HEADER,
     SHT_NOBITS,
     Elf,
     Section,
+    Segment,
 )
 from packager.elf.linked_space import LinkedSpace
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
+from packager.hosts.host_file import HostFile
 
 # Sections that begin the segments of an earlier edit. The next edit takes them away with all that
 # is in them, as long as no other tool has put something behind.
@@ -35,7 +33,6 @@ MARKS = (DATA_MARK, REST_MARK)
 # still has other images.
 REMOVED_SECTION, REMAINING_SECTION = ".omptool.removed", ".omptool.remaining"
 SHN_LORESERVE = 0xFF00
-PN_XNUM = 0xFFFF
 DT_RELACOUNT = 0x6FFFFFF9
 MOST = 1 << 47  # bytes of address space that a process has, on x86-64
 EDITED = "x86_64"  # the machine whose relocations and code are written
@@ -44,33 +41,6 @@ EDITED = "x86_64"  # the machine whose relocations and code are written
 def removed_name(address: int) -> str:
     """Return the name of a section that nothing is in; patchelf tells sections by their names."""
     return f"{REMOVED_SECTION}.{address:x}"
-
-
-class ProgramHeader(NamedTuple):
-    """A program header, with all its fields."""
-
-    type: int
-    flags: int
-    offset: int
-    address: int
-    physical: int
-    file_size: int
-    memory_size: int
-    alignment: int
-
-    @property
-    def end(self) -> int:
-        """Return where it ends in the file."""
-        return self.offset + self.file_size
-
-    @property
-    def memory_end(self) -> int:
-        """Return where it ends in memory."""
-        return self.address + self.memory_size
-
-    def holds(self, address: int) -> bool:
-        """Return whether an address is in it."""
-        return self.address <= address < self.memory_end
 
 
 class DynamicTable(NamedTuple):
@@ -88,22 +58,20 @@ class DynamicTable(NamedTuple):
 class LinkedFile:
     """The facts that an edit needs of the file that it changes."""
 
-    def __init__(self, path: Path, data: Reader) -> None:
-        self.path = path
-        self.data = data
-        self.elf = _checked(data)
+    def __init__(self, host: HostFile) -> None:
+        self.path = host.path
+        self.data = host.data
+        self.elf = _checked(host.elf)
         self.space = LinkedSpace(self.elf)
-        row = data.unpack(HEADER, 0, "ELF header")
-        self.segments_at: int = row[5]
-        self.sections_at: int = row[6]
-        self.names_section: int = self.elf.names_at
-        self.segments = _program_headers(data, row[5], row[10])
+        self.segments_at = self.elf.segments_at
+        self.names_section = self.elf.names_at
         self.sections: Sequence[Section] = self.elf.sections
+        _expect_loads(self.elf.segments, len(self.data))
         for section in self.sections:
-            _expect_inside(section, len(data))
-        self.segments = _apart(self.segments, self.sections)
-        if len(self.sections) >= SHN_LORESERVE or row[10] == PN_XNUM:
-            raise UsageError("has more sections or segments than an edit counts")
+            _expect_inside(section, len(self.data))
+        self.segments = _apart(self.elf.segments, self.sections)
+        if len(self.sections) >= SHN_LORESERVE:
+            raise UsageError(f"has {len(self.sections)} sections, more than an edit counts")
 
     @property
     def is_relocated(self) -> bool:
@@ -111,15 +79,15 @@ class LinkedFile:
         return self.elf.is_dynamic
 
     @cached_property
-    def loads(self) -> list[ProgramHeader]:
+    def loads(self) -> list[Segment]:
         """The loaded segments, by address."""
         return sorted((s for s in self.segments if s.type == PT_LOAD), key=lambda s: s.address)
 
     @cached_property
-    def own(self) -> list[ProgramHeader]:
+    def own(self) -> list[Segment]:
         """The segments of an earlier edit that are still the last ones."""
         marked = {s.address for s in self.sections if s.name in MARKS}
-        found: list[ProgramHeader] = []
+        found: list[Segment] = []
         end = max((s.end for s in self.loads), default=0)
         for load in reversed(self.loads):
             if load.address not in marked or (end := max(end, load.end)) > self._past(load):
@@ -127,22 +95,22 @@ class LinkedFile:
             found.append(load)
         return found[::-1]
 
-    def _past(self, load: ProgramHeader) -> int:
+    def _past(self, load: Segment) -> int:
         """Return where in the file the segments from `load` on, by address, end."""
         return max(s.end for s in self.loads if s.address >= load.address)
 
     @cached_property
-    def front(self) -> ProgramHeader | None:
+    def front(self) -> Segment | None:
         """The segment with the program headers, which the loader reads in memory."""
         return next((s for s in self.loads if s.offset <= self.segments_at < s.end), None)
 
     @cached_property
-    def kept(self) -> list[ProgramHeader]:
+    def kept(self) -> list[Segment]:
         """The program headers that stay."""
         return [s for s in self.segments if s not in self.own]
 
     @cached_property
-    def kept_loads(self) -> list[ProgramHeader]:
+    def kept_loads(self) -> list[Segment]:
         """The loaded segments that stay, by address."""
         return [s for s in self.loads if s not in self.own]
 
@@ -154,7 +122,7 @@ class LinkedFile:
     @cached_property
     def end(self) -> int:
         """Return where the file ends by its own headers; what lies behind is somebody else's."""
-        table_end: int = self.sections_at + len(self.sections) * SECTION_HEADER.size
+        table_end = self.elf.sections_at + len(self.sections) * SECTION_HEADER.size
         return min(max(self.elf.end(), table_end), len(self.data))
 
     @cached_property
@@ -209,12 +177,9 @@ class LinkedFile:
         return None
 
 
-def _checked(data: Reader) -> Elf:
+def _checked(elf: Elf | None) -> Elf:
     """The headers of a file that can be edited. Raises UsageError where it cannot."""
-    if not headers.probe(data):
-        raise UsageError("is not an executable or a shared library")
-    elf = headers.read(data)
-    if elf.is_object or not (elf.is_executable or elf.is_dynamic):
+    if elf is None or not (elf.is_executable or elf.is_dynamic):
         raise UsageError("is not an executable or a shared library")
     if elf.machine != EDITED:
         raise UsageError(f"is for {elf.machine}; files for {EDITED} are edited")
@@ -223,18 +188,15 @@ def _checked(data: Reader) -> Elf:
     return elf
 
 
-def _program_headers(data: Reader, at: int, count: int) -> list[ProgramHeader]:
-    table = data.bytes(at, count * PROGRAM_HEADER.size, "ELF program headers")
-    found = [ProgramHeader(*row) for row in PROGRAM_HEADER.iter_unpack(table)]
-    for row in found:
-        if row.type == PT_LOAD and row.offset + row.file_size > len(data):
-            raise FormatError(f"segment at {row.offset:#x} runs past the end of the file")
-        if row.file_size > row.memory_size and row.type == PT_LOAD:
-            raise FormatError(f"segment at {row.offset:#x} has more bytes in the file than memory")
-    return found
+def _expect_loads(segments: Sequence[Segment], size: int) -> None:
+    for load in (segment for segment in segments if segment.type == PT_LOAD):
+        if load.end > size:
+            raise FormatError(f"segment at {load.offset:#x} runs past the end of the file")
+        if load.file_size > load.memory_size:
+            raise FormatError(f"segment at {load.offset:#x} has more bytes in the file than memory")
 
 
-def _apart(rows: list[ProgramHeader], sections: Sequence[Section]) -> list[ProgramHeader]:
+def _apart(rows: list[Segment], sections: Sequence[Section]) -> list[Segment]:
     """The segments, the last of them as two where an earlier edit has made it longer."""
     load = max((r for r in rows if r.type == PT_LOAD), key=lambda r: r.end, default=None)
     if load is None or any(r.type == PT_LOAD and r.address > load.address for r in rows):

@@ -29,7 +29,7 @@ class Later(NamedTuple):
 
 Piece = bytes | FilePart | Kept | Later
 # New segments, in their order. "fixed" and "code" stay when the next edit takes away the others.
-Segment = Literal["fixed", "code", "data", "rest"]
+NewSegment = Literal["fixed", "code", "data", "rest"]
 
 
 class Address(NamedTuple):
@@ -56,7 +56,7 @@ class Binding(NamedTuple):
 
 
 class _Part(NamedTuple):
-    segment: Segment
+    segment: NewSegment
     name: str
     content: tuple[Piece, ...]
     alignment: int = 8

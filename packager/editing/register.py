@@ -65,7 +65,7 @@ def register(
     binary = host.binary
     _expect_unregistered(binary)
     abi = matching(host, abi)
-    file = LinkedFile(host.path, host.data)
+    file = LinkedFile(host)
     _expect_loaded(file)
     inputs, seen = for_openmp(requests, files, force=force)
     imports, slots = _slots(file, binary, abi)

@@ -132,7 +132,24 @@ class Segment(NamedTuple):
     flags: int
     offset: int
     address: int
+    physical: int
     file_size: int
+    memory_size: int
+    alignment: int
+
+    @property
+    def end(self) -> int:
+        """Return where it ends in the file."""
+        return self.offset + self.file_size
+
+    @property
+    def memory_end(self) -> int:
+        """Return where it ends in memory."""
+        return self.address + self.memory_size
+
+    def holds(self, address: int) -> bool:
+        """Return whether an address is in it."""
+        return self.address <= address < self.memory_end
 
 
 class Symbol(NamedTuple):
@@ -251,6 +268,8 @@ class Elf:
         self.sections = sections
         self.has_headers = bool(sections)  # False: the sections are stand-ins, if there are any
         self.segments = segments
+        self.sections_at = header.sections_at
+        self.segments_at = header.segments_at
         self.machine = MACHINES.get(header.machine, f"machine-{header.machine}")
         self.flags = header.flags
         self.os_abi = header.ident[7]
@@ -478,8 +497,7 @@ def _segments(data: Reader, header: _Header) -> list[Segment]:
         _expect(header.segment_size, PROGRAM_HEADER, "program headers")
     size = header.segments * PROGRAM_HEADER.size
     table = data.slice(header.segments_at, size, "ELF program headers")
-    rows = PROGRAM_HEADER.iter_unpack(table.bytes())
-    return [Segment(row[0], row[1], row[2], row[3], row[5]) for row in rows]
+    return list(map(Segment._make, PROGRAM_HEADER.iter_unpack(table.bytes())))
 
 
 def _expect_apart(data: Reader, spans: list[tuple[int, int]], what: str) -> None:

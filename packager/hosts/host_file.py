@@ -11,7 +11,7 @@ from pathlib import Path
 from packager.elf import headers
 from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
-from packager.hosts.load import read_file
+from packager.hosts.load import Loaded, load_file
 from packager.model import FatBinary
 
 
@@ -22,10 +22,19 @@ class HostFile:
         self.path = path
         self.data = data
 
-    @cached_property
+    @property
     def binary(self) -> FatBinary:
         """Return what it says about offloading. Raises FormatError when it is malformed."""
-        return read_file(str(self.path), self.data)
+        return self._loaded.binary
+
+    @property
+    def elf(self) -> headers.Elf | None:
+        """Its headers, if it is an ELF file. Raises FormatError when it is malformed."""
+        return self._loaded.elf
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        return load_file(str(self.path), self.data)
 
     @property
     def is_linked(self) -> bool:

@@ -47,9 +47,14 @@ def load(path: Path, look: Look = WHOLE) -> FatBinary:
 
 def read_file(path: str, data: Reader) -> FatBinary:
     """The same of an open file, which is at `path`."""
+    return load_file(path, data).binary
+
+
+def load_file(path: str, data: Reader) -> Loaded:
+    """The same with its headers."""
     if archive.probe(data):
         raise FormatError("is an archive")
-    return _load(path, data).binary
+    return _load(path, data)
 
 
 def _everything(_: Reader) -> bool:

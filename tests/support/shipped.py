@@ -20,7 +20,7 @@ from omptool.installation import libdir
 from packager.editing.collect.entry_table import symbols_of
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import STT_FUNC
-from packager.files.reader import open_reader
+from packager.hosts.host_file import open_host
 from packager.writers.host_object import HostSymbol
 
 SYSTEM = Path("/usr/lib/x86_64-linux-gnu")
@@ -80,8 +80,8 @@ def _unpacked(wheel: str, products: Products) -> Path:
 
 def some_symbols(path: Path) -> list[HostSymbol]:
     """Return a function and an object of a file, as far as their names are known."""
-    with open_reader(path) as data:
-        known = symbols_of(LinkedFile(path, data))
+    with open_host(path) as host:
+        known = symbols_of(LinkedFile(host))
     names = [name for name in known if name.isidentifier()]
     names.sort(key=lambda name: name.startswith("_"))  # those of compilers last
     hosts = [known[name].host for name in names if 0 < known[name].host.size <= MOST]

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from packager.editing.layout.moves import PAGE, Move, Moved, Moves
 from packager.editing.layout.room import Longer, Room
 from packager.editing.layout.segments import Group, Place, aligned
-from packager.editing.linked import MOST, LinkedFile, ProgramHeader
+from packager.editing.linked import MOST, LinkedFile
 from packager.editing.plan import Address, Part
+from packager.elf.headers import Segment
 from packager.errors import UsageError
 
 
@@ -19,8 +20,8 @@ class Placed(NamedTuple):
 
     room: Room
     places: dict[Part, Place]
-    added: Sequence[ProgramHeader]
-    longer: dict[ProgramHeader, ProgramHeader]  # segments that were there, and what becomes of them
+    added: Sequence[Segment]
+    longer: dict[Segment, Segment]  # segments that were there, and what becomes of them
     end: int  # in the file
     moves: Moves
 
@@ -85,10 +86,10 @@ def _in_longer(groups: Sequence[Group], longer: Longer) -> dict[Part, Place]:
 
 
 def _longer(
-    groups: Sequence[Group], rows: Sequence[ProgramHeader], longer: Longer
-) -> dict[ProgramHeader, ProgramHeader]:
+    groups: Sequence[Group], rows: Sequence[Segment], longer: Longer
+) -> dict[Segment, Segment]:
     """The program headers of the segments that become longer, before and after."""
-    found: dict[ProgramHeader, ProgramHeader] = {}
+    found: dict[Segment, Segment] = {}
     for group, row in zip(groups, rows, strict=True):
         load = (longer.code if group.segment == "code" else None) or longer.data
         size = row.memory_end - load.address

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from packager.editing.layout.placing import Placed
-from packager.editing.linked import LinkedFile, ProgramHeader
+from packager.editing.linked import LinkedFile
 from packager.editing.plan import Part
-from packager.elf.headers import PROGRAM_HEADER, PT_DYNAMIC, PT_LOAD
+from packager.elf.headers import PROGRAM_HEADER, PT_DYNAMIC, PT_LOAD, Segment
 
 PT_PHDR = 6
 
 
-def program_headers(file: LinkedFile, placed: Placed, dynamic: Part | None) -> list[ProgramHeader]:
+def program_headers(file: LinkedFile, placed: Placed, dynamic: Part | None) -> list[Segment]:
     """The program headers; `dynamic` is the dynamic table, where that is a new part."""
     count = len(file.kept) + len(placed.added)
     rows = [_changed(row, placed, dynamic, count * PROGRAM_HEADER.size) for row in file.kept]
@@ -19,7 +19,7 @@ def program_headers(file: LinkedFile, placed: Placed, dynamic: Part | None) -> l
     return [*rows[: last + 1], *placed.added, *rows[last + 1 :]]
 
 
-def _changed(row: ProgramHeader, placed: Placed, dynamic: Part | None, size: int) -> ProgramHeader:
+def _changed(row: Segment, placed: Placed, dynamic: Part | None, size: int) -> Segment:
     if row.type == PT_PHDR:
         return row._replace(file_size=size, memory_size=size)
     if row.type == PT_LOAD:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from packager.editing.layout.moves import PAGE
 from packager.editing.layout.segments import Group, aligned
-from packager.editing.linked import LinkedFile, ProgramHeader
+from packager.editing.linked import LinkedFile
 from packager.elf.headers import (
     PROGRAM_HEADER,
     PT_INTERP,
@@ -31,6 +31,7 @@ from packager.elf.headers import (
     SHT_RELA,
     SHT_STRTAB,
     Section,
+    Segment,
 )
 from packager.errors import UsageError
 
@@ -57,8 +58,8 @@ class Front(NamedTuple):
 class Longer(NamedTuple):
     """Segments that become longer: the last one, and one for code."""
 
-    data: ProgramHeader
-    code: ProgramHeader | None
+    data: Segment
+    code: Segment | None
 
     def is_filled(self, section: Section) -> bool:
         """Return whether a section had no bytes in the file, and has zeros there from now on."""
@@ -163,7 +164,7 @@ def _longer(file: LinkedFile, groups: Sequence[Group], zeros: int) -> Longer | N
     return None
 
 
-def _is_free(file: LinkedFile, load: ProgramHeader, code: Group) -> bool:
+def _is_free(file: LinkedFile, load: Segment, code: Group) -> bool:
     """Return whether code has room between the end of a segment and that of its page."""
     end = code.behind(load) + code.size
     if load.file_size != load.memory_size or aligned(load.end, PAGE) < end:

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from packager.editing.layout.moves import PAGE
-from packager.editing.linked import DATA_MARK, REST_MARK, ProgramHeader
-from packager.editing.plan import Part, Segment
-from packager.elf.headers import PT_LOAD
+from packager.editing.linked import DATA_MARK, REST_MARK
+from packager.editing.plan import NewSegment, Part
+from packager.elf.headers import PT_LOAD, Segment
 from packager.files.copying import BLOCK
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
 
 PF_X, PF_W, PF_R = 1, 2, 4
-FLAGS: dict[Segment, int] = {
+FLAGS: dict[NewSegment, int] = {
     "fixed": PF_R | PF_W, "code": PF_R | PF_X, "data": PF_R | PF_W, "rest": PF_R
 }  # fmt: skip
 MARK = b"omptool edit 1\0\0"
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 class Group(NamedTuple):
     """A segment to be: its parts in their order."""
 
-    segment: Segment
+    segment: NewSegment
     parts: tuple[Part, ...]
 
     @property
@@ -38,7 +38,7 @@ class Group(NamedTuple):
         """The bytes of a group that has no part at a block."""
         return self.row(self.placed(0, 0)).file_size
 
-    def behind(self, load: ProgramHeader) -> int:
+    def behind(self, load: Segment) -> int:
         """Return where in the file it begins if it is put behind a segment."""
         return aligned(load.end, max(part.alignment for part in self.parts))
 
@@ -54,13 +54,13 @@ class Group(NamedTuple):
             at += part.size
         return found
 
-    def row(self, places: dict[Part, Place]) -> ProgramHeader:
+    def row(self, places: dict[Part, Place]) -> Segment:
         """The program header of a segment of its own."""
         first, last = self.parts[0], self.parts[-1]
         address, offset = places[first]
         size = places[last].address + last.size - address
         flags = FLAGS[self.segment]
-        return ProgramHeader(PT_LOAD, flags, offset, address, address, size, size, PAGE)
+        return Segment(PT_LOAD, flags, offset, address, address, size, size, PAGE)
 
 
 def grouped(parts: Iterable[Part]) -> list[Group]:
@@ -69,7 +69,7 @@ def grouped(parts: Iterable[Part]) -> list[Group]:
         Part("data", DATA_MARK, (MARK,), 16, flags=SHF_ALLOC | SHF_WRITE),
         Part("rest", REST_MARK, (MARK,), 16, flags=SHF_ALLOC),
     )
-    found: dict[Segment, list[Part]] = {segment: [] for segment in FLAGS}
+    found: dict[NewSegment, list[Part]] = {segment: [] for segment in FLAGS}
     for part in parts:
         found[part.segment].append(part)
     groups = []
