@@ -48,21 +48,21 @@ def link_group(
 
     Raises UsageError, LinkError, SourceError where its code cannot be linked, MissingToolError.
     """
-    states = {_state(part) for part in group.parts}
-    if states == {"linked"} and len(group.parts) == 1:
+    states = [_state(part) for part in group.parts]
+    if states == ["linked"]:
         return group.parts[0].file, ""
     if "linked" in states:
         raise UsageError(f"device code for {group.name} cannot be linked together: {_forms(group)}")
     out = unused(tools.folder, f"{group.name.replace(':', '-')}.image")
     is_gpu = code_of(group.triple) in GPUS
-    joined = [part for part in group.parts if _state(part) == "bitcode"]
+    joined = _in_state("bitcode", group, states)
     if joined and is_gpu and len(joined) < len(group.parts):
         raise UsageError(f"device code for {group.name} cannot be linked together: {_forms(group)}")
     if joined and is_gpu:
         emit: Emit = "obj" if _is_assembled(group, options) else "image"
         said = _joined(joined, group, out, emit, libraries, options, tools)
         return out, "\n".join(filter(None, (said, *_left_out(group, options, emit))))
-    objects = [_object(part, tools) for part in group.parts if _state(part) == "object"]
+    objects = [_object(part, tools) for part in _in_state("object", group, states)]
     warnings = []
     if joined:
         made = unused(tools.folder, f"{group.triple}.bc.o")
@@ -101,6 +101,10 @@ def _state(part: Part) -> str:
         return (
             "object" if is_elf and data.unpack(ELF_TYPE, 0, "ELF type") == (ET_REL,) else "linked"
         )
+
+
+def _in_state(wanted: str, group: Group, states: Sequence[str]) -> list[Part]:
+    return [part for part, state in zip(group.parts, states, strict=True) if state == wanted]
 
 
 def _forms(group: Group) -> str:
