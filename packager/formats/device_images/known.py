@@ -64,7 +64,7 @@ def _formats(data: Reader) -> Iterator[ImageFormat]:
     magic, is the last.
 
     Each is imported when those before it have not recognised an image: most files hold ELF images
-    only. What reads bitcode is slow to load.
+    only. The reader of bitcode takes long to load.
     """
     from packager.formats.device_images import intel_gpu
 
