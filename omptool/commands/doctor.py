@@ -176,7 +176,7 @@ class _Parts:
         mine = [one for one in read if (one.binary.abi == "gcc") == is_of_gcc]
         for other in (one for one in read if one not in mine and one.binary.entries):
             whose = "libomptarget" if is_of_gcc else "libgomp"
-            message = f"{whose} runs the regions of {other.binary.path}, which are left out here"
+            message = f"{whose} runs the regions of {other.binary.path}; this prediction lacks them"
             self.findings.append(Finding("OMP210", "info", message, "run doctor on it, too"))
         self.whole = joined(main.binary, [one.binary for one in mine])
         if self.whole.binary.is_empty:

@@ -117,7 +117,9 @@ def _as_far_as_it_came(name: str, path: str, error: NoAnswerError, images: int) 
             answer |= {"reason": reason, "fatal": True}
     ending = {"plugin": name, "accepts": False, "reason": reason, "fatal": True}
     tried += ([ending] for _ in range(images - len(tried)))
-    return Answers([row], tried, "" if error.answers else f"plugin {name} ends it: {reason}")
+    return Answers(
+        [row], tried, "" if error.answers else f"plugin {name} ends the program: {reason}"
+    )
 
 
 def ask_cuda(library: Path | None, environment: dict[str, str]) -> Cuda | None:

@@ -64,7 +64,7 @@ def with_plugins(
     for request in requests:
         verdict = verdicts.get(id(request))
         if verdict and not verdict.plugin and not force:
-            what = "is of no known format, and no plugin on this machine takes it"
+            what = "has an unknown format, and no plugin on this machine takes it"
             fail(f"{subject}: image {request.path}: {what}{verdict.reasons}", INPUTS)
         found.append(request._replace(plugin=verdict.plugin) if verdict else request)
     return found

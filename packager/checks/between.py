@@ -24,7 +24,7 @@ def collisions(earlier: Sequence[FatBinary], binary: FatBinary) -> Iterator[Find
             if code != own.get(key, code):
                 target, name = key
                 message = f"{name} is in {other.path}, too, and has other code for {target}"
-                message += ": one of them is dropped at the link"
+                message += ": the link drops one of the two"
                 yield Finding("OMP108", "error", message, HINT)
 
 

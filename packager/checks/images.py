@@ -56,7 +56,7 @@ def _faults(image: DeviceImage) -> Iterator[tuple[str, str, Severity]]:
         yield "is empty", "rebuild it", "error"
         return
     if contents.problem and contents.is_own:
-        yield f"({image.target}) is of no known format", UNKNOWN, "error"
+        yield f"({image.target}) has an unknown format", UNKNOWN, "error"
     elif contents.problem:
         yield (
             f"({image.target}) is damaged: {contents.problem}",

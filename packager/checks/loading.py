@@ -208,7 +208,9 @@ def unregisters_late(binary: FatBinary) -> Iterator[Finding]:
     """
     cuda = [image for image in binary.images if image.kind in ("cubin", "ptx")]
     if cuda and binary.abi in UNSAFE_AT_EXIT and binary.descriptors and binary.type != "object":
-        message = "a destructor unregisters the images, when CUDA may be gone: a crash at exit"
+        message = (
+            "a destructor unregisters the images; if CUDA is gone by then, the program crashes"
+        )
         hint = "link with clang 19 or later, or use `omptool run`"
         yield Finding("OMP119", "warning", message, hint, None, cuda[0].index)
 

@@ -39,7 +39,7 @@ PAIRED_BY_ORDER = (
 CLANG_KERNEL = "__omp_offloading_"
 # Names looked through for those that are nearly the missing ones, in all: it takes time.
 MAX_NEAR = 2000
-IN_HEADER = "nothing is wrong with a region in a header; otherwise rename one"
+IN_HEADER = "a region in a header needs no change; otherwise rename one"
 # Entries that are shown before and after the first one that is out of order.
 AROUND = 2
 MAX_NEAR_LENGTH = 200
@@ -205,7 +205,7 @@ def unreferenced(binary: FatBinary) -> Iterator[Finding]:
             image = binary.images[index]
             for name in _kernels(table, image):
                 if name not in named:
-                    message = f"kernel {name} of {_image(image)} is no entry of the host"
+                    message = f"the host has no entry for kernel {name} of {_image(image)}"
                     hint = "is the image older than the host, or the kernel renamed?"
                     yield Finding("OMP107", "warning", message, hint, None, index)
 
@@ -246,7 +246,7 @@ def duplicated(binary: FatBinary) -> Iterator[Finding]:
             if count > 1 and name:
                 yield _duplicated(name, count, same, severity)
     for name in binary.unlisted:
-        message = f"a second region is called {name}, too, and has no entry: running it is fatal"
+        message = f"a second region {name} has no entry: the program ends where this region runs"
         yield Finding("OMP108", "error", message, "use clang 16 or later, or a function for each")
     for image in binary.images:
         listings = Counter(symbol.name for symbol in image.table or ())

@@ -64,8 +64,8 @@ def _version(binary: FatBinary) -> Iterator[Finding]:
             yield _lost(table, layouts.PROPOSAL_REGISTER)
         elif table.abi not in DOCUMENTS.values() and set(imports) == {layouts.PROPOSAL_REGISTER}:
             message = (
-                f"{REGISTER} is libtarget.so's: it reads the entries of {table.name} as those of "
-                "2013, and every region runs on the host"
+                f"libtarget.so's {REGISTER} reads the entries of {table.name} as those of 2013, "
+                "and every region runs on the host"
             )
             yield Finding("OMP101", "error", message, LIBTARGET_FIRST)
 
@@ -81,12 +81,12 @@ def _lost(table: EntryTable, register: str) -> Finding:
 
 def _not_yet(binary: FatBinary) -> Iterator[Finding]:
     if binary.is_bitcode:
-        message = "an object of bitcode (-flto) with device code, to be registered at the link"
+        message = "the object is bitcode (-flto) with device code: the link will register it"
         yield Finding("OMP101", "info", message, CLANG)
     count = sum(needs_device(entry) for entry in binary.entries)
     if count:
-        when = "at the link" if binary.images else "when it is bundled with its images"
-        message = f"an object with {_entries(count)}, to be registered {when}"
+        what = "the link" if binary.images else "bundling the object with its images"
+        message = f"the object has {_entries(count)}: {what} will register them"
         yield Finding("OMP101", "info", message, _hint(binary.abi))
 
 

@@ -41,8 +41,8 @@ def without_runtime(binary: FatBinary) -> Iterator[Finding]:
     if binary.runtimes or any(name.startswith(RUNTIMES) for name in binary.needed):
         return
     some = ", ".join(name.split("@")[0] for name in binary.imports[:3])
-    message = f"it calls {some}{', …' if len(binary.imports) > 3 else ''}, but no libomptarget"
-    yield Finding("OMP102", "error", f"{message} is among the libraries that it needs", CLANG)
+    calls = f"the file calls {some}{', …' if len(binary.imports) > 3 else ''}"
+    yield Finding("OMP102", "error", f"{calls}, but needs no libomptarget", CLANG)
 
 
 def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
@@ -62,11 +62,13 @@ def mixed_generations(binary: FatBinary) -> Iterator[Finding]:
     sizes = sorted({table.record_size for table in mine})
     if len(sizes) > 1 and binary.type != "object":
         what = " and ".join(f"{size}-byte" for size in sizes)
-        message = f"there are entries in {what} records, of different generations of clang"
+        message = f"the entries have {what} records, of different generations of clang"
         yield Finding("OMP104", "error", message, "compile all with one release of clang")
     for table in mine:
         if table.size % table.record_size == 0 and _is_garbled(table):
-            message = f"{table.name} holds records of different sizes: some names are not names"
+            message = (
+                f"{table.name} holds records of different sizes: some entries have no valid name"
+            )
             yield Finding("OMP104", "error", message, "compile all with one release of clang")
     yield from _of_another_runtime(binary)
 
@@ -79,7 +81,9 @@ def _of_another_runtime(binary: FatBinary) -> Iterator[Finding]:
         return
     reason = at_start(binary, release) or when_used(binary, release)
     if reason and binary.images:
-        message = f"the program needs the runtime of LLVM {release}, which ends it: {reason}"
+        message = (
+            f"the runtime of LLVM {release}, which the program needs, ends the program: {reason}"
+        )
         hint = "link with the library of the newest clang that compiled, or use `omptool run`"
         yield Finding("OMP104", "error", message, hint)
 
@@ -188,7 +192,7 @@ def nothing_to_offload(binary: FatBinary) -> Iterator[Finding]:
     """
     spans = any(d.entries_begin != d.entries_end for d in binary.descriptors)
     if binary.descriptors and not spans and not any(map(needs_device, binary.entries)):
-        message = "there are device images but no target region and no variable of the device"
+        message = "the file has device images, but no target region and no device variable"
         yield Finding("OMP120", "info", message, "were the sources compiled with offload flags?")
 
 
@@ -206,7 +210,9 @@ def out_of_reach(binary: FatBinary) -> Iterator[Finding]:
     ends = [i.address + i.size for i in binary.images if i.address is not None]
     before = [end for end in ends if end <= binary.data_address]
     if before and max(before) > REACH:
-        message = f"images reach to {max(before):#x}, in front of the data: code may not reach it"
+        message = (
+            f"images end at {max(before):#x}, in front of the data: code may not reach the data"
+        )
         yield Finding("OMP121", "warning", message, "put the images last, or compress them")
 
 
@@ -219,8 +225,8 @@ def without_headers(binary: FatBinary) -> Iterator[Finding]:
     Cure: none is needed.
     """
     if not binary.has_headers and not binary.is_empty:
-        message = "there are no section headers: program headers and relocations were used"
-        yield Finding("OMP122", "info", message, "nothing is wrong with that")
+        message = "the file has no section headers: omptool used program headers and relocations"
+        yield Finding("OMP122", "info", message, "the file needs no change")
 
 
 def host_only(binary: FatBinary) -> Iterator[Finding]:
@@ -257,7 +263,7 @@ def leftovers_of_relocatable_link(binary: FatBinary) -> Iterator[Finding]:
     if not closed and binary.descriptors and not is_ours:
         closed = [t.section for t in mine]
     if closed:
-        message = f"{', '.join(map(str, closed))} was closed by a relocatable link"
+        message = f"a relocatable link closed {', '.join(map(str, closed))}"
         yield Finding("OMP123", "warning", message, "link all objects in one step if you can")
 
 

@@ -63,8 +63,8 @@ def _found(elf: Elf) -> HostOnly | None:
         message = f"GCC compiled target constructs ({calls[0]}), without code for devices"
         return HostOnly(message, GCC_CURE, True)
     if runtimes:
-        message = f"it uses OpenMP ({runtimes[0]}); nothing shows whether it has target regions, "
-        message += "which are plain host code without -fopenmp-targets"
+        message = f"the file uses OpenMP ({runtimes[0]}), and may have target regions: "
+        message += "without -fopenmp-targets they are plain host code"
         return HostOnly(message, CLANG_CURE, False)
     return None
 

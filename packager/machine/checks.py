@@ -15,7 +15,7 @@ from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, policy
 from packager.machine.runtimes import UNNAMED
 from packager.model import FatBinary, Finding, Severity
-from packager.wording import there_are
+from packager.wording import runs
 
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 LLVM = re.compile(r"libLLVM[-.].*")
@@ -168,7 +168,9 @@ def _environment(machine: Machine, count: int | None) -> Iterator[Finding]:
         message = f"OMP_DEFAULT_DEVICE={default} is not a device number"
         yield Finding("OMP206", "warning", message, "correct or unset it")
     elif default and count and default_device(env) >= count:
-        message = f"OMP_DEFAULT_DEVICE={default}: {there_are(count, 'device')}, from 0 on"
+        message = (
+            f"OMP_DEFAULT_DEVICE={default} names no device; known numbers: {runs(range(count))}"
+        )
         yield Finding("OMP206", "error", message, "correct or unset it")
     if machine.ignored:
         message = f"{machine.rights}: the loader and the runtime ignore "

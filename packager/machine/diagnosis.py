@@ -86,7 +86,7 @@ def _end(program: FatBinary, machine: Machine) -> str:
         asked = (answer for answer in machine.answers[index] if answer.accepts or answer.fatal)
         last = next(asked, None)
         if last and last.fatal:
-            return f"plugin {last.plugin} ends it: {last.reason}"
+            return f"plugin {last.plugin} ends the program: {last.reason}"
     return ""
 
 

@@ -35,7 +35,7 @@ def contents(data: Reader) -> Contents:
     image_format = _format_of(data)
     if image_format is None:
         is_own = bool(len(data))
-        what = "is of no known format" if is_own else "is empty"
+        what = "has an unknown format" if is_own else "is empty"
         problem = f"the image at {data.at:#x} {what}"
         return Contents("unknown", is_opaque=True, problem=problem, is_own=is_own)
     try:

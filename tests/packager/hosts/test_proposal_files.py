@@ -207,7 +207,7 @@ def test_entries_of_another_abi_on_libtargets_registration_are_an_error(tmp_path
     flags = ("-fopenmp", f"-fopenmp-targets={X86_64}")
     app = compile_c(OPENMP, tmp_path / "app", *flags, *runtime, compiler=CLANG)
     messages = [str(f["message"]) for f in findings(app) if f["code"] == "OMP101"]
-    assert any("is libtarget.so's" in message for message in messages)
+    assert any("libtarget.so's " in message for message in messages)
     first = (f"-L{libdir()}", "-Wl,--no-as-needed", "-lomptarget", "-ltarget")
     sound = compile_c(OPENMP, tmp_path / "sound", *flags, *first, compiler=CLANG)
     assert "OMP101" not in {f["code"] for f in findings(sound)}

@@ -44,8 +44,8 @@ def test_any_runtime_will_do(release: str, tmp_path: Path) -> None:
     out, folder = tmp_path / "app", f"-L{libraries(release).split(':')[-1]}"
     words = (*tool(NEW, "clang++"), built(tmp_path, VIRTUAL), folder, "-lomp", "-lomptarget")
     said = linked(out, *words, options=["--save-temps", tmp_path / "kept"])
-    ends = f"Warning: OMP104: the program needs the runtime of LLVM {release}, which ends it: "
-    assert said.startswith(ends)
+    whose = f"the runtime of LLVM {release}, which the program needs, "
+    assert said.startswith(f"Warning: OMP104: {whose}ends the program: ")
     _, kind = function(tmp_path / "kept")
     assert kind == "t"  # nobody else finds it
     done = running.run(out, **running.MANDATORY)

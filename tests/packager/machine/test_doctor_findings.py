@@ -123,7 +123,7 @@ def test_a_plugin_that_ends_the_program(
     document = diagnosis(path, **search)
     states = {plugin["name"]: plugin["state"] for plugin in document["runtime"]["plugins"]}
     assert states == {name: "fails", "host": "ready"}
-    fault = f"plugin {name} ends it: {reason} ended with signal 6"
+    fault = f"plugin {name} ends the program: {reason} ended with signal 6"
     assert document["runtime"]["obstacle"] == (fault if ends else None)
     said = omptool("doctor", path, environment=search).stdout
     assert said.startswith(f"{path}: under `omptool run` its first region fails: {fault}\n") == ends

@@ -67,7 +67,7 @@ def test_what_a_plugin_takes_is_bundled_and_runs(work: Path, tmp_path: Path) -> 
     assert done.exit_code == 0, done.stderr
     refused = omptool(*replaced, environment=ALONE)
     assert refused.exit_code == 2
-    what = "is of no known format, and no plugin on this machine takes it ("
+    what = "has an unknown format, and no plugin on this machine takes it ("
     assert refused.stderr.startswith(f"Error: {app}: image {work / 'own'}: {what}")
 
 
@@ -76,7 +76,7 @@ def test_where_the_plugin_is_not_here(work: Path, tmp_path: Path) -> None:
     image = ("--image", f"{X86_64}={work / 'own'}")
     out = tmp_path / "bundled.o"
     done = omptool("bundle", work / "host.o", *image, "-o", out, environment=ALONE)
-    what = "is of no known format, and no plugin on this machine takes it"
+    what = "has an unknown format, and no plugin on this machine takes it"
     assert done.exit_code == 2
     assert done.stderr.startswith(f"Error: {work / 'host.o'}: image {work / 'own'}: {what} (")
     assert done.stderr.count("\n") == 1
@@ -84,7 +84,7 @@ def test_where_the_plugin_is_not_here(work: Path, tmp_path: Path) -> None:
     assert omptool("bundle", work / "host.o", *image, "--force", "-o", out).exit_code == 0
     said = omptool("verify", out, environment=ALONE)
     assert said.exit_code == 1
-    assert f"OMP110 error: image 0 ({X86_64}) is of no known format" in said.stdout
+    assert f"OMP110 error: image 0 ({X86_64}) has an unknown format" in said.stdout
     assert omptool("verify", out, environment=environment(work)).exit_code == 0
 
 
