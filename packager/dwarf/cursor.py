@@ -21,7 +21,7 @@ class Cursor:
     def skip(self, size: int) -> None:
         """Go past `size` bytes."""
         if size < 0 or size > self.end - self.at:
-            raise FormatError(f"{self._what} ends within what begins at {self.at:#x}")
+            raise FormatError(f"{self._what} ends inside the value that begins at {self.at:#x}")
         self.at += size
 
     def take(self, size: int) -> bytes:

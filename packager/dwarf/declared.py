@@ -91,7 +91,7 @@ def inflated(elf: Elf, section: Section) -> Reader:
     else:
         return data
     if method not in METHODS:
-        raise FormatError(f"{section.name} is compressed by method {method}, which is not known")
+        raise FormatError(f"{section.name} has the unknown compression method {method}")
     if size > MAX_SECTION:
         raise LimitError(f"{section.name} of {size} bytes is larger than {MAX_SECTION}")
     rest = data.slice(layout.size, len(data) - layout.size, section.name)

@@ -61,5 +61,5 @@ def number(cursor: Cursor, form: int, shape: Shape) -> int:
     elif form in LEB_BLOCKS:
         cursor.skip(cursor.leb())
     else:
-        raise FormatError(f"debug information has values of form {form:#x}, which is not known")
+        raise FormatError(f"debug information has values of the unknown form {form:#x}")
     return 0

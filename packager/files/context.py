@@ -89,4 +89,4 @@ class Context:
         """Count a container in another one: tables may all point to one place."""
         self.containers += size
         if self.containers > available + self.inflated:
-            raise LimitError(f"containers in others overlap: they have {self.containers} bytes")
+            raise LimitError(f"nested containers overlap: they have {self.containers} bytes")

@@ -104,7 +104,7 @@ def _of_object(data: Reader) -> _Tables:
         BIG, 0, "COFF header"
     )
     if kind != BIG_CLASS:
-        raise FormatError(f"COFF header at {data.at:#x} is of an unknown class")
+        raise FormatError(f"COFF header at {data.at:#x} has an unknown class")
     return _Tables(machine, sections, BIG.size, symbols_at + symbols * BIG_SYMBOL, 0, 0)
 
 

@@ -72,7 +72,7 @@ def _head(data: Reader) -> tuple[int, str, _Packed]:
     if version not in SIZES:
         raise FormatError(f"{where} has version {version}; versions 1 to 3 are read")
     if number not in METHODS:
-        raise FormatError(f"{where} has compression method {number}, which is not known")
+        raise FormatError(f"{where} has the unknown compression method {number}")
     *size, inflated, checksum = data.unpack(SIZES[version], HEAD.size, f"{what} header")
     header = HEAD.size + SIZES[version].size
     total = size[0] if size else len(data)

@@ -158,7 +158,7 @@ def _images(body: Reader) -> Iterator[_Image | PackagerError]:
         at += header + size
         try:
             if kind not in KINDS:
-                raise FormatError(f"{where} is of kind {kind}, which is not known")
+                raise FormatError(f"{where} has the unknown kind {kind}")
             yield _image(KINDS[kind], _arch(arch, flags), stored, packed, flags, inflated)
         except PackagerError as error:
             yield error

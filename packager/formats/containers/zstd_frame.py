@@ -82,7 +82,7 @@ def _end_of_blocks(data: Reader, at: int) -> int:
         word = low | high << 16
         kind, size = word >> 1 & 3, word >> 3
         if kind == RESERVED:
-            raise FormatError(f"zstd block at {data.at + at:#x} is of a reserved type")
+            raise FormatError(f"zstd block at {data.at + at:#x} has a reserved type")
         at += BLOCK.size + (1 if kind == RLE else size)
         if word & 1:
             return at

@@ -94,7 +94,7 @@ def _names(space: Space, address: int, count: int, step: int, what: str) -> tupl
     for number, at in enumerate(_steps(window, step)):
         offset = space.offset(_pointer(window, at))
         if offset is None:
-            raise FormatError(f"the name of number {number} of its {what} is not in the file")
+            raise FormatError(f"the name of item {number} of its {what} is not in the file")
         # var_names and fn names are strings in assembler syntax, quoted since GCC 5
         names.append(space.elf.data.string(offset, "name of GCC's offload data").strip('"'))
     return tuple(names)

@@ -34,7 +34,7 @@ def files(data: Reader) -> Iterator[Packed]:
             ending = member.name.removeprefix(DATA)
             if ending not in METHODS:
                 known = ", ".join(f"{DATA}{one}" for one in METHODS)
-                raise FormatError(f"{member.name} is of no known format; known: {known}")
+                raise FormatError(f"{member.name} has an unknown format; known names: {known}")
             pieces = stream(member.data, METHODS[ending], member.name)
             yield from tar_stream.files(pieces, member.data.at)
             for _ in pieces:  # whether it is cut off shows at its end

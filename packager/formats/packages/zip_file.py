@@ -57,7 +57,9 @@ def files(data: Reader) -> Iterator[Packed]:
             continue
         taken += entry.stored
         if taken > len(data):
-            raise LimitError(f"files in it overlap: they have {taken} bytes, and it {len(data)}")
+            raise LimitError(
+                f"its files overlap: they have {taken} bytes, and the zip file {len(data)}"
+            )
         try:
             yield Packed(entry.name, _data(data, entry), entry.local)
         except FormatError as error:

@@ -74,7 +74,7 @@ CASES: dict[str, tuple[Callable[[Containers], tuple[Path, int]], Change]] = {
     "compressed-version": (compressed, (4, b"\7", "has version 7", 2)),
     "compressed-hash": (compressed, (16, b"xxxx", "does not have the checksum", 2)),
     "fatbin-version": (fatbins, (4, b"\7", "has version 7; only version 1 is read", 3)),
-    "fatbin-kind": (fatbins, (16, b"\7", "is of kind 7, which is not known", 5)),
+    "fatbin-kind": (fatbins, (16, b"\7", "has the unknown kind 7", 5)),
     "archive-member": (member, (24, b"\xff\xff", "claims 65535 targets", 2)),
     "text-end": (text, (0, b"__end__", "of the text bundle does not end", 1)),
 }

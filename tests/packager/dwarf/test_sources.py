@@ -239,11 +239,11 @@ UNITS, CODES, LINES = ".debug_info", ".debug_abbrev", ".debug_line"
         pytest.param(UNITS, 0, b"\xf0\xff\xff\x7f", "unit at 0x0 runs past the end", id="length"),
         pytest.param(UNITS, 0, b"\xff" * 12, "unit at 0x0 runs past the end", id="wide-length"),
         pytest.param(UNITS, 4, b"\x09", "of version 9 is not read", id="version"),
-        pytest.param(UNITS, 8, b"\xff\xff\xff\x7f", "ends within what begins at", id="table"),
+        pytest.param(UNITS, 8, b"\xff\xff\xff\x7f", "ends inside the value that", id="table"),
         pytest.param(UNITS, 12, b"\x7f", "entry at 0xd has code 127, unknown", id="code"),
-        pytest.param(CODES, 4, b"\x7e", "values of form 0x7e, which is not", id="form"),
+        pytest.param(CODES, 4, b"\x7e", "values of the unknown form 0x7e", id="form"),
         pytest.param(LINES, 4, b"\x09", "line numbers of version 9 are not", id="line-version"),
-        pytest.param(LINES, 0, b"\x10\0\0\0", "line ends within what begins", id="line-length"),
+        pytest.param(LINES, 0, b"\x10\0\0\0", "line ends inside the value", id="line-length"),
     ],
 )
 def test_one_wrong_field(

@@ -140,7 +140,7 @@ def gcc_fields(data: bytes) -> dict[str, int]:
         pytest.param(
             "function-count", 1 << 20, "its list of 1048576 functions", id="functions-count"
         ),
-        pytest.param("function-count", 9, "the name of number . of its functions is", id="name"),
+        pytest.param("function-count", 9, "the name of item . of its functions is", id="name"),
     ],
 )
 def test_what_gcc_registers(tmp_path: Path, field: str, value: int, message: str) -> None:

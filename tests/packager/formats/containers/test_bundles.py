@@ -145,7 +145,7 @@ def test_one_wrong_field_of_a_bundle(work: Path, at: int, patch: bytes, message:
     ("at", "patch", "message"),
     [
         pytest.param(4, b"\x09", "has version 9; versions 1 to 3 are read", id="version"),
-        pytest.param(6, b"\x05", "has compression method 5", id="method"),
+        pytest.param(6, b"\x05", "has the unknown compression method 5", id="method"),
         pytest.param(8, b"\xff\xff\xff\x7f", "runs past the end", id="file-size"),
         pytest.param(8, b"\1\0\0\0", "size 1 is smaller than its header", id="file-size-small"),
         pytest.param(12, b"\1\0\0\0", "inflates to more than the 1 bytes", id="inflated"),

@@ -65,7 +65,7 @@ def test_sections_of_host_objects(tmp_path: Path, section: str) -> None:
         pytest.param(4, b"\7", "has version 7; only version 1 is read", id="version"),
         pytest.param(6, b"\1", "header size 1 is too small", id="header"),
         pytest.param(8, b"\xff\xff\xff", "runs past the end", id="size"),
-        pytest.param(16, b"\x63", "fatbin entry at 0x10 is of kind 99", id="kind"),
+        pytest.param(16, b"\x63", "fatbin entry at 0x10 has the unknown kind 99", id="kind"),
         pytest.param(20, b"\1", "header size 1 is too small", id="entry-header"),
         pytest.param(24, b"\xff\xff\xff", "runs past the end", id="entry-size"),
         pytest.param(32, b"\xff\xff\xff", "runs past the end", id="packed"),
