@@ -79,7 +79,7 @@ def renewed(out: BinaryIO, file: LinkedFile, layout: Layout, old: BuildId, sums:
     )
     moved = layout.moves.offset(address)
     os.pwrite(out.fileno(), content, old.offset if moved is None else moved)
-    return f"its build-id is {content.hex()} now, and was {old.content.hex()}"
+    return f"its build-id changes from {old.content.hex()} to {content.hex()}"
 
 
 def _new(layout: Layout, sums: Checksums) -> Iterator[bytes]:

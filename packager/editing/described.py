@@ -80,12 +80,12 @@ def described(file: LinkedFile, binary: FatBinary, number: int | None) -> Descri
 
 def _expect_openmp(binary: FatBinary) -> None:
     if binary.abi == "gcc":
-        raise UsageError(f"its images are {OTHERS['gcc']}: they are not edited")
+        raise UsageError(f"its images are {OTHERS['gcc']}: omptool does not edit them")
     if binary.descriptors:
         return
     for registration in binary.registrations:
         what = OTHERS.get(registration.model, "another model's")
-        raise UsageError(f"its images are {what}: they are not edited")
+        raise UsageError(f"its images are {what}: omptool does not edit them")
     if binary.tables:
         raise UsageError("has entries, but no descriptor: `omptool bundle` registers it")
     raise UsageError("has no descriptor of device images: `omptool bundle` gives it one")

@@ -47,7 +47,7 @@ def expect_abi(parts: Sequence[HostPart], abi: WrittenAbi) -> None:
         for table in part.binary.tables:
             if table.section != abi.entries_section:
                 what = (
-                    f"its entries are of {table.abi}, and no wrapper for {abi.name} registers them"
+                    f"its entries are of {table.abi}; a wrapper for {abi.name} cannot register them"
                 )
                 raise UsageError(what, Path(part.name))
 
@@ -56,7 +56,7 @@ def _expect_triple(part: HostPart, triple: str) -> None:
     try:
         normalise(triple)
     except UsageError as error:
-        raise UsageError(f"device code for no triple: {error}", Path(part.name)) from error
+        raise UsageError(f"its device code has a wrong triple: {error}", Path(part.name)) from error
 
 
 def _form(table: EntryTable) -> str:
@@ -118,8 +118,8 @@ def _orders(parts: Sequence[HostPart]) -> Iterator[str]:
     devices = f"devices are numbered {', '.join(numbered)}"
     if one not in targets[maker]:
         yield (
-            f"{maker} has no code for {one}, and comes first: {devices}, but {_listed(others)} "
-            f"would have them as {', '.join(own)}"
+            f"{maker} comes first and has no code for {one}: {devices}, but the order in "
+            f"{_listed(others)} is {', '.join(own)}"
         )
         return
     agreeing = [

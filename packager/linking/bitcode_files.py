@@ -41,7 +41,7 @@ def library_parts(path: Path, device: Device, directory: Path) -> list[Part]:
     try:
         with open_reader(path) as data:
             if len(data) > MAX_LIBRARY:
-                raise FormatError(f"has {len(data)} bytes, and no library more than {MAX_LIBRARY}")
+                raise FormatError(f"has {len(data)} bytes; a library has at most {MAX_LIBRARY}")
             if not (archive.probe(data) or offload_binary.probe(data)):
                 return [Part(str(path.absolute()), called(path))]
             found = sorted(_modules(path, data, device), key=lambda one: -one.rank)

@@ -121,7 +121,7 @@ def _linked(found: Objects, command: HostCommand, options: Options, tools: Tools
 def _is_written(output: Path, options: Options) -> bool:
     """Return whether the command wrote a file: -o /dev/null and clang's -### write none."""
     if not exists(output):
-        options.warn(f"{output} is missing: the command did not write it, and nothing is verified")
+        options.warn(f"{output} is missing: the command did not write it, so nothing is verified")
     return is_file(output)
 
 

@@ -85,7 +85,7 @@ class Tools:
             out, err = process.communicate()
         said = self.named(err.decode(errors="surrogateescape")).strip()
         if process.returncode:
-            killed = f": {command[0]} was ended by signal {-process.returncode}"
+            killed = f": signal {-process.returncode} ended {command[0]}"
             why = killed if process.returncode < 0 else ""
             raise LinkError(f"linking for {what} failed{why}", said, exit_code(process.returncode))
         if printed is not None:
@@ -117,7 +117,7 @@ class Tools:
             process.wait()
         if process.returncode >= 0:
             return process.returncode
-        killed = f"{command[0]} was ended by signal {-process.returncode}"
+        killed = f"signal {-process.returncode} ended {command[0]}"
         raise LinkError(killed, "", exit_code(process.returncode))
 
     def load_beside(self, *modules: str) -> None:

@@ -111,7 +111,7 @@ def _entry(value: llvm.ValueRef, family: Family, data: llvm.TargetData) -> Entry
         return Entry(value.name, 0)
     if is_team_variable(value):
         raise UsageError(
-            f"{value.name} is a team's own: without a single address it cannot be an entry"
+            f"each team has its own {value.name}: without a single address it cannot be an entry"
         )
     if re.match(r".*? = [^{\[\"]*\bthread_local\b", str(value)):
         raise UsageError(

@@ -98,7 +98,7 @@ def _copied(source: Path, directory: Path, name: str = "source") -> Path:
         if not len(data):
             raise FormatError("is empty")
         if len(data) > MAX_SOURCE:
-            raise FormatError(f"has {len(data)} bytes, and no module has more than {MAX_SOURCE}")
+            raise FormatError(f"has {len(data)} bytes; a module has at most {MAX_SOURCE}")
         copy = directory / name
         store(copy, data.pieces())
         return copy

@@ -94,7 +94,9 @@ def _expect_reader(form: ContainerForm, generation: Generation) -> None:
     }.get(form, GENERATIONS)
     if generation not in readers:
         since = readers[0].first_release
-        raise UsageError(f"no release before LLVM {since} reads this: not --abi {generation.name}")
+        raise UsageError(
+            f"no release before LLVM {since} reads this form; --abi {generation.name} is older"
+        )
 
 
 def _findings(

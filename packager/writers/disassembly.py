@@ -76,7 +76,7 @@ def _meant(source: Path, wanted: Wanted, pattern: str) -> str:
     is_meant = Wanted(kernels=(pattern,)).names
     found = exact or [name for name in names if is_meant(name)]
     if not found:
-        raise FindingError(f"no kernel in it is called {pattern}{near(pattern, names)}")
+        raise FindingError(f"no kernel is called {pattern}{near(pattern, names)}")
     if len(found) > 1:
         some = ", ".join(found[:SHOWN])
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

@@ -109,7 +109,7 @@ def read_list(path: Path) -> EntryList:
     """
     with open_input(path) as data:
         if len(data) > MAX_LIST:
-            raise FormatError(f"has {len(data)} bytes, and no list of entries more than {MAX_LIST}")
+            raise FormatError(f"has {len(data)} bytes; a list of entries has at most {MAX_LIST}")
         return EntryList(path, _parsed(data.bytes()))
 
 

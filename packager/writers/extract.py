@@ -49,7 +49,7 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
     """
     faults: dict[tuple[str, str], None] = {}
     if wanted.is_open and (count := sum(1 for _ in _images(source, faults))) > 1:
-        raise UsageError(f"holds {count} images: say which with --image, --triple, … or --all")
+        raise UsageError(f"holds {count} images; choose with --image, --triple, … or --all")
     done = []
     offered = Offered(wanted)
     names: set[str] = set()
@@ -62,7 +62,7 @@ def extract(source: Path, wanted: Wanted, folder: Path | None) -> Outcome:
             _write(data, path)
         done.append(Extracted(index, binary, image, path))
     if not done:
-        raise FindingError("; ".join(offered.lacks()) or "no device image in it")
+        raise FindingError("; ".join(offered.lacks()) or "has no device image")
     return Outcome(done, list(faults))
 
 

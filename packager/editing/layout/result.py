@@ -87,7 +87,7 @@ def _symbols(file: LinkedFile, moves: Moves) -> dict[int, bytes]:
             if address is not None:
                 found[table.offset + number * SYMBOL.size + 8] = WORD.pack(address)
                 if len(found) > MOST_SYMBOLS:
-                    raise FormatError(f"more than {MOST_SYMBOLS} symbols of what moves")
+                    raise FormatError(f"more than {MOST_SYMBOLS} symbols are in parts that move")
     return found
 
 

@@ -61,15 +61,17 @@ def team_variables(module: llvm.ModuleRef, data: llvm.TargetData) -> tuple[TeamV
 def _variable(value: llvm.ValueRef, data: llvm.TargetData) -> TeamVariable:
     text = str(value)
     if value.is_declaration:
-        raise UsageError(f"{value.name} is a team's own: it is declared, but not defined")
+        raise UsageError(f"team variable {value.name} is declared, but not defined")
     if not _VALUE.search(text):
-        raise UsageError(f"{value.name} is a team's own: such memory takes no initial value")
+        raise UsageError(
+            f"team variable {value.name} has an initial value, which such memory cannot have"
+        )
     type_ = value.global_value_type
     said = _ALIGNMENT.search(text)
     alignment = int(said[1]) if said else int(data.get_abi_alignment(type_))
     if alignment > _MOST_ALIGNMENT:
         raise UsageError(
-            f"{value.name} is aligned to {alignment} bytes, and a team's memory to no more than "
+            f"{value.name} is aligned to {alignment} bytes; a team's memory is aligned to at most "
             f"{_MOST_ALIGNMENT}"
         )
     return TeamVariable(symbol(value.name), str(type_), data.get_abi_size(type_), alignment)

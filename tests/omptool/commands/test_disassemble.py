@@ -94,7 +94,7 @@ def test_which_kernel_is_meant(program: Path) -> None:
     assert "o means 3 kernels: atomics, shared_count, local" in several.stderr
     none = omptool("dump", "--disassemble", "absent", program)
     assert (none.exit_code, none.stdout) == (1, "")
-    assert "no kernel in it is called absent" in none.stderr
+    assert "no kernel is called absent" in none.stderr
     part = omptool("dump", "--kind", "ptx", "--disassemble", "ato", program)
     assert ".entry atomics(" in part.stdout
 

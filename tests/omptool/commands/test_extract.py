@@ -87,7 +87,7 @@ def test_kernels_are_listed_and_nothing_is_written(work: Path, tmp_path: Path) -
 def test_several_images_and_none_named(work: Path, tmp_path: Path) -> None:
     result = omptool("extract", work / "both.o", "-o", tmp_path)
     assert result.exit_code == 2
-    assert f"Error: {work / 'both.o'}: holds 2 images: say which" in result.stderr
+    assert f"Error: {work / 'both.o'}: holds 2 images; choose with" in result.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -17,7 +17,7 @@ from places import FIXTURES
 from products import Products
 from toolchain import omptool
 
-BUILD_ID = re.compile(r"its build-id is ([0-9a-f]{40}) now, and was [0-9a-f]{40}")
+BUILD_ID = re.compile(r"its build-id changes from [0-9a-f]{40} to ([0-9a-f]{40})")
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 EACH = pytest.mark.parametrize(
     ("version", "link"),

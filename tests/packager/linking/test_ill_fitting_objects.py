@@ -81,7 +81,7 @@ def test_an_abi_that_the_entries_are_not_of(tmp_path: Path) -> None:
     main, *others = program(tmp_path)
     for abi in ("interface", "llvm-22"):
         done = omptool("link", "--abi", abi, "--", *driver(), main, *others)
-        what = f"its entries are of llvm-19, and no wrapper for {abi} registers them"
+        what = f"its entries are of llvm-19; a wrapper for {abi} cannot register them"
         assert (done.exit_code, done.stderr) == (2, f"Error: {main}: {what}\n")
 
 
@@ -165,8 +165,8 @@ def test_an_object_that_lacks_a_target_is_the_odd_one(tmp_path: Path) -> None:
     cpu = compiled(tmp_path, "summed")
     done = omptool("link", "--dry-run", "--", *driver(), cpu, main, scaled, "-o", tmp_path / "app")
     devices = f"devices are numbered {X86_64}, {NVPTX} sm_90"
-    whose = f"{main}, {scaled} would have them as {NVPTX} sm_90, {X86_64}"
-    lack = f"{cpu} has no code for {NVPTX} sm_90, and comes first"
+    whose = f"the order in {main}, {scaled} is {NVPTX} sm_90, {X86_64}"
+    lack = f"{cpu} comes first and has no code for {NVPTX} sm_90"
     assert f"Warning: {lack}: {devices}, but {whose}\n" in done.stderr
 
 
@@ -215,7 +215,7 @@ def test_a_triple_that_is_none(tmp_path: Path) -> None:
     main, summed, scaled = program(tmp_path)
     scaled.write_bytes(scaled.read_bytes().replace(b"\0triple\0", b"\0tripel\0"))
     line = refused(tmp_path, main, summed, scaled)
-    assert line == f"Error: {scaled}: device code for no triple: '' is not a target triple"
+    assert line == f"Error: {scaled}: its device code has a wrong triple: '' is not a target triple"
 
 
 def test_a_damaged_object_is_named(tmp_path: Path) -> None:

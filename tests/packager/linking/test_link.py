@@ -192,7 +192,7 @@ def test_a_linker_that_is_killed(tmp_path: Path) -> None:
     linker.chmod(0o755)
     done = omptool("link", "--", linker, *program(tmp_path))
     assert done.exit_code == 137
-    assert done.stderr == f"Error: linking for {X86_64} failed: {linker} was ended by signal 9\n"
+    assert done.stderr == f"Error: linking for {X86_64} failed: signal 9 ended {linker}\n"
 
 
 def test_what_lies_in_the_folder_for_temporary_files(tmp_path: Path) -> None:

@@ -80,12 +80,12 @@ def test_they_are_lowered_for_every_gpu(tmp_path: Path, triple: str) -> None:
             TILE.replace(
                 "zeroinitializer", "[i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8]"
             ),
-            "tile is a team's own: such memory takes no initial value",
+            "team variable tile has an initial value, which such memory cannot have",
         ),
-        (TILE.replace("16", "256"), "tile is aligned to 256 bytes, and a team's memory to no more"),
+        (TILE.replace("16", "256"), "tile is aligned to 256 bytes; a team's memory is aligned"),
         (
             '@tile = external global [8 x i32], section "omptool.team"\n',
-            "tile is a team's own: it is declared, but not defined",
+            "team variable tile is declared, but not defined",
         ),
         (TILE + "@p = global ptr @tile\n", "the value of p holds the address of tile, which no"),
     ],
@@ -111,7 +111,7 @@ def test_a_team_variable_is_no_entry(tmp_path: Path) -> None:
         TILE.replace("internal ", "")
         + "define void @k(ptr %p) {\n store i32 1, ptr @tile\n ret void\n}\n"
     )
-    assert "tile is a team's own: without a single address it cannot be an entry" in refused(
+    assert "each team has its own tile: without a single address it cannot be an entry" in refused(
         tmp_path, ir, X86_64, "--entry", "tile"
     )
     made(tmp_path, ir, X86_64)
