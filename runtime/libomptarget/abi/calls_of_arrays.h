@@ -52,12 +52,12 @@ template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, c
 }
 
 template <typename Arrays>
-void on_data(const observe::Call& call, std::int64_t device, const Arrays& arrays, void (*action)(std::int64_t, Rows)) {
+void on_data(const observe::Call& call, std::int64_t device, const Arrays& arrays, DataAction action) {
   guarded(call.function, [&] {
     const ReportedCall reported(call, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (fault.empty())
-        action(device, rows);
+        run_data(action, device, rows);
       else
         say("%s: %s; the call is ignored", call.function, fault.c_str());
     });

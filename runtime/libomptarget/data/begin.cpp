@@ -67,24 +67,6 @@ std::string Begin::copy_in(Rows rows, Held& held, Purpose purpose, CommandList& 
   return failure;
 }
 
-std::string Begin::begin(Rows rows) {
-  Held held(rows.size());
-  CommandList commands(memory_);
-  take_position(rows, held, Purpose::kData, Passage::kIn, commands);
-  std::string failure = copy_in(rows, held, Purpose::kData, commands);
-  const std::string why = commands.wait();
-  const std::string refused = refuse(rows, held, why);
-  return_pointers(rows, held); // one object that the device does not take leaves the others' addresses as they are
-  end_.finish(held, commands, why);
-  return failure.empty() ? refused : failure;
-}
-
-std::string Begin::finish_begin(Rows rows, Held& held, CommandList& commands, const std::string& why) {
-  std::string refused = refuse(rows, held, why);
-  end_.finish(held, commands, why);
-  return refused;
-}
-
 std::string Begin::lacks(Held& held) {
   return held.all_there ? std::string() : fault(held, {});
 }

@@ -34,11 +34,9 @@ public:
   std::string lacks(Held& held);
   // Stores device addresses for kReturn, where the memory is there.
   void return_pointers(Rows rows, Held& held);
-  // Maps the rows. Returns why the device cannot hold them all, or "".
-  std::string begin(Rows rows);
   // Of a construct that has only copied to the device, once all that it queued has ended with `failure`, or "": what it
   // created is for the host alone. Returns which object the device has not, or "".
-  std::string finish_begin(Rows rows, Held& held, CommandList& commands, const std::string& failure);
+  std::string refuse(Rows rows, Held& held, const std::string& failure);
 
   // The kernel's argument for a kArgument row that is not private.
   void* argument(const Row& row, const Binding& binding) const;
@@ -49,7 +47,6 @@ private:
   void provide(Held& held);
   void publish(Held& held);
   void wait_for_others(Held& held);
-  std::string refuse(Rows rows, Held& held, const std::string& why);
   void copy_in(const Row& row, Binding& binding, CommandList& commands);
   bool attach_later(const Row& row, Binding& binding, CommandList& commands);
   std::string not_there(const Mapping& mapping, const std::string& why) const;

@@ -36,7 +36,7 @@ struct DeviceData {
   Order order{table};
   End ending{memory, sharing, table, binder, order, diverged};
   Begin beginning{memory, sharing, table, binder, order, transfers, diverged, host_side, ending};
-  Update updating{memory, sharing, table, binder, order, diverged, ending};
+  Update updating{memory, sharing, table, binder, order, diverged};
   ExactMatches exact{memory, sharing, table, activity, transfers, diverged};
 };
 

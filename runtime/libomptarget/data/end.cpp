@@ -13,7 +13,7 @@
 
 namespace omptool {
 
-void End::take_leave(Rows rows, Held& held, CommandList& commands) {
+void End::take_position(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   {
     Lock lock(table_);
@@ -39,18 +39,6 @@ void End::take_leave(Rows rows, Held& held, CommandList& commands) {
     release(rows, held, Release::kNormal, commands, nullptr, lock);
   }
   held.over.clear();
-}
-
-void End::end(Rows rows) {
-  Held held(rows.size());
-  CommandList commands(memory_);
-  take_leave(rows, held, commands);
-  copy_back(rows, held, Release::kNormal, commands);
-  commands.set_handed_over();
-  const std::string why = commands.wait();
-  if (!why.empty())
-    die("%s", why.c_str());
-  finish(held, commands);
 }
 
 void End::drop(const Row& row, Binding& binding, Release release) {

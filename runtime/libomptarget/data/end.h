@@ -20,7 +20,7 @@ public:
       : memory_(memory), sharing_(sharing), table_(table), binder_(binder), order_(order), diverged_(diverged) {}
 
   // Finds what rows that an earlier call mapped refer to, and takes the position of a construct that releases them.
-  void take_leave(Rows rows, Held& held, CommandList& commands);
+  void take_position(Rows rows, Held& held, CommandList& commands);
   // Releases the rows. kAbandoned: no region has run, nothing is copied back but what other constructs have left.
   // `region` names the region that has run, for the message of a failure.
   void release_position(Rows rows, Held& held, Release how, CommandList& commands, const char* region = nullptr);
@@ -30,9 +30,6 @@ public:
   void copy_back(Rows rows, Held& held, Release how, CommandList& commands, const char* region = nullptr);
   // All that was queued has ended; "" or why it failed. No lock may be held.
   void finish(Held& held, CommandList& commands, const std::string& failure = {});
-
-  // Unmaps rows that an earlier call mapped.
-  void end(Rows rows);
 
 private:
   static void drop(const Row& row, Binding& binding, Release how);

@@ -9,7 +9,7 @@
 
 namespace omptool {
 
-void Update::take_position_of_update(Rows rows, Held& held, CommandList& commands) {
+void Update::take_position(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   {
     PresentTable::Lock lock(table_);
@@ -30,7 +30,7 @@ void Update::take_position_of_update(Rows rows, Held& held, CommandList& command
   held.over.clear();
 }
 
-void Update::queue_update(Rows rows, Held& held, CommandList& commands) {
+void Update::copy(Rows rows, Held& held, CommandList& commands) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Binding& binding = held.bound[i];
     // What only the host has is not brought up to date.
@@ -42,17 +42,6 @@ void Update::queue_update(Rows rows, Held& held, CommandList& commands) {
     if (rows[i].has(kFrom) && !diverged_.fetch(*binding.object, there, commands))
       die("updating %s from the device failed%s", describe(*binding.object).c_str(), commands.failure().c_str());
   }
-  commands.set_handed_over();
-}
-
-void Update::update(Rows rows) {
-  Held held(rows.size());
-  CommandList commands(memory_);
-  take_position_of_update(rows, held, commands);
-  queue_update(rows, held, commands);
-  if (const std::string why = commands.wait(); !why.empty())
-    die("%s", why.c_str());
-  end_.finish(held, commands);
 }
 
 } // namespace omptool

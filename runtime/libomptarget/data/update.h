@@ -6,7 +6,6 @@
 
 #include "data/binder.h"
 #include "data/diverged_copies.h"
-#include "data/end.h"
 #include "data/order.h"
 
 namespace omptool {
@@ -14,15 +13,13 @@ namespace omptool {
 class Update {
 public:
   Update(const DeviceMemory& memory, const Sharing& sharing, PresentTable& table, Binder& binder, Order& order,
-         DivergedCopies& diverged, End& end)
-      : memory_(memory), sharing_(sharing), table_(table), binder_(binder), order_(order), diverged_(diverged),
-        end_(end) {}
+         DivergedCopies& diverged)
+      : memory_(memory), sharing_(sharing), table_(table), binder_(binder), order_(order), diverged_(diverged) {}
 
-  // Copies the rows' ranges of present objects.
-  void update(Rows rows);
-  // The same in steps: the position, then the copies, of which a failure ends the program.
-  void take_position_of_update(Rows rows, Held& held, CommandList& commands);
-  void queue_update(Rows rows, Held& held, CommandList& commands);
+  // Finds the objects that are there, and takes the position of a construct that copies them.
+  void take_position(Rows rows, Held& held, CommandList& commands);
+  // Queues the copies. A failure ends the program.
+  void copy(Rows rows, Held& held, CommandList& commands);
 
 private:
   const DeviceMemory& memory_;
@@ -31,7 +28,6 @@ private:
   Binder& binder_;
   Order& order_;
   DivergedCopies& diverged_;
-  End& end_;
 };
 
 } // namespace omptool

@@ -25,11 +25,15 @@ void wait_for(const Events& events) {
 }
 
 void give_event(const Later& call, const EventPtr& event) {
+  if (call.ended)
+    *call.ended = event;
   if (call.completion)
     *call.completion = event_handles::add(event);
 }
 
 void take_event_back(const Later& call) {
+  if (call.ended)
+    *call.ended = nullptr;
   if (call.completion)
     event_handles::take(std::exchange(*call.completion, nullptr));
 }
@@ -48,6 +52,8 @@ void when_all_done(Events events, std::function<void()> then) {
 
 // The event of a call that leaves nothing to be done once those have happened.
 void complete_after(const Events& events, const Later& call) {
+  if (call.ended) // null: its caller does not wait
+    return;
   const EventPtr own = Event::make(nullptr, 0, -1);
   give_event(call, own);
   outstanding::begin();
@@ -86,11 +92,6 @@ std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows,
   return result;
 }
 
-void do_now(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
-  constexpr void (*kCalls[])(std::int64_t, Rows) = {data_begin, data_end, data_update};
-  kCalls[static_cast<int>(kind)](device_id, rows);
-}
-
 // Returns why the region will not run on the device, or "".
 std::string try_later(Device& device, Placement placement, const std::shared_ptr<Kernel>& kernel, Rows rows,
                       const LaunchShape& shape, const Events& events, const Later& call) {
@@ -103,6 +104,8 @@ std::string try_later(Device& device, Placement placement, const std::shared_ptr
   std::string failure = region->take_position();
   if (failure.empty()) {
     give_event(call, region->commands().ended());
+    if (call.ended)
+      region->read_private();
     failure = region->go();
   }
   if (!failure.empty()) {
@@ -145,7 +148,7 @@ std::int32_t refuse_region_later(std::int64_t device_id, const void* host_addres
   return refuse(device_id, host_address, rows, reason, events, call);
 }
 
-void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const Later& call) {
+void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call) {
   Events events;
   if (std::string fault; !find_events(call, events, fault)) {
     say("%s: %s; the call is ignored", call.function, fault.c_str());
@@ -160,11 +163,11 @@ void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const
   }
   if (!device) {
     wait_for(events);
-    do_now(kind, device_id, rows);
+    run_data(action, device_id, rows);
     complete_after({}, call);
     return;
   }
-  const auto pending = std::make_shared<PendingData>(kind, *device, rows, outstanding::Callback(call.param));
+  const auto pending = std::make_shared<PendingData>(action, *device, rows, outstanding::Callback(call.param));
   come_after(pending->commands(), events, call);
   pending->take_position();
   give_event(call, pending->commands().ended());
@@ -177,42 +180,6 @@ void ignore_data_later(const std::string& reason, const Later& call) {
   find_events(call, events, fault);
   say("%s: %s; the call is ignored", call.function, reason.c_str());
   complete_after(events, call);
-}
-
-PendingCall leave_region(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape) {
-  Placement placement(asked, host_address, rows);
-  Device* const device = disabled() ? nullptr : select(placement.device_id()).device;
-  if (!device)
-    return {run_region(asked, host_address, rows, shape), nullptr};
-  const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
-  const Resolved there = Registry::current()->resolve(kernel.get(), *device, shape.environment);
-  if (!there.function)
-    return {give_up(*device, host_address, kernel.get(), rows, there.reason), nullptr};
-  const auto region = std::make_shared<PendingRegion>(*device, std::move(placement), kernel, there, rows, shape,
-                                                      outstanding::Callback(nullptr));
-  std::string failure = region->take_position();
-  const EventPtr ended = region->commands().ended();
-  if (failure.empty()) {
-    region->read_private();
-    failure = region->go();
-  }
-  if (failure.empty())
-    return {0, ended};
-  region->abandon();
-  return {give_up(*device, host_address, kernel.get(), rows, failure), nullptr};
-}
-
-PendingCall leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows) {
-  Device* const device = disabled() ? nullptr : select(device_id).device;
-  if (!device) {
-    do_now(kind, device_id, rows);
-    return {};
-  }
-  const auto pending = std::make_shared<PendingData>(kind, *device, rows, outstanding::Callback(nullptr));
-  pending->take_position();
-  const EventPtr ended = pending->commands().ended();
-  pending->go();
-  return {0, ended};
 }
 
 bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event) {

@@ -22,6 +22,8 @@ struct Later {
   const tgt_event_t* awaited;
   tgt_event_t* completion;    // where its own goes, or null
   tgt_callback_param_t param; // for the callback; null: none follows
+  // Of an OpenMP compiler's call, which asks for its end by itself: where its event goes. Private data is read at once.
+  EventPtr* ended = nullptr;
 };
 
 // 0: the region runs when its turn comes. Otherwise the caller runs its host version, for which the data is ready:
@@ -31,18 +33,9 @@ std::int32_t run_region_later(std::int64_t device_id, const void* host_address, 
 // The same for a region that cannot run on any device for `reason`; see refuse_region().
 std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
                                  const Later& call);
-void data_later(PendingData::Kind kind, std::int64_t device_id, Rows rows, const Later& call);
+void data_later(DataAction action, std::int64_t device_id, Rows rows, const Later& call);
 // A data call that does nothing, for `reason`, which is said; its event completes all the same.
 void ignore_data_later(const std::string& reason, const Later& call);
-
-// What an OpenMP compiler's call leaves behind, whose caller asks for its end by itself.
-struct PendingCall {
-  std::int32_t result = 0; // of a region, as of run_region()
-  EventPtr event;          // null: nothing
-};
-// Private data is read at once.
-PendingCall leave_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
-PendingCall leave_data(PendingData::Kind kind, std::int64_t device_id, Rows rows);
 
 // Whether the devices keep an event of the first, which the program holds, before what is to come after it on the
 // second. Numbers are those of programs.

@@ -142,12 +142,8 @@ void begin_on(Device& device, Rows rows) {
     device.data.exact.let_go(known);
     return;
   }
-  const std::string failure = device.data.beginning.begin(rows);
+  BeginConstruct(device, rows, CommandList::Use::kNow).carry_out();
   device.data.exact.end_known(rows, known, Release::kNormal, {});
-  if (!failure.empty() && mandatory())
-    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", failure.c_str());
-  if (!failure.empty())
-    say("regions that use it run on the host: %s", failure.c_str());
 }
 
 void end_on(Device& device, Rows rows) {
@@ -157,7 +153,12 @@ void end_on(Device& device, Rows rows) {
     return;
   }
   device.data.exact.let_go(known);
-  device.data.ending.end(rows);
+  EndConstruct(device, rows, CommandList::Use::kNow).carry_out();
+}
+
+void update_on(Device& device, Rows rows) {
+  if (!takes_short_ways(device) || !device.data.exact.update_known(rows))
+    UpdateConstruct(device, rows, CommandList::Use::kNow).carry_out();
 }
 
 } // namespace
@@ -279,19 +280,9 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
     say("a construct that maps or updates data is ignored: %s", reason.c_str());
 }
 
-void data_begin(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows, begin_on);
-}
-
-void data_end(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows, end_on);
-}
-
-void data_update(std::int64_t device_id, Rows rows) {
-  on_data(device_id, rows, [](Device& device, Rows wanted) {
-    if (!takes_short_ways(device) || !device.data.exact.update_known(wanted))
-      device.data.updating.update(wanted);
-  });
+void run_data(DataAction action, std::int64_t device_id, Rows rows) {
+  constexpr void (*kActions[])(Device&, Rows) = {begin_on, end_on, update_on};
+  on_data(device_id, rows, kActions[static_cast<std::size_t>(action)]);
 }
 
 bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept {

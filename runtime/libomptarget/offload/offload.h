@@ -7,6 +7,7 @@
 
 #include "data/table/row.h"
 #include "devices/registry.h"
+#include "offload/data_construct.h"
 #include "rtl/launch_shape.h"
 
 #include <cstdint>
@@ -28,9 +29,8 @@ std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Row
 // copies all that the device has to the host.
 std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, std::optional<Rows> rows,
                              const std::string& reason);
-void data_begin(std::int64_t device_id, Rows rows);
-void data_end(std::int64_t device_id, Rows rows);
-void data_update(std::int64_t device_id, Rows rows);
+// Begins, ends or updates data.
+void run_data(DataAction action, std::int64_t device_id, Rows rows);
 // Ignores a construct for `reason`, which it prints once; copies the objects of `rows` to the host.
 void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason);
 // The same of a few bytes of an object that is there, on a device in use, where nobody watches. False: it is not,

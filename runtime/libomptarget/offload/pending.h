@@ -7,6 +7,7 @@
 #pragma once
 
 #include "devices/registry.h"
+#include "offload/data_construct.h"
 #include "offload/outstanding.h"
 #include "offload/placement.h"
 #include "offload/region.h"
@@ -85,24 +86,18 @@ private:
 // A call that moves data.
 class PendingData final : public Pending {
 public:
-  enum class Kind { kBegin, kEnd, kUpdate };
-  PendingData(Kind kind, Device& device, Rows rows, const outstanding::Callback& callback)
-      : Pending(device, rows, callback), kind_(kind), commands_(device.memory, CommandList::Use::kLater),
-        held_(rows.size()) {}
-  CommandList& commands() override { return commands_; }
+  PendingData(DataAction action, Device& device, Rows rows, const outstanding::Callback& callback)
+      : Pending(device, rows, callback), construct_(later_construct(action, device, rows_)) {}
+  CommandList& commands() override { return construct_->commands(); }
   // Counts, allocates, returns addresses.
-  void take_position();
+  void take_position() { construct_->take_position(); }
 
 private:
-  std::string start() override;
-  void finish(const std::string& failure) override;
+  std::string start() override { return construct_->start(), std::string(); }
+  void finish(const std::string& failure) override { construct_->finish(failure); }
   std::string name() const override { return "an asynchronous data call"; }
-  void tell(const std::string& failure);
 
-  const Kind kind_;
-  CommandList commands_;
-  Held held_;
-  bool told_ = false;
+  const std::unique_ptr<DataConstruct> construct_;
 };
 
 } // namespace omptool

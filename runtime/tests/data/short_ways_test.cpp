@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
-#include "data/device_data.h"
+#include "devices/registry.h"
+#include "offload/data_construct.h"
 
 #include <cstdlib>
 #include <doctest/doctest.h>
 
+using omptool::BeginConstruct;
 using omptool::CommandList;
-using omptool::DeviceData;
-using omptool::DeviceMemory;
+using omptool::Device;
+using omptool::EndConstruct;
 using omptool::Held;
 using omptool::KnownObjects;
 using omptool::Passage;
@@ -18,39 +20,45 @@ using omptool::Release;
 using omptool::Row;
 using omptool::Rtl;
 using omptool::RtlFunctions;
+using omptool::UpdateConstruct;
 
 namespace {
 
 // No file: the functions that data needs.
 struct MemmovePlugin {
-  MemmovePlugin() : plugin("memmove", "/nowhere"), memory(plugin, 0) {
+  MemmovePlugin() : plugin("memmove", "/nowhere") {
     auto& functions = const_cast<RtlFunctions&>(plugin.call());
     functions.data_alloc = [](std::int32_t, std::int64_t size) { return std::malloc(static_cast<std::size_t>(size)); };
     functions.data_delete = [](std::int32_t, void* target) -> std::int32_t { return std::free(target), 0; };
     functions.moves_like_memmove = [](std::int32_t) -> std::int32_t { return 1; };
     functions.shares_host_memory = [](std::int32_t) -> std::int32_t { return 0; };
-    memory.shares_host_memory();
   }
   Rtl plugin;
-  DeviceMemory memory;
 };
 
 // An object that is there.
 struct Present {
-  Present() { data.beginning.begin({&row, 1}); }
-  ~Present() { data.ending.end({&row, 1}); }
+  Present() {
+    device.memory.shares_host_memory();
+    begin();
+  }
+  ~Present() { end(); }
   Present(const Present&) = delete;
   Present& operator=(const Present&) = delete;
 
+  void begin() { BeginConstruct(device, {&row, 1}, CommandList::Use::kNow).carry_out(); }
+  void end() { EndConstruct(device, {&row, 1}, CommandList::Use::kNow).carry_out(); }
+  void update() { UpdateConstruct(device, {&row, 1}, CommandList::Use::kNow).carry_out(); }
+
   bool takes_the_short_way() {
     KnownObjects known(1);
-    const bool taken = data.exact.begin_known({&row, 1}, known);
-    data.exact.end_known({&row, 1}, known, Release::kNormal, {});
+    const bool taken = device.data.exact.begin_known({&row, 1}, known);
+    device.data.exact.end_known({&row, 1}, known, Release::kNormal, {});
     return taken;
   }
 
   MemmovePlugin fake;
-  DeviceData data{fake.memory};
+  Device device{0, fake.plugin, 0};
   int number = 1;
   Row row{&number, &number, sizeof number, omptool::kTo | omptool::kFrom | omptool::kCounts};
 };
@@ -58,13 +66,14 @@ struct Present {
 // A region that is not over before this goes.
 class Later {
 public:
-  explicit Later(Present& present) : present_(present), commands_(present.fake.memory, CommandList::Use::kLater) {
-    present_.data.beginning.take_position({&present_.row, 1}, held_, Purpose::kRegion, Passage::kThrough, commands_);
+  explicit Later(Present& present) : present_(present), commands_(present.device.memory, CommandList::Use::kLater) {
+    present_.device.data.beginning.take_position({&present_.row, 1}, held_, Purpose::kRegion, Passage::kThrough,
+                                                 commands_);
   }
   ~Later() {
-    present_.data.beginning.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_);
+    present_.device.data.beginning.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_);
     commands_.set_handed_over();
-    present_.data.ending.finish(held_, commands_);
+    present_.device.data.ending.finish(held_, commands_);
   }
   Later(const Later&) = delete;
   Later& operator=(const Later&) = delete;
@@ -79,7 +88,6 @@ private:
 
 TEST_CASE("an object goes the short way again when the asynchronous regions that use it are over") {
   Present present;
-  const omptool::Rows rows(&present.row, 1);
   CHECK(present.takes_the_short_way());
   {
     const Later one(present);
@@ -87,10 +95,10 @@ TEST_CASE("an object goes the short way again when the asynchronous regions that
     {
       const Later other(present);
     }
-    present.data.beginning.begin(rows); // one is not over
+    present.begin(); // one is not over
     CHECK_FALSE(present.takes_the_short_way());
   }
-  present.data.ending.end(rows); // a long way finds out that both are
+  present.end(); // a long way finds out that both are
   CHECK(present.takes_the_short_way());
 }
 
@@ -99,6 +107,6 @@ TEST_CASE("an update finds out as well") {
   {
     const Later one(present);
   }
-  present.data.updating.update({&present.row, 1});
+  present.update();
   CHECK(present.takes_the_short_way());
 }

@@ -27,13 +27,13 @@ std::int32_t on_region_later(const observe::Call& call, std::int32_t device, con
   });
 }
 
-void on_data_later(const observe::Call& call, PendingData::Kind kind, std::int32_t device, const Arrays& arrays,
+void on_data_later(const observe::Call& call, DataAction action, std::int32_t device, const Arrays& arrays,
                    const Later& later) {
   guarded(call.function, [&] {
     const ReportedCall reported(call, device);
     with_rows(arrays, [&](Rows rows, const std::string& fault) {
       if (fault.empty())
-        data_later(kind, device, rows, later);
+        data_later(action, device, rows, later);
       else
         ignore_data_later(fault, later);
     });
@@ -43,7 +43,7 @@ void on_data_later(const observe::Call& call, PendingData::Kind kind, std::int32
 } // namespace
 } // namespace omptool::document
 
-using omptool::PendingData;
+using omptool::DataAction;
 using omptool::document::Action;
 using omptool::document::Arrays;
 using omptool::document::call_of;
@@ -74,8 +74,8 @@ OMPTOOL_EXPORT void __tgt_target_async_data_begin(int32_t device_id, int32_t num
                                                   int64_t* args_size, int32_t* args_maptype, int32_t num_dep_events,
                                                   tgt_event_t* dep_events, tgt_event_t* completion_event,
                                                   tgt_callback_param_t param) {
-  on_data_later(call_of(Action::kEnterData, __func__, __builtin_return_address(0)), PendingData::Kind::kBegin,
-                device_id, Arrays{num_args, args_base, args, args_size, args_maptype},
+  on_data_later(call_of(Action::kEnterData, __func__, __builtin_return_address(0)), DataAction::kBegin, device_id,
+                Arrays{num_args, args_base, args, args_size, args_maptype},
                 {__func__, num_dep_events, dep_events, completion_event, param});
 }
 
@@ -83,7 +83,7 @@ OMPTOOL_EXPORT void __tgt_target_async_data_end(int32_t device_id, int32_t num_a
                                                 int64_t* args_size, int32_t* args_maptype, int32_t num_dep_events,
                                                 tgt_event_t* dep_events, tgt_event_t* completion_event,
                                                 tgt_callback_param_t param) {
-  on_data_later(call_of(Action::kExitData, __func__, __builtin_return_address(0)), PendingData::Kind::kEnd, device_id,
+  on_data_later(call_of(Action::kExitData, __func__, __builtin_return_address(0)), DataAction::kEnd, device_id,
                 Arrays{num_args, args_base, args, args_size, args_maptype},
                 {__func__, num_dep_events, dep_events, completion_event, param});
 }
@@ -92,7 +92,7 @@ OMPTOOL_EXPORT void __tgt_target_async_data_update(int32_t device_id, int32_t nu
                                                    int64_t* args_size, int32_t* args_maptype, int32_t num_dep_events,
                                                    tgt_event_t* dep_events, tgt_event_t* completion_event,
                                                    tgt_callback_param_t param) {
-  on_data_later(call_of(Action::kUpdate, __func__, __builtin_return_address(0)), PendingData::Kind::kUpdate, device_id,
+  on_data_later(call_of(Action::kUpdate, __func__, __builtin_return_address(0)), DataAction::kUpdate, device_id,
                 Arrays{num_args, args_base, args, args_size, args_maptype},
                 {__func__, num_dep_events, dep_events, completion_event, param});
 }

@@ -76,19 +76,19 @@ OMPTOOL_EXPORT_AS(omptarget_unregister_lib, "__tgt_unregister_lib@OMPTARGET_4.5"
 OMPTOOL_EXPORT void __tgt_target_data_begin(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                             int64_t* args_size, int32_t* args_maptype) {
   on_data(call_of(Action::kEnterData, __func__, __builtin_return_address(0)), device_id,
-          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_begin);
+          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::DataAction::kBegin);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_end(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                           int64_t* args_size, int32_t* args_maptype) {
   on_data(call_of(Action::kExitData, __func__, __builtin_return_address(0)), device_id,
-          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_end);
+          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::DataAction::kEnd);
 }
 
 OMPTOOL_EXPORT void __tgt_target_data_update(int32_t device_id, int32_t num_args, void** args_base, void** args,
                                              int64_t* args_size, int32_t* args_maptype) {
   on_data(call_of(Action::kUpdate, __func__, __builtin_return_address(0)), device_id,
-          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::data_update);
+          Arrays{num_args, args_base, args, args_size, args_maptype}, omptool::DataAction::kUpdate);
 }
 
 OMPTOOL_EXPORT int32_t __tgt_target(int32_t device_id, void* host_addr, int32_t num_args, void** args_base, void** args,

@@ -55,17 +55,26 @@ void** handle_for(const Call& call) {
   return call.waiting == Waiting::kNowait && !observe::heard() ? nowait_handle() : nullptr;
 }
 
-void act(const Call& call, void (*action)(std::int64_t, Rows), Rows rows) {
+Later leaving(const Call& call, EventPtr& ended) {
+  return {call.name, 0, nullptr, nullptr, nullptr, &ended};
+}
+
+DataAction action_of(Construct construct) {
+  return construct == Construct::kBegin ? DataAction::kBegin
+         : construct == Construct::kEnd ? DataAction::kEnd
+                                        : DataAction::kUpdate;
+}
+
+void act(const Call& call, Rows rows) {
   void** const handle = handle_for(call);
   if (!handle) [[likely]] {
-    action(call.device, rows);
+    run_data(action_of(call.construct), call.device, rows);
     return;
   }
-  const auto kind = action == data_begin ? PendingData::Kind::kBegin
-                    : action == data_end ? PendingData::Kind::kEnd
-                                         : PendingData::Kind::kUpdate;
-  if (PendingCall pending = leave_data(kind, call.device, rows); pending.event)
-    leave(handle, std::move(pending.event));
+  EventPtr ended;
+  data_later(action_of(call.construct), call.device, rows, leaving(call, ended));
+  if (ended)
+    leave(handle, std::move(ended));
 }
 
 // Returns the rows that the host needs of a construct that is not understood: those that it copies back. Objects that
@@ -82,17 +91,17 @@ std::vector<Row> to_host(Construct construct, Rows rows) {
   return wanted;
 }
 
-[[gnu::noinline]] void on_data(const Call& call, void (*action)(std::int64_t, Rows)) {
+[[gnu::noinline]] void on_data(const Call& call) {
   translated(call, [&] {
     check_device(call.device);
     RowList rows;
     if (!observe::may_be_heard() && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
-      act(call, action, rows);
+      act(call, rows);
       return;
     }
     const RowFault fault = add_rows(call.arrays, call.construct, rows, call.caller);
     if (!fault)
-      act(call, action, rows);
+      act(call, rows);
     else if (fault.is_of_compiler)
       refuse_data(call.device, to_host(call.construct, rows), fault.text);
     else
@@ -122,10 +131,11 @@ std::int32_t on_region(const Call& call, const void* region, const LaunchShape& 
   void** const handle = handle_for(call);
   if (!handle) [[likely]]
     return run_region(call.device, region, rows, shape);
-  PendingCall pending = leave_region(call.device, region, rows, shape);
-  if (pending.event)
-    leave(handle, std::move(pending.event));
-  return pending.result;
+  EventPtr ended;
+  const std::int32_t result = run_region_later(call.device, region, rows, shape, leaving(call, ended));
+  if (ended)
+    leave(handle, std::move(ended));
+  return result;
 }
 
 constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
@@ -325,7 +335,7 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t devi
 
 // ---- data ----
 
-#define OMPTOOL_LLVM_DATA(function, construct, waiting, action)                                                        \
+#define OMPTOOL_LLVM_DATA(function, construct, waiting)                                                                \
   [[gnu::hot]] OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count,           \
                                             void** base, void** begin, std::int64_t* size, std::int64_t* type,         \
                                             void** names, void** mappers) {                                            \
@@ -338,18 +348,17 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t devi
                             where,                                                                                     \
                             device,                                                                                    \
                             {count, base, begin, size, type, names, mappers},                                          \
-                            __builtin_return_address(0)},                                                              \
-                           action);                                                                                    \
+                            __builtin_return_address(0)});                                                             \
   }
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, Waiting::kWaits, omptool::data_begin)
-OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, Waiting::kNowait, omptool::data_begin)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Construct::kEnd, Waiting::kWaits, omptool::data_end)
-OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Construct::kEnd, Waiting::kNowait, omptool::data_end)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Construct::kUpdate, Waiting::kWaits, omptool::data_update)
-OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, Waiting::kNowait, omptool::data_update)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_mapper, Construct::kBegin, Waiting::kWaits)
+OMPTOOL_LLVM_DATA(__tgt_target_data_begin_nowait_mapper, Construct::kBegin, Waiting::kNowait)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_mapper, Construct::kEnd, Waiting::kWaits)
+OMPTOOL_LLVM_DATA(__tgt_target_data_end_nowait_mapper, Construct::kEnd, Waiting::kNowait)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_mapper, Construct::kUpdate, Waiting::kWaits)
+OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, Waiting::kNowait)
 #undef OMPTOOL_LLVM_DATA
 
-#define OMPTOOL_LLVM_OLD_DATA(function, name, construct, action)                                                       \
+#define OMPTOOL_LLVM_OLD_DATA(function, name, construct)                                                               \
   OMPTOOL_EXPORT void function(std::int64_t device, std::uint32_t count, void** base, void** begin,                    \
                                std::int64_t* size, std::int64_t* type) {                                               \
     omptool::llvm::on_data({name,                                                                                      \
@@ -358,15 +367,14 @@ OMPTOOL_LLVM_DATA(__tgt_target_data_update_nowait_mapper, Construct::kUpdate, Wa
                             nullptr,                                                                                   \
                             device,                                                                                    \
                             {count, base, begin, size, type, nullptr, nullptr},                                        \
-                            __builtin_return_address(0)},                                                              \
-                           action);                                                                                    \
+                            __builtin_return_address(0)});                                                             \
   }
-OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin, omptool::data_begin)
-OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd, omptool::data_end)
-OMPTOOL_LLVM_OLD_DATA(llvm_target_data_update, "__tgt_target_data_update", Construct::kUpdate, omptool::data_update)
-OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_begin_nowait, __func__, Construct::kBegin, omptool::data_begin)
-OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_end_nowait, __func__, Construct::kEnd, omptool::data_end)
-OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_update_nowait, __func__, Construct::kUpdate, omptool::data_update)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_begin, "__tgt_target_data_begin", Construct::kBegin)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_end, "__tgt_target_data_end", Construct::kEnd)
+OMPTOOL_LLVM_OLD_DATA(llvm_target_data_update, "__tgt_target_data_update", Construct::kUpdate)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_begin_nowait, __func__, Construct::kBegin)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_end_nowait, __func__, Construct::kEnd)
+OMPTOOL_LLVM_OLD_DATA(__tgt_target_data_update_nowait, __func__, Construct::kUpdate)
 #undef OMPTOOL_LLVM_OLD_DATA
 
 OMPTOOL_EXPORT_AS(llvm_target, "__tgt_target@VERS1.0");

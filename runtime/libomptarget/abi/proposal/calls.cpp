@@ -54,8 +54,8 @@ struct Arrays {
 };
 
 void on_data(observe::Action action, const char* function, const void* code, const Arrays& arrays,
-             void (*body)(std::int64_t, Rows)) {
-  omptool::on_data({observe::Abi::kProposal, action, function, code}, arrays.known_device(), arrays, body);
+             DataAction data_action) {
+  omptool::on_data({observe::Abi::kProposal, action, function, code}, arrays.known_device(), arrays, data_action);
 }
 
 int on_region(const char* function, const void* code, const void* entry, const Arrays& arrays,
@@ -88,17 +88,17 @@ OMPTOOL_EXPORT void omptool_2013_unregister_lib(void* descriptor) {
 OMPTOOL_EXPORT void omptool_2013_data_begin(int device, int count, void** host, int* size, const void* types) {
   omptool::proposal::on_data(omptool::observe::Action::kEnterData, "__tgt_target_data_begin",
                              __builtin_return_address(0), {device, count, host, size, static_cast<const int*>(types)},
-                             omptool::data_begin);
+                             omptool::DataAction::kBegin);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_end(int device, int count, void** host, int* size, const void* types) {
   omptool::proposal::on_data(omptool::observe::Action::kExitData, "__tgt_target_data_end", __builtin_return_address(0),
-                             {device, count, host, size, static_cast<const int*>(types)}, omptool::data_end);
+                             {device, count, host, size, static_cast<const int*>(types)}, omptool::DataAction::kEnd);
 }
 
 OMPTOOL_EXPORT void omptool_2013_data_update(int device, int count, void** host, int* size, const void* types) {
   omptool::proposal::on_data(omptool::observe::Action::kUpdate, "__tgt_target_data_update", __builtin_return_address(0),
-                             {device, count, host, size, static_cast<const int*>(types)}, omptool::data_update);
+                             {device, count, host, size, static_cast<const int*>(types)}, omptool::DataAction::kUpdate);
 }
 
 OMPTOOL_EXPORT int omptool_2013_target(int device, void* entry, int count, void** host, int* size, const void* types) {
