@@ -25,7 +25,7 @@ from omptool.options.wrapper import (
 )
 
 if TYPE_CHECKING:
-    from packager.files.open_files import OpenFiles
+    from packager.files.reader import OpenFiles
     from packager.hosts.host_file import HostFile
     from packager.layouts import WrittenAbi
     from packager.model import Finding
@@ -62,7 +62,7 @@ def command(
     """
     with reported(host):
         from omptool.probes import own_formats
-        from packager.files.open_files import OpenFiles
+        from packager.files.reader import OpenFiles
         from packager.hosts.host_file import open_host
         from packager.writers.requests import parse_request
 

@@ -79,7 +79,7 @@ def command(
     with reported(file):
         from omptool.probes import own_formats
         from packager.files.checksums import Checksums
-        from packager.files.open_files import OpenFiles
+        from packager.files.reader import OpenFiles
         from packager.hosts.host_file import open_host
 
         change = _change(added, replaced, removed, order, descriptor)

@@ -27,7 +27,7 @@ from packager.errors import UsageError
 from packager.generations import Generation, listed, named
 
 if TYPE_CHECKING:
-    from packager.files.open_files import OpenFiles
+    from packager.files.reader import OpenFiles
     from packager.model import Finding
     from packager.writers.bundle import EntrySource, Form
     from packager.writers.containers import ContainerForm, Method
@@ -74,7 +74,7 @@ def command(
     """
     with reported(out):
         from omptool.probes import own_formats
-        from packager.files.open_files import OpenFiles
+        from packager.files.reader import OpenFiles
         from packager.writers.requests import parse_request
 
         requests = [parse_request(image) for image in images]

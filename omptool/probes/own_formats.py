@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from omptool.errors import fail
 from packager.errors import MissingToolError
-from packager.files.open_files import OpenFiles
-from packager.files.reader import Reader
+from packager.files.reader import OpenFiles, Reader
 from packager.model import FatBinary
 from packager.writers.requests import ImageRequest, has_own_format
 

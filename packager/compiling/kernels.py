@@ -8,7 +8,7 @@ from pathlib import Path
 
 from packager.compiling.targets import Target
 from packager.errors import PackagerError, UsageError
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.hosts.host_file import open_host
 from packager.layouts import WRITTEN
 from packager.linking.inputs import unused

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
 from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
 from packager.errors import UsageError
-from packager.files.open_files import OpenFiles
-from packager.files.reader import Reader, open_reader
+from packager.files.reader import OpenFiles, Reader, open_reader
 from packager.files.replacing import replacing
 from packager.formats.containers import offload_binary
 from packager.formats.containers.payload import Payload

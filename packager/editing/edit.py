@@ -17,7 +17,7 @@ from packager.editing.request import Change
 from packager.elf.headers import Section
 from packager.errors import FormatError
 from packager.files.checksums import Checksums
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.formats.containers import known
 from packager.formats.host_records.descriptors import DESCRIPTOR_IMAGES, IMAGE_END
 from packager.hosts.host_file import HostFile

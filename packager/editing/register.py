@@ -19,7 +19,7 @@ from packager.editing.relocations import R_X86_64_GLOB_DAT
 from packager.elf.headers import DT_FLAGS_1, PT_INTERP, WORD
 from packager.errors import UsageError
 from packager.files.checksums import Checksums
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.formats.host_records.descriptors import (
     DESCRIPTOR_BEGIN,
     DESCRIPTOR_END,

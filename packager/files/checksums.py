@@ -10,7 +10,7 @@ from threading import Thread
 from xxhash import xxh3_128
 
 from packager.errors import FormatError
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 
 # In smaller pieces, Python's lock is handed over too often; larger ones do not stay in the cache.
 PIECE = 2 << 20

@@ -7,9 +7,10 @@ import builtins
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from struct import Struct
+from threading import Lock
 from typing import IO, Any
 
 from packager.errors import NO_ROOM, FormatError
@@ -24,6 +25,7 @@ STANDARD_INPUT = Path("-")
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 PIECE = 1 << 20  # bytes that are copied at a time
 MAX_INPUT = 1 << 34  # through a pipe
+FEW_FILES = 512  # that any process may have open
 
 
 def called(path: Path | str) -> str:
@@ -202,6 +204,38 @@ def _reader(fd: int, look: Look) -> Iterator[Reader]:
             yield Reader(File(fd), 0, info.st_size, context)
     finally:
         os.close(fd)
+
+
+class OpenFiles:
+    """Opens each file once, when it is first asked for; closes all at the end of the block."""
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+        self._data: dict[Path, Reader] = {}
+        self._lock = Lock()  # sums are taken by another thread
+
+    def data(self, path: Path) -> Reader:
+        """Return the bytes of a file. Raises FormatError as `open_reader` does."""
+        with self._lock:
+            if path not in self._data:
+                if len(self._data) == FEW_FILES:
+                    _allow_more()
+                self._data[path] = self._opened.enter_context(open_reader(path))
+            return self._data[path].anew()
+
+    def __enter__(self) -> OpenFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+
+def _allow_more() -> None:
+    """Let this process have as many open files as it may: a build can name more than 1000."""
+    from resource import RLIMIT_NOFILE, getrlimit, setrlimit
+
+    _, most = getrlimit(RLIMIT_NOFILE)
+    setrlimit(RLIMIT_NOFILE, (most, most))
 
 
 def _standard_input() -> int:

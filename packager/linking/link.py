@@ -155,7 +155,7 @@ def _wrap(
     path: Path, images: Sequence[ImageRequest], abi: WrittenAbi, kept: list[str], used: list[str]
 ) -> None:
     """Write the wrapper, whose table is that of the objects; the result is verified, not this."""
-    from packager.files.open_files import OpenFiles
+    from packager.files.reader import OpenFiles
     from packager.writers.requests import for_openmp
     from packager.writers.wrapper import build
 

@@ -9,7 +9,7 @@ from struct import Struct
 from typing import BinaryIO, Literal
 
 from packager.errors import UsageError
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.files.replacing import replacing
 from packager.hosts.host_file import HostFile
 from packager.layouts import IMAGE_SECTION_PREFIX, WRITTEN, WrittenAbi

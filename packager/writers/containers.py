@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal, NamedTuple, get_args
 
 from packager.checks import verify
 from packager.errors import UsageError
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.files.replacing import replacing
 from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
 from packager.generations import GENERATIONS, Generation, of_release

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from packager.errors import FormatError, PackagerError, UsageError
-from packager.files.open_files import OpenFiles
-from packager.files.reader import Reader
+from packager.files.reader import OpenFiles, Reader
 from packager.formats.containers.payload import Payload
 from packager.formats.device_images.known import from_payload, is_own
 from packager.model import DeviceImage, Model

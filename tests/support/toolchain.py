@@ -12,7 +12,7 @@ from machine import output
 from places import INCLUDE, TESTS
 
 from omptool.cli import cli
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.hosts.host_file import open_host
 from packager.writers.bundle import bundle, parse_request
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from packager.editing.described import Held
 from packager.editing.request import Change, Named
 from packager.errors import FormatError, UsageError
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.triples import is_meant
 from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.wrapper import ImageInput

@@ -27,7 +27,7 @@ from packager.editing.edit import edit
 from packager.editing.request import Change, Named, Replacement
 from packager.errors import PackagerError
 from packager.files.checksums import Checksums
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.hosts.host_file import open_host
 from packager.writers.bundle import ImageRequest
 

@@ -14,7 +14,7 @@ from packager.errors import FormatError
 from packager.files import copying
 from packager.files.checksums import PIECE, Checksums
 from packager.files.copying import BY_HAND, copy
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 
 CONTENT = bytes(range(256)) * (BY_HAND // 100)  # some pieces, and a part of one
 

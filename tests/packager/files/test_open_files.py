@@ -10,7 +10,7 @@ from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 import pytest
 
 from packager.errors import FormatError
-from packager.files.open_files import FEW, OpenFiles
+from packager.files.reader import FEW_FILES, OpenFiles
 
 MORE = 100
 
@@ -38,11 +38,11 @@ def test_what_cannot_be_opened_is_told_each_time(tmp_path: Path) -> None:
 
 
 def test_more_files_than_most_processes_may_open(tmp_path: Path) -> None:
-    paths = [tmp_path / str(number) for number in range(FEW + 2 * MORE)]
+    paths = [tmp_path / str(number) for number in range(FEW_FILES + 2 * MORE)]
     for path in paths:
         path.write_bytes(path.name.encode())
     before = getrlimit(RLIMIT_NOFILE)
-    setrlimit(RLIMIT_NOFILE, (FEW + MORE, before[1]))
+    setrlimit(RLIMIT_NOFILE, (FEW_FILES + MORE, before[1]))
     try:
         with OpenFiles() as files:
             assert [files.data(path).bytes().decode() for path in paths] == [p.name for p in paths]

@@ -10,7 +10,7 @@ import pytest
 from linking import LINKERS, link
 from places import INCLUDE, TESTS
 
-from packager.files.open_files import OpenFiles
+from packager.files.reader import OpenFiles
 from packager.layouts import ENTRIES_SECTION, WRITTEN
 from packager.writers.host_object import blank_host, read_host
 from packager.writers.object_writer import write_object
