@@ -512,4 +512,4 @@ def _expect_apart(data: Reader, spans: list[tuple[int, int]], what: str) -> None
 
 def _expect(size: int, layout: Struct, what: str) -> None:
     if size != layout.size:
-        raise FormatError(f"ELF {what} of {size} bytes each are not of {layout.size}")
+        raise FormatError(f"ELF {what} have {size} bytes each, not {layout.size}")

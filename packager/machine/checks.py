@@ -15,7 +15,7 @@ from packager.machine.facts import FOLDERS, NODES, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, policy
 from packager.machine.runtimes import UNNAMED
 from packager.model import FatBinary, Finding, Severity
-from packager.wording import runs
+from packager.wording import counted, runs
 
 OPENMP = ("libomp.so", "libiomp5.so", "libgomp.so")
 LLVM = re.compile(r"libLLVM[-.].*")
@@ -149,7 +149,9 @@ def _fatal(machine: Machine, entries: Sequence[EntryFate]) -> Iterator[Finding]:
     """D06: what the environment makes of an entry that is not on a device."""
     reason = next((fate.reason for fate in entries if fate.reason), "")
     if reason and policy(machine.environment) == "MANDATORY":
-        message = f"OMP_TARGET_OFFLOAD=MANDATORY: the first region ends the program, as {reason}"
+        message = (
+            f"OMP_TARGET_OFFLOAD=MANDATORY: the first region ends the program, because {reason}"
+        )
         yield Finding("OMP206", "error", message, "unset it, or remove the cause")
 
 
@@ -201,7 +203,7 @@ def _variables_of_runtimes(program: FatBinary, machine: Machine) -> Iterator[Fin
         compiled = re.search(r":xnack([+-])", image.processor)
         if wanted and image.kind == "amdgcn" and compiled and compiled[1] != wanted:
             value = machine.environment["HSA_XNACK"]
-            message = f"HSA_XNACK={value}, and image {image.index} is for {image.processor}"
+            message = f"HSA_XNACK={value} does not fit image {image.index}, for {image.processor}"
             yield Finding("OMP206", "warning", message, "change one of them", None, image.index)
 
 
@@ -214,5 +216,7 @@ def _tmp(program: FatBinary, machine: Machine) -> Iterator[Finding]:
         message = f"/tmp {machine.tmp.problem}, where LLVM's runtime puts images for the CPU"
         yield Finding("OMP207", "warning", message, RUN)
     if machine.tmp.left:
-        message = f"images that LLVM's runtimes left in /tmp: {machine.tmp.left}"
-        yield Finding("OMP207", "info", message, "delete /tmp/tmpfile_*; omptool's leaves none")
+        message = f"LLVM's runtimes have left {counted(machine.tmp.left, 'image')} in /tmp"
+        yield Finding(
+            "OMP207", "info", message, "delete /tmp/tmpfile_*; omptool's runtime leaves none"
+        )

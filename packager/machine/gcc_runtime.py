@@ -161,7 +161,7 @@ def _findings(
         hint = "install the driver, or run where there is a device"
         if not is_there:
             hint = f"install libgomp's plugin for {kind.name} (Debian: {kind.package})"
-        what = "every region silently runs on the host" if is_none else "others are used"
+        what = "every region silently runs on the host" if is_none else "libgomp uses other devices"
         severity: Severity = "warning" if is_none else "info"
         yield Finding("OMP209", severity, f"{absence}: {what}", hint)
         if kind.node in machine.files and is_there:

@@ -53,6 +53,6 @@ def _fixed(piece: bytes, start: int, part: Part, placed: Placed) -> bytes:
             continue
         distance = value - (placed.places[part].address + at + DISTANCE.size)
         if not -NEAR <= distance < NEAR:
-            raise UsageError("is so large that new code cannot reach what it refers to")
+            raise UsageError("is so large that new code cannot reach its data")
         DISTANCE.pack_into(data, at - start, distance)
     return bytes(data)

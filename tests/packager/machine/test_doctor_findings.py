@@ -157,7 +157,8 @@ def test_images_that_others_left(
     (tmp_path / "tmpfile_a1b2c3").touch()
     document = diagnosis(path, LD_LIBRARY_PATH=libraries("19"))
     (left,) = (f for f in document["findings"] if f["code"] == "OMP207")
-    assert (left["severity"], left["message"].split(": ")[1]) == ("info", "1")
+    assert left["severity"] == "info"
+    assert left["message"] == "LLVM's runtimes have left 1 image in /tmp"
     assert "OMP207" not in codes(diagnosis(path, LD_LIBRARY_PATH=str(libdir())))
 
 
