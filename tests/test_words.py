@@ -23,7 +23,8 @@ OPENING = re.compile(rf"({WORDS})\b")
 SUSPECT = re.compile(rf"#[: ]*{OPENING.pattern}")
 # The parts of a message go on in small letters: "which" and "that" may begin the second one.
 MESSAGE = re.compile(rf"({WORDS}|what|whether|who|how|where|why)\s")
-BEGUN = re.compile(rf"[\"'.!?)]\s*{MESSAGE.pattern}")
+# Few files have such a word where a sentence may begin: parsing all of them takes a second.
+BEGUN = re.compile(rf"[\"'.!?)]\s*(?i:{WORDS})\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 TREES = ("packager", "omptool")
 PAGES = [
@@ -210,7 +211,7 @@ def parsed(source: str) -> ast.Module:
 
 def verbless(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of docstrings and comments that open with a clause alone."""
-    for node in ast.walk(parsed(source)):
+    for node in ast.walk(parsed(source)) if BEGUN.search(source) else ():
         text = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
         if isinstance(node, DOCUMENTED) and text and OPENING.match(text):
             yield node.body[0].lineno, text.partition("\n")[0]
@@ -230,7 +231,7 @@ def verbless(source: str) -> Iterator[tuple[int, str]]:
 def verbless_texts(source: str) -> Iterator[tuple[int, str]]:
     """Yield the line and the text of sentences in strings that open with a clause alone."""
     if not BEGUN.search(source):
-        return  # a walk over all nodes takes half as long as parsing
+        return
     parts: set[ast.AST] = set()  # of strings with values, which are read as a whole
     for node in ast.walk(parsed(source)):
         if isinstance(node, ast.JoinedStr):
