@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from omptool.console import echo, portable, shown
 from omptool.progress import progress
@@ -13,6 +13,7 @@ from packager.errors import PackagerError
 from packager.hosts.load import Loaded, load_all
 from packager.look import WHOLE, Look
 from packager.model import FatBinary
+from packager.records import NamedTuple
 
 if TYPE_CHECKING:
     from packager.dwarf.sources import Asked

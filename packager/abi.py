@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.generations import GENERATIONS, NAMES, NEWEST, Generation, of_release
 from packager.layouts import (
@@ -16,6 +16,7 @@ from packager.layouts import (
     EntryLayout,
 )
 from packager.model import Abi
+from packager.records import NamedTuple
 
 # auditwheel puts a hash of the file into the name.
 _LIBRARY = re.compile(r"libomptarget(?:-[0-9a-f]{8})?\.so\.(\d{1,4})(?:\..*)?")

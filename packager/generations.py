@@ -9,7 +9,9 @@ image decides how kernels for a CPU are called.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from packager.records import NamedTuple
 
 GenerationName = Literal[
     "llvm-14", "llvm-16", "llvm-18", "llvm-19", "llvm-20", "llvm-22", "llvm-23"

@@ -8,7 +8,9 @@ families in LLVM's AMDGPUUsage, "Generic processors".
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from packager.records import NamedTuple
 
 # A GPU runs code natively, or the driver compiles it; None stands for neither.
 How = Literal["natively", "by JIT"]

@@ -8,7 +8,8 @@ variables end in `_ctor`, of destructors in `_dtor`, of a second region of one l
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from packager.records import NamedTuple
 
 _NAME = re.compile(
     r"__omp_offloading__?([0-9a-f]{1,16})_([0-9a-f]{1,16})_(.+)_l([0-9]{1,10})"

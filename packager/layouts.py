@@ -8,9 +8,10 @@ clang's output as measured.
 from __future__ import annotations
 
 from struct import Struct
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.generations import GENERATIONS, Generation, GenerationName
+from packager.records import NamedTuple
 
 
 class EntryLayout(NamedTuple):

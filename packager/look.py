@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from packager.records import NamedTuple
 
 
 def unwatched(_: int) -> None:

@@ -8,9 +8,10 @@ object None. Strings are as the file spells them, except triples, which are norm
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.generations import GenerationName
+from packager.records import NamedTuple
 
 ImageKind = Literal[
     "elf", "ptx", "cubin", "fatbin", "bitcode", "spirv", "amdgcn", "zebin", "unknown"

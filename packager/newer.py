@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from packager.generations import NEWEST, is_newer, named
 from packager.model import DeviceImage, FatBinary, Severity
+from packager.records import NamedTuple
 
 ENTRY_VERSION = 1  # of the records that have one
 UNKNOWN_CALLS = (

@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from omptool.installation import LIBRARY, libdir
 from omptool.probes.in_own_process import NoAnswerError, ask, passed_on
 from packager.errors import MissingToolError
 from packager.machine.facts import FAILS, Cuda, Plugins
+from packager.records import NamedTuple
 
 ASKER = "omptool.probes.runtime_plugins"
 ONLY = "OMPTOOL_PLUGINS"  # names the plugins that are opened

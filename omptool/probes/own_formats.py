@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from omptool.errors import fail
 from packager.errors import MissingToolError
 from packager.files.reader import OpenFiles, Reader
 from packager.model import FatBinary
+from packager.records import NamedTuple
 from packager.writers.requests import ImageRequest, has_own_format
 
 # Images of known formats are nearly all: for them what asks plugins is not loaded.

@@ -12,9 +12,9 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from packager.machine.region_run import Region
+from packager.records import NamedTuple
 
 VARIABLE = "OMPTOOL_REPORT"
 MAGIC = b"OMPTRPT1"

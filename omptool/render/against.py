@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from omptool.console import portable, shown
 from packager.demangle import demangled
 from packager.questions.compare import Change, Fact
+from packager.records import NamedTuple
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 

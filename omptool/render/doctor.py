@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from omptool.console import SEVERITIES, coloured, portable, shown
 from omptool.installation import LIBRARY
@@ -26,6 +26,7 @@ from packager.machine.other_runtimes import LIBRARIES, NAMES
 from packager.machine.parts import Elsewhere, Whole
 from packager.machine.program import LIBTARGET
 from packager.model import FatBinary, Finding
+from packager.records import NamedTuple
 from packager.wording import counted
 
 STARTED = {

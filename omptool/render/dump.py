@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import NamedTuple
 
 from omptool.console import shown
 from omptool.render.dumped import uri
@@ -23,6 +22,7 @@ from packager.pairing import entry_states
 from packager.questions.kernels import Kernel, architectures, merged, own
 from packager.questions.sorting import IMAGES, KERNELS, code_size, in_order
 from packager.questions.wanted import Wanted
+from packager.records import NamedTuple
 from packager.wording import runs
 
 # More images than this make a table of states too wide: then only exceptions are listed.

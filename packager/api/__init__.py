@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from packager import checks
 from packager.dwarf.sources import with_sources
@@ -33,6 +32,7 @@ from packager.questions.kernels import Kernel, merged
 from packager.questions.summary import Summary
 from packager.questions.summary import summary as _summary
 from packager.questions.wanted import Wanted
+from packager.records import NamedTuple
 from packager.triples import normalise
 from packager.writers.extract import Extracted
 from packager.writers.extract import extract as _extract

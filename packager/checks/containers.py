@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from packager.model import FatBinary, Finding
+from packager.records import NamedTuple
 
 HINT = "build or copy the file again; `omptool dump` shows what is left"
 

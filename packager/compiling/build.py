@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.compiling import kernels, rules
 from packager.compiling.command import MADE, CompileCommand
@@ -21,6 +20,7 @@ from packager.linking.inputs import unused
 from packager.linking.link import Options as LinkOptions
 from packager.linking.link import check, link
 from packager.linking.tools import Tools
+from packager.records import NamedTuple
 from packager.writers.bundle import EntrySource, ImageRequest
 
 

@@ -8,13 +8,14 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.compiling.compilers import Compiler, is_known, named, unnamed
 from packager.compiling.targets import device_of
 from packager.errors import UsageError
 from packager.files.response_files import opened
 from packager.linking.host_command import program_at
+from packager.records import NamedTuple
 
 # The result of a compiler command: "code" has an object's content in another form; "text" is made
 # before host and devices part, such as preprocessed text; "other" is the answer to a query.

@@ -13,10 +13,10 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import MissingToolError, UsageError
 from packager.linking.host_command import program_at
+from packager.records import NamedTuple
 
 NEWEST, OLDEST = 30, 14  # of the clangs that are looked for
 SCRIPT = 1 << 16  # what is read of one

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.compiling.command import STANDARD_INPUT, CompileCommand, Input
 from packager.compiling.targets import APART, FOR_GPUS, OPENMP, QUIET, Target, offloading
@@ -17,6 +16,7 @@ from packager.formats.containers.payload import Payload
 from packager.formats.device_images.known import from_payload
 from packager.linking.inputs import unused
 from packager.linking.tools import Tools
+from packager.records import NamedTuple
 from packager.writers.elf_types import Content, FilePart, Section
 from packager.writers.host_object import read_host
 from packager.writers.object_writer import write_object

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from packager.compiling.compilers import clangs_release, named, words_of
 from packager.compiling.spelling import expect_processor, expect_triple
 from packager.conventions import ARRAY, FIRST, PLAIN, called_by, in_words
 from packager.errors import UsageError
+from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, normalise
 
 OPENMP = "-fopenmp"

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from packager.dwarf.cursor import Cursor
 from packager.errors import FormatError
+from packager.records import NamedTuple
 
 # Bytes of the forms whose size is always the same.
 FIXED = {

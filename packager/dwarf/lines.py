@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from packager.dwarf import forms
 from packager.dwarf.cursor import Cursor
 from packager.dwarf.forms import Shape
 from packager.errors import FormatError
+from packager.records import NamedTuple
 
 MAX_FILES = 1 << 16
 PATH, DIRECTORY = 1, 2  # contents of an entry

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from packager.records import NamedTuple
 
 # Bytes that are searched for each of some names; beyond, for all names in one pass.
 MAX_SEARCHED = 1 << 30

@@ -8,12 +8,12 @@ name their sources then.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 from packager.dwarf import lines
 from packager.dwarf.cursor import Cursor
 from packager.dwarf.lines import Header
 from packager.errors import FormatError, LimitError
+from packager.records import NamedTuple
 
 # Instructions of all programs of a file: running them takes about a second.
 MAX_INSTRUCTIONS = 1 << 21

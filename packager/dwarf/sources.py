@@ -7,7 +7,6 @@ It is read only for who asks: it may be larger than all the rest of a file.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
 
 from packager.dwarf import declared, ptx_lines
 from packager.elf import headers
@@ -23,6 +22,7 @@ from packager.model import (
     OffloadEntry,
     SourcePlace,
 )
+from packager.records import NamedTuple
 
 Places = dict[str, SourcePlace]
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from packager.dwarf import forms
 from packager.dwarf.cursor import Cursor
 from packager.dwarf.forms import Shape
 from packager.errors import FormatError, LimitError
+from packager.records import NamedTuple
 
 MAX_ABBREVIATIONS = 1 << 16
 # Reading takes a few microseconds for each: what a user waits for.

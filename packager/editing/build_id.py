@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from struct import Struct
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from xxhash import xxh3_128
 
@@ -16,6 +16,7 @@ from packager.elf.headers import SHT_NOTE
 from packager.errors import FormatError
 from packager.files.checksums import Checksums
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 from packager.writers.elf_types import FilePart
 
 NOTE = Struct("<III")  # sizes of name and description, type

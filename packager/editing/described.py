@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from struct import Struct
-from typing import NamedTuple
 
 from packager.editing.linked import LinkedFile
 from packager.elf.headers import Section
 from packager.errors import FormatError, UsageError
 from packager.layouts import DEVICE_IMAGE, PROPOSAL_IMAGE, PROPOSAL_REGISTER, WRITTEN
 from packager.model import Abi, Descriptor, DeviceImage, FatBinary, ImageRecords, Place
+from packager.records import NamedTuple
 from packager.triples import normalise
 
 # Descriptors of others, which their own runtimes read.

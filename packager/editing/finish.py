@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.editing.build_id import find_build_id, renewed
 from packager.editing.layout.layout import lay_out
@@ -15,6 +14,7 @@ from packager.editing.plan import Plan
 from packager.files.checksums import Checksums
 from packager.files.replacing import replacing
 from packager.model import Finding
+from packager.records import NamedTuple
 from packager.writers.checked import checked
 from packager.writers.streams import Copied
 

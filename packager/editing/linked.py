@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from packager.editing.relocations import Relocations
 from packager.elf.headers import (
@@ -24,6 +23,7 @@ from packager.elf.linked_space import LinkedSpace
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.hosts.host_file import HostFile
+from packager.records import NamedTuple
 
 # Sections that begin the segments of an earlier edit. The next edit takes them away with all that
 # is in them, as long as no other tool has put something behind.

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.elf.headers import SHT_PROGBITS, Section
+from packager.records import NamedTuple
 from packager.writers.elf_types import FilePart
 
 

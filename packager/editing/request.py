@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import UsageError
+from packager.records import NamedTuple
 from packager.writers.requests import ImageRequest, parse_request
 
 

@@ -16,12 +16,13 @@ from functools import cached_property, partial
 from itertools import accumulate, chain, repeat
 from operator import attrgetter
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from elftools.elf.constants import SH_FLAGS, SHN_INDICES
 
 from packager.errors import FormatError, LimitError
 from packager.files.reader import MAX_STRING, Reader
+from packager.records import NamedTuple
 
 MAGIC = b"\x7fELF"
 CLASS64, LITTLE_ENDIAN = 2, 1

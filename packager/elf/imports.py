@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from packager.elf.headers import (
     DT_NEEDED,
@@ -19,6 +18,7 @@ from packager.elf.headers import (
     Section,
 )
 from packager.errors import FormatError
+from packager.records import NamedTuple
 
 PREFIX = "__tgt_"
 VERSION_HIDDEN = 0x8000

@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import chain, combinations
-from typing import NamedTuple
 
 from packager.elf.address_space import (
     CODE_WINDOW,
@@ -36,6 +35,7 @@ from packager.elf.relocated import Range, Window, WindowIndex
 from packager.elf.relocation_symbols import Symbols, linked
 from packager.errors import FormatError
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 
 # lea reg,[rip+disp32]: the opcode, and the bits of ModR/M that say so (Intel SDM, table 2-2).
 X86_LEA = b"\x8d"

@@ -7,9 +7,9 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 from packager.elf.headers import WORD
+from packager.records import NamedTuple
 
 MASK = (1 << 64) - 1
 _store_word = WORD.pack_into

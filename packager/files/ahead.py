@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import NamedTuple
 
 from packager.files import helper
 from packager.files.helper import Memory
 from packager.files.inflate import MARK, zstd_image
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 
 HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
 TAIL = 1 << 4  # of PTX, behind which there is padding

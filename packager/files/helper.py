@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import packager
 from packager.look import Look
+from packager.records import NamedTuple
 
 if TYPE_CHECKING:
     import ctypes

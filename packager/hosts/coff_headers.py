@@ -8,12 +8,13 @@ Object: machine, count of sections, …; or as a "bigobj" 0, 0xffff, version, ma
 from __future__ import annotations
 
 from struct import Struct
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from packager.elf.headers import SHT_PROGBITS, Section
 from packager.errors import FormatError
 from packager.files.names import text
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 
 MZ, PE = b"MZ", b"PE\0\0"
 PLACE_AT, PLACE = 0x3C, Struct("<I")

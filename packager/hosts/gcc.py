@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from packager.elf.address_space import Space
 from packager.elf.headers import WORD
@@ -14,6 +13,7 @@ from packager.formats.device_images import known as inspected
 from packager.formats.host_records import gcc_devices, gcc_offload
 from packager.formats.host_records.gcc_offload import LINK_BIT, VARIABLE, Found, Registration
 from packager.model import Descriptor, DeviceImage, EntryKind, EntryTable, OffloadEntry
+from packager.records import NamedTuple
 
 
 class GccParts(NamedTuple):

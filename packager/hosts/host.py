@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from packager import abi
 from packager.elf import imports, without_headers
@@ -41,6 +40,7 @@ from packager.model import (
     ImageRecords,
     OffloadEntry,
 )
+from packager.records import NamedTuple
 
 # Bits of a record's flags (LLVM's omptarget.h); the first that is set names the kind.
 FLAG_KINDS: tuple[tuple[int, EntryKind], ...] = (

@@ -6,7 +6,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
@@ -27,6 +26,7 @@ from packager.formats.host_records.descriptors import FoundDescriptor, ImageRang
 from packager.hosts.limits import Limits
 from packager.hosts.told import Told
 from packager.model import DeviceImage
+from packager.records import NamedTuple
 
 # Sections of CUDA's and HIP's programs begin with these.
 BUNDLES = {cuda_fatbin.NAME: cuda_fatbin.probe, hip_fatbin.NAME: hip_fatbin.probe}

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.errors import FormatError, LimitError
@@ -20,6 +19,7 @@ from packager.hosts.host import read_host
 from packager.hosts.limits import Limits
 from packager.look import WHOLE, Look
 from packager.model import DeviceImage, FatBinary
+from packager.records import NamedTuple
 from packager.triples import GPUS
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.reader import Reader, open_reader
@@ -15,6 +14,7 @@ from packager.formats import packages
 from packager.formats.containers import archive
 from packager.formats.containers.payload import Damage
 from packager.look import Look
+from packager.records import NamedTuple
 
 # Linkers look into no archive in an archive; whoever makes one may have made two.
 MAX_DEPTH = 4

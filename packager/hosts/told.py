@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from packager.elf.address_space import Space
 from packager.formats.containers import llvm_offloading
@@ -15,6 +14,7 @@ from packager.formats.host_records.descriptors import FoundDescriptor, ImageRang
 from packager.formats.host_records.sycl_binaries import FoundBinaries
 from packager.hosts import tgtimg
 from packager.model import ImageKind
+from packager.records import NamedTuple
 
 # The container of an image that only the address in a descriptor tells of.
 RAW = "raw"

@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import MissingToolError, UsageError
 from packager.files.temporary import temporary_folder
@@ -29,6 +28,7 @@ from packager.lowering.request import Answer, Emit
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
 from packager.model import NO_ARCH, ImageKind
+from packager.records import NamedTuple
 
 _CPP = re.compile(r"_Z|__cxa_|__gxx_")  # what C++ needs of its library
 _MOST_NAMED = 6  # of names in a message

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.errors import FormatError, UsageError
@@ -17,6 +16,7 @@ from packager.formats.device_images.bitcode import module as bitcode
 from packager.formats.device_images.bitcode.producer import Release, release
 from packager.lowering.joining.request import Device, Part
 from packager.model import NO_ARCH
+from packager.records import NamedTuple
 from packager.triples import normalise
 
 _SM = re.compile(r"sm_(\d+)([af]?)")

@@ -6,13 +6,13 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import MissingToolError
 from packager.linking.groups import Group
 from packager.linking.host_command import Given, HostCommand
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
+from packager.records import NamedTuple
 from packager.triples import code_of
 
 # References of an image are its own: the program that loads it may export the same names.

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import open_reader
@@ -20,6 +19,7 @@ from packager.lowering import joining
 from packager.lowering.joining.request import Device, JoinRequest, Part
 from packager.lowering.libdevice import libdevice
 from packager.lowering.targets.family import Family
+from packager.records import NamedTuple
 
 # Between releases that are alike, kernels and libraries differ only in what this file has.
 _FILE = Path(joining.__file__).parent / "parallel_60.ll"

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from packager.linking.inputs import HostPart, Part
 from packager.model import NO_ARCH
+from packager.records import NamedTuple
 
 
 class Group(NamedTuple):

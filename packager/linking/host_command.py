@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import UsageError
 from packager.files.presence import exists
 from packager.files.response_files import opened
+from packager.records import NamedTuple
 
 LINKER = re.compile(r"(.+-)?(ld|gold|mold)([.-].*)?|lld([.-]\d+)?")
 SOURCE = re.compile(r".*\.(c|cc|cpp|cxx|C|f|f90|F90|cu|hip|s|S|ll|i|ii)")

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from packager.elf.headers import ET_REL, MAGIC
 from packager.errors import MissingToolError, UsageError
@@ -18,6 +18,7 @@ from packager.linking.groups import Group
 from packager.linking.inputs import Part, device_symbols, unused
 from packager.linking.tools import Tools
 from packager.lowering.linker import lld
+from packager.records import NamedTuple
 from packager.triples import GPUS, code_of, normalise
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.headers import MAGIC as ELF
@@ -27,6 +26,7 @@ from packager.linking.host_command import is_device_library
 from packager.linking.libraries import LinkedFile
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
+from packager.records import NamedTuple
 
 # Archives of device libraries have code for dozens of processors, of which few are wanted.
 LOOK = Look(symbols=False, resources=False)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.presence import exists
@@ -18,6 +17,7 @@ from packager.files.sources import BLOCK
 from packager.linking.host_command import Given, HostCommand, Library
 from packager.linking.tools import Tools
 from packager.look import Look
+from packager.records import NamedTuple
 
 DRIVERS_FOLDERS = "LIBRARY_PATH"
 # The linkers of distributions search these folders by default. Another linker fails without -L.

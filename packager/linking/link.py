@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from packager.abi import newest, release_of
 from packager.errors import FindingError, FormatError, UsageError
@@ -25,6 +25,7 @@ from packager.linking.libraries import linked
 from packager.linking.tools import Tools
 from packager.look import Look
 from packager.model import FatBinary, Finding
+from packager.records import NamedTuple
 from packager.writers.generation import in_section
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import FormatError, MissingToolError, UsageError
 from packager.lowering.request import READING, Answer, Request, SourceError
+from packager.records import NamedTuple
 
 _GIB = 1 << 30
 # LLVM prints these on stderr while it goes on with something else than was asked for.

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from packager.layouts import ENTRIES_SECTION
 from packager.lowering.rewriting.ir_text import c_string, symbol
+from packager.records import NamedTuple
 
 _TABLE = "@.omptool.entries"
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import called, open_input
@@ -18,6 +17,7 @@ from packager.lowering.linker import link_code_object, link_shared
 from packager.lowering.request import Answer, Emit, Request
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
+from packager.records import NamedTuple
 
 _FEATURES = re.compile(r"([+-][\w.-]+)(,[+-][\w.-]+)*", re.ASCII)
 MAX_SOURCE = 1 << 30  # bytes: more is not a kernel

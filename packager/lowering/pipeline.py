@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from llvmlite import binding as llvm
+
+from packager.records import NamedTuple
 
 _VECTORISE_FROM = 2  # as clang does
 

@@ -11,7 +11,6 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from llvmlite import binding as llvm
 
@@ -38,6 +37,7 @@ from packager.lowering.rewriting.team_variables import (
 )
 from packager.lowering.targets.families import family_of
 from packager.lowering.targets.family import Family
+from packager.records import NamedTuple
 
 _LIBDEVICE = "@__nv_"
 _MADE_OF = {"__printf_alloc": "printf"}  # by LLVM, for amdgcn

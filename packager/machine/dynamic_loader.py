@@ -15,13 +15,13 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
 from packager.elf.headers import DT_NEEDED, DT_RELR, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_VERNEED
 from packager.errors import FormatError
 from packager.files.reader import open_reader
+from packager.records import NamedTuple
 
 # A file with DT_RELR must require this version; lld up to 14 and mold up to 1.10 forget it.
 RELR_VERSION = b"\0GLIBC_ABI_DT_RELR\0"

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from packager.machine.dynamic_loader import Library
 from packager.machine.llvm_runtime import Outcome
 from packager.machine.runtimes import Runtime
 from packager.model import DeviceImage, Finding, Model, OffloadEntry
+from packager.records import NamedTuple
 
 # The device file and the driver's library that a program needs for a kind of GPU.
 NODES = {

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from packager.machine.facts import NODES, Diagnosis, EntryFate, ImageFate, Machine
 from packager.machine.llvm_runtime import default_device, policy
 from packager.model import DeviceImage, FatBinary, Finding, ImageKind, OffloadEntry, Severity
 from packager.pairing import needs_device
+from packager.records import NamedTuple
 from packager.wording import there_are
 
 LIBRARY = "libgomp.so"

@@ -7,7 +7,7 @@ The outcome depends on the release (`packager.foreign_runtimes`) and on the mach
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.foreign_runtimes import (
     FIRST_WITH_KERNEL_CALL,
@@ -20,6 +20,7 @@ from packager.generations import is_newer, named
 from packager.machine.runtimes import Runtime
 from packager.model import FatBinary
 from packager.pairing import entry_states, needs_device
+from packager.records import NamedTuple
 
 Where = Literal["device", "host", "fails", "unknown"]
 # LLVM's runtimes show this many devices for the CPU.

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from packager.gpus import on_amd, on_nvidia
 from packager.machine.facts import LEVEL_ZERO, NODES, OPENCL, Machine, OtherRuntime
 from packager.model import DeviceImage, FatBinary, Model
+from packager.records import NamedTuple
 from packager.triples import code_of
 
 # By the beginnings of their names.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.errors import FormatError
@@ -19,6 +18,7 @@ from packager.formats.containers import known as containers
 from packager.formats.host_records import entries, fatbin_wrappers, gcc_offload
 from packager.machine.dynamic_loader import Library
 from packager.model import FatBinary, Model
+from packager.records import NamedTuple
 
 # Libraries that are the runtimes themselves.
 RUNTIMES = ("libomptarget.", "libomp.", "libiomp5.", "libgomp.", "libtarget.so")

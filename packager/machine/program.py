@@ -7,12 +7,12 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.dynamic import Dynamic
 from packager.elf.headers import DT_NEEDED
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 
 LIBTARGET = "libtarget.so"
 # A program that uses the libtarget.so of the 2013 proposal has these among its dynamic strings.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.abi import release_of
 from packager.elf import headers
@@ -13,6 +12,7 @@ from packager.elf.dynamic import Dynamic
 from packager.files.reader import open_reader
 from packager.formats.device_images.comment import clang_releases, llvm_releases
 from packager.machine.dynamic_loader import Library, find_library, libraries
+from packager.records import NamedTuple
 
 NAME, STEM = "libomptarget.so", "libomptarget"
 # The version of the interface documents' calls, which LLVM's libraries do not have.

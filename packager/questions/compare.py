@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.kernel_names import decode
 from packager.model import DeviceImage, DeviceSymbol, FatBinary, Resources
 from packager.questions.kernels import kernels
 from packager.questions.sorting import code_size
 from packager.questions.wanted import Wanted
+from packager.records import NamedTuple
 from packager.wording import runs
 
 # Longer lists are compared as sets: difflib's time grows with the square of their length.

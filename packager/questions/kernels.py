@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from packager.model import DeviceImage, DeviceSymbol, FatBinary
+from packager.records import NamedTuple
 
 
 def kernels(binary: FatBinary, image: DeviceImage) -> list[DeviceSymbol]:

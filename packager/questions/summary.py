@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.gpus import GENERATIONS, How, on_amd, on_nvidia
 from packager.model import DeviceImage, FatBinary, ImageKind
 from packager.questions.kernels import architectures, kernels
 from packager.questions.sorting import natural
+from packager.records import NamedTuple
 from packager.triples import code_of
 
 Reach = Literal["natively", "by JIT", "in part", "not at all"]

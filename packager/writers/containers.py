@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple, get_args
+from typing import BinaryIO, Literal, get_args
 
 from packager.checks import verify
 from packager.errors import UsageError
@@ -19,6 +19,7 @@ from packager.files.replacing import replacing
 from packager.formats.containers import clang_bundle, compressed_bundle, offload_binary
 from packager.generations import GENERATIONS, Generation, of_release
 from packager.model import DeviceImage, FatBinary, Finding, Model
+from packager.records import NamedTuple
 from packager.writers.checked import accepted
 from packager.writers.elf_types import Content, FilePart, content_size
 from packager.writers.requests import ImageRequest, inspect

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.demangle import demangled
 from packager.errors import FindingError, MissingToolError, UsageError
@@ -20,6 +19,7 @@ from packager.model import DeviceImage, ImageKind
 from packager.questions.kernels import kernels
 from packager.questions.offered import near
 from packager.questions.wanted import Wanted
+from packager.records import NamedTuple
 
 SECONDS = 600
 SHOWN = 5  # names of kernels in a message

@@ -7,10 +7,10 @@ Numbers are from the System V ABI, <elf.h> and the x86-64 psABI.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf.headers import STB_LOCAL
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 
 EM_X86_64, EM_AARCH64 = 62, 183
 ELFOSABI_GNU = 3

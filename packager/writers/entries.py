@@ -6,12 +6,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.elf.headers import STT_FUNC, STT_OBJECT
 from packager.errors import FormatError, UsageError
 from packager.files.reader import open_input
 from packager.model import DeviceImage, DeviceSymbol
+from packager.records import NamedTuple
 from packager.writers.host_object import HostSymbol
 from packager.writers.wrapper import EntryInput
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from packager.errors import FindingError, UsageError
 from packager.files.reader import Reader
@@ -15,6 +14,7 @@ from packager.hosts.load import load_all
 from packager.model import DeviceImage, FatBinary, ImageKind
 from packager.questions.offered import Offered
 from packager.questions.wanted import Wanted
+from packager.records import NamedTuple
 
 ENDINGS: dict[ImageKind, str] = {
     "ptx": "ptx", "cubin": "cubin", "fatbin": "fatbin", "bitcode": "bc", "spirv": "spv",

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from packager.elf.headers import (
     SHT_CREL,
     SHT_SYMTAB,
@@ -18,6 +16,7 @@ from packager.elf.headers import (
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.formats.device_images.bitcode import magic
+from packager.records import NamedTuple
 from packager.writers.elf_types import (
     EM_X86_64,
     SHN_LORESERVE,

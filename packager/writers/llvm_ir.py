@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from binascii import hexlify
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from packager.formats.containers.offload_binary import ALIGNMENT
 from packager.layouts import (
@@ -20,6 +20,7 @@ from packager.layouts import (
     VERSIONED_ENTRY,
     WrittenAbi,
 )
+from packager.records import NamedTuple
 from packager.writers.registration import DESCRIPTOR, Array, Function, arrays, functions, referred
 from packager.writers.streams import Copied, pieces
 from packager.writers.wrapper import (

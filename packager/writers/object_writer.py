@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Collection, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from packager.elf.headers import (
     ET_REL,
@@ -24,6 +24,7 @@ from packager.elf.headers import (
     SYMBOL,
 )
 from packager.errors import FormatError, UsageError
+from packager.records import NamedTuple
 from packager.writers.elf_types import (
     ELFOSABI_GNU,
     SHF_GNU_RETAIN,

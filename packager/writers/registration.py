@@ -7,10 +7,9 @@ as it came.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from packager.elf.headers import SHT_FINI_ARRAY, SHT_INIT_ARRAY, SHT_PROGBITS, STT_FUNC
 from packager.layouts import WrittenAbi
+from packager.records import NamedTuple
 from packager.writers.elf_types import (
     R_X86_64_PC32,
     R_X86_64_PLT32,

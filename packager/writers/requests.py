@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from packager.errors import FormatError, PackagerError, UsageError
 from packager.files.reader import OpenFiles, Reader
 from packager.formats.containers.payload import Payload
 from packager.formats.device_images.known import from_payload, is_own
 from packager.model import DeviceImage, Model
+from packager.records import NamedTuple
 from packager.triples import normalise
 from packager.writers.wrapper import ImageInput
 

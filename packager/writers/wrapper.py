@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
 
 from packager.elf.headers import SHT_PROGBITS, STT_OBJECT
 from packager.files.reader import Reader
@@ -22,6 +21,7 @@ from packager.layouts import (
     EntryLayout,
     WrittenAbi,
 )
+from packager.records import NamedTuple
 from packager.writers.elf_types import (
     R_X86_64_NONE,
     SHF_ALLOC,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,7 @@ from omptool.errors import reported
 from packager.look import Look
 from packager.model import DeviceImage, FatBinary
 from packager.questions.wanted import Wanted
+from packager.records import NamedTuple
 from packager.triples import normalise
 
 if TYPE_CHECKING:

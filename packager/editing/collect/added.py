@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple
 
 from packager.editing.described import Form, Held
 from packager.editing.linked import LinkedFile
@@ -15,6 +14,7 @@ from packager.files.copying import BLOCK
 from packager.formats.containers import offload_binary
 from packager.formats.host_records.descriptors import IMAGE_END, IMAGE_ENTRIES
 from packager.layouts import PROPOSAL_IMAGE
+from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, FilePart
 from packager.writers.wrapper import ImageInput, offload_header
 

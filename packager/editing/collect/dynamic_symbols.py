@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from packager.editing.linked import LinkedFile
 from packager.editing.plan import Kept, Part, Patch, Plan, Tag, joined
@@ -32,6 +31,7 @@ from packager.elf.headers import (
 from packager.elf.imports import HALF, MAX_VERSIONS, VERNAUX, VERNEED, VERSION_HIDDEN
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, STB_GLOBAL
 
 SHT_HASH, SHT_GNU_VERDEF = 5, 0x6FFFFFFD

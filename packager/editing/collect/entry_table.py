@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
-from typing import NamedTuple
 
 from packager.editing.collect.added import Bounds, Placed
 from packager.editing.linked import LinkedFile
@@ -14,6 +13,7 @@ from packager.elf.headers import DT_FLAGS_1, PT_INTERP, SHT_DYNSYM, STT_FUNC, ST
 from packager.errors import UsageError
 from packager.layouts import WRITTEN, WrittenAbi
 from packager.model import DeviceImage, FatBinary
+from packager.records import NamedTuple
 from packager.writers.bundle import EntrySource
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE, SHN_LORESERVE, STT_NOTYPE, STV_DEFAULT
 from packager.writers.entries import listed_entries, shared_entries

@@ -8,8 +8,6 @@ an executable walked its own array, whatever the dynamic table said.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from packager.editing.collect.pointers import point
 from packager.editing.linked import LinkedFile
 from packager.editing.plan import Address, Binding, Fixup, Part, Plan, Pointer, Tag, joined
@@ -25,6 +23,7 @@ from packager.elf.headers import (
 )
 from packager.elf.relocated import Range
 from packager.errors import FormatError, UsageError
+from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE
 
 ALIGNMENT = 16

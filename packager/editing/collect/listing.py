@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from packager.editing.described import Held
 from packager.editing.request import Change, Named
 from packager.errors import FormatError, UsageError
 from packager.files.reader import OpenFiles
+from packager.records import NamedTuple
 from packager.triples import is_meant
 from packager.writers.requests import ImageRequest, for_openmp, own_formats
 from packager.writers.wrapper import ImageInput

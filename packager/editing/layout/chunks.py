@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from struct import Struct
-from typing import NamedTuple
 
 from packager.editing.layout.placing import Placed
 from packager.editing.plan import Part, Piece
 from packager.elf.headers import WORD
 from packager.errors import UsageError
+from packager.records import NamedTuple
 
 DISTANCE = Struct("<i")
 NEAR = 1 << 31

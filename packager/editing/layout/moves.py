@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from packager.editing.linked import LinkedFile
 from packager.editing.plan import Kept, Part
 from packager.elf.headers import Section
 from packager.errors import FormatError, UsageError
+from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_WRITE
 
 PAGE = 0x1000

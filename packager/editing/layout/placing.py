@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from packager.editing.layout.moves import PAGE, Move, Moved, Moves
 from packager.editing.layout.room import Longer, Room
@@ -13,6 +12,7 @@ from packager.editing.linked import MOST, LinkedFile
 from packager.editing.plan import Address, Part
 from packager.elf.headers import Segment
 from packager.errors import UsageError
+from packager.records import NamedTuple
 
 
 class Placed(NamedTuple):

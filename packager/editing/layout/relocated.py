@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from packager.editing.linked import DT_RELACOUNT, LinkedFile
 from packager.editing.plan import Address, Later, Part, Plan, Tag
@@ -20,6 +19,7 @@ from packager.elf.headers import (
     SHT_RELA,
 )
 from packager.errors import UsageError
+from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC
 
 DT_RELAENT = 9

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from struct import pack_into
-from typing import NamedTuple
 
 from packager.editing.layout import dynamic_table
 from packager.editing.layout.chunks import Chunk, chunks
@@ -27,6 +26,7 @@ from packager.elf.headers import (
     Section,
 )
 from packager.errors import FormatError
+from packager.records import NamedTuple
 
 MOST_SYMBOLS = 1 << 14  # of notes and tables, which have one each
 SECTIONS_AT, COUNTS_AT = 0x28, 0x38  # fields of the ELF header

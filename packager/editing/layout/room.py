@@ -15,7 +15,6 @@ There are two ways to make room:
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from packager.editing.layout.moves import PAGE
 from packager.editing.layout.segments import Group, aligned
@@ -34,6 +33,7 @@ from packager.elf.headers import (
     Segment,
 )
 from packager.errors import UsageError
+from packager.records import NamedTuple
 
 SHT_HASH, SHT_RELR, SHT_GNU_HASH, SHT_GNU_VERDEF = 5, 19, 0x6FFFFFF6, 0x6FFFFFFD
 MOVABLE = frozenset(

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from packager.editing.layout.moves import PAGE
 from packager.editing.linked import DATA_MARK, REST_MARK
 from packager.editing.plan import NewSegment, Part
 from packager.elf.headers import PT_LOAD, Segment
 from packager.files.copying import BLOCK
+from packager.records import NamedTuple
 from packager.writers.elf_types import SHF_ALLOC, SHF_WRITE
 
 PF_X, PF_W, PF_R = 1, 2, 4

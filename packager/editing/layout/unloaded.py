@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from packager.editing.layout.placing import Placed
 from packager.editing.layout.segments import aligned
@@ -12,6 +11,7 @@ from packager.editing.linked import LinkedFile
 from packager.editing.plan import Kept
 from packager.elf.headers import SHT_NOBITS, SHT_NULL, Section
 from packager.errors import FormatError, UsageError
+from packager.records import NamedTuple
 
 
 class Unloaded(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.names import text
 from packager.files.reader import Reader
+from packager.records import NamedTuple
 
 NAME = "archive"
 MAGIC = b"!<arch>\n"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from packager.errors import FormatError, LimitError
 from packager.files.inflate import inflate
 from packager.files.reader import Reader
 from packager.formats.containers import clang_bundle
 from packager.formats.containers.payload import Payload
+from packager.records import NamedTuple
 
 NAME = "compressed-bundle"
 MAGIC = b"CCOB"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from packager.elf.headers import Section
 from packager.errors import FormatError, LimitError, PackagerError
@@ -17,6 +16,7 @@ from packager.files.reader import Reader
 from packager.formats.containers.clang_bundle import zeros
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, ImageKind
+from packager.records import NamedTuple
 
 NAME = "cuda-fatbin"
 MAGIC = b"\x50\xed\x55\xba"

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from struct import Struct
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.inflate import inflate, is_zstd
@@ -19,6 +18,7 @@ from packager.files.names import text
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 from packager.model import ImageKind, Model, Place
+from packager.records import NamedTuple
 
 NAME = "offload-binary"
 MAGIC = b"\x10\xff\x10\xad"

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from packager.files.reader import Reader
 from packager.model import Contents, ImageKind, Level, Model, Place
+from packager.records import NamedTuple
 
 
 class Payload(NamedTuple):

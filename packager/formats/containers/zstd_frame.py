@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.inflate import SKIPPABLE_MAGIC, inflate, is_zstd
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
+from packager.records import NamedTuple
 
 NAME = "zstd"
 MAGIC = Struct("<I")

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from packager.errors import LimitError
 from packager.files import helper
 from packager.files.reader import Reader
 from packager.model import DeviceSymbol, Resources
+from packager.records import NamedTuple
 
 # exports, undefined names, bytes of names, whether there is debug information, characters read
 HEAD = Struct("<5Q")

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from packager.errors import FormatError, UsageError
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Payload
 from packager.model import Contents, DeviceImage
+from packager.records import NamedTuple
 from packager.triples import is_known, normalise
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from struct import unpack
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.names import text
 from packager.files.reader import Reader
 from packager.model import Contents, DeviceSymbol
+from packager.records import NamedTuple
 
 MAGICS = {b"\x03\x02\x23\x07": "<", b"\x07\x23\x02\x03": ">"}
 WORD = 4

@@ -16,7 +16,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence, Set
 from itertools import chain, islice
-from typing import NamedTuple
 
 from packager.elf.address_space import CODE_WINDOW, Space
 from packager.elf.headers import SHT_FINI_ARRAY, SHT_INIT_ARRAY, WORD, Section
@@ -25,6 +24,7 @@ from packager.errors import FormatError
 from packager.formats.host_records.entries import FoundTable
 from packager.formats.host_records.record_forms import RecordForms, is_nameless
 from packager.layouts import BIN_DESC, DEVICE_IMAGE, PROPOSAL_ENTRY, PROPOSAL_IMAGE, EntryLayout
+from packager.records import NamedTuple
 
 # Descriptors have an image per triple and arch; candidates come of pointers, which are many.
 MAX_IMAGES = 1024

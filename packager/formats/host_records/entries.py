@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
-from typing import NamedTuple
 
 from packager.elf.address_space import MAX_WINDOW, Space, read_window
 from packager.elf.relocated import Range, Window
@@ -29,6 +28,7 @@ from packager.layouts import (
     EntryLayout,
 )
 from packager.model import Model
+from packager.records import NamedTuple
 
 # Sections of entries that are read, and the records that they are expected to hold.
 SECTIONS = {

@@ -9,13 +9,13 @@ unit has one; clang writes both, NVIDIA's tools CUDA's.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from packager.elf.address_space import Space
 from packager.elf.headers import Section
 from packager.elf.relocated import Range
 from packager.formats.containers.payload import Damage
 from packager.model import Model
+from packager.records import NamedTuple
 
 SECTIONS: dict[str, Model] = {".nvFatBinSegment": "cuda", ".hipFatBinSegment": "hip"}
 MAGICS: dict[int, Model] = {0x466243B1: "cuda", 0x48495046: "hip", 0x4B504948: "hip"}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 from struct import Struct
-from typing import NamedTuple
 
 from packager.elf import headers
 from packager.elf.address_space import Space
@@ -21,6 +20,7 @@ from packager.elf.space_of import space as space_of
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.model import ImageKind
+from packager.records import NamedTuple
 
 # Since GCC 13 the data stand behind a word with the mask of requires.
 STARTS = (0, WORD.size)

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from struct import Struct
-from typing import NamedTuple
 
 from packager.elf.address_space import Space
 from packager.elf.headers import WORD, Elf, Section
@@ -21,6 +20,7 @@ from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
 from packager.formats.host_records import descriptors
 from packager.formats.host_records.gcc_devices import DEVICES, STARTS, Device, DeviceData
+from packager.records import NamedTuple
 
 NAME = "gcc"
 FUNCTIONS, VARIABLES = ".gnu.offload_funcs", ".gnu.offload_vars"

@@ -9,7 +9,6 @@ records hold their addresses, and it holds the address of the first record.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
 
 from packager.elf.address_space import Space
 from packager.elf.headers import WORD
@@ -17,6 +16,7 @@ from packager.elf.relocated import Range, Window
 from packager.errors import FormatError
 from packager.layouts import SYCL_BINARIES, SYCL_BINARY, SyclBinary
 from packager.model import ImageKind
+from packager.records import NamedTuple
 
 NAME = "sycl"
 MAX_CANDIDATES = 1 << 18

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from packager.files.reader import Reader
 from packager.formats.containers.payload import Damage
+from packager.records import NamedTuple
 
 MAX_FILES = 1 << 20
 MAX_NAME = 4096

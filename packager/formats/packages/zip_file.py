@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from struct import Struct
-from typing import NamedTuple
 
 from packager.errors import FormatError, LimitError
 from packager.files.reader import Reader
@@ -18,6 +17,7 @@ from packager.files.streams import deflated
 from packager.formats.containers.payload import Damage
 from packager.formats.packages import EMPTY_ZIP, ZIP_FILE
 from packager.formats.packages.packed import MAX_FILES, MAX_NAME, Packed, Stream
+from packager.records import NamedTuple
 
 LOCAL = Struct("<4s5H3I2H")
 ENTRY = Struct("<4s6H3I5H2I")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from packager.records import NamedTuple
 
 TEAM = 3  # memory of a team: the same number on every GPU
 

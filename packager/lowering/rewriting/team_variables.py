@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from llvmlite import binding as llvm
 
@@ -17,6 +16,7 @@ from packager.errors import UsageError
 from packager.lowering.rewriting.ir_text import VARIABLE, symbol
 from packager.lowering.rewriting.moved import Address, check_constants, with_moved
 from packager.lowering.rewriting.spaces import TEAM
+from packager.records import NamedTuple
 
 SECTION = "omptool.team"
 _MARK = f'section "{SECTION}"'

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from packager.lowering.library.device_library import DeviceLibrary
 from packager.lowering.rewriting.spaces import Spaces
+from packager.records import NamedTuple
 from packager.triples import normalise
 
 # The maker of an image from what LLVM writes: the machine's linker, LLVM's for GPUs, or none.

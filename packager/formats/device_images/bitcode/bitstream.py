@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from struct import Struct
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.files.reader import Reader
 from packager.formats.device_images.bitcode.magic import MAGIC, WRAPPER_MAGIC
+from packager.records import NamedTuple
 
 WORD = 32
 WRAPPER = Struct("<IIII")  # magic, version, offset and size of the bitcode

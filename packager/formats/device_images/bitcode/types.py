@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from packager.errors import FormatError
 from packager.formats.device_images.bitcode.bitstream import Block, Record, Stream, items
+from packager.records import NamedTuple
 
 NUMBER_OF, NAME_OF_STRUCT = 1, 19  # records that are no types
 FLOAT, DOUBLE, INTEGER, POINTER, HALF, ARRAY = 3, 4, 7, 8, 10, 11
