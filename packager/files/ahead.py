@@ -21,6 +21,7 @@ HEAD = 1 << 10  # the headers of an image, and the first directives of PTX
 TAIL = 1 << 4  # of PTX, behind which there is padding
 LARGEST = 1 << 23  # stored bytes; larger ones wait for their reader, who reads one at a time
 MOST = 12  # images that have been read and are not inflated yet
+SMALLEST = 1 << 18  # inflated bytes; handing over a smaller image costs as much as inflating it
 FEW = 4  # images, which are not worth a thread
 ELF = b"\x7fELF"
 
@@ -133,9 +134,10 @@ class Ahead:
     def begin(self, stored: Reader, method: str, size: int, depth: int | None) -> Job:
         """Have an image inflated, if there is room; otherwise its reader does it."""
         job = Job(self._free, stored, method, size, depth)
+        if size < SMALLEST or job.is_large or self._is_closed:
+            return job
         self._begun += 1
-        is_wanted = self._begun > FEW and not job.is_large and not self._is_closed
-        if not is_wanted or len(self._free) < 2:  # its reader needs one
+        if self._begun <= FEW or len(self._free) < 2:  # its reader needs one
             return job
         if self._thread is None:
             self._thread = Thread(target=self._run)

@@ -98,6 +98,7 @@ class _Image(Kept):
         """Keep the ends for all time, and what the helper has said."""
         self._head, self._tail, code = answer
         self._code = None if code is None or depth is None else (depth, code)
+        self.is_answered = self._code is not None
 
     def hold(self) -> None:
         """Inflate it into memory."""

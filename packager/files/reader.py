@@ -132,6 +132,12 @@ class Reader:
             return source.answer(depth)
         return None
 
+    @property
+    def is_answered(self) -> bool:
+        """Return whether the helper has answered for it, which it does for cubins alone."""
+        source = self._source
+        return isinstance(source, Kept) and source.is_answered and self._size == source.size
+
     def unpack(self, layout: Struct, offset: int, what: str) -> tuple[Any, ...]:
         """One record at `offset`."""
         return layout.unpack(self.bytes(offset, layout.size, what))

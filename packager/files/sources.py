@@ -65,6 +65,7 @@ class Kept(File):
         self.make = make
         self.size = size
         self.is_there = False
+        self.is_answered = False  # by the helper, which does so for cubins alone
 
     def put(self, fd: int, start: int) -> None:
         """It is in a file now, at `start`."""

@@ -72,7 +72,7 @@ def opened(outer: Payload, depth: int = 1) -> Iterator[Payload | Damage]:
 
 
 def _container(data: Reader) -> tuple[str, Parse] | None:
-    if not len(data):
+    if not len(data) or data.is_answered:
         return None
     if headers.probe(data):
         return (opencl_elf.NAME, opencl_elf.parse) if opencl_elf.probe(data) else None

@@ -7,6 +7,7 @@ Only headers, symbols, the table of entries and its relocations are read, never 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from struct import Struct
 from typing import Literal
 
 from packager.elf import headers, imports
@@ -42,6 +43,7 @@ STT_CUDA_REFERENCES = (10, 11, 12)
 FOUND = (STT_OBJECT, STT_FUNC, STT_CUDA_OBJECT)
 STB_WEAK = 2
 DF_1_PIE = 0x08000000
+TARGET = Struct("<8xB39xI")  # ABI version and flags, which say the architecture
 CUDA_V2_ABI = 8  # EI_ABIVERSION from CUDA 13 on
 AMD_DESCRIPTOR = ".kd"  # beside each kernel of an AMD code object
 HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
@@ -95,23 +97,27 @@ def _inspect(data: Reader, look: Look) -> Contents:
 
 def _compiled(data: Reader) -> Contents | None:
     """The same, if it is a cubin that the compiled helper answers for."""
+    depth = helper.depth(data.context.look)
     try:
-        elf = headers.first(data)
-        cuda = elf.machine == "nvptx64"
-        found = compiled.cubin(data, helper.depth(data.context.look)) if cuda else None
+        found = compiled.cubin(data, depth) if data.is_answered or _is_cubin(data) else None
+        abi_version, flags = data.unpack(TARGET, 0, "ELF header")
     except FormatError:
         return None  # whose sentence is the twin's
     if found is None:
         return None
     return Contents(
         "cubin",
-        elf.machine,
-        _arch(elf),
+        "nvptx64",
+        _cuda_arch(abi_version, flags),
         found.symbols,
         links=Links(found.undefined),
-        abi_version=elf.abi_version,
+        abi_version=abi_version,
         is_debugged=found.is_debugged,
     )
+
+
+def _is_cubin(data: Reader) -> bool:
+    return headers.first(data).machine == "nvptx64"
 
 
 def _with_resources(elf: Elf, symbols: tuple[DeviceSymbol, ...]) -> tuple[DeviceSymbol, ...]:
@@ -189,9 +195,12 @@ def _form(elf: Elf) -> ElfForm:
 
 def _arch(elf: Elf) -> str | None:
     if elf.machine == "nvptx64":
-        wide = elf.abi_version >= CUDA_V2_ABI
-        return f"sm_{(elf.flags >> 8 if wide else elf.flags) & 0xFF}"
+        return _cuda_arch(elf.abi_version, elf.flags)
     return amdgpu.arch(elf.flags, elf.abi_version) if elf.machine == "amdgcn" else None
+
+
+def _cuda_arch(abi_version: int, flags: int) -> str:
+    return f"sm_{(flags >> 8 if abi_version >= CUDA_V2_ABI else flags) & 0xFF}"
 
 
 _Symbols = tuple[DeviceSymbol, ...]

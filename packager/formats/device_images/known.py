@@ -57,6 +57,10 @@ def is_image(data: Reader) -> bool:
 
 
 def _format_of(data: Reader) -> ImageFormat | None:
+    if data.is_answered:
+        from packager.formats.device_images import device_elf
+
+        return device_elf
     return next((found for found in _formats(data) if found.probe(data)), None)
 
 

@@ -50,6 +50,7 @@ def contents() -> Iterator[tuple[bytes, bool]]:
 def use(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setattr(inflate, "IN_MEMORY", 0)
     monkeypatch.setattr(images, "IN_MEMORY", 0)
+    monkeypatch.setattr(ahead, "SMALLEST", 0)
     cores = {0, 1} if way == "two threads" else {0}
     monkeypatch.setattr("os.sched_getaffinity", lambda _: cores)
     if way == "no helper":
