@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
 from packager.demangle import LIBRARY, MANGLED, demangled, is_possible
@@ -28,4 +27,8 @@ def remark(names: list[str]) -> str:
 
 def terminal_width() -> int | None:
     """The width of the terminal that is printed on; None elsewhere."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    import shutil  # slow to load
+
+    return shutil.get_terminal_size().columns

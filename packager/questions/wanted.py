@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from packager.demangle import demangled
@@ -14,16 +13,26 @@ from packager.questions.kernels import kernels
 from packager.triples import is_meant
 
 
-@dataclass(frozen=True)
 class Wanted:
     """A selection of images: those that meet every condition; empty conditions do not count."""
 
-    indices: Sequence[int] = ()
-    triples: Sequence[str] = ()  # normalised
-    archs: Sequence[str] = ()
-    kinds: Sequence[str] = ()
-    kernels: Sequence[str] = ()  # patterns of names
-    all: bool = False
+    def __init__(
+        self,
+        indices: Sequence[int] = (),
+        triples: Sequence[str] = (),
+        archs: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        kernels: Sequence[str] = (),
+        *,
+        all: bool = False,
+    ) -> None:
+        """Keep the conditions; triples are normalised, and kernels are patterns of names."""
+        self.indices = indices
+        self.triples = triples
+        self.archs = archs
+        self.kinds = kinds
+        self.kernels = kernels
+        self.all = all
 
     @property
     def is_open(self) -> bool:
