@@ -142,13 +142,12 @@ const Kernel::Loaded* Registry::look_for(const Kernel* sought, Device& device, s
   return found;
 }
 
-Resolved Registry::disagreement(const LoadedImage& image, EnvironmentPlace environment) {
+std::string Registry::disagreement(const LoadedImage& image, EnvironmentPlace environment) {
   constexpr const char* kCalls[] = {"without a launch environment", "with a launch environment first",
                                     "with a launch environment first", "with a launch environment last"};
-  return {nullptr, Passing::kNever,
-          std::string("the program calls it ") + kCalls[static_cast<std::size_t>(environment)] +
-              ", which the image for " + image.device.describe() + (image.compiler.empty() ? "" : ", compiled by ") +
-              image.compiler + ", does not expect; compile both with one compiler"};
+  return std::string("the program calls it ") + kCalls[static_cast<std::size_t>(environment)] +
+         ", which the image for " + image.device.describe() + (image.compiler.empty() ? "" : ", compiled by ") +
+         image.compiler + ", does not expect; compile both with one compiler";
 }
 
 // Caller holds the lock.

@@ -226,7 +226,7 @@ bool Registry::start(Device& device) {
   }
   if (device.memory.shares_host_memory())
     device.data.sharing.raise_to(Sharing::Mode::kOnly);
-  if (takes_compilers_shapes(device.rtl.call(), device.rtl_id))
+  if (device.memory.takes_shapes())
     launches_plainly_.store(false, std::memory_order_release);
   device.state = Device::State::kReady;
   device.usable.store(true, std::memory_order_release);

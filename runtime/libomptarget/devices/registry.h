@@ -153,11 +153,10 @@ struct Kernel {
   bool in_several_objects() const;
 };
 
-// A kernel on a device, or why it is not there. Valid as long as the KernelUse that it comes from.
+// A kernel on a device. Valid as long as the KernelUse that it comes from.
 struct Resolved {
-  void* function = nullptr;
+  void* function = nullptr; // null: it is not there
   Passing how = Passing::kPlain;
-  std::string reason; // of a null function
 };
 
 // Work for every device, done when a device is first used (device number -2).
@@ -218,16 +217,18 @@ public:
   // Why there is no device at all.
   std::string reason_for_none();
 
-  // Returns the kernel for a call with this environment: not there, too, where the image's kernels cannot be called so.
-  Resolved resolve(const Kernel* kernel, Device& device, EnvironmentPlace environment) {
-    std::string reason;
+  // Returns the kernel for a call with this environment, or why it is not there: also where the image's kernels cannot
+  // be called so.
+  Resolved resolve(const Kernel* kernel, Device& device, EnvironmentPlace environment, std::string& reason) {
     const Kernel::Loaded* const found = find_on(kernel, device, reason);
     if (!found)
-      return {nullptr, Passing::kNever, std::move(reason)};
+      return {};
     const Passing how = found->image->passing(environment);
-    if (how == Passing::kNever) [[unlikely]]
-      return disagreement(*found->image, environment);
-    return {found->function, how, {}};
+    if (how == Passing::kNever) [[unlikely]] {
+      reason = disagreement(*found->image, environment);
+      return {};
+    }
+    return {found->function, how};
   }
   // Returns the kernel on the device; null, and why, if it is not there.
   const Kernel::Loaded* find_on(const Kernel* kernel, Device& device, std::string& reason) {
@@ -314,7 +315,7 @@ private:
   std::vector<std::shared_ptr<Library>> libraries_to_load(Device& device);
   Kernel::Loaded search(const Kernel& kernel, Device& device, std::string& reason);
   const Kernel::Loaded* look_for(const Kernel* kernel, Device& device, std::string& reason);
-  static Resolved disagreement(const LoadedImage& image, EnvironmentPlace environment);
+  static std::string disagreement(const LoadedImage& image, EnvironmentPlace environment);
   bool prepare_now(Device& device);
   void list_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t entry);
   void unlist_kernel(KernelIndex& index, const std::shared_ptr<Library>& library, std::size_t entry);

@@ -95,13 +95,14 @@ std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows,
 // Returns why the region will not run on the device, or "".
 std::string try_later(Device& device, Placement placement, const std::shared_ptr<Kernel>& kernel, Rows rows,
                       const LaunchShape& shape, const Events& events, const Later& call) {
-  const Resolved there = Registry::current()->resolve(kernel.get(), device, shape.environment);
+  std::string failure;
+  const Resolved there = Registry::current()->resolve(kernel.get(), device, shape.environment, failure);
   if (!there.function)
-    return there.reason;
+    return failure;
   const auto region = std::make_shared<PendingRegion>(device, std::move(placement), kernel, there, rows, shape,
                                                       outstanding::Callback(call.param));
   come_after(region->commands(), events, call);
-  std::string failure = region->take_position();
+  failure = region->take_position();
   if (failure.empty()) {
     give_event(call, region->commands().ended());
     if (call.ended)

@@ -14,7 +14,7 @@ namespace {
 
 std::int32_t run(Device& device, void* function, const Arguments& arguments, const LaunchShape& shape) {
   const RtlFunctions& rtl = device.rtl.call();
-  if (shape.origin != LaunchShape::Origin::kRegion) [[unlikely]]
+  if (shape.origin == LaunchShape::Origin::kTeams || device.memory.takes_shapes()) [[unlikely]]
     return run_in_shape(rtl, device.rtl_id, function, arguments.data(), arguments.count(),
                         with_environment(shape, arguments.how()));
   return rtl.run_target_region(device.rtl_id, function, arguments.data(), arguments.count());
@@ -45,57 +45,39 @@ std::int32_t run(Device& device, void* function, const Arguments& arguments, con
 }
 
 // Rows of every kind. What the short way has taken hold of is kept until it is bound here.
-[[gnu::noinline]] std::string launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
-                                         const LaunchShape& shape, KnownObjects& known) {
+[[gnu::noinline]] bool launch_any(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
+                                  const LaunchShape& shape, KnownObjects& known, std::string& reason) {
   Region region(device, kernel, there, rows, shape, CommandList::Use::kNow);
   region.take_position(Passage::kIn);
   device.data.exact.end_known(rows, known, Release::kNormal, kernel.name);
-  if (std::string failure = region.start(); !failure.empty()) {
+  reason = region.start();
+  if (!reason.empty()) {
     region.abandon();
-    return failure;
+    return false;
   }
   region.queue_end();
   region.finish(region.commands().wait());
-  return {};
-}
-
-bool needs_data(const Row& row) {
-  return !row.has(kValue | kArgument);
-}
-
-// Nothing but values: there is nothing to map.
-std::string launch_values(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
-                          const LaunchShape& shape) {
-  Arguments arguments(there.how, rows.size());
-  for (const Row& row : rows)
-    arguments.add() = row.base;
-  return run_kernel(device, kernel.name, there.function, arguments, shape) ? std::string() : not_started(device);
+  return true;
 }
 
 } // namespace
 
-std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape) {
-  // The short ways neither queue nor tell.
-  if (observe::heard() || !device.memory.moves_itself()) [[unlikely]] {
-    KnownObjects none(rows.size());
-    return launch_any(device, kernel, there, rows, shape, none);
-  }
-  if (!device.data.table.any_host_current() && std::none_of(rows.begin(), rows.end(), needs_data))
-    return launch_values(device, kernel, there, rows, shape);
+bool launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
+            std::string& reason) {
   KnownObjects known(rows.size());
-  if (!device.data.exact.begin_known(rows, known))
-    return launch_any(device, kernel, there, rows, shape, known);
+  // Exact matches neither queue nor report.
+  const bool is_immediate = !observe::heard() && device.memory.moves_itself();
+  if (!is_immediate || !device.data.exact.begin_known(rows, known)) [[unlikely]]
+    return launch_any(device, kernel, there, rows, shape, known, reason);
   Arguments arguments(there.how, rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].has(kArgument))
       arguments.add() = device.data.exact.known_argument(rows[i], known[i]);
-  if (!run_kernel(device, kernel.name, there.function, arguments, shape)) [[unlikely]] {
-    std::string failure = not_started(device);
-    device.data.exact.end_known(rows, known, Release::kAbandoned, kernel.name);
-    return failure;
-  }
-  device.data.exact.end_known(rows, known, Release::kNormal, kernel.name);
-  return {};
+  const bool is_started = run_kernel(device, kernel.name, there.function, arguments, shape);
+  if (!is_started) [[unlikely]]
+    reason = not_started(device);
+  device.data.exact.end_known(rows, known, is_started ? Release::kNormal : Release::kAbandoned, kernel.name);
+  return is_started;
 }
 
 } // namespace omptool

@@ -8,8 +8,9 @@
 
 namespace omptool {
 
-// Maps, runs the resolved kernel, unmaps. Returns why the region has to run on the host, with nothing
-// left mapped by this call, or "". Ends the program when the device fails once the kernel is running.
-std::string launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape);
+// Maps, runs the resolved kernel, unmaps. Returns false, and why, if the region has to run on the host, with nothing
+// left mapped by this call. Ends the program when the device fails once the kernel is running.
+[[nodiscard]] bool launch(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
+                          const LaunchShape& shape, std::string& reason);
 
 } // namespace omptool

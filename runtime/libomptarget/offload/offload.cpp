@@ -20,7 +20,7 @@ constexpr const char* kDisabled = "OMP_TARGET_OFFLOAD is DISABLED";
 
 // The device, if nothing is left to do before it can be used; null: select() knows. Nobody prepares a device
 // under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
-Device* ready_device(std::int64_t device_id) {
+[[gnu::always_inline]] inline Device* ready_device(std::int64_t device_id) {
   Registry* const registry = Registry::current();
   const std::int64_t number = device_number(device_id);
   Device* const device =
@@ -28,16 +28,20 @@ Device* ready_device(std::int64_t device_id) {
   return device && registry->is_prepared(*device) ? device : nullptr;
 }
 
-// Why the region did not run on the device, or "".
-std::string try_on(Device& device, const Kernel* kernel, Rows rows, const LaunchShape& shape) {
-  Resolved there = Registry::current()->resolve(kernel, device, shape.environment);
-  return there.function ? launch(device, *kernel, there, rows, shape) : std::move(there.reason);
+// Returns false, and why, if the region did not run on the device.
+[[gnu::always_inline]] inline bool try_on(Device& device, const Kernel* kernel, Rows rows, const LaunchShape& shape,
+                                          std::string& reason) {
+  const Resolved there = Registry::current()->resolve(kernel, device, shape.environment, reason);
+  return there.function && launch(device, *kernel, there, rows, shape, reason);
 }
 
-std::int32_t run_on(Device& device, const void* host_address, Rows rows, const LaunchShape& shape) {
+[[gnu::always_inline]] inline std::int32_t run_on(Device& device, const void* host_address, Rows rows,
+                                                  const LaunchShape& shape) {
   const KernelUse kernel(*Registry::current(), host_address);
-  const std::string reason = try_on(device, kernel.get(), rows, shape);
-  return reason.empty() ? 0 : give_up(device, host_address, kernel.get(), rows, reason);
+  std::string reason;
+  if (try_on(device, kernel.get(), rows, shape, reason)) [[likely]]
+    return 0;
+  return give_up(device, host_address, kernel.get(), rows, reason);
 }
 
 // Callers of constructors and destructors "are always launched with a single thread and team"
@@ -58,7 +62,7 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
   const Kernel* const kernel = use.get();
   std::vector<Failure> failures;
   for (Device* device : devices)
-    if (std::string reason = try_on(*device, kernel, rows, shape); !reason.empty())
+    if (std::string reason; !try_on(*device, kernel, rows, shape, reason))
       failures.push_back({device, std::move(reason)});
   if (failures.empty())
     return 0;
@@ -101,8 +105,7 @@ void run_constructor(Device& device, const void* host_address, Rows rows, const 
   const KernelUse kernel(*Registry::current(), host_address);
   if (!kernel.get())
     return;
-  const std::string reason = try_on(device, kernel.get(), rows, shape);
-  if (!reason.empty())
+  if (std::string reason; !try_on(device, kernel.get(), rows, shape, reason))
     give_up_constructor(device, host_address, reason);
 }
 
@@ -206,9 +209,10 @@ bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, Envi
   const Passing how = there ? there->image->passing(environment) : Passing::kNever;
   if (how == Passing::kNever)
     return false;
-  const std::string reason =
-      launch(*device, *kernel, {there->function, how, {}}, rows, kOneTeam[static_cast<std::size_t>(environment)]);
-  result = reason.empty() ? 0 : give_up(*device, host_address, kernel, rows, reason);
+  std::string reason;
+  const bool ran =
+      launch(*device, *kernel, {there->function, how}, rows, kOneTeam[static_cast<std::size_t>(environment)], reason);
+  result = ran ? 0 : give_up(*device, host_address, kernel, rows, reason);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include "rtl/device_memory.h"
 
 #include "process/message.h"
+#include "rtl/launch_shape.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -89,6 +90,7 @@ bool DeviceMemory::shares_host_memory() {
   const auto moves_like_memmove = rtl_.call().moves_like_memmove;
   moves_itself_ = moves_like_memmove && moves_like_memmove(rtl_id_) != 0;
   chains_ = chains_ && !moves_itself_;
+  takes_shapes_ = takes_compilers_shapes(rtl_.call(), rtl_id_);
   const bool says_so = rtl_.call().shares_host_memory && rtl_.call().shares_host_memory(rtl_id_) != 0;
   if (rtl_.call().shares_host_memory && !says_so)
     return false;

@@ -65,6 +65,8 @@ public:
   // paragraph). To be asked before the device is used.
   bool shares_host_memory();
   // Whether a copy is one that this thread makes, at once.
+  // Whether the plugin is told the shape of kernels that an OpenMP compiler made.
+  bool takes_shapes() const { return takes_shapes_; }
   bool moves_itself() const { return moves_itself_; }
   // Whether the host can use the addresses that allocate() returns.
   bool is_addressable() const;
@@ -110,6 +112,7 @@ private:
   std::atomic<bool> inactive_{false};     // the plugin's data functions take no action
   std::atomic<bool> moves_itself_{false}; // bytes move without the plugin
   std::atomic<bool> chains_{false};
+  std::atomic<bool> takes_shapes_{false};
   mutable std::atomic<bool> lost_{false};
   mutable std::mutex discarding_;
   mutable std::vector<Discarded> discarded_; // under `discarding_`

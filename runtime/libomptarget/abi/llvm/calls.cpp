@@ -29,8 +29,10 @@ namespace {
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
 // when every region runs on the host.
 void check_device(std::int64_t number) {
+  if (number == kDefaultDevice)
+    return;
   const int count = number_of_devices();
-  if (count > 0 && (number < kDefaultDevice || number > count))
+  if (count > 0 && (number < 0 || number > count))
     die_at("", static_cast<int>(number), "Device number '%lld' out of range, only %d devices available",
            static_cast<long long>(number), count);
 }
@@ -95,10 +97,6 @@ std::vector<Row> to_host(Construct construct, Rows rows) {
   translated(call, [&] {
     check_device(call.device);
     RowList rows;
-    if (!observe::may_be_heard() && add_plain_rows(call.arrays, call.construct, rows)) [[likely]] {
-      act(call, rows);
-      return;
-    }
     const RowFault fault = add_rows(call.arrays, call.construct, rows, call.caller);
     if (!fault)
       act(call, rows);

@@ -248,7 +248,7 @@ const char* Translator::add_mapped(const Component& element, void* mapper) {
 
 } // namespace
 
-RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller) {
+RowFault add_any_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller) {
   if (arrays.count > INT32_MAX) // the callers' type is int
     return {there_are(static_cast<std::int32_t>(arrays.count), "argument")};
   if (arrays.count > 0 && !(arrays.base && arrays.begin && arrays.size && arrays.type))

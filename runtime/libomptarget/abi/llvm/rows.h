@@ -6,6 +6,7 @@
 #pragma once
 
 #include "data/table/row.h"
+#include "observe/sink.h"
 #include "process/read_only.h"
 
 #include <algorithm>
@@ -93,8 +94,6 @@ struct RowFault {
   bool is_of_compiler = false;
   explicit operator bool() const { return !text.empty(); }
 };
-// Appends the rows of the arrays. `caller` is an address in the program's code.
-RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller);
 
 // One element of the arrays, or what a user-defined mapper pushes for an array element or section.
 struct Component {
@@ -147,6 +146,14 @@ inline bool add_plain_rows(const Arrays& arrays, Construct construct, RowList& r
       return false;
   rows.count(arrays.count);
   return true;
+}
+
+RowFault add_any_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller);
+// Appends the rows of the arrays. `caller` is an address in the program's code.
+inline RowFault add_rows(const Arrays& arrays, Construct construct, RowList& rows, const void* caller) {
+  if (!observe::may_be_heard() && add_plain_rows(arrays, construct, rows)) [[likely]]
+    return {};
+  return add_any_rows(arrays, construct, rows, caller);
 }
 
 // What a user-defined mapper has pushed.
