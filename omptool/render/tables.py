@@ -72,31 +72,22 @@ def column_table(
         shown, left_out = _fitted(shown, width, cut, spare)
         note = f"\nnot shown at this width: {', '.join(left_out)} (--wide shows all)"
         note = note if left_out else ""
-    padding = GAP if width is None else 0
-    laid_out: list[list[str]] = []
-    for name, cells in shown.items():
-        is_number = any(isinstance(value, int) for value in kept[name])
-        column = _column(name, cells, padding, is_number=is_number)
-        laid_out.append(_coloured(column, cells) if name in states else column)
-    gap = " " * GAP
-    lines = "\n".join(gap.join(line).rstrip() for line in zip(*laid_out, strict=True))
+    is_number = [any(isinstance(value, int) for value in kept[name]) for name in shown]
+    align = ["right" if number else "left" for number in is_number]
+    rows = zip(*(_coloured(cells, name in states) for name, cells in shown.items()), strict=True)
+    # Imported where a table is shown: starting is a feature.
+    import tabulate
+
+    tabulate.MIN_PADDING = GAP if width is None else 0
+    lines = tabulate.tabulate(list(rows), list(shown), disable_numparse=True, colalign=align)
     return f"{title}:\n{lines}{note}"
 
 
-def _column(name: str, cells: list[str], padding: int, *, is_number: bool) -> list[str]:
-    """Return its header, a line below that, and its cells, all of one width."""
-    width = max(len(name) + padding, *map(len, cells))
-    lines = [name, "-" * width, *cells]
-    return [line.rjust(width) if is_number else line.ljust(width) for line in lines]
-
-
-def _coloured(column: list[str], cells: list[str]) -> list[str]:
-    """Return a column of states with its cells in their colours."""
-    colours = [STATES.get(cell.split(" ")[0]) for cell in cells]
-    return column[:2] + [
-        line.replace(cell, coloured(cell, colour))
-        for line, cell, colour in zip(column[2:], cells, colours, strict=True)
-    ]
+def _coloured(cells: list[str], has_states: bool) -> list[str]:
+    """Return the cells of a column of states in their colours; those of others as they are."""
+    if not has_states:
+        return cells
+    return [coloured(cell, STATES.get(cell.split(" ")[0])) for cell in cells]
 
 
 def _fitted(
