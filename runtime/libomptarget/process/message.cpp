@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -13,12 +14,37 @@
 namespace omptool {
 namespace {
 
+// Returns how many bytes of `text` are one character of UTF-8 (RFC 3629) that a terminal shows; 0: the first is none.
+std::size_t character_at(const unsigned char* text, std::size_t size) noexcept {
+  const unsigned char first = text[0];
+  if (first < 0x80)
+    return first >= ' ' && first != 0x7f;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || length > size)
+    return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  return first == 0xc2 && text[1] < 0xa0 ? 0 : length; // control characters, too
+}
+
+// A message may hold what an image or the environment says, which is anything: no byte of it commands the terminal.
+void make_printable(char* text, std::size_t size) noexcept {
+  for (std::size_t i = 0; i < size;) {
+    const std::size_t length = character_at(reinterpret_cast<const unsigned char*>(text) + i, size - i);
+    if (length == 0)
+      text[i] = '?';
+    i += std::max(length, std::size_t{1});
+  }
+}
+
 void write_line(const char* prefix, const char* format, std::va_list arguments) noexcept {
   char line[1024];
   const int start = std::snprintf(line, sizeof line, "%s", prefix);
   const int rest = std::vsnprintf(line + start, sizeof line - static_cast<std::size_t>(start), format, arguments);
   const std::size_t wanted = static_cast<std::size_t>(start) + static_cast<std::size_t>(std::max(rest, 0));
   const std::size_t length = std::min(wanted, sizeof line - 1);
+  make_printable(line, length);
   line[length] = '\n'; // over the terminating zero
   // Nobody is left to tell when stderr cannot be written.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line, length + 1);
