@@ -12,6 +12,8 @@
 #include "offload/offload.h"
 #include "process/per_row.h"
 
+#include <new>
+#include <optional>
 #include <string>
 
 namespace omptool {
@@ -38,8 +40,15 @@ template <typename Arrays, typename Body> void with_rows(const Arrays& arrays, c
     body(Rows(), counted(arrays.count, "row") + ", but not all " + arrays.how_many() + " arrays");
     return;
   }
+  std::optional<PerRow<Row>> of_each;
+  try {
+    of_each.emplace(static_cast<std::size_t>(arrays.count));
+  } catch (const std::bad_alloc&) {
+    body(Rows(), counted(arrays.count, "row") + ", for which the process has no memory");
+    return;
+  }
+  PerRow<Row>& rows = *of_each;
   std::string first_fault = arrays.fault();
-  PerRow<Row> rows(static_cast<std::size_t>(arrays.count));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const char* const fault = arrays.fault_of(i);
     if (fault && first_fault.empty())

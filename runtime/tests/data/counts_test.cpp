@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 namespace {
 
@@ -246,6 +247,29 @@ TEST_CASE("mapping more than is present ends the program in words that users kno
   CHECK(outcome.has("explicit extension not allowed: host address specified is 0x"));
   CHECK(outcome.has("(20 bytes), but device allocation maps to host at 0x"));
 }
+
+#ifndef SANITIZED // which need more addresses than that themselves
+// In a process that may have 4 GiB, whatever the machine has.
+SCENARIO_OF(too_many_rows) {
+  use_main();
+  void* base[1] = {};
+  std::int64_t size[1] = {};
+  std::int32_t type[1] = {};
+  const rlimit limit{std::uint64_t{4} << 30, std::uint64_t{4} << 30};
+  EXPECT(::setrlimit(RLIMIT_AS, &limit) == 0);
+  EXPECT(__tgt_target(-1, &host::nothing, INT32_MAX, base, base, size, type) != 0);
+  __tgt_target_data_begin(-1, INT32_MAX, base, base, size, type);
+  return 0;
+}
+
+TEST_CASE("more rows than there is memory for are counted, and the call is ignored") {
+  const Outcome outcome = run_scenario("too_many_rows");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("runs on the host: __tgt_target: 2147483647 rows, for which the process has no memory"));
+  CHECK(outcome.has(
+      "__tgt_target_data_begin: 2147483647 rows, for which the process has no memory; the call is ignored"));
+}
+#endif
 
 SCENARIO_OF(malformed_rows) {
   use_main();
