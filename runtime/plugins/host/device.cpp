@@ -3,6 +3,7 @@
 #include "device.h"
 
 #include "asked_shape.h"
+#include "fault_stack.h"
 #include "kernels/call.h"
 #include "kernels/current_state.h"
 #include "kernels/faults.h"
@@ -33,6 +34,7 @@ struct Launch {
 
 void run_one(void* context, std::int64_t i) {
   const Launch& launch = *static_cast<const Launch*>(context);
+  ensure_fault_stack();
   // Saved: a kernel may launch another one.
   const Current before = current;
   current = {{static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
@@ -61,6 +63,7 @@ bool can_run(const void* kernel, void* const* arguments, std::int32_t count) {
 
 // The common case, one team of one thread: without the pool, and without copies of the arguments.
 void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int32_t device) {
+  ensure_fault_stack();
   const Current before = current;
   current = {{0, 1, 0, 1, device}, kernel};
   const auto call = [&](auto... argument) { reinterpret_cast<void (*)(decltype(argument)...)>(kernel)(argument...); };

@@ -344,3 +344,57 @@ TEST_CASE("a kernel may fork a child that leaves by _exit (decision 31)") {
   const Outcome outcome = run_scenario("fork_in_kernel");
   CHECK_MESSAGE(outcome.code == 0, outcome.output);
 }
+
+#ifndef SANITIZED // whose own handlers come first
+[[gnu::noinline]] static int use_up_stack(int depth) {
+  volatile char kept[4096];
+  kept[0] = static_cast<char>(depth);
+  const int below = depth < 0 ? 0 : use_up_stack(depth + 1);
+  return below + kept[0];
+}
+
+static void overflow() {
+  std::printf("%d\n", use_up_stack(0));
+}
+
+static int overflow_in_kernel() {
+  use_main();
+  int own = 1;
+  Rows({row(own, TOFROM | REF), value(reinterpret_cast<std::uintptr_t>(&overflow))}).region(&host::call_host);
+  return 1;
+}
+
+SCENARIO_OF(overflow_here) {
+  return overflow_in_kernel();
+}
+
+SCENARIO_OF(overflow_in_a_thread) {
+  std::thread([] { overflow_in_kernel(); }).join();
+  return 1;
+}
+
+TEST_CASE("a kernel that uses up its stack is named") {
+  for (const char* const name : {"overflow_here", "overflow_in_a_thread"}) {
+    const Outcome outcome = run_scenario(name);
+    CHECK(outcome.signal == SIGSEGV);
+    CHECK_MESSAGE(outcome.has("omptarget: kernel call_host ends by SIGSEGV at 0x"), outcome.output);
+  }
+}
+
+static char own_stack[1 << 16];
+SCENARIO_OF(keeps_own_stack) {
+  use_main();
+  const stack_t own{own_stack, 0, sizeof own_stack};
+  EXPECT(::sigaltstack(&own, nullptr) == 0);
+  int value_of[1] = {1};
+  EXPECT(Rows({row(value_of, TOFROM | REF), value(1)}).region(&host::add_one) == 0);
+  stack_t now{};
+  EXPECT(::sigaltstack(nullptr, &now) == 0 && now.ss_sp == own_stack);
+  return 0;
+}
+
+TEST_CASE("a thread keeps the signal stack that the program has given it") {
+  const Outcome outcome = run_scenario("keeps_own_stack");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+}
+#endif

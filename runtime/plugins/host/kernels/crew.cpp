@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "current_state.h"
+#include "fault_stack.h"
 
 #include <algorithm>
 #include <exception>
@@ -63,6 +64,7 @@ bool Crew::make_room(std::int32_t threads, std::size_t memory) {
 }
 
 void Crew::run(const TeamWork& work, std::int32_t team) {
+  ensure_fault_stack();
   const Current before = current; // a kernel may launch another one
   Crew* const crew_before = std::exchange(current_crew, this);
   work_ = &work;
