@@ -9,9 +9,11 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <string_view>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -129,6 +131,22 @@ private:
   sigset_t before_{};
 };
 
+// Prints a line when the child takes long, unless the kernel is older than 5.3, which cannot wait for a while.
+void report_if_slow(pid_t child, const Job& job) {
+  constexpr int kSlow = 3000;       // milliseconds
+  constexpr int kMostSeconds = 600; // packager/lowering/child.py ends it then
+  const int ended = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  if (ended < 0)
+    return;
+  pollfd waited{ended, POLLIN, 0};
+  const char* const quiet = ::secure_getenv("OMPTOOL_QUIET");
+  if (::poll(&waited, 1, kSlow) == 0 && !(quiet && std::strcmp(quiet, "1") == 0))
+    ::dprintf(STDERR_FILENO,
+              "omptarget: omptool lower is compiling a bitcode image for %s, and ends after %d s at most\n",
+              job.triple.c_str(), kMostSeconds);
+  ::close(ended);
+}
+
 End end_of(int status) {
   if (WIFSIGNALED(status))
     return {"omptool lower was ended by signal " + std::to_string(WTERMSIG(status))};
@@ -157,6 +175,7 @@ End run_helper(const std::string& helper, const Job& job) {
   if (const int error = ::posix_spawn(&child, helper.c_str(), &beginning.files_, &beginning.attributes_,
                                       arguments.data(), passed_environment().data()))
     return {helper + " cannot be started: " + std::strerror(error)};
+  report_if_slow(child, job);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR) // ECHILD: the program ignores SIGCHLD, or has waited for it

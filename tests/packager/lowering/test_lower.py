@@ -14,6 +14,8 @@ from images import entry_table, exported, needed, undefined
 from lowered import NVPTX, SAXPY, X86_64, asking, attempt
 from places import ROOT
 
+from packager.lowering.child import LIMITS
+
 Lower = Callable[..., Path]
 
 
@@ -298,3 +300,9 @@ def test_internal_definitions_that_are_named_become_entries(
 ) -> None:
     text = f"define {linkage} void @hidden(ptr %p) {{\n  store i32 1, ptr %p\n  ret void\n}}\n"
     assert b"hidden" in lower(text, "--entry", "hidden", triple=triple).read_bytes()
+
+
+def test_the_runtime_names_the_limit_of_lower() -> None:
+    """Whoever waits for bitcode to be compiled reads this limit."""
+    helper = ROOT / "runtime" / "plugins" / "compile" / "helper.cpp"
+    assert f"kMostSeconds = {LIMITS.wall_seconds};" in helper.read_text()

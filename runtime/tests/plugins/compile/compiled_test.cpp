@@ -5,6 +5,7 @@
 
 #include "compile/failures.h"
 #include "module.h"
+#include "scenario.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -115,6 +116,21 @@ TEST_CASE("bitcode is compiled once for each target") {
   CHECK(place.runs() == 3);
   CHECK(place.files() == 3);
   CHECK(open_files() == files);
+}
+
+SCENARIO_OF(compiles_slowly) {
+  const Place place(std::string("sleep 4; ") + kWorks);
+  EXPECT(compiled(module_for("x86_64-pc-linux-gnu"), kTarget).fault.empty());
+  return 0;
+}
+
+TEST_CASE("a line tells of an image that takes long to compile") {
+  constexpr char kLine[] = "omptarget: omptool lower is compiling a bitcode image for x86_64-pc-linux-gnu, and ends "
+                           "after 600 s at most\n";
+  const Outcome outcome = run_scenario("compiles_slowly");
+  CHECK(outcome.code == 0);
+  CHECK(outcome.output == kLine);
+  CHECK(run_scenario("compiles_slowly", {"OMPTOOL_QUIET=1"}).output == "");
 }
 
 TEST_CASE("what is no bitcode is left as it is") {
