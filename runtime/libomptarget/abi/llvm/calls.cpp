@@ -61,7 +61,7 @@ Later leaving(const Call& call, EventPtr& ended) {
   return {call.name, 0, nullptr, nullptr, nullptr, &ended};
 }
 
-DataAction action_of(Construct construct) {
+DataAction data_action_of(Construct construct) {
   return construct == Construct::kBegin ? DataAction::kBegin
          : construct == Construct::kEnd ? DataAction::kEnd
                                         : DataAction::kUpdate;
@@ -70,11 +70,11 @@ DataAction action_of(Construct construct) {
 void act(const Call& call, Rows rows) {
   void** const handle = handle_for(call);
   if (!handle) [[likely]] {
-    run_data(action_of(call.construct), call.device, rows);
+    run_data(data_action_of(call.construct), call.device, rows);
     return;
   }
   EventPtr ended;
-  data_later(action_of(call.construct), call.device, rows, leaving(call, ended));
+  data_later(data_action_of(call.construct), call.device, rows, leaving(call, ended));
   if (ended)
     leave(handle, std::move(ended));
 }
