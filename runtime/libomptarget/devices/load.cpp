@@ -19,7 +19,7 @@ LoadedImage::~LoadedImage() {
     if (const std::string failed = run_all(EntryKind::kDestructor); !failed.empty())
       say("the destructor %s could not run on %s%s", failed.c_str(), device.describe().c_str(),
           device.rtl.last_error().c_str());
-  if (table && device.rtl.call().unload_binary)
+  if (table && device.rtl.call().unload_binary && !device.memory.is_lost())
     device.rtl.call().unload_binary(device.rtl_id, &image);
 }
 
@@ -94,7 +94,7 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
     loaded->passings =
         passings_of(image.origin.form, image.origin.is_old, !takes_compilers_shapes(device.rtl.call(), device.rtl_id));
     loaded->compiler = image.origin.compiler;
-    loaded->table = load_binary(device, *loaded);
+    loaded->table = device.memory.is_lost() ? nullptr : load_binary(device, *loaded);
     if (loaded->table)
       observe::report(observe::ImageLoaded{device.number, image.raw.ImageStart,
                                            static_cast<std::size_t>(static_cast<const char*>(image.raw.ImageEnd) -
@@ -102,7 +102,7 @@ Registry::Images Registry::load_images(const Library& library, Device& device, s
     if (loaded->table)
       images.push_back(std::move(loaded));
     else if (failure.empty())
-      failure = "its image could not be loaded on " + device.describe() + device.rtl.last_error();
+      failure = "its image could not be loaded on " + device.describe() + device.memory.last_error();
   }
   return images;
 }

@@ -226,6 +226,11 @@ bool Registry::start(Device& device) {
   }
   if (device.memory.shares_host_memory())
     device.data.sharing.raise_to(Sharing::Mode::kOnly);
+  if (device.memory.is_lost()) {
+    device.state = Device::State::kFailed;
+    device.failure = device.describe() + " is lost";
+    return false;
+  }
   if (device.memory.takes_shapes())
     launches_plainly_.store(false, std::memory_order_release);
   device.state = Device::State::kReady;

@@ -140,6 +140,8 @@ inline bool DeviceMemory::free(void* device) const {
 }
 
 inline std::byte* DeviceMemory::allocate_now(std::int64_t size) const {
+  if (is_lost()) [[unlikely]]
+    return nullptr;
   return static_cast<std::byte*>(inactive_ ? std::malloc(static_cast<std::size_t>(size))
                                            : rtl_.call().data_alloc(rtl_id_, size));
 }

@@ -45,6 +45,7 @@ TEST_CASE("regions run on the host when their device is lost") {
     CHECK(outcome.has("omptarget: device 0 (fakefail) is lost (FAKE failure)\n"));
     CHECK(
         outcome.has("omptarget: region add_one runs on the host: the device did not take a copy of the object at 0x"));
+    CHECK_MESSAGE(!outcome.has("is asked of a lost device"), outcome.output);
   }
 }
 
@@ -64,6 +65,24 @@ TEST_CASE("what only a lost device has ends the program, by its name") {
     CHECK_MESSAGE(outcome.signal == SIGABRT, outcome.output);
     CHECK(outcome.has("region add_one must run on the host, but copying the object at 0x"));
     CHECK(outcome.has("from the device failed (the device is lost)\n"));
+  }
+}
+
+SCENARIO_OF(lost_at_the_probe) {
+  const Program program = one_kernel();
+  int values[2] = {1, 2};
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) != 0);
+  EXPECT(omp_target_alloc(16, 0) == nullptr);
+  return 0;
+}
+
+TEST_CASE("a device that is lost before anything runs on it gets no image") {
+  for (std::vector<std::string> environment : kLost) {
+    environment[3] = "FAKEFAIL_AT=1";
+    const Outcome outcome = run_scenario("lost_at_the_probe", environment);
+    CHECK_MESSAGE(outcome.code == 0, outcome.output);
+    CHECK(outcome.has("omptarget: region add_one runs on the host: device 0 (fakefail) is lost\n"));
+    CHECK_MESSAGE(!outcome.has("is asked of a lost device"), outcome.output);
   }
 }
 

@@ -66,8 +66,19 @@ std::int32_t failed_run() {
   return std::getenv("FAKEFAIL_RESULT") ? static_cast<std::int32_t>(number_in("FAKEFAIL_RESULT")) : 1;
 }
 
+std::atomic<bool> is_lost{false}; // as a copy has said
+
 std::int32_t failed_copy() {
-  return std::getenv("FAKEFAIL_COPY") ? static_cast<std::int32_t>(number_in("FAKEFAIL_COPY")) : 1;
+  const auto result = std::getenv("FAKEFAIL_COPY") ? static_cast<std::int32_t>(number_in("FAKEFAIL_COPY")) : 1;
+  is_lost = is_lost || result == OMPTARGET_RTL_DEVICE_LOST;
+  return result;
+}
+
+// Whether a call of the device fails. Nobody is to ask a lost device.
+bool refuses(const char* function) {
+  if (is_lost)
+    std::fprintf(stderr, "FAKE: %s is asked of a lost device\n", function);
+  return fails(function);
 }
 
 // `shape`: of teams.
@@ -204,7 +215,7 @@ std::int32_t queue(const Operation& operation) {
   const bool runs = !operation.shape.empty();
   if (runs)
     tell_of_run(operation.shape.c_str());
-  if (fails(operation.name))
+  if (refuses(operation.name))
     return runs ? failed_run() : failed_copy();
   const bool fails_later = fails((std::string("later_") + operation.name).c_str()) || next_fails.exchange(false);
   const std::int32_t count = operation.dependences ? operation.count : 0;
@@ -242,37 +253,37 @@ FAKE_EXPORT int32_t __tgt_rtl_init_device(int32_t device) {
   return fails("init_device") ? 1 : HOST(__tgt_init_device)(device);
 }
 FAKE_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device, __tgt_device_image* image) {
-  return fails("load_binary") ? nullptr : Tables::changed(HOST(__tgt_rtl_load_binary)(device, image));
+  return refuses("load_binary") ? nullptr : Tables::changed(HOST(__tgt_rtl_load_binary)(device, image));
 }
 FAKE_EXPORT int32_t __tgt_rtl_unload_binary(int32_t device, __tgt_device_image* image) {
   return HOST(__tgt_rtl_unload_binary)(device, image);
 }
 FAKE_EXPORT void* __tgt_rtl_data_alloc(int32_t device, int64_t size) {
-  return HOST(__tgt_init_device)(device) != 0 || fails("data_alloc") ? nullptr : memory().allocate(size);
+  return HOST(__tgt_init_device)(device) != 0 || refuses("data_alloc") ? nullptr : memory().allocate(size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_submit(int32_t device, void* target, void* host, int64_t size) {
   const Inside copying;
-  return fails("data_submit") ? failed_copy() : HOST(__tgt_rtl_data_submit)(device, target, host, size);
+  return refuses("data_submit") ? failed_copy() : HOST(__tgt_rtl_data_submit)(device, target, host, size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t device, void* host, void* target, int64_t size) {
   const Inside copying;
-  return fails("data_retrieve") ? failed_copy() : HOST(__tgt_rtl_data_retrieve)(device, host, target, size);
+  return refuses("data_retrieve") ? failed_copy() : HOST(__tgt_rtl_data_retrieve)(device, host, target, size);
 }
 FAKE_EXPORT int32_t __tgt_rtl_data_delete(int32_t, void* target) {
   memory().release(target);
-  return fails("data_delete");
+  return refuses("data_delete");
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device, void* entry, void** arguments, int32_t count) {
   const Inside running;
   tell_of_run("alone");
-  return fails("run") ? failed_run() : HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
+  return refuses("run") ? failed_run() : HOST(__tgt_rtl_run_target_region)(device, entry, arguments, count);
 }
 FAKE_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device, void* entry, void** arguments, int32_t count,
                                                      int32_t teams, int32_t threads) {
   const Inside running;
   tell_of_run(("teams " + std::to_string(teams) + " threads " + std::to_string(threads)).c_str());
-  return fails("run") ? failed_run()
-                      : HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
+  return refuses("run") ? failed_run()
+                        : HOST(__tgt_rtl_run_target_team_region)(device, entry, arguments, count, teams, threads);
 }
 FAKE_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
   return number_in("FAKEFAIL_ADDRESSABLE") != 0;
