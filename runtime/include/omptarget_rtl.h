@@ -43,8 +43,9 @@ int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr); /* a failure
  * the program ends. Where it certainly has not (too many threads, too much shared memory), return
  * OMPTARGET_RTL_NOT_STARTED: the region runs on the host. */
 enum { OMPTARGET_RTL_NOT_STARTED = 2 };
-/* What a copy, or a queued operation, may return when its device is lost for good: nothing more is asked of it. Regions
- * run on the host, unless the device has what they need. */
+/* What a copy, a function that queues an operation, __tgt_rtl_wait_event and __tgt_rtl_query_event may return when the
+ * device is lost for good: nothing more is asked of it. Regions run on the host, unless the device has what they need.
+ */
 enum { OMPTARGET_RTL_DEVICE_LOST = 3 };
 int32_t __tgt_rtl_run_target_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr, int32_t arg_num);
 int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,

@@ -267,6 +267,10 @@ std::string CommandList::has_ended(const std::string& why) {
       observe::end(link.what, why.empty() || Completions::of(memory_.rtl()).wait(link.native).empty(),
                    Completions::of(memory_.rtl()).ended_at(link.native));
   const std::string failure = why.empty() ? why : describe_failure(why);
+  if (!why.empty() && std::any_of(links_.begin(), links_.end(), [&](const Link& link) {
+        return Completions::of(memory_.rtl()).has_lost_device(link.native);
+      }))
+    memory_.took(OMPTARGET_RTL_DEVICE_LOST);
   for (const Link& link : std::exchange(links_, {}))
     if (!link.is_given)
       Completions::of(memory_.rtl()).release(link.native);

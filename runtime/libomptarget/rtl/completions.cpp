@@ -123,17 +123,21 @@ void Completions::release_ripe() {
     rtl_.call().release_dep(native);
 }
 
-std::string Completions::describe(std::int32_t error) const {
+std::string Completions::describe(tgt_event_t native, std::int32_t error) {
+  if (error == OMPTARGET_RTL_DEVICE_LOST) {
+    const Lock lock(mutex_);
+    entries_[native].lost = true;
+  }
   return error == 0 ? std::string() : "error " + std::to_string(error) + rtl_.last_error();
 }
 
 // Of one that has completed.
-std::string Completions::failure_of(tgt_event_t native) const {
+std::string Completions::failure_of(tgt_event_t native) {
   const RtlFunctions& call = rtl_.call();
   if (call.query_event)
     if (const std::int32_t result = call.query_event(native); result != OMPTARGET_RTL_PENDING)
-      return describe(result);
-  return call.wait_event ? describe(call.wait_event(native)) : std::string();
+      return describe(native, result);
+  return call.wait_event ? describe(native, call.wait_event(native)) : std::string();
 }
 
 // ---- what the core asks ----
@@ -160,7 +164,7 @@ std::string Completions::wait(tgt_event_t native) {
     return {};
   const RtlFunctions& call = rtl_.call();
   if (call.wait_event)
-    return describe(call.wait_event(native));
+    return describe(native, call.wait_event(native));
   Lock lock(mutex_);
   ++waiting_;
   Pause pause;
@@ -181,6 +185,12 @@ std::string Completions::wait(tgt_event_t native) {
   --waiting_;
   lock.unlock();
   return failure_of(native);
+}
+
+bool Completions::has_lost_device(tgt_event_t native) {
+  const Lock lock(mutex_);
+  const auto known = entries_.find(native);
+  return known != entries_.end() && known->second.lost;
 }
 
 std::chrono::steady_clock::time_point Completions::ended_at(tgt_event_t native) {

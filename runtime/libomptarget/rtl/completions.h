@@ -35,6 +35,8 @@ public:
   void when_done(tgt_event_t native, std::function<void(std::string failure)> then);
   // Blocks until the event has completed. "", or why it failed.
   std::string wait(tgt_event_t native);
+  // Returns whether the plugin has said of the event that its device is lost.
+  bool has_lost_device(tgt_event_t native);
   // When it completed; the clock's zero: nobody has noted it.
   std::chrono::steady_clock::time_point ended_at(tgt_event_t native);
   // The core has no more use for the event, which may go on.
@@ -51,6 +53,7 @@ private:
     bool completed = false;                        // as the plugin has said
     std::chrono::steady_clock::time_point at = {}; // where somebody listens: when
     bool released = false;
+    bool lost = false; // its device, as the plugin has said
     std::function<void(std::string failure)> then;
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -65,8 +68,8 @@ private:
   void release_ripe();
   void keep_going();
   [[noreturn]] void poll();
-  std::string failure_of(tgt_event_t native) const;
-  std::string describe(std::int32_t error) const;
+  std::string failure_of(tgt_event_t native);
+  std::string describe(tgt_event_t native, std::int32_t error);
 
   const Rtl& rtl_;
   const unsigned forks_before_ = forks;

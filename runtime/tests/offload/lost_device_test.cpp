@@ -86,4 +86,23 @@ TEST_CASE("a device that is lost before anything runs on it gets no image") {
   }
 }
 
+SCENARIO_OF(lost_as_an_event_says) {
+  const Program program = one_kernel();
+  int values[2] = {1, 2}, other[2] = {1, 2};
+  Rows{row(values, TO | REF)}.begin();
+  EXPECT(Rows({row(other, TOFROM | REF), value(2)}).region(&host::add_one) != 0);
+  return 0;
+}
+
+TEST_CASE("a device is lost where an event says so") {
+  std::vector<std::string> environment = kLost[1];
+  environment[3] = "FAKEFAIL_AT=1";
+  environment[4] = "FAKEFAIL_IN=later_data_submit";
+  const Outcome outcome = run_scenario("lost_as_an_event_says", environment);
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  CHECK(outcome.has("omptarget: device 0 (fakefail) is lost (FAKE failure)\n"));
+  CHECK(outcome.has("omptarget: region add_one runs on the host: "));
+  CHECK_MESSAGE(!outcome.has("is asked of a lost device"), outcome.output);
+}
+
 TEST_SUITE_END();

@@ -74,6 +74,11 @@ std::int32_t failed_copy() {
   return result;
 }
 
+// What wait_event and query_event return.
+std::int32_t later_result(std::int32_t result) {
+  return result == 1 ? failed_copy() : result;
+}
+
 // Whether a call of the device fails. Nobody is to ask a lost device.
 bool refuses(const char* function) {
   if (is_lost)
@@ -308,10 +313,10 @@ FAKE_EXPORT int32_t __tgt_rtl_process_dep(void) {
   return HOST(__tgt_rtl_process_dep)();
 }
 FAKE_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t event) {
-  return events().result(event, HOST(__tgt_rtl_wait_event)(event));
+  return later_result(events().result(event, HOST(__tgt_rtl_wait_event)(event)));
 }
 FAKE_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t event) {
-  return events().result(event, HOST(__tgt_rtl_query_event)(event));
+  return later_result(events().result(event, HOST(__tgt_rtl_query_event)(event)));
 }
 FAKE_EXPORT int32_t __tgt_rtl_in_kernel(void) {
   return HOST(__tgt_rtl_in_kernel)();
