@@ -43,6 +43,16 @@ def test_a_tool_hears_what_llvm_tells(
     assert ours[-1] == "the tool ends"
 
 
+def test_a_program_may_begin_with_a_routine(tmp_path: Path) -> None:
+    """The tool starts with it, and hears where the program calls it."""
+    sources = (MESSAGES / "tool.c", MESSAGES / "first_routine.c")
+    made(tmp_path / "main", CLANG[".c"], *FLAGS, "-DEMI", *sources)
+    lines = heard(tmp_path / "main", [libdir(), llvm_libraries()], 1)
+    operations = [line for line in lines if ", operation " in line]
+    assert len(operations) == 4  # the memory is allocated and freed
+    assert all(line.endswith("8 bytes, caller given") for line in operations[:2])
+
+
 def test_a_region_without_waiting_has_a_kind_of_its_own(tmp_path: Path) -> None:
     """LLVM's runtime gives it the kind of any other."""
     source = MESSAGES / "not_waiting.c"

@@ -2,7 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "abi/routines/routine.h"
 
+#include "observe/listeners.h"
+
 namespace omptool {
+
+// Listeners that start with this call hear of it, too.
+void Routine::begin(const observe::Call& call) {
+  observe::find_listeners();
+  if (observe::heard())
+    construct_.emplace(call);
+}
 
 void report_lookup(Device& device, const void* address) {
   if (!observe::heard())

@@ -23,11 +23,12 @@ inline bool is_host(int number) {
 class Routine {
 public:
   Routine(const char* function, const void* code) {
-    if (observe::heard()) [[unlikely]]
-      construct_.emplace(observe::Call{observe::Abi::kRoutine, observe::Action::kRoutine, function, code});
+    if (observe::may_be_heard()) [[unlikely]]
+      begin({observe::Abi::kRoutine, observe::Action::kRoutine, function, code});
   }
 
 private:
+  void begin(const observe::Call& call);
   std::optional<observe::Construct> construct_;
 };
 
