@@ -4,6 +4,8 @@
 
 #include <csignal>
 #include <cstddef>
+#include <optional>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -12,46 +14,50 @@ namespace {
 
 constexpr std::size_t kOfHandler = std::size_t{32} << 10; // it formats a line
 
-// Of a thread. Where there is no memory, a fault ends the program without a line.
-class FaultStack {
-public:
-  FaultStack() = default;
-  FaultStack(const FaultStack&) = delete;
-  FaultStack& operator=(const FaultStack&) = delete;
-  ~FaultStack() {
-    if (!memory_)
-      return;
-    stack_t now{};
-    if (::sigaltstack(nullptr, &now) == 0 && now.ss_sp == memory_) {
-      now = {nullptr, SS_DISABLE, 0};
-      ::sigaltstack(&now, nullptr);
-    }
-    ::munmap(memory_, size_);
-  }
-  void make() noexcept {
-    stack_t now{};
-    if (::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
-      return;
-    void* const made = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (made == MAP_FAILED)
-      return;
-    memory_ = made;
-    now = {memory_, 0, size_};
+// What the kernel saves on the stack, and the handler's own.
+std::size_t size_of_stack() noexcept {
+  return ::getauxval(AT_MINSIGSTKSZ) + kOfHandler;
+}
+
+// The thread ends.
+void give_back(void* memory) {
+  stack_t now{};
+  if (::sigaltstack(nullptr, &now) == 0 && now.ss_sp == memory) {
+    now = {nullptr, SS_DISABLE, 0};
     ::sigaltstack(&now, nullptr);
   }
+  ::munmap(memory, size_of_stack());
+}
 
-private:
-  const std::size_t size_ = ::getauxval(AT_MINSIGSTKSZ) + kOfHandler; // what the kernel saves there, and the handler's
-  void* memory_ = nullptr;
-};
-
-thread_local FaultStack fault_stack;
+// Not a thread_local with a destructor: to register that takes the lock of the dynamic linker, and a thread in dlopen()
+// may wait for the kernel of this one.
+std::optional<pthread_key_t> key_of_stacks() noexcept {
+  static const std::optional<pthread_key_t> made = []() -> std::optional<pthread_key_t> {
+    pthread_key_t key = 0;
+    return ::pthread_key_create(&key, give_back) == 0 ? std::optional(key) : std::nullopt;
+  }();
+  return made;
+}
 
 } // namespace
 
+// Where there is no memory, a fault ends the program without a line.
 void make_fault_stack() noexcept {
   has_fault_stack = true;
-  fault_stack.make();
+  const std::optional<pthread_key_t> key = key_of_stacks();
+  stack_t now{};
+  if (!key || ::sigaltstack(nullptr, &now) != 0 || !(now.ss_flags & SS_DISABLE))
+    return;
+  const std::size_t size = size_of_stack();
+  void* const made = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (made == MAP_FAILED)
+    return;
+  if (::pthread_setspecific(*key, made) != 0) {
+    ::munmap(made, size);
+    return;
+  }
+  now = {made, 0, size};
+  ::sigaltstack(&now, nullptr);
 }
 
 } // namespace omptool
