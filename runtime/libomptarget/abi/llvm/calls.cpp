@@ -29,10 +29,8 @@ namespace {
 // A number that names no device is the program's mistake, in LLVM's words; unless there are no devices,
 // when every region runs on the host.
 void check_device(std::int64_t number) {
-  if (number == kDefaultDevice)
-    return;
-  const int count = number_of_devices();
-  if (count > 0 && (number < 0 || number > count))
+  const int count = number_of_devices(); // takes in what has registered
+  if (count > 0 && (number < kDefaultDevice || number > count))
     die_at("", static_cast<int>(number), "Device number '%lld' out of range, only %d devices available",
            static_cast<long long>(number), count);
 }
