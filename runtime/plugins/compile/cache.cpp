@@ -25,7 +25,7 @@ constexpr std::size_t kKeyLength = 64;
 constexpr std::string_view kWorkplaces = "build-";
 constexpr std::time_t kForgotten = 24 * 60 * 60; // seconds: a workplace whose process was killed
 
-// What an image follows in its file.
+// Precedes the image in its file.
 struct Header {
   std::array<char, 8> magic;
   std::uint64_t size;

@@ -17,7 +17,7 @@ namespace omptool::compile {
 
 // OMPTOOL_CACHE_DIR, else `omptool` in XDG_CACHE_HOME, else ~/.cache/omptool. "", and why: there is none.
 std::string cache_folder(std::string& fault);
-// Why the folder may not be used, or "". One that is not there may: it is made when it is needed.
+// Returns why the folder may not be used, or "". A folder that does not exist may be used: the cache makes it.
 std::string fault_of_folder(const std::string& path);
 
 class Cache {
@@ -28,9 +28,9 @@ public:
   explicit Cache(std::string path, std::uint64_t most = kMost);
   const std::string& fault() const { return fault_; } // why it cannot be used, or ""
 
-  // What was stored under the key. A damaged file, or one that somebody else may have written, goes.
+  // Returns what was stored under the key. Deletes a damaged file, and one that somebody else may have written.
   std::optional<std::vector<std::byte>> find(const std::string& key) const;
-  // Why it could not be stored, or "".
+  // Returns why the image could not be stored, or "".
   std::string store(const std::string& key, Bytes image) const;
 
   // One for each key at a time, in all processes. Taken without the lock after kPatience, or where there are none.
@@ -57,7 +57,7 @@ public:
 
     const std::string& fault() const { return fault_; }
     std::string path(const std::string& file) const { return cache_.path_ + "/" + name_ + "/" + file; }
-    // Why it could not be written, or "".
+    // Returns why the file could not be written, or "".
     std::string write(const std::string& file, Bytes first, Bytes second = {}) const;
     std::optional<std::vector<std::byte>> read(const std::string& file) const;
     bool move(const std::string& file, const std::string& key) const; // to the cache

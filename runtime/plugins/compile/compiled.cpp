@@ -43,7 +43,7 @@ std::string said_in(const std::vector<std::byte>& log, const std::string& image)
   return text;
 }
 
-// Why there is no image, or "", and whether that is the module's fault.
+// Holds why there is no image, or "", and whether that is the module's fault.
 struct Outcome {
   std::string fault;
   bool is_of_module = false;
@@ -69,7 +69,7 @@ Outcome compile(Bytes image, const Target& target, const std::string& helper, co
   return {end.fault.empty() ? "omptool lower left nothing" : end.fault};
 }
 
-// Why nothing can be compiled here, or "", and the two that it takes.
+// Holds the cache's folder and the helper, or why nothing can be compiled here.
 struct Means {
   std::string fault;
   std::string folder; // of the cache

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Images left as LLVM's IR: `omptool lower` makes of them what a plugin loads, when they are first used, for the
-// device at hand. What it makes is kept in a cache (cache.h).
+// Images left as LLVM's IR: when such an image is first used, `omptool lower` compiles it for the device at hand into
+// what the plugin loads. A cache (cache.h) keeps the result.
 #pragma once
 
 #include "bytes.h"
@@ -13,8 +13,8 @@
 
 namespace omptool::compile {
 
-// Why no image for this architecture (the first part of a triple) can be made of it here, or "". Of what is no
-// bitcode: `other`. Starts nothing.
+// Returns why no image for this architecture (the first part of a triple) can be made of `image` here, or "". Returns
+// `other` for bytes that are no bitcode. Starts no process.
 std::string fault_of(Bytes image, std::string_view arch, std::string_view other);
 
 struct Target {

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `omptool lower` could not compile is not tried again at once: its reason is kept in the cache for kLifetime.
-// Only refusals of the module are; what the machine lacks may be there a moment later.
+// Keeps modules that `omptool lower` could not compile from being tried again at once: the cache holds the reason for
+// kLifetime. Holds only refusals of the module: a thing that the machine lacks may be there a moment later.
 #pragma once
 
 #include "cache.h"
@@ -22,7 +22,7 @@ public:
 
   // The reason, with its age, or "".
   std::string find() const;
-  // Why it could not be stored, or "".
+  // Returns why the reason could not be stored, or "".
   std::string store(const std::string& reason) const;
 
 private:

@@ -84,7 +84,8 @@ void close_others(posix_spawn_file_actions_t& files) {
 #endif
 }
 
-// How the helper begins: no file of the program's, no signal blocked, and none ignored that it needs.
+// Lets the helper begin without the program's files, without blocked signals, and with the default action of each
+// signal that it needs.
 class Beginning {
 public:
   explicit Beginning(const std::string& log) {

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What clang's OpenMP code for nvptx needs of an image when it has been loaded: the device's environment, and the
+// Gives clang's OpenMP code for nvptx what it needs once its image has been loaded: the device's environment, and the
 // constructors and destructors of its variables.
 #pragma once
 

@@ -25,7 +25,7 @@ struct KernelEnvironment {
   std::int32_t reduction_length; // teams that find room at once; only until clang 22
 };
 
-// What a launch with a reduction lends the kernel, until clang 22.
+// A launch with a reduction lends this record to the kernel, until clang 22.
 struct LaunchEnvironment18 {
   std::uint32_t count, iteration;
   std::uint64_t buffer; // an address of the device
@@ -55,7 +55,7 @@ const char* name_of(ClangKernel::Mode mode); // as LLVM's plugin says it
 ClangKernel clang_kernel_of(const KernelEnvironment& environment, std::size_t size);
 ClangKernel clang_kernel_of(std::uint8_t mode); // of clang 14 to 17: <kernel>_exec_mode
 
-// What programs set for LLVM's plugin.
+// Settings that programs make for LLVM's plugin.
 struct ClangSettings {
   std::uint64_t teams = 3200; // where neither the program nor the loop says how many
   std::uint64_t least_threads = 32;

@@ -10,7 +10,7 @@ namespace {
 
 constinit std::atomic<Cuda*> the_cuda{nullptr};
 
-// What the parent had stays behind: its lock may be held by a thread that is not in the child.
+// The child leaves the parent's state alone: a thread that is not in the child may hold its lock.
 void forget_after_fork() {
   static Cuda lost;
   if (!the_cuda)

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a process has of this plugin, and how the exported functions get at it.
+// The one instance of this plugin in a process, and the exported functions' way to it.
 #pragma once
 
 #include "device.h"

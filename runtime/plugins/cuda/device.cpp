@@ -47,7 +47,7 @@ Outcome Device::find_limits(bool& has_pools) {
   return {"cuDeviceGetAttribute", CUDA_SUCCESS};
 }
 
-// What programs ask of LLVM's plugin, too.
+// Programs ask LLVM's plugin for these limits, too.
 Outcome Device::set_limits() {
   Outcome outcome{"cuCtxSetLimit", CUDA_SUCCESS};
   const std::pair<CUlimit, std::optional<std::uint64_t>> wanted[] = {{CU_LIMIT_STACK_SIZE, stack_of_threads()},

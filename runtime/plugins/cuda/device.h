@@ -21,12 +21,12 @@
 
 namespace omptool::cuda {
 
-// What copies are called in errors, with " of 8 bytes" behind it.
+// Names of copies in errors, followed by " of 8 bytes".
 constexpr char kSubmit[] = "a copy to the GPU", kRetrieve[] = "a copy from the GPU", kFill[] = "a fill",
                kReceive[] = "a copy between GPUs";
 
-// How a copy between the host's memory and the device's gets on: the driver does it, in the stream where the memory is
-// page-locked; or in the call where it is not, but for much of it (staged_copy.h).
+// Path of a copy between the host's memory and the device's. The driver copies page-locked memory in the stream, and
+// other memory during the call; staged_copy.h copies large parts of the latter.
 enum class Path { kOfDriver, kStaged };
 
 class Device {

@@ -17,7 +17,7 @@
 
 namespace omptool::cuda {
 
-// Which device of how many an image is loaded on.
+// Names the device, of all devices, that an image is loaded on.
 struct DevicePlace {
   std::int32_t number;
   std::int32_t count;

@@ -63,8 +63,8 @@ std::string name_of_version(int major, int minor) {
   return std::to_string(major) + "." + std::to_string(minor);
 }
 
-// Why the driver is too old for what begins with ".version 8.7", or "": PTX ISA, "Release Notes". A driver has
-// CUDA 11.2 at least. What is newer than this list is the driver's to judge.
+// Returns why the driver is too old for PTX that begins with ".version 8.7", or "" (PTX ISA, "Release Notes"). A driver
+// has CUDA 11.2 at least. The driver judges versions that are newer than this list.
 std::string fault_of_ptx(std::string_view text, int driver) {
   constexpr std::string_view kVersion = ".version";
   constexpr int kLastWithoutGap = 5; // PTX 8.5 is of CUDA 12.5, and 8.6 of 12.7

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an image's bytes say before the driver sees them: its kind, and for which GPUs its code is.
+// Reads from an image's bytes, before the driver sees them, its kind and the GPUs that its code is for.
 #pragma once
 
 #include "bytes.h"
@@ -23,14 +23,14 @@ struct Code {
 // Empty where the bytes do not tell.
 std::vector<Code> codes_of(Bytes image);
 
-// Whether a GPU of compute capability `number` runs the code.
+// Returns whether a GPU of compute capability `number` runs the code.
 bool runs_on(const Code& code, int number);
 
-// Why the bytes are no image for any NVIDIA GPU, or "".
+// Returns why the bytes are no image for any NVIDIA GPU, or "".
 std::string fault_of_bytes(Bytes image);
 
-// Why no device of these runs the image, or "". Images that do not tell are the driver's to judge, whose version is
-// that of CUDA: 12040 is 12.4, 0 is unknown.
+// Returns why none of the devices runs the image, or "". The driver, whose version is that of CUDA (12040 is 12.4, 0 is
+// unknown), judges images that do not tell.
 std::string fault_of(Bytes image, const std::vector<int>& devices, int driver);
 
 } // namespace omptool::cuda

@@ -49,7 +49,7 @@ std::uint64_t aligned(std::uint64_t size) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// What a launch lends its kernel, in this order.
+// Memory that a launch lends its kernel, in this order.
 struct Loan {
   std::uint64_t environment, buffer, memory; // bytes
 };

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Environment variables that programs set for LLVM's CUDA plugin, and that mean the same here. What is no number is
-// left out, as there. Programs that run with raised privileges (AT_SECURE) ignore them.
+// Environment variables that programs set for LLVM's CUDA plugin, and that mean the same here. A value that is no
+// number is ignored, as in LLVM's plugin. Programs that run with raised privileges (AT_SECURE) ignore them.
 #pragma once
 
 #include "clang_kernel.h"

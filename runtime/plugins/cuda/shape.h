@@ -22,7 +22,8 @@ struct DeviceLimits {
   bool cooperates = false; // blocks may wait for each other
 };
 
-// What the driver knows of a kernel. It is asked at its first launch: programs have many that they never run.
+// Facts that the driver knows of a kernel. The plugin asks for them at the kernel's first launch: programs have many
+// kernels that they never run.
 struct KernelFacts {
   int most_threads = 0;       // of a block
   int memory = 0;             // of each block's own, in bytes
@@ -38,7 +39,7 @@ struct Grid {
   bool cooperates = false;
 };
 
-// What a call asks for; 0 teams or threads leave it to the device.
+// Returns the shape that a call asks for; 0 teams or threads leave it to the device.
 tgt_launch_shape shape_of(std::int32_t num_teams, std::int32_t thread_limit);
 // A record of another core's, as this plugin knows it.
 tgt_launch_shape known_part(const tgt_launch_shape& record);

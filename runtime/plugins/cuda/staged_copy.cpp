@@ -21,7 +21,7 @@ std::size_t helpers_for(std::size_t size) {
   return std::min({kMostHelpers, cores - 1, size / kBytesOfHelper});
 }
 
-// What the program's signals do is not done on a thread that begins meanwhile.
+// Blocks signals while a thread begins, so that the new thread runs none of the program's handlers.
 class SignalsBlocked {
 public:
   SignalsBlocked() {

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What this CPU is.
+// Describes this CPU.
 #include "description.h"
 #include "host.h"
 #include "processor.h"

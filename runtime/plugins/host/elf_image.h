@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What can be told from an image's bytes before the dynamic linker sees them. The bytes may be
-// anything: every offset and count is checked against them.
+// Reads an image's bytes before the dynamic linker sees them. The bytes may be anything: every offset and count is
+// checked against their bounds.
 #pragma once
 
 #include "bytes.h"
@@ -16,7 +16,7 @@ namespace omptool::host {
 // trusts what it reads, and ends the process where that was lost. Reads the headers and the dynamic section only.
 const char* fault_of(Bytes image);
 
-// Where the image's own entry table will be, relative to where the image is loaded.
+// Place of the image's own entry table, relative to where the image is loaded.
 struct TableLocation {
   std::uint64_t address;
   std::uint64_t size;
@@ -26,8 +26,8 @@ struct TableLocation {
 constexpr std::uint64_t kNamelessRecord = 16;
 std::optional<TableLocation> entry_table(Bytes image);
 
-// How many bytes there are to read at an address, relative to where the image is loaded: up to the end
-// of the segment that has it; 0 outside of them.
+// Returns how many bytes there are to read at an address, relative to where the image is loaded: up to the end of the
+// segment that has it; 0 outside of them.
 std::uint64_t readable_from(Bytes image, std::uint64_t address);
 
 // An entry of the dynamic section, to be written at `offset`, by which what the image refers to is its own

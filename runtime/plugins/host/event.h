@@ -15,7 +15,8 @@
 
 namespace omptool::host {
 
-// What an operation does: 0, or it failed and last_error says why. Empty where it only joins others.
+// Runs an operation: returns 0, or another value if it failed and last_error says why. Empty where it only joins
+// others.
 using Body = std::function<std::int32_t()>;
 
 struct Event;

@@ -111,7 +111,7 @@ template <typename Function> void Image::give(const char* variable, Function fun
     std::memcpy(place, &function, sizeof function);
 }
 
-// What the host launches of the kernels whose teams work together is their record.
+// The host launches kernels whose teams work together by the address of their record.
 void Image::mark_team_kernels() {
   std::int64_t size = 0;
   const void* const list = address_of(OMPTOOL_TEAM_KERNELS_SYMBOL, size);

@@ -15,7 +15,7 @@
 
 namespace omptool::host {
 
-// What images may call (thread_state.h).
+// Functions that images may call (thread_state.h).
 struct Hooks {
   const omptool_thread_state* (*thread_state)();
   void (*barrier)();

@@ -11,7 +11,7 @@
 namespace omptool::host {
 namespace {
 
-// What is asked of two devices, of which one may be the host.
+// Calls `body` on two devices, of which one may be the host.
 template <typename Body> std::int32_t guarded_pair(std::int32_t first, std::int32_t second, const Body& body) noexcept {
   if (first == OMPTARGET_RTL_HOST)
     std::swap(first, second);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the kernel says of this machine's processor.
+// Reads the kernel's description of this machine's processor.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace omptool::host {
 
 // As the kernel calls it, or "".
 std::string processor_name();
-// What code made for it may depend on.
+// Returns every property that code made for this processor may depend on.
 std::string processor_identity();
 
 } // namespace omptool::host

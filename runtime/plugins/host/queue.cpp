@@ -180,8 +180,9 @@ std::int32_t Queues::wait(tgt_event_t event) {
   return result_of(waiter.failed, waiter.failure);
 }
 
-// What stands between the event and its end, where no thread has begun it yet, or null. Of many dependences it follows
-// the first: this is for the chain that a caller has just queued and now waits for. Others are left to the workers.
+// Returns the operation that the event waits for first, if no thread has begun it yet, or null. Of many dependences it
+// follows the first: it serves the chain that a caller has just queued and now waits for. Others are left to the
+// workers.
 Event* Queues::ready_before(Event& event) {
   constexpr int kMostSteps = 64;
   Event* at = &event;
@@ -220,7 +221,7 @@ void Queues::run_on_worker(std::uintptr_t id) {
   }
 }
 
-// Gives all but one to workers. That one is the caller's: no other thread takes it while this one has no lock.
+// Gives all but one to workers. The caller runs that one: no other thread takes it while this one has no lock.
 void Queues::hand_out(const Ready& ready, Event* except, Lock& lock) {
   std::vector<std::uintptr_t> ids;
   for (const Event* event : ready)

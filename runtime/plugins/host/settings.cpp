@@ -21,7 +21,7 @@ std::optional<std::int32_t> number_of(const char* value, std::int32_t least, std
   return std::nullopt;
 }
 
-// Whether the value of the variable `name` is `word` rather than `other`, which is the default.
+// Returns whether the value of the variable `name` is `word` rather than `other`, which is the default.
 bool is_word(const char* name, const char* value, const char* word, const char* other) {
   const bool wanted = value && !std::strcmp(value, word);
   if (value && *value && !wanted && std::strcmp(value, other))

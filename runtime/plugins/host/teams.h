@@ -14,7 +14,7 @@ namespace omptool::host {
 // Returns 0 when all teams have ended, or OMPTARGET_RTL_NOT_STARTED.
 std::int32_t run_teams(const TeamWork& work, Pool& pool, Crews& crews);
 
-// Why a team of so many threads cannot run, with last_error set; or 0.
+// Returns 0 if a team can have so many threads. Else sets last_error and returns OMPTARGET_RTL_NOT_STARTED.
 std::int32_t fault_of_team(std::int32_t threads);
 
 } // namespace omptool::host

@@ -20,7 +20,7 @@ std::int32_t add(Device& device, const Dependences& all, std::string what, const
   });
 }
 
-// What a call of OpenCL's that queues something returned.
+// Turns the result of an OpenCL call that queues something into this plugin's.
 std::int32_t result_of(const char* call, cl_int error) {
   return error == CL_SUCCESS ? 0 : fail(failure_of(call, error));
 }

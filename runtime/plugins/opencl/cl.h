@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What this plugin calls of OpenCL, declared as the Khronos Group's headers do (OpenCL 3.0; the extensions
-// cl_khr_il_program and cl_intel_unified_shared_memory), so that nothing is needed to build it.
+// Declares the part of OpenCL that this plugin calls, as the Khronos Group's headers do (OpenCL 3.0; the extensions
+// cl_khr_il_program and cl_intel_unified_shared_memory), so that the build needs no headers.
 #pragma once
 
 #include <cstddef>

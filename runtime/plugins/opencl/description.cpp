@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a device says of itself.
+// Describes a device in its own words.
 #include "description.h"
 #include "driver.h"
 

@@ -65,7 +65,7 @@ Memories memories_of(const Loader& cl, const Found& found, const std::string& ex
           can_tell && ((svm & CL_DEVICE_SVM_FINE_GRAIN_SYSTEM) || (system & CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL))};
 }
 
-// Whether the two are one, so that a copy is a detour.
+// Returns whether the host's and the device's memory are one, so that a copy is a detour.
 bool shares_usm(const Loader& cl, cl_device_id device) {
   constexpr cl_bitfield kBoth =
       CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL | CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL;

@@ -10,7 +10,7 @@
 namespace omptool::opencl {
 namespace {
 
-// How many threads are asking drivers, or have asked: what a child of fork() is lost by.
+// Counts threads that ask drivers, or have asked them. If there is one, a child of fork() is lost.
 constinit std::atomic<unsigned> asked{0};
 // Devices that a parent of this process had.
 constinit std::atomic<std::size_t> parents_devices{0};

@@ -60,7 +60,7 @@ Events::Known Events::find(tgt_event_t event) const {
   return nullptr;
 }
 
-// False, and fail(): one is none. What has completed well needs no waiting for.
+// Returns false and calls fail() if one of them is no event. A dependence that has completed well needs no waiting for.
 bool Events::take_dependences(const Device& device, std::span<const tgt_event_t> dependences, Event& event,
                               std::vector<cl_event>& before) {
   for (const tgt_event_t& dependence : dependences) {
@@ -153,7 +153,7 @@ void Events::complete(std::uintptr_t id, cl_int status) {
     }
     end(event);
   }
-  // What it holds goes without the lock.
+  // The things that it holds go without the lock.
 }
 
 void Events::end(const Known& event) {
@@ -217,7 +217,7 @@ std::int32_t Events::query(tgt_event_t event) {
   return known->is_done ? result_of(*known) : result_of(*known, status_of(cl_, known->event));
 }
 
-// Where the driver does not let anybody keep an event.
+// Waits on drivers that let nobody keep an event.
 std::int32_t Events::wait_by_looking(tgt_event_t event) {
   std::int32_t result = OMPTARGET_RTL_PENDING;
   while ((result = query(event)) == OMPTARGET_RTL_PENDING)

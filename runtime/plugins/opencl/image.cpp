@@ -21,7 +21,7 @@ constexpr std::string_view kArchitecture = "spirv64";
 constexpr std::uint16_t kIntelGpu = 205;    // e_machine, EM_INTELGT
 constexpr std::uint16_t kIntelCpu = 0xff04; // e_type of what Intel's driver for CPUs makes
 
-// What Intel's compilers and drivers make for its devices, and clCreateProgramWithBinary takes.
+// Returns whether the bytes are an ELF file of Intel's compilers or drivers, for clCreateProgramWithBinary.
 bool is_intel_binary(Bytes bytes) {
   Elf64_Ehdr header{};
   if (bytes.size() < sizeof header)

@@ -14,10 +14,11 @@
 
 namespace omptool::opencl {
 
-// Why the bytes are no image for this plugin, or "": SPIR-V, bitcode for it, or what Intel's compiler for GPUs makes.
+// Returns why the bytes are no image for this plugin, or "". It takes SPIR-V, bitcode for SPIR-V, and the output of
+// Intel's compiler for GPUs.
 std::string fault_of_image(Bytes bytes);
 
-// What a device has that images are made for.
+// The device's parts that images are made for.
 struct Target {
   const Loader& cl;
   const Found& found;

@@ -75,7 +75,7 @@ std::size_t Kernel::teams_for(Shape shape, std::size_t threads) const {
   return shape.trip_count == 0 ? most : std::clamp(needed, std::uint64_t{1}, most);
 }
 
-// Why this device cannot run it so, or "".
+// Returns why this device cannot run it so, or "".
 std::string Kernel::fault_of(std::int32_t count, std::size_t threads) const {
   if (!failure_.empty())
     return failure_;

@@ -15,7 +15,7 @@
 
 namespace omptool::opencl {
 
-// What an operation that is queued waits for, and where its event goes.
+// The events that a queued operation waits for, and the place of its own event.
 struct Order {
   std::vector<cl_event> before;
   cl_event* made;
@@ -32,7 +32,7 @@ public:
   void* allocate(std::int64_t size, std::int32_t kind);
   std::int32_t release(void* memory);
 
-  // What is queued: 0, or an error of OpenCL's. A size of 0 is an operation, too.
+  // Queue the operation and return 0, or an error of OpenCL's. A size of 0 is an operation, too.
   cl_int copy(cl_command_queue queue, void* target, const void* source, std::size_t size, const Order& order) const;
   cl_int fill(cl_command_queue queue, void* target, unsigned char value, std::size_t size, const Order& order) const;
   // The call that those two make.

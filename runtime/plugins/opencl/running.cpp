@@ -14,7 +14,7 @@
 namespace omptool::opencl {
 namespace {
 
-// What finds no place is not named. Without a lock: a signal handler looks at it.
+// A kernel that finds no place is not named. Without a lock: a signal handler looks at it.
 constinit std::array<std::atomic<const char*>, 64> places{};
 
 // Names, each once, with ", " between; false: there is none.

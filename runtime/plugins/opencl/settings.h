@@ -8,7 +8,7 @@
 
 namespace omptool::opencl {
 
-// Which memory data lies in.
+// The memory that data lies in.
 enum class MemoryKind : std::uint8_t {
   kAny,    // the first of the next that a device has: kUsm, kSvm
   kUsm,    // Intel's unified shared memory: the device's own, or both's where they are one

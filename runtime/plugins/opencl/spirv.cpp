@@ -57,7 +57,7 @@ private:
   bool swapped_;
 };
 
-// What a first pass collects by the numbers of things.
+// Findings of a first pass, by the numbers of things.
 struct Seen {
   std::map<std::uint32_t, Parameter> types;
   std::vector<std::uint32_t> functions; // of module.kernels

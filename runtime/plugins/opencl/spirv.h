@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a SPIR-V module says of itself, as far as a plugin asks: its kernels and the variables that it exports.
+// Reads the kernels and the exported variables of a SPIR-V module.
 #pragma once
 
 #include "bytes.h"
@@ -25,7 +25,7 @@ struct Module {
   std::vector<std::string> variables;
 };
 
-// Why the bytes are no SPIR-V module, or null. Looks at the header alone.
+// Returns why the bytes are no SPIR-V module, or null. Looks at the header alone.
 const char* fault_of_spirv(Bytes bytes);
 // Of a module whose header is sound. Nothing: it is cut off, or broken, for which drivers may crash.
 std::optional<Module> read_spirv(Bytes bytes);

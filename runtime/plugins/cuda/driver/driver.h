@@ -21,7 +21,7 @@ struct Driver {
 // Opens the library and fills in the table. Returns why that is impossible, or "".
 std::string open_driver(Driver& driver);
 
-// What a call of the driver returned.
+// Result of a call of the driver.
 struct [[nodiscard]] Outcome {
   const char* function;
   CUresult result;
@@ -33,7 +33,8 @@ struct [[nodiscard]] Outcome {
 // "cuInit: CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected".
 std::string text_of(const Driver& driver, Outcome outcome);
 
-// Whether nothing more can be done with the device in this process: the context has ended, by a fault of a kernel, say.
+// Returns whether the device is of no more use to this process: its context has ended, for instance by a fault of a
+// kernel.
 bool is_lost(CUresult result);
 
 } // namespace omptool::cuda

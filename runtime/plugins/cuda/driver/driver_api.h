@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What this plugin calls of NVIDIA's driver, by the names that libcuda.so.1 exports: those of cuda.h are macros for
-// some of them. Nothing of CUDA's is needed to build it.
+// Declares the functions of NVIDIA's driver that this plugin calls, by the names that libcuda.so.1 exports. In cuda.h
+// some of these names are macros for others. The build needs nothing of CUDA's.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,8 @@
 
 namespace omptool::cuda {
 
-// Of a device. What it has locked here is known, so that copies of it need not ask the driver.
+// Host memory that a device can reach. It knows the memory that it has locked, so that copies of that memory need not
+// ask the driver.
 class HostMemory {
 public:
   explicit HostMemory(const Context& context) : context_(context) {}

@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device's memory, in blocks from a pool of the driver's. What programs map around each region is allocated again and
-// again, without a call of the driver: blocks that are released are kept for the next that asks for as much, up to a
-// bound, and as long as the driver has memory. Small ones are pieces of such blocks; those of a construct are
-// neighbours.
+// A device's memory, in blocks from a pool of the driver's. Programs allocate the same sizes around each region again
+// and again, which must not call the driver each time. Released blocks are therefore kept for later requests of the
+// same size, up to a bound, and as long as the driver has memory. Small ones are pieces of such blocks; those of a
+// construct are neighbours.
 #pragma once
 
 #include "context.h"
@@ -32,9 +32,9 @@ public:
   // All that is kept, here and in the pool, goes back to the driver. False: there is nothing.
   bool give_back();
 
-  // Whether one transfer may have all of these bytes, as they are in one block of small pieces.
+  // Returns whether one transfer may have all of these bytes: they are in one block of small pieces.
   bool is_in_one_slab(CUdeviceptr begin, std::size_t size);
-  // Whether a small piece ends at `end`, and the next one begins at `next`: what is between is nobody's.
+  // Returns whether a small piece ends at `end` and the next one begins at `next`. Nobody uses the bytes between.
   bool are_neighbours(CUdeviceptr end, CUdeviceptr next);
 
 private:

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which parts of a block of memory are in use, as pieces of many sizes. What is asked for one after the other lies one
-// behind the other, wherever there is room: copies of neighbours can go in one transfer.
+// Notes which parts of a block of memory are in use, as pieces of many sizes. Successive pieces lie one behind the
+// other wherever there is room, so that copies of neighbours can go in one transfer.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@ class Slab {
 public:
   static constexpr std::size_t kSize = std::size_t{1} << 20, kAlignment = 256, kLargestPiece = std::size_t{1} << 15;
 
-  // Where a piece of so many bytes begins, from the block's beginning. Nothing: there is no room.
+  // Returns where a piece of so many bytes begins, from the block's beginning. Nothing: there is no room.
   std::optional<std::size_t> take(std::size_t bytes);
   // False: no piece begins there.
   bool give_back(std::size_t piece);
-  // Whether a piece's own bytes end at `end`, and the next piece's place begins at `next`: what is between is nobody's.
+  // Returns whether a piece's own bytes end at `end` and the next piece's place begins at `next`. Nobody uses the bytes
+  // between.
   bool are_neighbours(std::size_t end, std::size_t next) const;
   bool is_empty() const { return top_ == 0; }
 

@@ -54,7 +54,7 @@ Operation copy_in(void* target, void* host, std::int64_t size, Path path) {
   return operation;
 }
 
-// What is large is page-locked where it is not staged.
+// Large memory that is not staged is page-locked.
 Operation copy_out(Device& device, void* host, void* target, std::int64_t size, Path path) {
   Operation operation;
   const bool is_large = size >= static_cast<std::int64_t>(kLeastStaged);

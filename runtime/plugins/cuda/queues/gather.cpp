@@ -34,7 +34,7 @@ Outcome Gather::send(CUstream stream) const {
       [&] { return OMPTOOL_CUDA(context.driver, cuMemcpyHtoDAsync_v2, begin_, slot_.begin(), end_ - begin_, stream); });
 }
 
-// What is between them and is others' is not read: those may write it.
+// The transfer skips bytes of others that lie between the pieces: their owners may write them.
 bool Scatter::add(const Piece& piece) {
   Memory& memory = device_.memory();
   const CUdeviceptr its_end = piece.device + piece.size;

@@ -55,7 +55,7 @@ using OperationPtr = std::shared_ptr<Operation>;
 
 // The stream goes back to the device when nobody can add to it any more.
 struct Chain {
-  // Who hands something over: nobody, somebody who is ready at once, or who waits for what is before it.
+  // The thread that hands something over: none, one that is ready at once, or one that waits for earlier operations.
   enum class User : std::uint8_t { kNone, kBrief, kLong };
 
   explicit Chain(Device& its_device) : device(its_device) {}

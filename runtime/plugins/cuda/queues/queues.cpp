@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How operations get into streams. queues_progress.cpp has how they end.
+// Puts operations into streams. queues_progress.cpp ends them.
 #include "queues.h"
 
 #include "plugin_calls.h"
@@ -42,7 +42,7 @@ OperationPtr Queues::find(tgt_event_t event) const {
   return nullptr;
 }
 
-// False, and fail(): one is none. What has completed well needs no waiting for.
+// Returns false and calls fail() if one of them is no event. A dependence that has completed well needs no waiting for.
 bool Queues::take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const {
   for (const tgt_event_t& dependence : dependences) {
     const OperationPtr known = dependence ? find(dependence) : nullptr;
@@ -103,7 +103,7 @@ std::int32_t Queues::add(Device& device, std::span<const tgt_event_t> dependence
   return 0;
 }
 
-// What a stream of its own does not order: waits for other streams.
+// Collects the waits for other streams: the operation's own stream does not order these.
 std::int32_t Queues::marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock) {
   const std::vector<OperationPtr> before = operation.before;
   for (const OperationPtr& one : before) {
@@ -118,9 +118,9 @@ std::int32_t Queues::marks_before(const Operation& operation, MarkPtrs& marks, L
   return 0;
 }
 
-// Of an operation that is given; null, too, when it has ended meanwhile. What has no mark yet gets one behind the last
-// of its chain: more is waited for than was asked. That is one kernel too many, once: from then on each has a mark
-// before it.
+// Of an operation that is given; null, too, when it has ended meanwhile. An operation without a mark gets one behind
+// the last of its chain, so that the waiter waits for more than it asked for. This is one kernel too many, once: from
+// then on each has a mark before it.
 MarkPtr Queues::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation.chain;
   changed_.wait(lock, [&] {

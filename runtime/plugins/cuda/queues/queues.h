@@ -39,7 +39,7 @@ public:
   std::int32_t wait(tgt_event_t event);
   std::int32_t query(tgt_event_t event); // or OMPTARGET_RTL_PENDING
   bool is_live(tgt_event_t event);
-  // Gets on as far as that goes without waiting. Whether something is left to be done.
+  // Goes on as far as it can without waiting. Returns whether something is still to be done.
   bool process();
 
 private:

@@ -83,8 +83,8 @@ void Crew::run(const TeamWork& work, std::int32_t team) {
   current = before;
 }
 
-// What a context does, for one team after the other. Between two it may change from one thread of the system to
-// another, so that nothing of a thread's own is used here.
+// Runs in a context, for one team after the other. Between two teams the context may change from one thread of the
+// system to another, so that nothing of a thread's own is used here.
 void Crew::live(void* crew) {
   Crew& self = *static_cast<Crew*>(crew);
   self.here_->has_begun();
@@ -111,7 +111,7 @@ Context& Crew::unused_context() {
   return contexts_[used_++];
 }
 
-// Where to go on when a thread waits, or its context has no further one to begin.
+// Returns the context to go on in when a thread waits, or when its context has no further thread to begin.
 Context& Crew::next() {
   if (begun_ < work_->num_threads)
     return unused_context();

@@ -32,7 +32,7 @@ struct TeamKernel {
   }
 };
 
-// What all teams of a launch run.
+// The work of all teams of a launch.
 struct TeamWork {
   TeamKernel kernel;
   void* const* arguments; // room for kRegisterArguments

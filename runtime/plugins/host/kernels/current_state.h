@@ -6,7 +6,7 @@
 
 namespace omptool::host {
 
-// What a thread runs.
+// The kernel that a thread runs, and its place in it.
 struct Current {
   omptool_thread_state state;
   const void* kernel; // its code; null: none

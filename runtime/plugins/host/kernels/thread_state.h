@@ -1,7 +1,7 @@
 /* Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* How a device image for the CPU learns which team and thread it runs as, and how its teams work together.
+/* Tells a device image for the CPU which team and thread it runs as, and lets the threads of a team work together.
  *
  * The plugin calls a kernel once for each (team, thread). An image that wants to know which one a
  * call is exports a pointer-sized variable
