@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an executable or shared library registers, in the core's own terms. Each ABI reads its
-// descriptor into this; the core knows no ABI's records.
+// Holds what an executable or shared library registers, in the core's own terms. Each ABI reads its descriptor into
+// this; the core knows no ABI's records.
 #pragma once
 
 #include "bytes.h"
@@ -59,7 +59,7 @@ struct EntryTable {
   }
 };
 
-// What is known of the compilers of an image.
+// The compilers of an image, as far as they are known.
 struct ImageOrigin {
   KernelForm form = KernelForm::kAsCalled;
   bool is_old = false;  // see passings_of()

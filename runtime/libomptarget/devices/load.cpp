@@ -150,8 +150,8 @@ void Registry::publish(Library& library, Device& device, Images& images, std::st
       device.data.globals.unmap_global(global);
 }
 
-// Why the image's kernels would see another variable than the host's: an image of the same library has
-// it already, and a variable has one copy on a device. The end of a message, or "".
+// Returns why the image's kernels would see another variable than the host's, as the end of a message, or "". An image
+// of the same library has the variable already, and a variable has one copy on a device.
 std::string Registry::second_copy(const Library& library, const LoadedImage& image, const Images& others) {
   const std::vector<HostEntry>& entries = library.entries->entries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -165,7 +165,7 @@ std::string Registry::second_copy(const Library& library, const LoadedImage& ima
   return {};
 }
 
-// Why kernels on the device cannot use the host's memory, as the end of a message, or "".
+// Returns why kernels on the device cannot use the host's memory, as the end of a message, or "".
 std::string Registry::fault_of_memory(const Device& device) {
   const auto reaches_host_memory = device.rtl.call().reaches_host_memory;
   if (device.data.sharing.any() || !reaches_host_memory || reaches_host_memory(device.rtl_id) != 0)

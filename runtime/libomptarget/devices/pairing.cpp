@@ -16,7 +16,7 @@ bool has_name(const __tgt_offload_entry& record) {
   return record.name && *record.name;
 }
 
-// What the image lacks needs no name.
+// An entry that the image lacks needs no name.
 bool pairs_by_name(Records there, Records host) {
   return std::all_of(host.begin(), host.end(), has_name) &&
          std::all_of(there.begin(), there.end(), [](const auto& record) { return !record.addr || has_name(record); });

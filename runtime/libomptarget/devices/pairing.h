@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which record of a plugin's table stands for which entry of the host's (decision 26).
+// Pairs the records of a plugin's table with the entries of the host's (decision 26).
 #pragma once
 
 #include "devices/library.h"

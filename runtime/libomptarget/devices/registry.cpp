@@ -17,8 +17,8 @@ namespace {
 
 std::atomic<Registry*> the_parents{nullptr};
 
-// The devices that a thread prepares, innermost first. What the constructors of their images ask for is
-// answered from what is there.
+// The devices that a thread prepares, innermost first. The core answers the requests of their images' constructors from
+// what is there.
 class Preparing {
 public:
   explicit Preparing(const Device& device) : device_(&device), outer_(innermost_) { innermost_ = this; }
@@ -43,8 +43,8 @@ thread_local const Preparing* Preparing::innermost_ = nullptr;
 
 constinit std::atomic<Registry*> Registry::the_registry{nullptr};
 
-// In the child: locks may be held by threads that are gone, and devices do not follow. What the
-// parent had is given up, unlocked and unfreed; a new registration starts anew.
+// In the child: locks may be held by threads that are gone, and devices do not follow. The child gives up the parent's
+// state, unlocked and unfreed; a new registration starts anew.
 void Registry::forget_after_fork() {
   if (Registry* left = the_registry.exchange(nullptr))
     the_parents = left;

@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is registered and which devices there are. Registering only notes a descriptor; the first
-// call that needs to know asks the plugins who owns which image and numbers their devices, and the
-// first call that uses a device initialises it and loads its images. registry.cpp keeps the lists, and gets
-// devices ready; resolve.cpp takes in what has registered, load.cpp loads it, kernels.cpp finds kernels in it.
+// Knows what is registered and which devices there are. Registering only notes a descriptor; the first call that needs
+// to know asks the plugins who owns which image and numbers their devices, and the first call that uses a device
+// initialises it and loads its images. registry.cpp keeps the lists, and gets devices ready; resolve.cpp takes in what
+// has registered, load.cpp loads it, kernels.cpp finds kernels in it.
 #pragma once
 
 #include "data/device_data.h"
@@ -87,7 +87,7 @@ struct LoadedImage {
   std::string compiler; // see ImageOrigin
 };
 
-// What a library has on one device.
+// The state of a library on one device.
 struct LibraryOnDevice {
   bool loaded = false; // what could be loaded is in `images`
   std::vector<std::shared_ptr<LoadedImage>> images;
@@ -118,7 +118,7 @@ struct Library {
   bool removed = false;                     // under the registry's lock
 };
 
-// What is said of a region, once.
+// Reports about a region that are made once.
 enum class ReportOnce : std::size_t { kFallsBack, kMayUseDevice };
 constexpr std::size_t kReportsOnce = 2;
 
@@ -137,7 +137,7 @@ struct Kernel {
   };
   std::string name;
   std::vector<Owner> owners;
-  // What has been found so far: written under the registry's lock, read without it.
+  // The findings so far: written under the registry's lock, read without it.
   mutable std::atomic<const Loaded*> loaded{nullptr};
   mutable std::vector<std::unique_ptr<const Loaded>> kept; // all that `loaded` ever led to; under the registry's lock
   const Loaded* on(int device) const {
@@ -148,7 +148,7 @@ struct Kernel {
   }
   mutable std::array<std::atomic<bool>, kReportsOnce> said{}; // by Said
   std::vector<HostRange> globals() const;
-  // Why the address does not say which kernel is meant, or "".
+  // Returns why the address does not say which kernel is meant, or "".
   std::string ambiguity() const;
   bool in_several_objects() const;
 };
@@ -214,7 +214,7 @@ public:
   std::string reason_of(Device& device);
   // Every library that registered is gone: the program is ending, or has unloaded all of them.
   bool is_over();
-  // Why there is no device at all.
+  // Returns why there is no device at all.
   std::string reason_for_none();
 
   // Returns the kernel for a call with this environment, or why it is not there: also where the image's kernels cannot
@@ -244,7 +244,8 @@ public:
   bool launches_plainly() const { return launches_plainly_.load(std::memory_order_acquire); }
   // The kernel alone: its name and its library.
   std::shared_ptr<Kernel> find_kernel(const void* host_address);
-  // What is known of the images of the executable or library around the address, as far as it is the same of all.
+  // Returns what is known of the images of the executable or library around the address, as far as it is the same of
+  // all.
   ImageOrigin images_at(const void* address);
   // The devices that the owners of the address have used; all that anybody used for null.
   std::vector<Device*> used_devices(const void* host_address);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What has registered is taken in: descriptors are read, plugins asked, devices numbered.
+// Takes in what has registered: reads descriptors, asks plugins, numbers devices.
 #include "devices/registry.h"
 
 #include "devices/other_cpu.h"
@@ -23,7 +23,7 @@ public:
   Resolving& operator=(const Resolving&) = delete;
 };
 
-// What does not end the use of a plugin, or of all of them.
+// Reports faults that end the use neither of a plugin nor of all of them.
 static void tell_of_faults(const std::vector<UnreadFolder>& unread, const std::vector<std::unique_ptr<Rtl>>& found) {
   for (const UnreadFolder& folder : unread)
     say("OMPTOOL_PLUGIN_PATH names %s, which cannot be read: %s", folder.path.c_str(), folder.reason.c_str());
