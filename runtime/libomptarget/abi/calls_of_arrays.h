@@ -18,7 +18,7 @@
 
 namespace omptool {
 
-// What is wrong with the memory that a row names, or null.
+// Returns what is wrong with the memory that a row names, or null.
 inline const char* fault_of_memory(const void* address, std::int64_t size) {
   if (size < 0)
     return "has a negative size";

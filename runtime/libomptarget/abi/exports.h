@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How functions leave this library: visible, without an exception, and, where one name has two
-// meanings, under an explicit symbol version (exports.map names the versions).
+// Exports functions from this library: visible, without an exception, and, where one name has two meanings, under an
+// explicit symbol version (exports.map names the versions).
 #pragma once
 
 #include "data/table/mapping_fault.h"

@@ -18,7 +18,7 @@ namespace {
 
 // ---- registered libraries ----
 
-// Why a descriptor cannot be used, or null.
+// Returns why a descriptor cannot be used, or null.
 const char* fault_of(const __tgt_bin_desc& descriptor) {
   if (!is_range(descriptor.EntriesBegin, descriptor.EntriesEnd))
     return "its entry table does not end where an entry ends";

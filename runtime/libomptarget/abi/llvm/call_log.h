@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one construct did with mapped objects, told in LLVM's order: row by row, although the core works in
-// steps that each go over all rows.
+// Tells what one construct did with mapped objects, in LLVM's order: row by row, although the core works in steps that
+// each go over all rows.
 #pragma once
 
 #include "observe/events.h"

@@ -68,7 +68,8 @@ bool looks_like_56(Bytes table, std::uint64_t at) {
   return has_version(record) && record.version == kEntryVersion;
 }
 
-// The version of entries that this library does not know; 0: it does. How long such records are is not known either.
+// Returns the version of entries that this library does not know, or 0 if it knows them. The length of unknown records
+// is not known either.
 std::uint16_t newer_version(Bytes table) {
   const std::optional<Record56> first = read<Record56>(table, 0);
   return first && has_version(*first) && first->version > kEntryVersion ? first->version : 0;
@@ -117,7 +118,7 @@ bool wants_host_memory() {
   return the_requirements.load(std::memory_order_relaxed) & kUnifiedSharedMemory;
 }
 
-// Why the descriptor cannot be used, or null.
+// Returns why the descriptor cannot be used, or null.
 const char* fault_of(const Descriptor& descriptor) {
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(descriptor.entries_begin);
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(descriptor.entries_end);
@@ -186,7 +187,7 @@ void require(std::int64_t mask) {
 
 namespace {
 
-// Whether every name can be read, and ends within 4 KiB (decision 27).
+// Returns kThere if every name can be read and ends within 4 KiB (decision 27).
 OwnMemory::String names_in(Bytes table, std::size_t record) {
   constexpr std::size_t kLongestName = 4096;
   const std::size_t name_at = record == sizeof(Record56) ? offsetof(Record56, name) : offsetof(Record32, name);
@@ -199,8 +200,8 @@ OwnMemory::String names_in(Bytes table, std::size_t record) {
   return OwnMemory::String::kThere;
 }
 
-// Whether the table can only be LLVM's: in one of 24-byte records read as if they had 32, the second's flags are a
-// name's address.
+// Returns whether the table can only be LLVM's. In a table of 24-byte records that is read as if they had 32, the
+// second record's flags are a name's address.
 bool is_unmistakable(Bytes table, std::size_t record) {
   for (std::uint64_t at = 0; record == sizeof(Record32) && at < table.size(); at += record)
     if (const Record32 entry = *read<Record32>(table, at);

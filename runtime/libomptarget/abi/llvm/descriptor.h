@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What clang's linker wrapper registers: entry records of 32 bytes (until LLVM 19) or 56 (since 20), and
-// images as they are or in OffloadBinaries (LLVM 15 to 17).
+// Reads what clang's linker wrapper registers: entry records of 32 bytes (until LLVM 19) or 56 (since 20), and images
+// as they are or in OffloadBinaries (LLVM 15 to 17).
 #pragma once
 
 #include "bytes.h"

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which compilers had a part in an image, by what they leave in its section .comment.
+// Names the compilers that had a part in an image, by what they leave in its section .comment.
 #pragma once
 
 #include "bytes.h"

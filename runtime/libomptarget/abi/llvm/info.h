@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
+// Prints what LIBOMPTARGET_INFO asks for, in the words that users of LLVM's runtime know (abi-facts.md, 10.1).
 #pragma once
 
 #include "observe/events.h"
@@ -41,8 +41,9 @@ inline std::string hex(const void* address) {
   return hex(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// What the program calls an object, and where, as clang wrote it; known of objects that were mapped while
-// there was something to tell about them, until something else is mapped at their address.
+// Keeps the program's name for an object, and the place of its declaration, as clang wrote them. They are known of
+// objects that were mapped while there was something to tell about them, until something else is mapped at their
+// address.
 class DeclaredNames {
 public:
   static void set(int device, HostRange object, const char* declared); // null: not known

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the calls of regions say beside their arguments: numbers of teams and threads, iterations, flags.
+// Reads what the calls of regions say beside their arguments: numbers of teams and threads, iterations, flags.
 #pragma once
 
 #include "rtl/launch_shape.h"
@@ -11,7 +11,7 @@
 
 namespace omptool::llvm {
 
-// How every version of LLVM's kernel arguments begins; the first ends soon after.
+// Every version of LLVM's kernel arguments begins so; the first ends soon after.
 struct KernelArguments {
   std::uint32_t version;
   std::uint32_t count;
@@ -89,7 +89,7 @@ inline LaunchShape shape_of(const KernelArguments& arguments, std::int32_t num_t
   return shape;
 }
 
-// How often the loop of the thread's next region on the device runs, which clang 14 says in a call of its own.
+// Keep the number of iterations of the thread's next region on the device, which clang 14 passes in a call of its own.
 void push_trip_count(std::int64_t device, std::uint64_t trip_count);
 std::uint64_t take_trip_count(std::int64_t device);
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What LLVM's runtime says about a call, and this one too (abi-facts.md, 10.1 and 10.2).
+// Prints the lines about a call that LLVM's runtime prints (abi-facts.md, 10.1 and 10.2).
 #pragma once
 
 #include "abi/llvm/rows.h"

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who tells what LIBOMPTARGET_INFO asks for: a listener, of the constructs of every ABI.
+// Prints what LIBOMPTARGET_INFO asks for: a listener to the constructs of every ABI.
 #pragma once
 
 #include <cstddef>

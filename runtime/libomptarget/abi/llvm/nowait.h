@@ -10,7 +10,8 @@
 
 namespace omptool::llvm {
 
-// Where the task that runs on this thread has its handle; null: what it does has to be done when its call returns.
+// Returns where the task that runs on this thread has its handle. Null: the operations of the call have to end before
+// it returns.
 void** nowait_handle();
 // The task is over when the event has happened.
 void leave(void** handle, EventPtr event);

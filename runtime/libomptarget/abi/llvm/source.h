@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What clang tells about the source: ";file;function;line;column;;" for a construct and
+// Reads what clang tells about the source: ";file;function;line;column;;" for a construct and
 // ";variable;file;line;column;;" for what it maps. Without -g there is nothing, or "unknown" and zeros.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is mapped, as LIBOMPTARGET_INFO and ompx_dump_mapping_tables() list it.
+// Lists what is mapped, for LIBOMPTARGET_INFO and ompx_dump_mapping_tables().
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 namespace omptool::proposal {
 namespace {
 
-// Why the descriptor cannot be used, or null.
+// Returns why the descriptor cannot be used, or null.
 const char* fault_of(const Descriptor& descriptor) {
   if (!is_range(descriptor.entries_begin, descriptor.entries_end))
     return "its entry table does not end where an entry ends";

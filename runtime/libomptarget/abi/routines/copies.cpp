@@ -12,7 +12,7 @@
 namespace omptool {
 namespace {
 
-// What a region that fell back has left newer on the host is brought to the device. False: it could not be.
+// Brings to the device what a region that fell back has left newer on the host. Returns false if it could not.
 bool make_current(Place place, const std::byte* memory, std::size_t length) {
   return !place.device || place.device->data.host_side.make_device_current(memory, length).empty();
 }

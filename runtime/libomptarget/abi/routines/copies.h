@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What routines do with memory of the host and of devices: copies of bytes and of rectangles, and fills.
+// Copies bytes and rectangles between the host and devices, and fills memory, for routines.
 #pragma once
 
 #include "offload/offload.h"
@@ -11,7 +11,7 @@
 
 namespace omptool {
 
-// Where one end of a copy is.
+// The place of one end of a copy.
 struct Place {
   Device* device; // null: the host
 };

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What LLVM's programs call before any library has registered: all devices get numbers, and each says what it is, in
-// the lines of LLVM 22's plugins.
+// Serves calls that LLVM's programs make before any library has registered: all devices get numbers, and each describes
+// itself in the lines of LLVM 22's plugins.
 #include "abi/exports.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
@@ -22,7 +22,7 @@ struct Line {
   std::string value;
 };
 
-// What is 0 or "" is not known.
+// Adds no line for a value that is not known: 0 or "".
 void add(std::vector<Line>& lines, std::string_view key, std::string_view value) {
   if (!value.empty())
     lines.push_back({key, std::string(value)});

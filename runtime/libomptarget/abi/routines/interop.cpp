@@ -45,7 +45,7 @@ const char* meaning_of(int code) {
              : nullptr;
 }
 
-// How clang 22 hands over dependences.
+// Clang 22 hands over dependences in this record.
 struct Dependences {
   std::int32_t count, other_count;
   void *infos, *other_infos;

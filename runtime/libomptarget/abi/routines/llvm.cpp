@@ -30,7 +30,7 @@ struct Extent {
   std::uint32_t x, y, z;
 };
 
-// What stands between <<< and >>>, until the launch takes it.
+// The values between <<< and >>>, until the launch takes them.
 struct CallConfiguration {
   Extent grid, block;
   std::size_t memory;
@@ -205,7 +205,7 @@ OMPTOOL_EXPORT void* llvm_omp_get_dynamic_shared(void) {
   return nullptr;
 }
 
-// What is left between uses of a device is what the program has put there, and stays.
+// Between uses of a device, only data of the program is left there, and it stays.
 OMPTOOL_EXPORT int tgt_pause_resource(int, int number) {
   return omptool::guarded(__func__, [&] { return number >= 0 && number < omptool::number_of_devices(); }) ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the routines share: their results, and what listeners hear of them.
+// Shared by the routines: their results, and what listeners hear of them.
 #pragma once
 
 #include "devices/registry.h"
@@ -12,7 +12,7 @@
 
 namespace omptool {
 
-// What a routine returns when it could not.
+// A routine returns this when it has failed.
 inline constexpr int kFailed = -1;
 
 inline bool is_host(int number) {
