@@ -98,7 +98,7 @@ struct ObjectAsked {
   std::optional<ObjectSeen> object;
 };
 
-// What a device is asked to do, each once.
+// An operation that a device is asked for, reported once.
 struct Operation {
   enum class Kind {
     kAllocate,

@@ -27,7 +27,7 @@ union Data {
 using AnyFunction = void (*)();
 using Lookup = AnyFunction (*)(const char* name);
 
-// What the tool has registered with libomp; null where it has not.
+// Callbacks that the tool has registered with libomp; null where it has registered none.
 struct Callbacks {
   void (*device_initialize)(int device, const char* type, void* handle, Lookup lookup, const char* documentation);
   void (*device_finalize)(int device);
@@ -100,7 +100,7 @@ DataOperation data_operation(const Operation& operation) {
   return {0, nullptr, kNowhere, nullptr, kNowhere};
 }
 
-// What the tool keeps with a construct from its begin to its end.
+// The tool's data of a construct, from its begin to its end.
 struct Construct {
   Call call;
   Data* task = tool.task_data ? tool.task_data() : nullptr;

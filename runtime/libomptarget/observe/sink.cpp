@@ -19,7 +19,7 @@ namespace {
 
 constinit std::array<std::atomic<Listener*>, 8> listeners{};
 
-// What waits until the thread holds no lock. There is one while it holds any.
+// Events that wait until the thread holds no lock. The record exists while the thread holds any.
 struct Waiting {
   int locks = 0;
   std::vector<Event> events = {};

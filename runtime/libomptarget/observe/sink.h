@@ -1,8 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the events of the core go: to everybody who has subscribed. In most processes that is nobody, and
-// one load tells.
+// Passes the events of the core to everybody who has subscribed. In most processes nobody has, and one load tells.
 #pragma once
 
 #include "observe/events.h"
