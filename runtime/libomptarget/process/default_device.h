@@ -9,7 +9,7 @@ namespace omptool {
 // The default device: LLVM's libomp keeps it where that is loaded, this library otherwise.
 [[gnu::hot]] int default_device();
 void set_default_device(int number);
-// What stands for it in calls.
+// Calls use this number for it.
 inline constexpr std::int64_t kDefaultDevice = -1;
 [[gnu::always_inline]] inline std::int64_t device_number(std::int64_t device_id) {
   return device_id == kDefaultDevice ? default_device() : device_id;

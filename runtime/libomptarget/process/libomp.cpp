@@ -29,7 +29,7 @@ Calls calls() {
           reinterpret_cast<decltype(Calls::wait)>(find_in_libomp("__kmpc_omp_wait_deps"))};
 }
 
-// What LLVM's own runtime passes where there is no source location.
+// LLVM's own runtime passes this where there is no source location.
 struct Location {
   std::int32_t reserved1 = 0, flags = 2, reserved2 = 0, reserved3 = 0;
   const char* source = ";unknown;unknown;0;0;;";

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the runtime tells its user: single lines on stderr, each written by one call, so that lines of
-// several threads or processes do not mix.
+// Prints the runtime's messages to its user: single lines on stderr, each written by one call, so that lines of several
+// threads or processes do not mix.
 #pragma once
 
 namespace omptool {

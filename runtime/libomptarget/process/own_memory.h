@@ -14,7 +14,8 @@ namespace omptool {
 class OwnMemory {
 public:
   enum class String { kThere, kNotThere, kForbidden };
-  // Whether a terminated string begins there, of fewer than `most` bytes. kForbidden: the system lets nobody look.
+  // Returns kThere if a terminated string of fewer than `most` bytes begins there. kForbidden: the system lets nobody
+  // look.
   String string_at(const char* address, std::size_t most);
 
 private:

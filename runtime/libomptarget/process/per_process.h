@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a process has one of, made when it is first asked for. Never destroyed: threads go on while the process exits.
-// A child of fork() makes its own, for the lock of its parent's may be held by a thread that is gone.
+// An object that a process has once, made when it is first asked for. Never destroyed: threads go on while the process
+// exits. A child of fork() makes its own, for the lock of its parent's may be held by a thread that is gone.
 #pragma once
 
 #include <atomic>

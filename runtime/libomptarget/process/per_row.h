@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call needs of each of its rows.
+// Holds values that a call needs for each of its rows.
 #pragma once
 
 #include <cstddef>
