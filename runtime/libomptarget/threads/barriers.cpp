@@ -25,9 +25,9 @@ void heavy_barrier() {
   const Barriers now = barriers.load(std::memory_order_seq_cst);
   if (now == Barriers::kOrdinary || (now == Barriers::kOnRequest && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)))
     return;
-  // The program has forbidden it since (seccomp). Light barriers are ordinary ones from now on. What threads
-  // have stored before one that was not yet has long been seen when the wait is over; everyone who comes
-  // until then waits, too.
+  // The program has forbidden it since (seccomp). Light barriers are ordinary ones from now on. When the wait is over,
+  // the stores that threads made before a light barrier that was no ordinary one have long been seen. Everyone who
+  // comes until then waits, too.
   constexpr unsigned kLong = 10000; // microseconds
   barriers.store(Barriers::kGivenUp, std::memory_order_seq_cst);
   ::usleep(kLong);

@@ -62,7 +62,7 @@ bool Retired::collect_once() {
       return false;
     heavy_barrier();
     const std::vector<const void*> used = published();
-    // What an index holds may be found there and published as long as the index is searched.
+    // Items of an index may be found there and published as long as the index is searched.
     const auto first = std::partition(items_.begin(), items_.end(), [&](const Item& item) {
       return item.owner.use_count() > 1 || std::binary_search(used.begin(), used.end(), item.address);
     });

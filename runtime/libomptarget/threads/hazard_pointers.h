@@ -16,7 +16,7 @@
 
 namespace omptool {
 
-// What one thread uses. Never freed; a thread that ends leaves its own to the next.
+// The items that one thread uses. Never freed; a thread that ends leaves its own to the next.
 struct alignas(64) HazardPointer {
   std::atomic<const void*> index{nullptr};  // while it is looked through
   std::atomic<const void*> record{nullptr}; // found there; written before `index` is cleared
@@ -32,7 +32,7 @@ inline HazardPointer& my_hazard_pointer() {
   return hazard_pointer_here ? *hazard_pointer_here : make_hazard_pointer();
 }
 
-// What nobody can find any more, kept until nobody uses it.
+// Keeps items that nobody can find any more until nobody uses them.
 class Retired {
 public:
   // `address` is what users publish. The owner is given up when no thread publishes it, and nothing else
