@@ -158,7 +158,8 @@ bool CommandList::is_there() {
   return !memory_.is_lost();
 }
 
-// What the next operation comes after: first the one whose stream it joins. False: some of it has failed.
+// Collects the events that the next operation comes after, first the one whose stream it joins. Returns false if an
+// operation behind one of them has failed.
 bool CommandList::collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t>& dependences) {
   dependences.push_back(last());
   for (const EventPtr& event : behind) {

@@ -30,9 +30,9 @@ public:
   CommandList(const CommandList&) = delete;
   CommandList& operator=(const CommandList&) = delete;
 
-  // What follows runs after it. It is not waited for here.
+  // Lets the operations that follow run after the event. Does not wait for it here.
   void after(EventPtr event);
-  // The same; on a plugin with streams, what follows also joins the event's.
+  // The same; on a plugin with streams, the operations that follow also join the event's.
   void in_stream_of(const EventPtr& event);
   // Events that have yet to end have been given.
   bool has_to_wait() const { return !awaited_.empty(); }
@@ -48,9 +48,10 @@ public:
   // 0: handed to the device. OMPTARGET_RTL_NOT_STARTED: it has not begun, and does not. Else: it may have begun.
   [[nodiscard]] std::int32_t run(void* function, void** arguments, std::int32_t count, const LaunchShape& shape,
                                  const std::string& name);
-  // Why the last of these failed: " (reason)" or "".
+  // Returns why the last of these failed: " (reason)" or "".
   const std::string& failure() const { return failure_; }
-  // What these bytes are now, until the queue has ended. Where operations are done when they return, the bytes.
+  // Returns these bytes as they are now, valid until the queue has ended. Returns the bytes themselves where operations
+  // are done when they return.
   const void* keep(const void* bytes, std::size_t size);
 
   // To be asked under the lock under which the construct takes its place.

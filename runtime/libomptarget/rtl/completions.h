@@ -1,9 +1,9 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a plugin with asynchronous functions says of its events. Its callback may come before the call that made the
-// event has returned, on any thread, with the plugin's locks held: it is noted here, and what follows is done by the
-// core's workers.
+// Takes in what a plugin with asynchronous functions says of its events. The plugin's callback may come before the call
+// that made the event has returned, on any thread, with the plugin's locks held. It is therefore only noted here, and
+// the core's workers do what follows.
 //
 // The plugin may give the address of a released event to a new one. So that a callback always means the event that
 // has the address, none is released before it has been called back.
@@ -45,7 +45,7 @@ public:
   bool progress();
   // The same, of all plugins.
   static void progress_all();
-  // Whether this thread is in a kernel of one of them.
+  // Returns whether this thread is in a kernel of one of them.
   static bool any_kernel_here();
 
 private:

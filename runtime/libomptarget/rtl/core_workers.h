@@ -11,11 +11,11 @@ namespace omptool::core_workers {
 
 // Operations of a device without queues, which may wait for one another: their dependences are met.
 void operate(std::function<void()> work);
-// What follows when operations have ended, and the program's callbacks.
+// Runs work that follows when operations have ended, and the program's callbacks.
 void finish(std::function<void()> work);
 // Ends those that have no work: for a process that exits.
 void end();
-// Whether the calling thread is one of these.
+// Returns whether the calling thread is one of these.
 bool here();
 
 } // namespace omptool::core_workers

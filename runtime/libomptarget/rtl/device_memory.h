@@ -31,8 +31,8 @@ public:
   std::byte* allocate(std::int64_t size, const void* host = nullptr) const;
   bool submit(void* device, const void* host, std::int64_t size) const;
   bool retrieve(void* host, const void* device, std::int64_t size) const;
-  // What the device cannot free is lost, and said, naming the host object whose copy it was, and the region for
-  // which it was, if any: the results are right (decision 23).
+  // Frees memory. If the device cannot, the memory is lost, and a message names the host object whose copy it was, and
+  // the region for which it was, if any: the results are right (decision 23).
   void release(void* device, const void* host, std::int64_t size, const std::string& region = {}) const;
   // False when the device could not free it.
   bool free(void* device) const;
@@ -40,13 +40,13 @@ public:
   bool fill(void* device, int value, std::int64_t size) const;
   // From another device's memory, or this one's, which do not overlap.
   bool copy_from(void* device, const DeviceMemory& other, const void* source, std::int64_t size) const;
-  // Whether one function may copy a rectangle; null is the host.
+  // Returns whether one function may copy a rectangle; null is the host.
   static bool copies_rectangles(const DeviceMemory* to, const DeviceMemory* from);
   // By that function. Nothing: not this one.
   static std::optional<bool> copy_rectangle(const DeviceMemory* to, void* target, const DeviceMemory* from,
                                             const void* source, const tgt_rectangle& rectangle);
-  // What a record had in which nobody has a share any more, whoever had the last: locks may be held, so it goes
-  // when a call next asks for it.
+  // The memory of a record in which nobody has a share any more. Whoever had the last share may hold locks, so the
+  // memory goes when a call next asks for it.
   struct Discarded {
     std::byte* device; // or null
     const void* host;
@@ -60,20 +60,20 @@ public:
     if (any_discarded_.load(std::memory_order_acquire)) [[unlikely]]
       free_discarded_now();
   }
-  // Whether host addresses are device addresses: asks the plugin, and sends a few bytes there and
-  // back, which data functions that do nothing do not move (device-rtl-interface.tex, last
-  // paragraph). To be asked before the device is used.
+  // Returns whether host addresses are device addresses: asks the plugin, and sends a few bytes there and back, which
+  // data functions that do nothing do not move (device-rtl-interface.tex, last paragraph). To be asked before the
+  // device is used.
   bool shares_host_memory();
-  // Whether a copy is one that this thread makes, at once.
-  // Whether the plugin is told the shape of kernels that an OpenMP compiler made.
+  // Returns whether the plugin is told the shape of kernels that an OpenMP compiler made.
   bool takes_shapes() const { return takes_shapes_; }
+  // Returns whether this thread makes each copy itself, at once.
   bool moves_itself() const { return moves_itself_; }
-  // Whether the host can use the addresses that allocate() returns.
+  // Returns whether the host can use the addresses that allocate() returns.
   bool is_addressable() const;
   std::string last_error() const { return is_lost() ? " (the device is lost)" : rtl_.last_error(); }
   // The plugin has said that the device works no more (decision 23).
   bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
-  // Whether a call of the plugin's that ended so has done what it should; notes that the device is lost.
+  // Returns whether a call of the plugin's with this result has succeeded; notes that the device is lost.
   bool took(std::int32_t result) const {
     if (result == OMPTARGET_RTL_DEVICE_LOST) [[unlikely]]
       note_loss();
@@ -81,7 +81,7 @@ public:
   }
   // As the program counts devices.
   int number() const { return number_; }
-  // Whether operations are chained by the plugin's events.
+  // Returns whether operations are chained by the plugin's events.
   bool chains() const { return chains_.load(std::memory_order_relaxed); }
   const Rtl& rtl() const { return rtl_; }
   const RtlFunctions& call() const { return rtl_.call(); }

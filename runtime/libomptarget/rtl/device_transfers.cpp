@@ -15,7 +15,7 @@ using Kind = observe::Operation::Kind;
 
 namespace {
 
-// What a plugin's optional function has done. Nothing: the fallback is to do it.
+// Returns the outcome of a plugin's optional function. Nothing: the fallback is to do it.
 std::optional<bool> outcome_of(std::int32_t result) {
   return result == OMPTARGET_RTL_NOT_STARTED ? std::nullopt : std::optional(result == 0);
 }

@@ -53,7 +53,7 @@ public:
   void wait();
   // Until its operations have ended, which the construct may say later. "" or why they failed.
   std::string wait_for_operations();
-  // At most that long. Whether it is done.
+  // Waits at most that long. Returns whether it is done.
   bool wait_for(std::chrono::microseconds time);
   // Runs `then` once, with no lock held: now, on this thread, if it is so already, else on the one that sets it.
   void when_queued(std::function<void()> then); // or done
@@ -62,7 +62,7 @@ public:
   // device are done: here the device says it.
   static void when_operations_end(const EventPtr& event, std::function<void()> then);
 
-  // Whether an operation of that device may name native() among what it waits for.
+  // Returns whether an operation of that device may name native() among what it waits for.
   bool can_follow(const Rtl& rtl, std::int32_t rtl_id) const;
 
 private:

@@ -13,7 +13,7 @@
 namespace omptool {
 
 struct LaunchShape {
-  // Who made the call, which says what a kernel relies on.
+  // The maker of the call, which says what a kernel relies on.
   enum class Origin : std::uint8_t {
     kRegion,   // the documents' __tgt_target: one team of one thread
     kTeams,    // the documents' __tgt_target_teams: the device starts each team's threads
@@ -46,10 +46,10 @@ constexpr LaunchShape with_environment(LaunchShape shape, Passing how) {
   return shape;
 }
 
-// Whether the plugin is told the shape of kernels that an OpenMP compiler made.
+// Returns whether the plugin is told the shape of kernels that an OpenMP compiler made.
 bool takes_compilers_shapes(const RtlFunctions& rtl, std::int32_t rtl_id);
 
-// Runs a kernel by the function that can say most of its shape. What the function returns.
+// Runs a kernel by the function that can say most of its shape. Returns what the function returns.
 std::int32_t run_in_shape(const RtlFunctions& rtl, std::int32_t rtl_id, void* function, void** arguments,
                           std::int32_t count, const LaunchShape& shape);
 // The same by the asynchronous functions, which the plugin has.

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a kernel gets its arguments: what the call says of it, what the image says, and what follows.
+// Decides how a kernel gets its arguments, from what the call and the image say of it.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum class EnvironmentPlace : std::uint8_t {
 };
 constexpr std::size_t kEnvironments = 4;
 
-// What is known of the kernels of an image, from its compilers.
+// The form of an image's kernels, as far as its compilers are known.
 enum class KernelForm : std::uint8_t {
   kAsCalled, // nothing: their callers know
   kWithoutEnvironment,
@@ -27,7 +27,7 @@ enum class KernelForm : std::uint8_t {
   kArray, // the environment last. On a CPU the only parameter is the address of an array of the arguments' addresses
 };
 
-// How the kernel is called.
+// The way to call the kernel.
 enum class Passing : std::uint8_t {
   kPlain, // the arguments alone
   kFirst, // the environment, then the arguments

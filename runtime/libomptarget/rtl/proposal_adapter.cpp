@@ -22,7 +22,7 @@
 namespace omptool::proposal {
 namespace {
 
-// What the document's tgt_target_table is; the later interface has another type of that name.
+// The document's tgt_target_table; the later interface has another type of that name.
 struct Table {
   const Entry* begin;
   const Entry* end;
@@ -42,8 +42,8 @@ struct Functions {
   int (*run_target_team_region)(int, void*, void*) = nullptr;
 };
 
-// Why the last call on this thread failed; the plugin itself has no words for it. Without a destructor:
-// the thread that ends the process makes its last calls in exit handlers, when its variables are gone.
+// Holds why the last call on this thread failed; the plugin itself has no words for it. Without a destructor: the
+// thread that ends the process makes its last calls in exit handlers, when its variables are gone.
 class Reason {
 public:
   Reason& operator=(std::string_view text) {

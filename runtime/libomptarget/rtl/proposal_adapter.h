@@ -9,7 +9,7 @@
 
 namespace omptool::proposal {
 
-// Whether a library has what only section 5 requires, and not what only the later interface does.
+// Returns whether a library has what only section 5 requires, and not what only the later interface does.
 bool is_plugin(void* handle);
 
 // Fills in functions that call such a plugin. Returns why it cannot be used, or "".

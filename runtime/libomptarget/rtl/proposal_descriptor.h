@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs of libtarget.so register (offload-infrastructure-proposal.txt, section 4): entries
+// The descriptor that programs of libtarget.so register (offload-infrastructure-proposal.txt, section 4): entries
 // without names, and images without a table.
 #pragma once
 

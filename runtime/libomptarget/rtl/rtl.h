@@ -80,7 +80,7 @@ public:
   const std::string& path() const { return path_; }
   const RtlFunctions& call() const { return functions_; }
   const std::string& refusal() const; // empty: usable
-  // Whether it has the asynchronous functions.
+  // Returns whether it has the asynchronous functions.
   bool has_queues() const { return functions_.async_dep != nullptr; }
   // The asynchronous functions that are not there, where others are: none is used.
   const std::string& queues_lack() const { return queues_lack_; }
@@ -89,12 +89,12 @@ public:
   // without images for it. Threads that come at once may each ask, since the driver may need the dynamic
   // linker and a constructor that calls this has it locked; the first answer counts.
   int device_count();
-  // Why it has none, as far as the plugin says: " (reason)" or "". Once they are counted.
+  // Returns why it has none, as far as the plugin says: " (reason)" or "". Once they are counted.
   const std::string& why_none() const { return why_none_; }
   bool counted() const { return counted_.load(std::memory_order_acquire); }
-  // What it says of one of its devices. Nothing: it says nothing.
+  // Returns what it says of one of its devices. Nothing: it says nothing.
   std::optional<tgt_device_description> describe(std::int32_t rtl_id) const;
-  // Why the last call on this thread failed, as far as the plugin says: " (reason)" or "".
+  // Returns why the last call on this thread failed, as far as the plugin says: " (reason)" or "".
   std::string last_error() const;
 
 private:

@@ -31,7 +31,7 @@ public:
     else
       missing_ += (missing_.empty() ? "" : ", ") + std::string(name);
   }
-  // What both interfaces have, under the same names.
+  // Requires the functions that both interfaces have under the same names.
   template <typename Functions> void require_common(Functions& functions) {
     require("__tgt_rtl_number_of_devices", functions.number_of_devices);
     if (!find("__tgt_rtl_init_device", functions.init_device)) // decision 11
@@ -58,7 +58,7 @@ public:
   }
   // The required ones that are not there, or "".
   const std::string& missing() const { return missing_; }
-  // Whether none of the required ones is there.
+  // Returns whether none of the required ones is there.
   bool found_none() const { return found_none_; }
 
 private:

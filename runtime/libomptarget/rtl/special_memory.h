@@ -21,17 +21,17 @@ class SpecialMemory {
 public:
   explicit SpecialMemory(const DeviceMemory& memory) : memory_(memory) {}
 
-  // Whether allocate() may give any.
+  // Returns whether allocate() may give any.
   bool has_kinds() const { return memory_.call().memory_alloc != nullptr; }
   // OMPTARGET_MEMORY_...; null: there is none.
   void* allocate(std::int64_t size, std::int32_t kind);
-  // Whether the device could free it. Nothing: allocate() has not given it.
+  // Returns whether the device could free it. Nothing: allocate() has not given it.
   std::optional<bool> free(void* memory);
 
-  // The address by which kernels use it; null: it cannot be locked, or a part of it is. What lies within locked memory
-  // is locked once more. Where the plugin locks nothing, the address stays.
+  // The address by which kernels use it; null: it cannot be locked, or a part of it is. Memory that lies within locked
+  // memory is locked once more. Where the plugin locks nothing, the address stays.
   void* lock(void* host, std::size_t size);
-  // What was locked with this address within it. False: the device could not, or nothing is locked there.
+  // Unlocks what was locked with this address within it. False: the device could not, or nothing is locked there.
   bool unlock(void* host);
 
 private:
