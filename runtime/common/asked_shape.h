@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a launch shape of the core's asks for, as plugins of one dimension understand it.
+// Reads a launch shape of the core's, for plugins of one dimension.
 #pragma once
 
 #include "omptarget_rtl.h"

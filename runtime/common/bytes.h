@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bytes of files and tables that may hold anything. What is read from them is read here.
+// Bytes of files and tables that may hold anything. Every read from them goes through the functions of this file.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ template <typename T> std::optional<T> read_nth(Bytes bytes, std::uint64_t offse
   return read<T>(bytes, at);
 }
 
-// Whether the bounds that a descriptor gives can be those of an array.
+// Returns whether the bounds that a descriptor gives can be those of an array.
 template <typename T> bool is_range(const T* begin, const T* end) {
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(end);

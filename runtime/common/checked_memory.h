@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether AddressSanitizer checks this build. It then sees every object only if each comes from the C library.
+// Tells whether AddressSanitizer checks this build. It then sees every object only if each comes from the C library.
 #pragma once
 
 namespace omptool {

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each asynchronous function of a plugin is told of the order.
+// The part of each asynchronous function's arguments that tells the order.
 #pragma once
 
 #include "omptarget_rtl.h"
@@ -20,7 +20,7 @@ struct Dependences {
   tgt_event_t* made;
 };
 
-// What `add(events, made)` returns; fails where the call has no place for them.
+// Returns what `add(events, made)` returns; fails where the call has no place for them.
 template <typename Add> std::int32_t in_order(const Dependences& all, const Add& add) {
   if (all.count < 0 || (all.count > 0 && !all.events) || !all.made)
     return fail("a call with " + std::to_string(all.count) + " dependences, and no place for them or for its event");

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a plugin of ours fills in what it says of a device.
+// Fills in what a plugin of ours says of a device.
 #pragma once
 
 #include "omptarget_rtl.h"

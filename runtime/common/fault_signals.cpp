@@ -29,7 +29,7 @@ const void* code_of([[maybe_unused]] const void* context) {
 #endif
 }
 
-// What went wrong goes wrong again when this returns, and is as if this had never been.
+// The fault happens again when this returns, as if the handler had never been.
 void on_fault(int signal, siginfo_t* info, void* context) {
   for (const Watched& one : watched) {
     if (one.signal != signal)

@@ -7,7 +7,7 @@
 
 namespace omptool {
 
-// What has gone wrong, at which address, and where the code is that did it; null: not known.
+// A fault: its signal, the address at fault, and the code that caused it; null: not known.
 struct Fault {
   const char* signal;
   const void* address;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kOfHandler = std::size_t{32} << 10; // it formats a line
 
-// What the kernel saves on the stack, and the handler's own.
+// The kernel's part of the stack, and the handler's own.
 std::size_t size_of_stack() noexcept {
   return ::getauxval(AT_MINSIGSTKSZ) + kOfHandler;
 }

@@ -34,8 +34,8 @@ void unmap(const Header* header) {
   ::munmap(header->block, header->mapped);
 }
 
-// Very large blocks that were released, the oldest first. Who finds another thread here, or a thread of the parent of
-// its process, goes on without.
+// Very large blocks that were released, the oldest first. A thread that finds another thread here, or a thread of the
+// parent of its process, goes on without them.
 class Kept {
 public:
   // The latest that has the room, and at most twice as much; null when there is none.

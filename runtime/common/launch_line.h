@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What LIBOMPTARGET_INFO=16 tells of a launch, in the words of LLVM's plugins (abi-facts.md, 10.1). Only the plugin
-// knows how many teams and threads there are.
+// The line that LIBOMPTARGET_INFO=16 asks for at a launch, in the words of LLVM's plugins (abi-facts.md, 10.1). Only
+// the plugin knows how many teams and threads there are.
 #pragma once
 
 #include <cstdint>

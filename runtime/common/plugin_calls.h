@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What every exported function of a plugin of ours does alike. Each plugin has its own.
+// The part that all exported functions of a plugin of ours share. Each plugin has its own copy.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace omptool {
 
-// Why the last call on this thread failed, or "". Without a destructor: the thread that ends the process
-// makes its last calls in exit handlers, when its variables are gone. Short, because the plugin's variables
-// of threads are all in the loader's reserve for such libraries, of which there are 1664 bytes for a process.
+// Holds why the last call on this thread failed, or "". Without a destructor: the thread that ends the process makes
+// its last calls in exit handlers, when its variables are gone. Short, because the plugin's variables of threads are
+// all in the loader's reserve for such libraries, of which there are 1664 bytes for a process.
 inline thread_local constinit std::array<char, 512> last_error{};
 
 // Remembers the reason, as far as there is room; returns what a failing int32_t call returns.

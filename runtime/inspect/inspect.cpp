@@ -168,7 +168,7 @@ public:
       read(table_.row<Elf64_Sym>(n));
   }
 
-  // What was found: five numbers, the records, the names of exports, and those of others, each ended by a NUL.
+  // Writes the findings: five numbers, the records, the names of exports, and those of others, each ended by a NUL.
   std::int64_t written(std::uint8_t* out) {
     const auto undefined = static_cast<std::uint64_t>(std::ranges::count(absent_, '\0'));
     names_.insert(names_.end(), absent_.begin(), absent_.end());
