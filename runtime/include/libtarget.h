@@ -12,7 +12,7 @@
  *   3. is compiled to an object, given its device images by `omptool bundle --abi proposal`, and
  *      linked with -ltarget.
  *
- * What the document leaves open or prints in two ways, settled here:
+ * This header settles what the document leaves open or prints in two ways:
  *   - entries have no names: the n-th of the host is the n-th of the image, so an image whose table has
  *     another length, or a kernel where the host has a variable, is not used;
  *   - a transfer happens as OpenMP 4.0 has it, for which the document says it is made: when a call
@@ -44,7 +44,7 @@ typedef struct tgt_device_image {
   void* ImageEnd;   /* one past the last byte */
 } tgt_device_image;
 
-/* What one executable or shared library registers. */
+/* One executable or shared library registers this. */
 typedef struct __tgt_bin_desc {
   unsigned NumDevices; /* number of device images */
   tgt_device_image* DeviceImages;

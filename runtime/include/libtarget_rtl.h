@@ -6,7 +6,7 @@
  * which it has, and __tgt_rtl_is_valid_binary, which it hasn't. It serves programs of libtarget.h: it
  * sees no names of entries, and programs that have names are not paired by position.
  *
- * What the document leaves open, settled here:
+ * This header settles what the document leaves open:
  *   - functions that it prints without a type return int, 0 for success;
  *   - the descriptor that __tgt_rtl_device_type returns is the machine (e_machine) of the ELF images
  *     that the plugin loads. It is asked for device 0, before devices are counted or initialised;

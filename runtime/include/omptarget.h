@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* What one row of the argument arrays asks for. See the document's table for how rows combine. */
+/* A row of the argument arrays asks for these. See the document's table for how rows combine. */
 enum tgt_map_type {
   OMP_TGT_MAPTYPE_TO = 0x0001,          /* copy host to device when the object is created */
   OMP_TGT_MAPTYPE_FROM = 0x0002,        /* copy device to host when the object is released */
@@ -55,7 +55,7 @@ typedef struct __tgt_device_image {
   __tgt_offload_entry* EntriesEnd;
 } __tgt_device_image;
 
-/* What one executable or shared library registers. */
+/* One executable or shared library registers this. */
 typedef struct __tgt_bin_desc {
   uint32_t NumDevices;              /* number of device images */
   __tgt_device_image* DeviceImages; /* in the order of the user's triples */
@@ -107,10 +107,10 @@ int32_t __tgt_target_teams(int32_t device_id, void* host_addr, int32_t num_args,
  * - Arguments: the arrays, dep_events among them, are read before the call returns. So are the pointer cells of MAP_PTR
  *   rows. Memory is allocated, that of private copies included, and RETURN_PTR is stored, by then too. Data is read and
  *   written when the events say so: it has to live until the call has completed, that of PRIVATE_PTR|TO included.
- * - Order: what is mapped and how often it is counted follows the order of the calls, and that alone. What is copied
- *   and run follows the events. Beside those, a call comes after what fills an object that it names, and one that gives
- *   an object up copies it back when all that uses it has ended. So two regions that map one object may overlap, and
- *   need an event between them where one uses what the other does.
+ * - Order: the mapping and the counting of objects follow the order of the calls, and that alone. Copies and kernels
+ *   follow the events. Beside those, a call comes after what fills an object that it names, and one that gives an
+ *   object up copies it back when all that uses it has ended. So two regions that map one object may overlap, and need
+ *   an event between them where one uses what the other does.
  * - Events: *completion_event, unless completion_event is NULL, is the new event of the call. It is there until
  *   __tgt_release_dep, for any thread and any device; it may be released at any time, and the call goes on. NULL in
  *   dep_events is no event. With an event that has been released, or was never one, a region runs on the host (the call

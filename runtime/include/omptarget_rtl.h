@@ -43,7 +43,7 @@ int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr); /* a failure
  * the program ends. Where it certainly has not (too many threads, too much shared memory), return
  * OMPTARGET_RTL_NOT_STARTED: the region runs on the host. */
 enum { OMPTARGET_RTL_NOT_STARTED = 2 };
-/* What a copy, a function that queues an operation, __tgt_rtl_wait_event and __tgt_rtl_query_event may return when the
+/* A copy, a function that queues an operation, __tgt_rtl_wait_event and __tgt_rtl_query_event may return this when the
  * device is lost for good: nothing more is asked of it. Regions run on the host, unless the device has what they need.
  */
 enum { OMPTARGET_RTL_DEVICE_LOST = 3 };
@@ -76,9 +76,9 @@ int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_p
  *   failures     A call that does not return 0 has queued nothing and has made no event. __tgt_rtl_last_error says why.
  *                A run function may return OMPTARGET_RTL_NOT_STARTED, as the synchronous ones. An operation that
  *                fails later completes all the same: its event says so in __tgt_rtl_wait_event and
- *                __tgt_rtl_query_event. What depends on it fails too, without running. What merely comes behind it
- *                in its stream may. An event that is released, or that the plugin never made, is an error of the call
- *                where that is cheap to find out.
+ *                __tgt_rtl_query_event. Operations that depend on it fail too, without running. Operations that
+ *                merely come behind it in its stream may fail. An event that is released, or that the plugin never
+ *                made, is an error of the call where that is cheap to find out.
  *   threads      Events may be passed to any function on any thread.
  *   fork         In a child of fork() every event counts as released, and every device as new. Where a driver does not
  *                work there, no device of its can be initialised, and __tgt_rtl_last_error says so.
@@ -168,14 +168,14 @@ const char* __tgt_rtl_last_error(void);
 
 /* Optional: launches in a shape. */
 
-/* What a call asks for. A record begins with its own size: a later core's is longer, an earlier one's shorter, and
- * what a plugin does not find there, or does not know, is as 0. */
+/* The shape that a call asks for. A record begins with its own size: a later core's is longer, an earlier one's
+ * shorter, and a field that a plugin does not find there, or does not know, is as 0. */
 enum {
   OMPTARGET_SHAPE_COOPERATIVE = 1, /* the teams wait for each other: all of them run at once, or none */
   /* Among the arguments of a compiler's kernel is a word for the environment of its launch. */
   OMPTARGET_SHAPE_ENVIRONMENT_FIRST = 2,
   OMPTARGET_SHAPE_ENVIRONMENT_LAST = 4,
-  /* Where a team's own memory has no room for dynamic_memory, and not both: */
+  /* Used where a team's own memory has no room for dynamic_memory. At most one of the two is set: */
   OMPTARGET_SHAPE_MEMORY_OR_NULL = 8,    /* the kernel does without it */
   OMPTARGET_SHAPE_MEMORY_OR_DEVICE = 16, /* it gets as much memory of the device */
 };

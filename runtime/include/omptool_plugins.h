@@ -1,7 +1,7 @@
 /* Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What libomptarget.so knows of its plugins, for tools. */
+/* Tells tools what libomptarget.so knows of its plugins. */
 #ifndef OMPTOOL_PLUGINS_H
 #define OMPTOOL_PLUGINS_H
 
