@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What moves when: decision 8.
+// Checks what moves when: decision 8.
 #include "support.h"
 
 #include <csignal>

@@ -68,8 +68,8 @@ public:
   };
   using Objects = std::map<std::size_t, Object>;
 
-  // The object that holds all of the part, or end(). What is there of an implicit part serves. An empty
-  // part belongs to the object around it, or to one that begins there.
+  // The object that holds all of the part, or end(). The present bytes of an implicit part suffice. An empty part
+  // belongs to the object around it, or to one that begins there.
   Objects::iterator find(const Part& part) {
     auto at = objects.upper_bound(part.begin);
     const bool inside = at != objects.begin() && part.begin < std::prev(at)->second.end;
@@ -192,7 +192,7 @@ public:
   Walk(const Walk&) = delete;
   Walk& operator=(const Walk&) = delete;
 
-  // What does not hold after one step, or "".
+  // Makes one step and returns what does not hold after it, or "".
   std::string step() {
     write_some();
     switch (below(8)) {

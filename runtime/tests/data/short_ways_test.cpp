@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
+// Checks which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
 #include "devices/registry.h"
 #include "offload/data_construct.h"
 

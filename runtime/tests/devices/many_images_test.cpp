@@ -36,7 +36,7 @@ struct Code {
   int answer = 2;
 };
 
-// How far a library gets before it goes.
+// The stage that a library reaches before it goes.
 enum Use { kRegistered, kCounted, kLaunched };
 
 class JustCompiled {
@@ -58,7 +58,7 @@ private:
   Library<Record32> library_;
 };
 
-// What the process has of everything that an image may leave behind.
+// The process's share of everything that an image may leave behind.
 struct Held {
   std::ptrdiff_t memory, descriptors, mappings, objects;
 };

@@ -50,7 +50,7 @@ std::int64_t inspected(const std::string& file, std::uint64_t room = kRoom) {
   return size;
 }
 
-// What a block of LZ4 inflates to, with room for `room` bytes; "" where the helper does not answer.
+// Returns what a block of LZ4 inflates to, with room for `room` bytes; "" where the helper does not answer.
 std::string inflated(const std::string& block, std::uint64_t room, bool is_beginning = false) {
   const auto bytes = std::make_unique<std::uint8_t[]>(block.size());
   std::copy(block.begin(), block.end(), bytes.get());
@@ -91,7 +91,7 @@ std::string stretched(std::string file) {
   return file;
 }
 
-// What is said of a cubin of which memory of `room` bytes has both ends.
+// Returns what the helper says of a cubin of which memory of `room` bytes has both ends.
 std::string said_of_ends(const std::string& file, std::uint64_t room) {
   const std::string kept = room < file.size() ? ends(file, room) : file;
   const auto bytes = std::make_unique<std::uint8_t[]>(kept.size());

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program's calls report, and that nothing is locked then.
+// Checks what a program's calls report, and that nothing is locked then.
 #include "observe/events.h"
 #include "observe/sink.h"
 #include "omptarget.h"

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an asynchronous call reads, allocates and settles when it is made, and what when its turn comes (decisions 24
-// and 25), on plugins with and without asynchronous functions.
+// Checks what an asynchronous call reads, allocates and settles when it is made, and what when its turn comes
+// (decisions 24 and 25), on plugins with and without asynchronous functions.
 #include "asynchronous.h"
 #include "llvm_calls.h"
 

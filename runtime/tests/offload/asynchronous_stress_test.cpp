@@ -43,8 +43,8 @@ constexpr bool kUpdates = true;
 constexpr int kFallingBack = kDevices;
 #endif
 
-// What a program computes. Additions to shared objects commute; what a thread does with its own is ordered by events,
-// whatever the devices.
+// The values that a program computes. Additions to shared objects commute; events order the operations of a thread on
+// its own objects, whatever the devices.
 struct Objects {
   std::array<std::array<long, kShared>, kDevices> shared{};
   std::array<long, kThreads> own{};

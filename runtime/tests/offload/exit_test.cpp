@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How programs end whose kernels end them, or that have asynchronous calls under way.
+// Ends programs whose kernels end them, or that have asynchronous calls under way.
 #include "asynchronous.h"
 
 #include <atomic>

@@ -11,7 +11,7 @@
 
 namespace {
 
-// What a compiler makes of a region: the call, and the host version if it says so.
+// Acts as a compiler's code for a region: the call, and the host version if it says so.
 void run_add_one(int* values, long count, void* kernel = &host::add_one) {
   Rows rows{{values, values, static_cast<std::int64_t>(sizeof(int)) * count, TOFROM | REF},
             value(static_cast<std::uintptr_t>(count))};

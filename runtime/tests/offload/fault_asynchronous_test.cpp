@@ -27,7 +27,7 @@ tgt_callback_param_t some_parameter() {
   return &something;
 }
 
-// What comes after: the region's event, or nothing, where the host version has run.
+// Returns the events for what comes after: the region's event, or nothing, where the host version has run.
 Events region(Rows rows, void* kernel, const Events& after, const std::function<void()>& host_version) {
   std::int32_t result = 0;
   const tgt_event_t event = rows.region_later(kernel, after, -1, some_parameter(), &result);

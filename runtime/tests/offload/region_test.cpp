@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a region gets: decision 7, and the interface document's section on arguments.
+// Checks what a region gets: decision 7, and the interface document's section on arguments.
 #include "support.h"
 
 #include <array>
@@ -15,7 +15,7 @@ std::uintptr_t bits(void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-// What the kernel that ran last was given.
+// Returns the arguments of the kernel that ran last.
 std::array<std::uintptr_t, 24> seen_arguments() {
   Rows{row(host::seen, FROM)}.update();
   std::array<std::uintptr_t, 24> all;

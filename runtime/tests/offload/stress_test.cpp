@@ -49,7 +49,7 @@ void use_stress() {
   static_cast<void>(lacking);
 }
 
-// What the threads have in common. Mapped by the main thread before and after.
+// The objects that the threads have in common. Mapped by the main thread before and after.
 struct Shared {
   long table[kShared][kItems];
   long sum[kShared];
@@ -65,7 +65,7 @@ void expect(bool holds, const char* what) {
     std::fprintf(stderr, "not so: %s\n", what);
 }
 
-// What clang generates for `declare mapper(Vector v) map(v, v.items[0:v.count])`.
+// Clang generates this for `declare mapper(Vector v) map(v, v.items[0:v.count])`.
 __attribute__((no_sanitize("undefined"))) void map_vector(void* handle, void* base, void* begin, std::int64_t size,
                                                           std::int64_t type, void*) {
   using Push = void (*)(void*, void*, void*, std::int64_t, std::int64_t, void*);

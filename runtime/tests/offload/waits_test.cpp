@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How often calls wait for a device that has queues, as a GPU has: on the plugin that counts it.
+// Counts how often calls wait for a device that has queues, as a GPU has: on the plugin that counts it.
 #include "fakes/fakewaits.h"
 #include "support.h"
 
@@ -15,7 +15,7 @@ FakeWaits counts() {
   return counts_of_fakewaits(TEST_FOLDER);
 }
 
-// Which of the constructs waited another number of times than `wanted`, once the device has begun to work.
+// Returns how many of the constructs waited another number of times than `wanted`, once the device has begun to work.
 int others_than(long wanted, const std::vector<std::pair<const char*, std::function<void()>>>& constructs) {
   int wrong = 0;
   for (const auto& [name, construct] : constructs) {

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core relies on of a plugin's events: their callbacks, their failures and their ends.
+// Tests what the core relies on of a plugin's events: their callbacks, their failures and their ends.
 #include "conformance_queues.h"
 
 #include <atomic>
@@ -134,7 +134,7 @@ TEST_CASE("events are for the devices that it says, and for none that is not the
 
 namespace {
 
-// How a child of fork() ends that does what `body` says.
+// Returns how a child of fork() ends that does what `body` says.
 int in_child(const auto& body) {
   std::fflush(nullptr);
   const pid_t child = ::fork();

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core relies on of the optional functions that a plugin has: shapes, memory, descriptions. One that the
-// plugin lacks has nothing to be tested.
+// Tests what the core relies on of the optional functions that a plugin has: shapes, memory, descriptions. A function
+// that the plugin lacks is not tested.
 #include "conformance.h"
 
 #include <numeric>
@@ -28,7 +28,7 @@ std::vector<std::array<std::int32_t, 2>> pairs() {
   return all;
 }
 
-// Waits for an operation that was queued, and releases its event. What became of it.
+// Waits for an operation that was queued, and releases its event. Returns its result.
 std::int32_t end(tgt_event_t event) {
   REQUIRE(event);
   const std::int32_t result = RTL(__tgt_rtl_wait_event)(event);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the asynchronous functions share: events and their callbacks, operations, and kernels that can be
+// Shared by the tests of the asynchronous functions: events and their callbacks, operations, and kernels that can be
 // held.
 #pragma once
 
@@ -19,7 +19,7 @@ inline int in_flight() {
   return std::atoi(told("CONFORMANCE_IN_FLIGHT").c_str());
 }
 
-// How often each event was called back. An event's address may be used again, but not before it is released.
+// Counts the callbacks of each event. An event's address may be used again, but not before it is released.
 class Completions {
 public:
   void note(tgt_event_t event) {
@@ -145,8 +145,8 @@ inline Event run_teams_later(void* entry, std::vector<void*> arguments, std::int
   return Event(made);
 }
 
-// What a kernel waits for. In memory of the host where a plugin has some: a thread that waits for a copy may be one
-// that a driver then has run the kernel.
+// A gate that a kernel waits for. It lies in memory of the host where a plugin has some: a thread that waits for a copy
+// may be one that a driver then has run the kernel.
 class Gate {
 public:
   Gate() {
@@ -197,7 +197,7 @@ private:
   Event event_;
 };
 
-// What kernels note, and in which order.
+// The numbers that kernels note, in their order.
 class Notes {
 public:
   Event add(int number, Events before = {}, std::int32_t device = 0) const {

@@ -1,7 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core relies on of a plugin that has the asynchronous functions: what is queued, and in which order it runs.
+// Tests what the core relies on of a plugin that has the asynchronous functions: what is queued, and in which order it
+// runs.
 #include "conformance_queues.h"
 
 #include <numeric>

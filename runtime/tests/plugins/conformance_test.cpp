@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core relies on of any plugin: the functions of omptarget_rtl.h, as declared there, with right
+// Tests what the core relies on of any plugin: the functions of omptarget_rtl.h, as declared there, with right
 // arguments and wrong ones. CMakeLists.txt beside this file lists the plugins it runs over.
 #include "conformance.h"
 

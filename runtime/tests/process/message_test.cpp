@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What messages may hold: text of images and of the environment, which is anything.
+// Checks what messages may hold: text of images and of the environment, which is anything.
 #include "process/message.h"
 
 #include "scenario.h"

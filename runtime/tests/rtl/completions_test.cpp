@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core makes of a plugin's callbacks: early ones, late ones, none without a push, failures, releases.
+// Checks what the core makes of a plugin's callbacks: early ones, late ones, none without a push, failures, releases.
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
 #include "rtl/rtl.h"

@@ -45,7 +45,7 @@ inline tgt_callback_param_t param(std::uintptr_t number) {
   return reinterpret_cast<tgt_callback_param_t>(number);
 }
 
-// Who is called back how often, and with what in all.
+// Counts the callbacks, and adds up their parameters.
 inline std::atomic<int> called_back{0};
 inline std::atomic<std::uintptr_t> params{0};
 

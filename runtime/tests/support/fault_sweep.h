@@ -16,7 +16,7 @@ inline constexpr int kSweepStep = 7;
 inline constexpr int kSweepStep = 1;
 #endif
 
-// How often the scenario ended well, and how often by a message.
+// Counts how often the scenario ended well, and how often by a message.
 struct FaultSweep {
   int completed = 0;
   int aborted = 0;

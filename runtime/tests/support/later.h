@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of asynchronous calls share.
+// Shared by the tests of asynchronous calls.
 #pragma once
 
 #include "support.h"
@@ -19,7 +19,8 @@ __attribute__((no_sanitize("thread"), noinline)) void set_unwatched(T& object, s
   object = value;
 }
 
-// What kernels on the host plugin, and on those over it, share with the host: for add_ten_later of images/main.c.
+// The variables that kernels on the host plugin, and on those over it, share with the host: for add_ten_later of
+// images/main.c.
 struct Gate {
   int begun = 0, may_go_on = 0;
   Row its_begun() { return value(reinterpret_cast<std::uintptr_t>(&begun)); }

@@ -50,7 +50,7 @@ std::int32_t launch(void* region, const std::vector<Element>& elements, std::uin
 std::int32_t launch_as_it_is(void* region, const std::vector<Element>& elements, std::uint32_t version);
 // A region with `nowait`, as clang 16 and 17 have it.
 std::int32_t launch_nowait(void* region, const std::vector<Element>& elements);
-// What a call of __tgt_target_kernel says of teams and threads: in its record from version 2 on, and beside it.
+// The numbers of teams and threads in a call of __tgt_target_kernel: in its record from version 2 on, and beside it.
 struct Numbers {
   std::uint64_t trip_count = 0, flags = 0;
   std::uint32_t teams[3]{}, threads[3]{}, dynamic_memory = 0;

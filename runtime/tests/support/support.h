@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the tests of the exported calls share: programs that register images, and argument arrays.
+// Shared by the tests of the exported calls: programs that register images, and argument arrays.
 #pragma once
 
 #include "omptarget.h"
@@ -48,7 +48,7 @@ public:
   void begin(std::int32_t device = -1);
   void end(std::int32_t device = -1);
   void update(std::int32_t device = -1);
-  // The asynchronous calls. What they return goes to `result`, their event is returned.
+  // The asynchronous calls. They store their result in `result` and return their event.
   tgt_event_t region_later(void* host, const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
                            tgt_callback_param_t param = nullptr, std::int32_t* result = nullptr);
   tgt_event_t begin_later(const std::vector<tgt_event_t>& after = {}, std::int32_t device = -1,
@@ -90,7 +90,7 @@ private:
   std::vector<__tgt_device_image> records_;
 };
 
-// Whether the tests run over the queue of the CPU device.
+// Returns whether the tests run over the queue of the CPU device.
 bool over_queues();
 
 // The host's side of images/main.c.

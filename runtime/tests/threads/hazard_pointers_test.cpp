@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What one thread publishes is kept while another thread retires it, step by step.
+// Checks step by step that what one thread publishes is kept while another thread retires it.
 #include "threads/hazard_pointers.h"
 
 #include <doctest/doctest.h>

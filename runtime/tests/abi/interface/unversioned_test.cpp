@@ -21,7 +21,7 @@ using namespace llvm_abi;
 
 namespace {
 
-// What the region of a host with that many entries returned.
+// Returns the result of the region of a host with that many entries.
 int run_document(int count) {
   static std::vector<char> image = image_file("main");
   void* const library = ::dlopen(TEST_FOLDER "/library_document.so", RTLD_NOW);

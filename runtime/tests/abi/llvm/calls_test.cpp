@@ -28,7 +28,7 @@ template <typename Record> int adds_one() {
   return 0;
 }
 
-// Whether the kernel gets a launch environment before its arguments.
+// Checks whether the kernel gets a launch environment before its arguments.
 template <typename Record> int environment_of(std::uint32_t version, Wrapping wrapping, bool expected) {
   const Library<Record> library = main_library<Record>(wrapping);
   const std::vector<Element> arguments{literal(11), literal(12), literal(13), literal(14), literal(15), literal(16)};
@@ -280,7 +280,7 @@ template <std::size_t kCount> struct Neighbours {
     for (std::size_t i = 0; i < kCount; i += 2)
       data("__tgt_target_data_end_mapper", {element(values[i], 0)});
   }
-  // Whether the device's copies are what they were.
+  // Returns whether the device's copies are what they were.
   bool whole() {
     bool all = true;
     for (std::size_t i = 1; i < kCount; i += 2) {

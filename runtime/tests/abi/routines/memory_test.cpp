@@ -98,7 +98,7 @@ int copies_rectangle(int dimensions, int to, int from) {
 
 } // namespace
 
-// What works the same on every plugin.
+// Fills work the same on every plugin.
 SCENARIO_OF(fills) {
   use_main();
   constexpr std::size_t kSize = 10'000;

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the plugin asks of the driver for what it is asked for.
+// Checks what the plugin asks of the driver for each request.
 #include "calls.h"
 #include "conformance.h"
 #include "driver/driver_api.h"

@@ -141,7 +141,7 @@ SCENARIO_OF(indirect_life) {
   return 0;
 }
 
-// What a chain of operations says when a call of the driver's fails.
+// Checks what a chain of operations says when a call of the driver's fails.
 SCENARIO_OF(reasons_of_events) {
   const OutsideOfTests asserts;
   Image image;
@@ -178,7 +178,7 @@ SCENARIO_OF(reason_of_copy_back) {
   return 0;
 }
 
-// What the plugin said when it could not do something.
+// Checks what the plugin says when it cannot do something.
 SCENARIO_OF(reasons) {
   const OutsideOfTests asserts;
   Image image;

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the plugin's asynchronous functions ask of the driver.
+// Checks what the plugin's asynchronous functions ask of the driver.
 #include "calls.h"
 #include "conformance_queues.h"
 

@@ -54,7 +54,7 @@ private:
   std::latch latch_{1};
 };
 
-// What was called back, how often.
+// The events that were called back, each as often as it was.
 std::mutex noting;
 std::vector<tgt_event_t>& noted() {
   static std::vector<tgt_event_t>& all = *new std::vector<tgt_event_t>;

@@ -15,11 +15,11 @@
 //   FAKEFAIL_TELL=1   what it is asked to run is said on stderr
 //
 // An asynchronous call has the name of the synchronous one, and can fail twice: at once, and, as later_..., in the
-// event that it makes. That event's operation does not run, nor does what depends on it. Joins are "dep" and
+// event that it makes. The operation of such an event does not run, nor does what depends on it. Joins are "dep" and
 // "later_dep". Where enforce_dep fails, the core has to wait.
 //
-// Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing
-// is copied, or queued. What is left of it when the program ends, or freed twice, is said on stderr.
+// Its memory holds no zeros to begin with, and the host cannot touch it while no kernel runs and nothing is copied, or
+// queued. At the end of the program it reports on stderr memory that is left, and memory that was freed twice.
 #include "queued_calls.h"
 #include "tracked_events.h"
 
@@ -74,12 +74,12 @@ std::int32_t failed_copy() {
   return result;
 }
 
-// What wait_event and query_event return.
+// Returns the result of wait_event and query_event.
 std::int32_t later_result(std::int32_t result) {
   return result == 1 ? failed_copy() : result;
 }
 
-// Whether a call of the device fails. Nobody is to ask a lost device.
+// Returns whether a call of the device fails. Nobody is to ask a lost device.
 bool refuses(const char* function) {
   if (is_lost)
     std::fprintf(stderr, "FAKE: %s is asked of a lost device\n", function);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FAKE: the host plugin with the nine asynchronous functions and none beside them. What has completed it says in
+// FAKE: the host plugin with the nine asynchronous functions and none beside them. It reports completed events in
 // __tgt_rtl_process_dep only.
 #include "queued_calls.h"
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // FAKE: the plugin of 2013 that the tests have, except that the function FAKEPROPOSAL_IN fails from its
-// FAKEPROPOSAL_AT-th call on (counted from 1). "table" makes its tables one entry shorter, "sizes" wrong.
-// What fails returns FAKEPROPOSAL_ERROR, if not 7.
+// FAKEPROPOSAL_AT-th call on (counted from 1). "table" makes its tables one entry shorter, "sizes" wrong. A call that
+// fails returns FAKEPROPOSAL_ERROR, if not 7.
 #include "libtarget_rtl.h"
 
 #include <atomic>

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <string>
 
-// What fakewaits.cpp has counted since the process began.
+// Counts of fakewaits.cpp since the process began.
 struct FakeWaits {
   long waits;       // calls of wait_event, and of synchronous functions that copy or run: each waits for a GPU
   long made;        // events

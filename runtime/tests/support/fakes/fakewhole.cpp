@@ -27,7 +27,7 @@ void tell_copy(const char* function, int64_t size) {
     std::fprintf(stderr, "FAKE: %s %lld\n", function, static_cast<long long>(size));
 }
 
-// Whether the result is set, and nothing is to be done.
+// Returns whether the result is set, and nothing is to be done.
 bool has_result(int32_t& result) {
   const char* const value = std::getenv("FAKEWHOLE_RESULT");
   result = value ? static_cast<int32_t>(std::atol(value)) : 0;

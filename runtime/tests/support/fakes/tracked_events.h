@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a fake has to say of the host plugin's events, beside what that plugin says: that some of them failed.
+// Reports for a fake, beside what the host plugin says of its events, that some of them failed.
 #pragma once
 
 #include "forward.h"
@@ -20,7 +20,7 @@ public:
     callback_ = callback;
   }
 
-  // Whether all entries are events that are not released, or NULL.
+  // Returns whether all entries are events that are not released, or NULL.
   bool are_live(std::int32_t count, const tgt_event_t* events) {
     const std::lock_guard lock(mutex_);
     for (std::int32_t i = 0; i < count; ++i)

@@ -93,7 +93,7 @@ void add_both(long* one, long* other, long amount) {
   __atomic_fetch_add(other, amount, __ATOMIC_RELAXED);
 }
 
-/* What comes out depends on the order of the launches. */
+/* The result depends on the order of the launches. */
 void times_plus(long* value, long factor, long amount) {
   *value = *value * factor + amount;
 }

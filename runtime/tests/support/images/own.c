@@ -1,4 +1,4 @@
-/* What the program has, too, under the same names: a kernel's are the image's. */
+/* The program has the same names, too: a kernel uses those of the image. */
 int same_variable = 1;
 __attribute__((weak)) int same_function(void) {
   return 10;

@@ -1,7 +1,7 @@
 /* Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* What a region with `nowait` asks of libomp: as in a task that may be run again. */
+/* A region with `nowait` asks this of libomp: it acts as a task that may be run again. */
 #include <stdbool.h>
 #include <stdint.h>
 

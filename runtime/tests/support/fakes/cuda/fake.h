@@ -58,7 +58,7 @@ private:
   std::ostringstream line_;
 };
 
-// What all threads see is under one lock; what they wait for is announced.
+// One lock guards what all threads see; threads that wait for a change are told.
 extern std::mutex& lock_of_all;
 extern std::condition_variable& changed;
 

@@ -52,7 +52,7 @@ void add_kernel(ImageNames& names, std::string_view from) {
   }
 }
 
-// What stands for the address of a function or a variable.
+// Returns a number that stands for the address of a function or a variable.
 std::uint64_t address_of(std::string_view name) {
   return std::hash<std::string_view>()(name) | 1;
 }

@@ -90,7 +90,7 @@ void* pointer(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }
 
-// What is allocated is the last word before the result.
+// Notes the allocated memory as the last word before the result.
 CUresult ends_with(Call& call, CUresult result, const CUdeviceptr* made) {
   if (result == CUDA_SUCCESS)
     call.note(pointer(*made));

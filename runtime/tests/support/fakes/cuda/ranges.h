@@ -14,11 +14,11 @@ enum class Kind { kDevice, kPinned, kRegistered, kVariable };
 void add_range(void* begin, std::size_t size, Kind kind);
 // False, after a word on stderr, where no range of the kind begins there.
 bool remove_range(void* begin, Kind kind);
-// Whether all of it is the device's; else a word on stderr.
+// Returns whether all of it is the device's; else prints a word on stderr.
 bool is_on_device(unsigned long long begin, std::size_t size);
 bool is_page_locked(const void* address);
-// What the device has there, in hexadecimal: `most` bytes, or less up to the end of its range. "-" where that is none
-// of the device's.
+// Returns what the device has there, in hexadecimal: `most` bytes, or less up to the end of its range. Returns "-"
+// where that is none of the device's.
 std::string content_at(const void* address, std::size_t most);
 
 } // namespace fake_cuda

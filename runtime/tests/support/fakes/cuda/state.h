@@ -14,9 +14,9 @@ int device_count();
 int architecture();
 // Of the calling thread; -1: none.
 int current_device();
-// What a kernel that has faulted has left, or success.
+// Returns what a kernel that has faulted has left, or success.
 CUresult fault_now();
-// Whether the current context is the stream's, or `result` says what is wrong.
+// Returns whether the current context is the stream's; else `result` says what is wrong.
 struct Stream;
 bool is_current(const Stream& stream, CUresult& result);
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// FAKE: streams and events. What is put into a stream runs on the stream's thread, one after the other.
+// FAKE: streams and events. Operations in a stream run on the stream's thread, one after the other.
 #pragma once
 
 #include "fake.h"
@@ -23,7 +23,7 @@ struct Stream {
   std::deque<Work> waiting;
 };
 
-// What was recorded last.
+// The last recording of the event.
 struct Event {
   std::shared_ptr<bool> is_done = std::make_shared<bool>(true);
 };

@@ -41,7 +41,7 @@ cl_int error() {
   return number;
 }
 
-// Whether this call is one that fails.
+// Returns whether this call is one that fails.
 bool fails(const char* name) {
   static const long at = number_in("FAKE_CL_FAIL_AT", 0);
   static const bool stays = number_in("FAKE_CL_FAIL_ON", 0) != 0;
@@ -195,7 +195,7 @@ cl_int notice_event(cl_event event, cl_int status, cl_event_callback callback, v
 
 } // namespace
 
-// What dlsym finds by the name of each is the function above; what differs from the others comes first.
+// dlsym finds the function above by the name of each; those that differ from the others come first.
 using Anything = void (*)();
 #define EXPORT(name, function)                                                                                         \
   extern "C" {                                                                                                         \
