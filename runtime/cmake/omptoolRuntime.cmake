@@ -1,4 +1,4 @@
-# What installed programs need of the runtime, in a folder of theirs. docs/packaging.md describes it.
+# Gives installed programs the parts of the runtime that they need, in a folder of theirs. docs/packaging.md describes it.
 
 # omptool_install_runtime(DESTINATION FOLDER [PLUGINS NAME...] [LIBOMP])
 function(omptool_install_runtime)
