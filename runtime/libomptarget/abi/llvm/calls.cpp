@@ -234,6 +234,7 @@ OMPTOOL_EXPORT void __tgt_register_lib(__tgt_bin_desc* descriptor) {
       return;
     omptool::look_for_libomp_again();
     omptool::llvm::read_info();
+    omptool::llvm::require_entries_of(descriptor);
     omptool::Registry::obtain().add(descriptor, omptool::llvm::read_library);
   });
 }
@@ -253,7 +254,8 @@ OMPTOOL_EXPORT void __tgt_unregister_lib(__tgt_bin_desc* descriptor) {
 }
 
 OMPTOOL_EXPORT void __tgt_register_requires(std::int64_t mask) {
-  omptool::guarded(__func__, [&] { omptool::llvm::require(mask); });
+  const void* const caller = __builtin_return_address(0);
+  omptool::guarded(__func__, [&] { omptool::llvm::require(mask, caller); });
 }
 
 // ---- regions ----

@@ -5,6 +5,7 @@
 #include "abi/llvm/image_compilers.h"
 #include "abi/llvm/newer_compiler.h"
 #include "abi/llvm/offload_binary.h"
+#include "process/loaded_object.h"
 #include "process/message.h"
 #include "process/own_memory.h"
 
@@ -59,13 +60,14 @@ constexpr std::uint16_t kEntryVersion = 1;
 // Returns whether a record begins like those of LLVM 20 and later, in any version.
 bool has_version(const Record56& record) {
   constexpr std::array<std::uint16_t, 5> kKinds{1, 2, 3, 4, 8};
-  return record.reserved == 0 && record.version > 0 &&
-         std::find(kKinds.begin(), kKinds.end(), record.kind) != kKinds.end() && record.flags < 0x100;
+  return record.reserved == 0 && std::find(kKinds.begin(), kKinds.end(), record.kind) != kKinds.end() &&
+         record.flags < 0x100;
 }
 
+// Records made by hand may leave the version 0: LLVM's runtime does not look at it.
 bool looks_like_56(Bytes table, std::uint64_t at) {
   const Record56 record = *read<Record56>(table, at);
-  return has_version(record) && record.version == kEntryVersion;
+  return has_version(record) && record.version <= kEntryVersion;
 }
 
 // Returns the version of entries that this library does not know, or 0 if it knows them. The length of unknown records
@@ -93,6 +95,11 @@ std::optional<Entry> entry_at(Bytes table, std::size_t record, std::uint64_t at)
   if (now.kind != kOpenMP)
     return std::nullopt;
   return Entry{now.address, now.name, now.size, now.flags, static_cast<std::int64_t>(now.data)};
+}
+
+// The entry only says what its translation unit requires. The address and the size tell it from the documents' records.
+bool is_requirement(const Entry& entry) {
+  return entry.flags == kRequiresFlag && !entry.address && entry.size == 0;
 }
 
 EntryKind kind_of(const Entry& entry, bool host_memory) {
@@ -168,7 +175,7 @@ std::size_t record_size(Bytes table) {
   return table.size() % sizeof(Record32) == 0 ? sizeof(Record32) : 0;
 }
 
-void require(std::int64_t mask) {
+void require(std::int64_t mask, const void* where) {
   constexpr struct {
     std::int64_t bit;
     const char* clause;
@@ -181,8 +188,23 @@ void require(std::int64_t mask) {
   if (the_requirements.compare_exchange_strong(first, mask | kSaid))
     return;
   for (const auto& [bit, clause] : kClauses)
-    if ((first & bit) != (mask & bit))
-      die_at("", 1, "'#pragma omp requires %s' not used consistently!", clause);
+    if ((first & bit) != (mask & bit)) {
+      const std::string path = loaded_object_of(where).path;
+      die_at("", 2, "'#pragma omp requires %s' not used consistently! %s %s the clause, what registered before %s it",
+             clause, path.empty() ? "a library" : path.c_str(), mask & bit ? "has" : "lacks",
+             mask & bit ? "lacks" : "has");
+    }
+}
+
+void require_entries_of(const void* address) {
+  const Descriptor& descriptor = *static_cast<const Descriptor*>(address);
+  if (fault_of(descriptor))
+    return;
+  const Bytes table(descriptor.entries_begin, descriptor.entries_end);
+  const std::size_t record = record_size(table);
+  for (std::uint64_t at = 0; record != 0 && at < table.size(); at += record)
+    if (const std::optional<Entry> entry = entry_at(table, record, at); entry && is_requirement(*entry))
+      require(entry->data, address);
 }
 
 namespace {
@@ -211,14 +233,11 @@ bool is_unmistakable(Bytes table, std::size_t record) {
 }
 
 std::string read_entries(Bytes table, std::size_t record, LibraryContents& contents) {
-  for (std::uint64_t at = 0; at < table.size(); at += record)
-    if (const std::optional<Entry> entry = entry_at(table, record, at); entry && (entry->flags & kRequiresFlag))
-      require(entry->data);
   contents.host_memory = wants_host_memory();
   contents.globals_required = true;
   for (std::uint64_t at = 0; at < table.size(); at += record) {
     const std::optional<Entry> entry = entry_at(table, record, at);
-    if (!entry || (entry->flags & kRequiresFlag))
+    if (!entry || is_requirement(*entry))
       continue;
     if (entry->size > INT64_MAX)
       return "an entry's size is impossible";

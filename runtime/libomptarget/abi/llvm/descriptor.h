@@ -24,12 +24,13 @@ enum Requires : std::int64_t {
 // Bytes of each record in a table of entries: 32 or 56; 0 when the table fits neither.
 std::size_t record_size(Bytes table);
 
-// A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's. Also joins what its
-// entries require.
+// A LibraryReader; `descriptor` is a __tgt_bin_desc whose entries are LLVM's.
 std::string read_library(const void* descriptor, LibraryContents& contents);
 
-// One more translation unit says what it requires (14 to 18 by a call before registration, 19 and later
-// by an entry). Ends the program when another one has said otherwise.
-void require(std::int64_t mask);
+// One more translation unit says what it requires: 14 to 18 by a call before registration, which comes from `where`.
+// Ends the program when another one has said otherwise.
+void require(std::int64_t mask, const void* where);
+// The same of a library that registers: since 19 its entries say it.
+void require_entries_of(const void* descriptor);
 
 } // namespace omptool::llvm

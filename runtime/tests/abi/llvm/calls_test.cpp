@@ -251,7 +251,59 @@ SCENARIO_OF(llvm_requires) {
 TEST_CASE("requirements that contradict each other end the program") {
   const Outcome outcome = run_scenario("llvm_requires");
   CHECK(outcome.signal == SIGABRT);
-  CHECK(outcome.has("omptarget fatal error 1: '#pragma omp requires unified_shared_memory' not used consistently!"));
+  CHECK(outcome.has("omptarget fatal error 2: '#pragma omp requires unified_shared_memory' not used consistently!"));
+  CHECK(outcome.has("/proc/self/exe lacks the clause, what registered before has it\n"));
+}
+
+// A library without images that requires something, registered and gone before anything asks for a device.
+template <typename Record> static void pass_by(std::initializer_list<std::uint32_t> masks, std::uint16_t version) {
+  std::vector<Record> records;
+  for (const std::uint32_t mask : masks) {
+    Record record{};
+    if constexpr (sizeof record == sizeof(Record56))
+      record.version = version;
+    record.flags = 0x10;
+    record.name = "";
+    record.data = mask;
+    records.push_back(record);
+  }
+  struct {
+    std::int32_t images = 0;
+    __tgt_device_image* image = nullptr;
+    void *first, *last;
+  } descriptor;
+  descriptor.first = records.data();
+  descriptor.last = records.data() + records.size();
+  register_library(&descriptor);
+  unregister_library(&descriptor);
+}
+
+SCENARIO_OF(llvm_requires_alike) {
+  pass_by<Record56>({2, 2}, 1);
+  pass_by<Record56>({2}, 0);
+  pass_by<Record32>({2, 3}, 1);
+  return 0;
+}
+SCENARIO_OF(llvm_requires_in_one_library) {
+  pass_by<Record56>({1, 2}, 0);
+  return 0;
+}
+SCENARIO_OF(llvm_requires_of_two_libraries) {
+  pass_by<Record56>({1}, 1);
+  pass_by<Record32>({2}, 1);
+  return 0;
+}
+
+TEST_CASE("libraries that contradict each other end the program when they register") {
+  const Outcome outcome = run_scenario("llvm_requires_alike");
+  CHECK_MESSAGE(outcome.code == 0, outcome.output);
+  for (const char* name : {"llvm_requires_in_one_library", "llvm_requires_of_two_libraries"}) {
+    const Outcome contradicts = run_scenario(name);
+    CHECK(contradicts.signal == SIGABRT);
+    CHECK_MESSAGE(contradicts.output == "omptarget fatal error 2: '#pragma omp requires reverse_offload' not used "
+                                        "consistently! a library has the clause, what registered before lacks it\n",
+                  contradicts.output);
+  }
 }
 
 TEST_CASE("names of two ABIs are two functions") {
