@@ -53,6 +53,13 @@ def test_a_program_may_begin_with_a_routine(tmp_path: Path) -> None:
     assert all(line.endswith("8 bytes, caller given") for line in operations[:2])
 
 
+def test_counting_devices_starts_the_tool(tmp_path: Path) -> None:
+    """The program asks for nothing else."""
+    sources = (MESSAGES / "tool.c", MESSAGES / "counts_devices.c")
+    made(tmp_path / "main", CLANG[".c"], *FLAGS, "-DEMI", *sources)
+    assert heard(tmp_path / "main", [libdir(), llvm_libraries()], 1) == ["the tool ends"]
+
+
 def test_a_region_without_waiting_has_a_kind_of_its_own(tmp_path: Path) -> None:
     """LLVM's runtime gives it the kind of any other."""
     source = MESSAGES / "not_waiting.c"

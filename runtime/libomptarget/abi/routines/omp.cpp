@@ -9,6 +9,7 @@
 #include "abi/exports.h"
 #include "abi/routines/copies.h"
 #include "abi/routines/routine.h"
+#include "observe/listeners.h"
 #include "offload/offload.h"
 #include "process/default_device.h"
 #include "process/message.h"
@@ -35,7 +36,11 @@ void free_on_host(void* memory) {
 extern "C" {
 
 OMPTOOL_EXPORT int omp_get_num_devices(void) {
-  return omptool::guarded(__func__, [] { return omptool::number_of_devices(); });
+  return omptool::guarded(__func__, [] {
+    if (omptool::observe::may_be_heard()) [[unlikely]]
+      omptool::observe::find_listeners();
+    return omptool::number_of_devices();
+  });
 }
 
 // LLVM's libomp asks for this name first, wherever this library is in the search order.
