@@ -47,10 +47,12 @@ Globals::Disassociation Globals::disassociate(const void* host) {
   MappingPtr found; // given up without the lock
   PresentTable::Lock lock(table_);
   found = table_.look_up_any(HostRange::of(host, 1), lock).mapping;
-  if (!found || !found->infinite || found->is_named() || found->host.address() != host)
+  if (!found || found->host.address() != host)
     return Disassociation::kNothingThere;
   if (found->holds != 0)
     return Disassociation::kHeld;
+  if (!found->infinite || found->is_named())
+    return Disassociation::kNotAssociated;
   table_.remove(*found, lock);
   return Disassociation::kDone;
 }

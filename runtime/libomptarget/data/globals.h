@@ -22,7 +22,7 @@ public:
   // Returns what was mapped there, or nothing.
   HostRange unmap_global(HostRange host);
   bool associate(HostRange host, void* device);
-  enum class Disassociation { kDone, kHeld, kNothingThere };
+  enum class Disassociation { kDone, kHeld, kNotAssociated, kNothingThere };
   Disassociation disassociate(const void* host);
 
 private:

@@ -30,6 +30,21 @@ void free_on_host(void* memory) {
     std::free(memory);
 }
 
+// Why a pointer stays associated, in LLVM's words; null where it does not.
+const char* reason_of(Globals::Disassociation result) {
+  switch (result) {
+  case Globals::Disassociation::kDone:
+    return nullptr;
+  case Globals::Disassociation::kHeld:
+    return "Trying to disassociate a pointer with a non-zero hold reference count";
+  case Globals::Disassociation::kNotAssociated:
+    return "Trying to disassociate a pointer which was not mapped via omp_target_associate_ptr";
+  case Globals::Disassociation::kNothingThere:
+    break;
+  }
+  return "Association not found";
+}
+
 } // namespace
 } // namespace omptool
 
@@ -165,14 +180,13 @@ OMPTOOL_EXPORT int omp_target_disassociate_ptr(const void* ptr, int device_num) 
     omptool::Device* device = omptool::usable_device(device_num);
     if (!device || !ptr)
       return omptool::kFailed;
-    using Disassociation = omptool::Globals::Disassociation;
     omptool::observe::Operation told =
         omptool::observe::begin({omptool::Operation::kDisassociate, device_num, ptr, nullptr});
-    const Disassociation result = device->data.globals.disassociate(ptr);
-    omptool::observe::end(told, result == Disassociation::kDone);
-    if (result == Disassociation::kHeld)
-      omptool::tell("omptarget error: ", "Trying to disassociate a pointer with a non-zero hold reference count");
-    return result == Disassociation::kDone ? 0 : omptool::kFailed;
+    const char* const reason = omptool::reason_of(device->data.globals.disassociate(ptr));
+    omptool::observe::end(told, !reason);
+    if (reason)
+      omptool::tell("omptarget error: ", "%s", reason);
+    return reason ? omptool::kFailed : 0;
   });
 }
 }
