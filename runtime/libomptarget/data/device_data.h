@@ -27,7 +27,7 @@ struct DeviceData {
   Sharing sharing;
   Activity activity;
   PresentTable table{memory, activity, sharing};
-  Globals globals{table};
+  Globals globals{table, activity};
   Allocations allocations{memory};
   Transfers transfers{memory, table, sharing};
   DivergedCopies diverged{memory, table, activity, transfers};

@@ -9,9 +9,9 @@
 
 namespace omptool {
 
-// Memory that nobody has written to yet holds nothing. Caller holds the shard's lock.
+// Memory that nobody has written to yet holds nothing new (decision 33). Caller holds the shard's lock.
 bool DivergedCopies::is_untouched(const Mapping& mapping) const {
-  return !mapping.infinite && !mapping.written && activity_.none_since(mapping.born);
+  return !mapping.written && activity_.none_since(mapping.born);
 }
 
 // Takes what both sides have now, but for `newer`, which only the host has, as what they had before.

@@ -15,6 +15,8 @@ bool Globals::insert_infinite(HostRange host, void* device, const std::string& n
   if (!name.empty())
     mapping->make_details().name = name;
   mapping->own_value = sync == Sync::kNever;
+  mapping->written = sync != Sync::kLoaded;
+  mapping->born = activity_.birth();
   table_.add(std::move(mapping), lock);
   return true;
 }

@@ -10,12 +10,13 @@
 
 namespace omptool {
 
-// Whether the two sides of a global variable hold the same thing.
-enum class Sync { kCopied, kNever };
+// Whether the two sides of a global variable hold the same thing. kCopied: they do after a copy. kLoaded: also, and
+// nothing has run on the device since it got the variable, so that the host's side is the newer one.
+enum class Sync { kLoaded, kCopied, kNever };
 
 class Globals {
 public:
-  explicit Globals(PresentTable& table) : table_(table) {}
+  Globals(PresentTable& table, Activity& activity) : table_(table), activity_(activity) {}
 
   // Returns false if something else is mapped there.
   bool map_global(HostRange host, void* device, const std::string& name, Sync sync);
@@ -29,6 +30,7 @@ private:
   bool insert_infinite(HostRange host, void* device, const std::string& name, Sync sync, PresentTable::Lock& lock);
 
   PresentTable& table_;
+  Activity& activity_;
 };
 
 } // namespace omptool

@@ -30,6 +30,7 @@ std::string LoadedImage::run_all(EntryKind kind) const {
     if (entries->entries[i].kind != kind)
       continue;
     void* const function = addresses[i];
+    device.data.activity.note();
     const bool ran =
         function && device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
     observe::report(observe::ImageFunctionRan{device.number, name_of(entries->entries[i]), !ran});
@@ -200,11 +201,12 @@ void Registry::map_globals(const LoadedImage& image) {
       map_global(image.entries->entries[i], image.addresses[i], image);
 }
 
-// Another library may have mapped the same variable: it has one copy on each device.
+// Another library may have mapped the same variable: it has one copy on each device. Constructors and kernels may have
+// changed that of an image which is constructed.
 void Registry::map_global(const HostEntry& entry, void* there, const LoadedImage& image) {
   if (entry.kind == EntryKind::kGlobal)
     image.device.data.globals.map_global(HostRange::of(entry.address, entry.size), there, name_of(entry),
-                                         Sync::kCopied);
+                                         image.constructed ? Sync::kCopied : Sync::kLoaded);
   else
     map_reference(entry, there, image);
 }

@@ -68,6 +68,41 @@ TEST_CASE("what only a lost device has ends the program, by its name") {
   }
 }
 
+// With a variable.
+static Program counting() {
+  return Program({image_file("main")}, main_entries());
+}
+
+SCENARIO_OF(lost_at_the_first_copy) {
+  const Program program = counting();
+  int values[2] = {1, 2};
+  host::counter = 7;
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) != 0);
+  EXPECT(host::counter == 7);
+  return 0;
+}
+
+SCENARIO_OF(lost_with_a_variable) {
+  const Program program = counting();
+  int values[2] = {1, 2};
+  EXPECT(Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one) == 0);
+  Rows({row(values, TOFROM | REF), value(2)}).region(&host::add_one);
+  return 0;
+}
+
+TEST_CASE("a variable is newer on a device where a kernel has run") {
+  for (std::vector<std::string> environment : kLost) {
+    const Outcome later = run_scenario("lost_with_a_variable", environment);
+    CHECK_MESSAGE(later.signal == SIGABRT, later.output);
+    CHECK(later.has("region add_one must run on the host, but copying "));
+    environment[3] = "FAKEFAIL_AT=2";
+    const Outcome first = run_scenario("lost_at_the_first_copy", environment);
+    CHECK_MESSAGE(first.code == 0, first.output);
+    CHECK(first.has("omptarget: region add_one runs on the host: the device did not take a copy of the object at 0x"));
+    CHECK_MESSAGE(!first.has("is asked of a lost device"), first.output);
+  }
+}
+
 SCENARIO_OF(lost_at_the_probe) {
   const Program program = one_kernel();
   int values[2] = {1, 2};
