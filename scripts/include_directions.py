@@ -28,6 +28,7 @@ LEVELS = (
     ("libomptarget/process", "plugins/cuda/queues"),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
     ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels", "inspect"),
+    ("plugins/common",),
     ("common",),
     ("include",),
 )

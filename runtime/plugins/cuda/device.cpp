@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
+#include "common/calls.h"
+#include "common/description.h"
 #include "compile/compiled.h"
-#include "description.h"
-#include "plugin_calls.h"
 #include "settings.h"
 
 #include <utility>

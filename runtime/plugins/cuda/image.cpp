@@ -3,7 +3,7 @@
 #include "image.h"
 
 #include "clang_image.h"
-#include "plugin_calls.h"
+#include "common/calls.h"
 
 #include <algorithm>
 #include <array>

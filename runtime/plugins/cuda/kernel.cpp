@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernel.h"
 
-#include "plugin_calls.h"
+#include "common/calls.h"
 
 namespace omptool::cuda {
 namespace {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "launch.h"
 
+#include "common/calls.h"
+#include "common/launch_line.h"
 #include "generations.h"
-#include "launch_line.h"
-#include "plugin_calls.h"
 #include "settings.h"
 
 #include <algorithm>

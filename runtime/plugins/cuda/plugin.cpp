@@ -4,9 +4,9 @@
 // libomptarget.rtl.cuda.so: the target RTL interface (omptarget_rtl.h) over NVIDIA's driver.
 #include "omptarget_rtl.h"
 
+#include "common/description.h"
 #include "compile/compiled.h"
 #include "cuda.h"
-#include "description.h"
 
 using omptool::cuda::Cuda;
 using omptool::cuda::Device;

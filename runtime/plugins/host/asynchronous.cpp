@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The asynchronous functions of omptarget_rtl.h.
-#include "dependences.h"
+#include "common/dependences.h"
 #include "host.h"
 
 #include <span>

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Describes this CPU.
-#include "description.h"
+// What this CPU is.
+#include "common/description.h"
 #include "host.h"
 #include "processor.h"
 

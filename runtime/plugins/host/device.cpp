@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
-#include "asked_shape.h"
-#include "fault_stack.h"
+#include "common/asked_shape.h"
+#include "common/calls.h"
 #include "kernels/call.h"
 #include "kernels/current_state.h"
+#include "kernels/fault_stack.h"
 #include "kernels/faults.h"
-#include "plugin_calls.h"
 #include "small_blocks.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 // The one instance of this plugin in a process, and the exported functions' way to it.
 #pragma once
 
+#include "common/calls.h"
 #include "device.h"
-#include "plugin_calls.h"
 #include "queue.h"
 #include "settings.h"
 

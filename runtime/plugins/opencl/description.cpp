@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Describes a device in its own words.
-#include "description.h"
+// What a device says of itself.
+#include "common/description.h"
 #include "driver.h"
 
 namespace omptool::opencl {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
+#include "common/calls.h"
 #include "loader.h"
-#include "plugin_calls.h"
 
 #include <cstring>
 #include <stdexcept>

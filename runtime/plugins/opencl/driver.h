@@ -4,8 +4,8 @@
 // The one instance of OpenCL in a process, and the exported functions' way to it.
 #pragma once
 
+#include "common/calls.h"
 #include "device.h"
-#include "plugin_calls.h"
 
 #include <atomic>
 #include <cstdint>

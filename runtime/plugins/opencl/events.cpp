@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "events.h"
 
+#include "common/calls.h"
 #include "device.h"
 #include "driver.h"
 #include "loader.h"
-#include "plugin_calls.h"
 
 #include <algorithm>
 #include <atomic>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image.h"
 
+#include "common/calls.h"
 #include "compile/compiled.h"
 #include "loader.h"
-#include "plugin_calls.h"
 
 #include <algorithm>
 #include <cstring>

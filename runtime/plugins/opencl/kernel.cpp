@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernel.h"
 
+#include "common/calls.h"
+#include "common/launch_line.h"
 #include "counted.h"
-#include "launch_line.h"
 #include "loader.h"
 #include "omptarget_rtl.h"
-#include "plugin_calls.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory.h"
 
+#include "common/calls.h"
 #include "loader.h"
 #include "omptarget_rtl.h"
-#include "plugin_calls.h"
 
 #include <cstdlib>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "running.h"
 
-#include "fault_signals.h"
+#include "common/fault_signals.h"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,8 @@
 // A launch's teams and threads.
 #pragma once
 
-#include "asked_shape.h"
-#include "plugin_calls.h"
+#include "common/asked_shape.h"
+#include "common/calls.h"
 
 #include <cstdint>
 #include <optional>

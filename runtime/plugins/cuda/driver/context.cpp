@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "context.h"
 
+#include "common/calls.h"
 #include "omptarget_rtl.h"
-#include "plugin_calls.h"
 
 namespace omptool::cuda {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory.h"
 
-#include "plugin_calls.h"
+#include "common/calls.h"
 
 #include <algorithm>
 #include <bit>

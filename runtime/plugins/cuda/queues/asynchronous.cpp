@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The asynchronous functions of omptarget_rtl.h.
+#include "common/dependences.h"
 #include "cuda/cuda.h"
-#include "dependences.h"
 #include "queues.h"
 
 #include <optional>

@@ -4,7 +4,7 @@
 // Puts operations into streams. queues_progress.cpp ends them.
 #include "queues.h"
 
-#include "plugin_calls.h"
+#include "common/calls.h"
 #include "unlocked.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ends operations, and goes on with those that are kept.
-#include "plugin_calls.h"
+// How operations end, and how those that are kept go on.
+#include "common/calls.h"
 #include "queues.h"
 #include "unlocked.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Small copies that go together.
-#include "plugin_calls.h"
+#include "common/calls.h"
 #include "queues.h"
 #include "unlocked.h"
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "faults.h"
 
+#include "common/fault_signals.h"
 #include "current_state.h"
-#include "fault_signals.h"
 
 #include <cstdio>
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
 // Operations of the host plugin's queues, with bodies that fail, wait and take note.
 #include "queue.h"
 
-#include "plugin_calls.h"
+#include "common/calls.h"
 
 #include <algorithm>
 #include <array>

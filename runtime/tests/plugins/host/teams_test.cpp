@@ -4,10 +4,10 @@
 // Teams whose threads wait for each other: the kernels are functions of this file, called as those of images are.
 #include "teams.h"
 
+#include "common/calls.h"
 #include "kernels/call.h"
 #include "kernels/current_state.h"
 #include "omptarget_rtl.h"
-#include "plugin_calls.h"
 
 #include <algorithm>
 #include <atomic>

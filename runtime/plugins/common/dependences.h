@@ -4,8 +4,8 @@
 // The part of each asynchronous function's arguments that tells the order.
 #pragma once
 
+#include "calls.h"
 #include "omptarget_rtl.h"
-#include "plugin_calls.h"
 
 #include <cstddef>
 #include <cstdint>

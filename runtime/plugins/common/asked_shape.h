@@ -4,8 +4,8 @@
 // Reads a launch shape of the core's, for plugins of one dimension.
 #pragma once
 
+#include "calls.h"
 #include "omptarget_rtl.h"
-#include "plugin_calls.h"
 
 #include <algorithm>
 #include <cstdint>
