@@ -36,7 +36,7 @@ struct Waiter {
   Waiter* next = nullptr;
 };
 
-// All of it is under the lock of the Queues that it belongs to.
+// All of it is under the lock of the Queue that it belongs to.
 struct Event {
   enum class State : std::uint8_t { kWaiting, kReady, kRunning, kDone };
   struct Dependent {

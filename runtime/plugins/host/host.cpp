@@ -18,7 +18,7 @@ void forget_after_fork() {
 
 void end_queues() {
   if (Host* const known = the_host)
-    known->queues.end();
+    known->queue.end();
 }
 
 } // namespace

@@ -23,7 +23,7 @@ struct Host {
   Host* parents = nullptr; // of the process that forked this one; never looked into
   Pool pool;
   Crews crews;
-  Queues queues{most_in_flight()};
+  Queue queue{most_in_flight()};
   std::vector<std::unique_ptr<Device>> devices;
 };
 

@@ -42,15 +42,15 @@ std::int32_t result_of(const Body& body) noexcept {
 
 } // namespace
 
-constinit std::atomic<tgt_callback_fct> Queues::callback_{nullptr};
-constinit std::atomic<std::uintptr_t> Queues::made_{0};
+constinit std::atomic<tgt_callback_fct> Queue::callback_{nullptr};
+constinit std::atomic<std::uintptr_t> Queue::made_{0};
 
-Event* Queues::find(std::uintptr_t id) const {
+Event* Queue::find(std::uintptr_t id) const {
   const auto at = events_.find(id);
   return at == events_.end() ? nullptr : at->second.get();
 }
 
-Event* Queues::live(tgt_event_t event) const {
+Event* Queue::live(tgt_event_t event) const {
   Event* const found = find(id_of(event));
   if (found && !found->is_released)
     return found;
@@ -58,7 +58,7 @@ Event* Queues::live(tgt_event_t event) const {
   return nullptr;
 }
 
-void Queues::let_wait(Event& event, Event& before, bool needs_success) {
+void Queue::let_wait(Event& event, Event& before, bool needs_success) {
   if (before.state != State::kDone) {
     before.dependents.push_back({&event, needs_success});
     event.before.push_back(&before);
@@ -67,7 +67,7 @@ void Queues::let_wait(Event& event, Event& before, bool needs_success) {
   }
 }
 
-std::int32_t Queues::add(std::span<const tgt_event_t> dependences, Body body, tgt_event_t& made) {
+std::int32_t Queue::add(std::span<const tgt_event_t> dependences, Body body, tgt_event_t& made) {
   Lock lock(mutex_);
   for (const tgt_event_t dependence : dependences)
     if (dependence && !live(dependence))
@@ -95,7 +95,7 @@ std::int32_t Queues::add(std::span<const tgt_event_t> dependences, Body body, tg
 }
 
 // `first` waits for nothing any more, or has run. Adds what can run now.
-void Queues::proceed(Event& first, Ready& ready) {
+void Queue::proceed(Event& first, Ready& ready) {
   std::vector<Event*> free{&first};
   while (!free.empty()) {
     Event& event = *free.back();
@@ -110,7 +110,7 @@ void Queues::proceed(Event& first, Ready& ready) {
 }
 
 // Adds what waited for nothing else.
-void Queues::complete(Event& event, std::vector<Event*>& free) {
+void Queue::complete(Event& event, std::vector<Event*>& free) {
   event.state = State::kDone;
   if (event.stream->last == &event)
     event.stream->last = nullptr;
@@ -134,7 +134,7 @@ void Queues::complete(Event& event, std::vector<Event*>& free) {
     events_.erase(event.id);
 }
 
-std::int32_t Queues::release(tgt_event_t event) {
+std::int32_t Queue::release(tgt_event_t event) {
   const Lock lock(mutex_);
   Event* const found = live(event);
   if (!found)
@@ -145,12 +145,12 @@ std::int32_t Queues::release(tgt_event_t event) {
   return 0;
 }
 
-bool Queues::is_live(tgt_event_t event) {
+bool Queue::is_live(tgt_event_t event) {
   const Lock lock(mutex_);
   return live(event) != nullptr;
 }
 
-std::int32_t Queues::query(tgt_event_t event) {
+std::int32_t Queue::query(tgt_event_t event) {
   const Lock lock(mutex_);
   const Event* const found = live(event);
   if (!found)
@@ -158,7 +158,7 @@ std::int32_t Queues::query(tgt_event_t event) {
   return found->state == State::kDone ? result_of(found->failed, found->failure) : OMPTARGET_RTL_PENDING;
 }
 
-std::int32_t Queues::wait(tgt_event_t event) {
+std::int32_t Queue::wait(tgt_event_t event) {
   Lock lock(mutex_);
   const auto next_of = [&] {
     Event* const found = live(event);
@@ -180,10 +180,9 @@ std::int32_t Queues::wait(tgt_event_t event) {
   return result_of(waiter.failed, waiter.failure);
 }
 
-// Returns the operation that the event waits for first, if no thread has begun it yet, or null. Of many dependences it
-// follows the first: it serves the chain that a caller has just queued and now waits for. Others are left to the
-// workers.
-Event* Queues::ready_before(Event& event) {
+// What stands between the event and its end, where no thread has begun it yet, or null. Of many dependences it follows
+// the first: this is for the chain that a caller has just queued and now waits for. Others are left to the workers.
+Event* Queue::ready_before(Event& event) {
   constexpr int kMostSteps = 64;
   Event* at = &event;
   for (int step = 0; step < kMostSteps && at->state == State::kWaiting; ++step)
@@ -192,7 +191,7 @@ Event* Queues::ready_before(Event& event) {
 }
 
 // Adds what can run thereafter.
-void Queues::run(Event& event, Lock& lock, Ready& ready) {
+void Queue::run(Event& event, Lock& lock, Ready& ready) {
   event.state = State::kRunning;
   {
     const Body body = std::move(event.body);
@@ -208,7 +207,7 @@ void Queues::run(Event& event, Lock& lock, Ready& ready) {
 }
 
 // One that becomes ready is run by the thread that made it so: no other has to be woken.
-void Queues::run_on_worker(std::uintptr_t id) {
+void Queue::run_on_worker(std::uintptr_t id) {
   Lock lock(mutex_);
   Event* next = find(id);
   if (!next || next->state != State::kReady)
@@ -221,8 +220,8 @@ void Queues::run_on_worker(std::uintptr_t id) {
   }
 }
 
-// Gives all but one to workers. The caller runs that one: no other thread takes it while this one has no lock.
-void Queues::hand_out(const Ready& ready, Event* except, Lock& lock) {
+// Gives all but one to workers. That one is the caller's: no other thread takes it while this one has no lock.
+void Queue::hand_out(const Ready& ready, Event* except, Lock& lock) {
   std::vector<std::uintptr_t> ids;
   for (const Event* event : ready)
     if (event != except)

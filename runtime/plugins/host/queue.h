@@ -20,9 +20,9 @@
 namespace omptool::host {
 
 // Of one process; its threads wait for more until that ends.
-class Queues {
+class Queue {
 public:
-  explicit Queues(unsigned most_in_flight) : workers_(most_in_flight) {}
+  explicit Queue(unsigned most_in_flight) : workers_(most_in_flight) {}
 
   // These return 0, or what fail() does. An event that is unknown or released is a failure.
   std::int32_t add(std::span<const tgt_event_t> dependences, Body body, tgt_event_t& made);

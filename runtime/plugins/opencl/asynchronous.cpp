@@ -13,10 +13,10 @@
 namespace omptool::opencl {
 namespace {
 
-std::int32_t add(Device& device, const Dependences& all, std::string what, const Events::Enqueue& enqueue,
+std::int32_t add(Device& device, const Dependences& all, std::string what, const Queue::Enqueue& enqueue,
                  Running running = {}) {
   return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
-    return driver()->events.add(device, events, std::move(what), std::move(running), enqueue, made);
+    return driver()->queue.add(device, events, std::move(what), std::move(running), enqueue, made);
   });
 }
 
@@ -63,25 +63,25 @@ using omptool::opencl::add_copy;
 using omptool::opencl::add_fill;
 using omptool::opencl::add_run;
 using omptool::opencl::Device;
-using omptool::opencl::Events;
 using omptool::opencl::guarded;
-using omptool::opencl::with_events;
+using omptool::opencl::Queue;
+using omptool::opencl::with_queue;
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct completion_callback) {
-  Events::set_callback(completion_callback);
+  Queue::set_callback(completion_callback);
 }
 
 // Events are of one context, and each device has its own.
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_enforce_dep(int32_t from_device_id, int32_t to_device_id,
                                                  tgt_event_t completion_event) {
   return guarded(from_device_id, 0, [&](Device& from) -> int32_t {
-    const bool is_live = with_events(0, [&](Events& all) { return all.is_live(completion_event, from) ? 1 : 0; });
+    const bool is_live = with_queue(0, [&](Queue& all) { return all.is_live(completion_event, from) ? 1 : 0; });
     return is_live && from_device_id == to_device_id;
   });
 }
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_release_dep(tgt_event_t completion_event) {
-  with_events(1, [&](Events& all) { return all.release(completion_event); });
+  with_queue(1, [&](Queue& all) { return all.release(completion_event); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_process_dep(void) {
@@ -154,9 +154,9 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_fill(int32_t device_id, void* ta
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t completion_event) {
-  return with_events(1, [&](Events& all) { return all.wait(completion_event); });
+  return with_queue(1, [&](Queue& all) { return all.wait(completion_event); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t completion_event) {
-  return with_events(1, [&](Events& all) { return all.query(completion_event); });
+  return with_queue(1, [&](Queue& all) { return all.query(completion_event); });
 }

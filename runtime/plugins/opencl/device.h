@@ -4,9 +4,9 @@
 // A device of OpenCL: its context, images, memory and queues.
 #pragma once
 
-#include "events.h"
 #include "image.h"
 #include "memory.h"
+#include "queue.h"
 
 #include <atomic>
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace omptool::opencl {
 struct Driver {
   Loader cl;
   std::string why_none; // or why some devices are not used
-  Events events{cl};
+  Queue queue{cl};
   std::vector<std::unique_ptr<Device>> devices;
 };
 
@@ -49,11 +49,11 @@ Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept
   });
 }
 
-// Runs `body(events)`, of this process.
-template <typename Body, typename Result> Result with_events(Result failed, const Body& body) noexcept {
+// Runs `body(queue)`, of this process.
+template <typename Body, typename Result> Result with_queue(Result failed, const Body& body) noexcept {
   return safely(failed, [&]() -> Result {
     Driver* const known = driver();
-    return known ? body(known->events) : failed;
+    return known ? body(known->queue) : failed;
   });
 }
 

@@ -27,12 +27,12 @@ using namespace omptool::host;
 namespace {
 
 // Its threads wait for more until the process ends.
-Queues& lasting(unsigned most = 64) {
-  static std::vector<Queues*>& all = *new std::vector<Queues*>;
-  return *all.emplace_back(new Queues(most));
+Queue& lasting(unsigned most = 64) {
+  static std::vector<Queue*>& all = *new std::vector<Queue*>;
+  return *all.emplace_back(new Queue(most));
 }
 
-tgt_event_t add(Queues& queues, const std::vector<tgt_event_t>& dependences, Body body = {}) {
+tgt_event_t add(Queue& queues, const std::vector<tgt_event_t>& dependences, Body body = {}) {
   tgt_event_t made = nullptr;
   CHECK(queues.add(dependences, std::move(body), made) == 0);
   CHECK(made);
@@ -69,8 +69,8 @@ auto times_noted(tgt_event_t event) {
   return std::count(noted().begin(), noted().end(), event);
 }
 struct Noting {
-  Noting() { Queues::set_callback(note); }
-  ~Noting() { Queues::set_callback(nullptr); }
+  Noting() { Queue::set_callback(note); }
+  ~Noting() { Queue::set_callback(nullptr); }
   Noting(const Noting&) = delete;
   Noting& operator=(const Noting&) = delete;
 };
@@ -78,7 +78,7 @@ struct Noting {
 } // namespace
 
 TEST_CASE("a stream goes on after what it got last, whichever of its events is named") {
-  Queues& queues = lasting();
+  Queue& queues = lasting();
   Gate gate;
   std::vector<int> order;
   const auto body = [&](int number) {
@@ -100,7 +100,7 @@ TEST_CASE("a stream goes on after what it got last, whichever of its events is n
 
 TEST_CASE("what depends on a failure fails, once all it depends on is done; what is only behind it does not") {
   const Noting noting_here;
-  Queues& queues = lasting();
+  Queue& queues = lasting();
   Gate gate;
   std::atomic<bool> ran{false};
   const auto running = [&] {
@@ -130,7 +130,7 @@ TEST_CASE("what depends on a failure fails, once all it depends on is done; what
 }
 
 TEST_CASE("an exception in an operation is its failure") {
-  Queues& queues = lasting();
+  Queue& queues = lasting();
   const tgt_event_t bad = add(queues, {}, []() -> std::int32_t { throw std::bad_alloc(); });
   CHECK(queues.wait(bad) == 1);
   CHECK(std::string(last_error.data()).find("alloc") != std::string::npos);
@@ -138,7 +138,7 @@ TEST_CASE("an exception in an operation is its failure") {
 
 TEST_CASE("a released event is not called back, unknown ones are refused, and the work goes on") {
   const Noting noting_here;
-  Queues& queues = lasting();
+  Queue& queues = lasting();
   Gate gate;
   const tgt_event_t slow = add(queues, {}, gate.body());
   const tgt_event_t next = add(queues, {slow}, [] { return 0; });
@@ -163,7 +163,7 @@ TEST_CASE("a released event is not called back, unknown ones are refused, and th
 
 TEST_CASE("as many run as the number says, and threads that wait run what they wait for") {
   constexpr unsigned kMost = 8, kWaiting = 3;
-  Queues& queues = lasting(kMost);
+  Queue& queues = lasting(kMost);
   std::barrier<> all_started(kMost);
   std::vector<tgt_event_t> events;
   for (unsigned i = 0; i < kMost; ++i)
@@ -196,7 +196,7 @@ TEST_CASE("as many run as the number says, and threads that wait run what they w
 }
 
 TEST_CASE("several threads wait for one event, and one that is released meanwhile") {
-  Queues& queues = lasting();
+  Queue& queues = lasting();
   Gate gate;
   const tgt_event_t slow = add(queues, {}, [] { return fail("a reason"); });
   const tgt_event_t behind = add(queues, {}, gate.body());
@@ -226,7 +226,7 @@ struct RandomProgram {
   };
   static constexpr std::size_t kLength = 60;
 
-  RandomProgram(Queues& to, unsigned seed) : queues(to), random(seed) {}
+  RandomProgram(Queue& to, unsigned seed) : queues(to), random(seed) {}
   std::size_t any(std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random); }
 
   void add_one(std::size_t number) {
@@ -275,7 +275,7 @@ struct RandomProgram {
     return faults;
   }
 
-  Queues& queues;
+  Queue& queues;
   std::mt19937 random;
   std::array<Done, kLength> all{};
   std::array<std::atomic<int>, kLength> inside{};
@@ -286,7 +286,7 @@ struct RandomProgram {
 
 TEST_CASE("random programs of several threads keep the order they ask for") {
   constexpr unsigned kThreads = 4, kPrograms = 60;
-  Queues& queues = lasting();
+  Queue& queues = lasting();
   std::atomic<int> faults{0};
   std::vector<std::thread> threads;
   for (unsigned number = 0; number < kThreads; ++number)

@@ -26,11 +26,11 @@
 namespace omptool::cuda {
 
 // Of one process.
-class Queues {
+class Queue {
 public:
   // Null in a process that has queued nothing.
-  static Queues* known();
-  static Queues& of_process();
+  static Queue* known();
+  static Queue& of_process();
   static void set_callback(tgt_callback_fct callback);
 
   // These return 0, or a failure, with last_error set.

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "events.h"
+#include "queue.h"
 
 #include "common/calls.h"
 #include "device.h"
@@ -48,11 +48,11 @@ Stream::~Stream() {
   device.give_back(queue);
 }
 
-void Events::set_callback(tgt_callback_fct callback) {
+void Queue::set_callback(tgt_callback_fct callback) {
   the_callback = callback;
 }
 
-Events::Known Events::find(tgt_event_t event) const {
+Queue::Known Queue::find(tgt_event_t event) const {
   const auto at = events_.find(reinterpret_cast<std::uintptr_t>(event));
   if (at != events_.end() && !at->second->is_released)
     return at->second;
@@ -60,9 +60,9 @@ Events::Known Events::find(tgt_event_t event) const {
   return nullptr;
 }
 
-// Returns false and calls fail() if one of them is no event. A dependence that has completed well needs no waiting for.
-bool Events::take_dependences(const Device& device, std::span<const tgt_event_t> dependences, Event& event,
-                              std::vector<cl_event>& before) {
+// False, and fail(): one is none. What has completed well needs no waiting for.
+bool Queue::take_dependences(const Device& device, std::span<const tgt_event_t> dependences, Event& event,
+                             std::vector<cl_event>& before) {
   for (const tgt_event_t& dependence : dependences) {
     const Known known = dependence ? find(dependence) : nullptr;
     if (dependence && !known)
@@ -83,8 +83,8 @@ bool Events::take_dependences(const Device& device, std::span<const tgt_event_t>
   return true;
 }
 
-std::int32_t Events::add(Device& device, std::span<const tgt_event_t> dependences, std::string what, Running running,
-                         const Enqueue& enqueue, tgt_event_t& made) {
+std::int32_t Queue::add(Device& device, std::span<const tgt_event_t> dependences, std::string what, Running running,
+                        const Enqueue& enqueue, tgt_event_t& made) {
   const auto event = std::make_shared<Event>();
   event->what = std::move(what);
   event->running = std::move(running);
@@ -115,7 +115,7 @@ std::int32_t Events::add(Device& device, std::span<const tgt_event_t> dependence
 }
 
 // From now on it is known, and completes.
-void Events::publish(const Known& event) {
+void Queue::publish(const Known& event) {
   const cl_event own = event->event;
   {
     const std::lock_guard lock(mutex_);
@@ -134,12 +134,12 @@ void Events::publish(const Known& event) {
 }
 
 // On a thread of the driver's, or on any that waits.
-void Events::completed(cl_event, cl_int status, void* id) {
+void Queue::completed(cl_event, cl_int status, void* id) {
   if (Driver* const known = the_driver.load(std::memory_order_acquire))
-    known->events.complete(reinterpret_cast<std::uintptr_t>(id), status);
+    known->queue.complete(reinterpret_cast<std::uintptr_t>(id), status);
 }
 
-void Events::complete(std::uintptr_t id, cl_int status) {
+void Queue::complete(std::uintptr_t id, cl_int status) {
   Known event;
   {
     const std::lock_guard lock(mutex_);
@@ -156,7 +156,7 @@ void Events::complete(std::uintptr_t id, cl_int status) {
   // The things that it holds go without the lock.
 }
 
-void Events::end(const Known& event) {
+void Queue::end(const Known& event) {
   event->is_done = true;
   for (const Known& before : event->before)
     if (before->is_done && !before->failure.empty()) {
@@ -173,7 +173,7 @@ void Events::end(const Known& event) {
     events_.erase(event->id);
 }
 
-std::int32_t Events::release(tgt_event_t event) {
+std::int32_t Queue::release(tgt_event_t event) {
   Known gone; // without the lock
   const std::lock_guard lock(mutex_);
   gone = find(event);
@@ -185,13 +185,13 @@ std::int32_t Events::release(tgt_event_t event) {
   return 0;
 }
 
-bool Events::is_live(tgt_event_t event, const Device& device) {
+bool Queue::is_live(tgt_event_t event, const Device& device) {
   const std::lock_guard lock(mutex_);
   const Known known = find(event);
   return known && &known->stream->device == &device;
 }
 
-std::int32_t Events::result_of(const Event& event) const {
+std::int32_t Queue::result_of(const Event& event) const {
   if (event.failure.empty())
     return 0;
   fail(event.failure);
@@ -199,7 +199,7 @@ std::int32_t Events::result_of(const Event& event) const {
 }
 
 // Of one whose callback is on its way.
-std::int32_t Events::result_of(const Event& event, cl_int status) const {
+std::int32_t Queue::result_of(const Event& event, cl_int status) const {
   if (status > CL_COMPLETE)
     return OMPTARGET_RTL_PENDING;
   if (status == CL_COMPLETE)
@@ -208,7 +208,7 @@ std::int32_t Events::result_of(const Event& event, cl_int status) const {
   return status == CL_DEVICE_NOT_AVAILABLE ? OMPTARGET_RTL_DEVICE_LOST : 1;
 }
 
-std::int32_t Events::query(tgt_event_t event) {
+std::int32_t Queue::query(tgt_event_t event) {
   Known known; // goes without the lock
   const std::lock_guard lock(mutex_);
   known = find(event);
@@ -217,15 +217,15 @@ std::int32_t Events::query(tgt_event_t event) {
   return known->is_done ? result_of(*known) : result_of(*known, status_of(cl_, known->event));
 }
 
-// Waits on drivers that let nobody keep an event.
-std::int32_t Events::wait_by_looking(tgt_event_t event) {
+// Where the driver does not let anybody keep an event.
+std::int32_t Queue::wait_by_looking(tgt_event_t event) {
   std::int32_t result = OMPTARGET_RTL_PENDING;
   while ((result = query(event)) == OMPTARGET_RTL_PENDING)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   return result;
 }
 
-std::int32_t Events::wait(tgt_event_t event) {
+std::int32_t Queue::wait(tgt_event_t event) {
   Known known;
   std::vector<cl_event> own;
   const Retained retained(cl_, own);

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts operations into streams. queues_progress.cpp ends them.
-#include "queues.h"
+// How operations get into streams. progress.cpp has how they end.
+#include "queue.h"
 
 #include "common/calls.h"
 #include "unlocked.h"
@@ -14,27 +14,27 @@
 namespace omptool::cuda {
 namespace {
 
-constinit std::atomic<Queues*> the_queues{nullptr};
+constinit std::atomic<Queue*> the_queue{nullptr};
 // In a child of fork() no event has a number of its parent's.
 constinit std::atomic<std::uintptr_t> operations_made{0};
 
 } // namespace
 
-Queues* Queues::known() {
-  return the_queues.load(std::memory_order_acquire);
+Queue* Queue::known() {
+  return the_queue.load(std::memory_order_acquire);
 }
 
-Queues& Queues::of_process() {
-  if (Queues* const one = known())
+Queue& Queue::of_process() {
+  if (Queue* const one = known())
     return *one;
   static std::once_flag watching;
-  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, [] { the_queues = nullptr; }); });
-  auto made = std::make_unique<Queues>();
-  Queues* one = nullptr;
-  return the_queues.compare_exchange_strong(one, made.get()) ? *made.release() : *one;
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, [] { the_queue = nullptr; }); });
+  auto made = std::make_unique<Queue>();
+  Queue* one = nullptr;
+  return the_queue.compare_exchange_strong(one, made.get()) ? *made.release() : *one;
 }
 
-OperationPtr Queues::find(tgt_event_t event) const {
+OperationPtr Queue::find(tgt_event_t event) const {
   const auto at = events_.find(reinterpret_cast<std::uintptr_t>(event));
   if (at != events_.end())
     return at->second;
@@ -42,8 +42,8 @@ OperationPtr Queues::find(tgt_event_t event) const {
   return nullptr;
 }
 
-// Returns false and calls fail() if one of them is no event. A dependence that has completed well needs no waiting for.
-bool Queues::take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const {
+// False, and fail(): one is none. What has completed well needs no waiting for.
+bool Queue::take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const {
   for (const tgt_event_t& dependence : dependences) {
     const OperationPtr known = dependence ? find(dependence) : nullptr;
     if (dependence && !known)
@@ -58,13 +58,13 @@ bool Queues::take_dependences(Device& device, std::span<const tgt_event_t> depen
   return true;
 }
 
-bool Queues::must_be_kept(const Operation& operation) {
+bool Queue::must_be_kept(const Operation& operation) {
   const Chain& chain = *operation.chain;
   return chain.user == Chain::User::kLong || !chain.kept.empty() || would_wait(operation);
 }
 
 // To hand it over would, for what was asked for before it. Copies to the device end by themselves.
-bool Queues::would_wait(const Operation& operation) {
+bool Queue::would_wait(const Operation& operation) {
   const Chain& chain = *operation.chain;
   const auto is_kept = [](const OperationPtr& one) { return one->state == Operation::State::kKept; };
   if (!operation.is_long)
@@ -77,8 +77,7 @@ bool Queues::would_wait(const Operation& operation) {
          std::any_of(operation.before.begin(), operation.before.end(), goes_on);
 }
 
-std::int32_t Queues::add(Device& device, std::span<const tgt_event_t> dependences, Operation wanted,
-                         tgt_event_t& made) {
+std::int32_t Queue::add(Device& device, std::span<const tgt_event_t> dependences, Operation wanted, tgt_event_t& made) {
   const auto operation = std::make_shared<Operation>(std::move(wanted));
   Lock lock(mutex_);
   if (!take_dependences(device, dependences, *operation))
@@ -103,8 +102,8 @@ std::int32_t Queues::add(Device& device, std::span<const tgt_event_t> dependence
   return 0;
 }
 
-// Collects the waits for other streams: the operation's own stream does not order these.
-std::int32_t Queues::marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock) {
+// What a stream of its own does not order: waits for other streams.
+std::int32_t Queue::marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock) {
   const std::vector<OperationPtr> before = operation.before;
   for (const OperationPtr& one : before) {
     if (one->chain == operation.chain || one->state != Operation::State::kGiven)
@@ -118,10 +117,10 @@ std::int32_t Queues::marks_before(const Operation& operation, MarkPtrs& marks, L
   return 0;
 }
 
-// Of an operation that is given; null, too, when it has ended meanwhile. An operation without a mark gets one behind
-// the last of its chain, so that the waiter waits for more than it asked for. This is one kernel too many, once: from
-// then on each has a mark before it.
-MarkPtr Queues::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) {
+// Of an operation that is given; null, too, when it has ended meanwhile. What has no mark yet gets one behind the last
+// of its chain: more is waited for than was asked. That is one kernel too many, once: from then on each has a mark
+// before it.
+MarkPtr Queue::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation.chain;
   changed_.wait(lock, [&] {
     return chain->user == Chain::User::kNone || (!chain->gather && chain->user != Chain::User::kBrief);
@@ -148,14 +147,14 @@ MarkPtr Queues::mark_of(Operation& operation, std::int32_t& failure, Lock& lock)
   return made;
 }
 
-OperationPtr Queues::failed_before(const Operation& operation) {
+OperationPtr Queue::failed_before(const Operation& operation) {
   const auto at = std::find_if(operation.before.begin(), operation.before.end(),
                                [](const OperationPtr& one) { return one->is_done() && !one->failure.empty(); });
   return at == operation.before.end() ? nullptr : *at;
 }
 
 // Gives it to the driver, in its chain's turn. A failure is one of the call; what depends on a failure has failed.
-std::int32_t Queues::give(const OperationPtr& operation, const MarkPtrs& marks, Lock& lock) {
+std::int32_t Queue::give(const OperationPtr& operation, const MarkPtrs& marks, Lock& lock) {
   Chain& chain = *operation->chain;
   if (const OperationPtr one = failed_before(*operation)) {
     end(*operation, one->failure, one->is_lost);
@@ -183,7 +182,7 @@ std::int32_t Queues::give(const OperationPtr& operation, const MarkPtrs& marks, 
   return 0;
 }
 
-std::int32_t Queues::give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock) {
+std::int32_t Queue::give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock) {
   Chain& chain = *operation.chain;
   const bool marks_last = operation.kernel && marks_kernels_ && !chain.going.empty() && !chain.going.back()->mark;
   const OperationPtr last = marks_last ? chain.going.back() : nullptr;
@@ -200,7 +199,7 @@ std::int32_t Queues::give_alone(Operation& operation, const MarkPtrs& marks, Loc
   return failure;
 }
 
-std::int32_t Queues::wait_in_stream(Chain& chain, const MarkPtrs& marks, const Operation& operation) {
+std::int32_t Queue::wait_in_stream(Chain& chain, const MarkPtrs& marks, const Operation& operation) {
   const Context& context = chain.device.context();
   std::int32_t failure = 0;
   if (!chain.stream)
@@ -214,12 +213,12 @@ std::int32_t Queues::wait_in_stream(Chain& chain, const MarkPtrs& marks, const O
   return failure;
 }
 
-std::int32_t Queues::hand_over(Operation& operation, const MarkPtrs& marks) {
+std::int32_t Queue::hand_over(Operation& operation, const MarkPtrs& marks) {
   const std::int32_t failure = wait_in_stream(*operation.chain, marks, operation);
   return failure || !operation.work ? failure : operation.work(operation.chain->stream, operation.lent);
 }
 
-std::int32_t Queues::release(tgt_event_t event) {
+std::int32_t Queue::release(tgt_event_t event) {
   OperationPtr gone; // without the lock
   const Lock lock(mutex_);
   gone = find(event);
@@ -230,7 +229,7 @@ std::int32_t Queues::release(tgt_event_t event) {
   return 0;
 }
 
-bool Queues::is_live(tgt_event_t event) {
+bool Queue::is_live(tgt_event_t event) {
   const Lock lock(mutex_);
   return find(event) != nullptr;
 }

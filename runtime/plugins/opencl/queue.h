@@ -5,9 +5,9 @@
 // what streams and events are.
 #pragma once
 
+#include "faults.h"
 #include "memory.h"
 #include "omptarget_rtl.h"
-#include "running.h"
 
 #include <cstdint>
 #include <functional>
@@ -49,12 +49,12 @@ struct Event {
 };
 
 // Of one process.
-class Events {
+class Queue {
 public:
   // Queues a command: 0, or an error, with last_error set; what it returns, add() returns.
   using Enqueue = std::function<std::int32_t(cl_command_queue, const Order&)>;
 
-  explicit Events(const Loader& cl) : cl_(cl) {}
+  explicit Queue(const Loader& cl) : cl_(cl) {}
 
   // These return 0, or a failure, with last_error set.
   std::int32_t add(Device& device, std::span<const tgt_event_t> dependences, std::string what, Running running,

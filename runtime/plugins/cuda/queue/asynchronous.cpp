@@ -4,7 +4,7 @@
 // The asynchronous functions of omptarget_rtl.h.
 #include "common/dependences.h"
 #include "cuda/cuda.h"
-#include "queues.h"
+#include "queue.h"
 
 #include <optional>
 #include <span>
@@ -15,7 +15,7 @@ namespace {
 
 std::int32_t add(Device& device, const Dependences& all, Operation operation) {
   return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
-    return Queues::of_process().add(device, events, std::move(operation), made);
+    return Queue::of_process().add(device, events, std::move(operation), made);
   });
 }
 
@@ -79,10 +79,10 @@ std::int32_t add_run(Device& device, void* entry, Arguments arguments, const tgt
   return add(device, all, std::move(operation));
 }
 
-// Runs `body(queues)`; an event where nothing was queued is none.
-template <typename Body> std::int32_t with_queues(std::int32_t failed, const Body& body) noexcept {
+// Runs `body(queue)`; an event where nothing was queued is none.
+template <typename Body> std::int32_t with_queue(std::int32_t failed, const Body& body) noexcept {
   return safely(failed, [&]() -> std::int32_t {
-    if (Queues* const known = Queues::known())
+    if (Queue* const known = Queue::known())
       return body(*known);
     fail("this process has no event of this plugin's");
     return failed;
@@ -97,28 +97,28 @@ using omptool::cuda::add_run;
 using omptool::cuda::CUstream;
 using omptool::cuda::Device;
 using omptool::cuda::guarded;
-using omptool::cuda::Queues;
-using omptool::cuda::with_queues;
+using omptool::cuda::Queue;
+using omptool::cuda::with_queue;
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct completion_callback) {
-  Queues::set_callback(completion_callback);
+  Queue::set_callback(completion_callback);
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_enforce_dep(int32_t from_device_id, int32_t to_device_id,
                                                  tgt_event_t completion_event) {
   const auto answer = [&](Device&) {
-    return with_queues(0, [&](Queues& all) { return all.is_live(completion_event) ? 1 : 0; });
+    return with_queue(0, [&](Queue& all) { return all.is_live(completion_event) ? 1 : 0; });
   };
   return guarded(from_device_id, 0, [&](Device&) -> int32_t { return guarded(to_device_id, 0, answer); });
 }
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_release_dep(tgt_event_t completion_event) {
-  with_queues(1, [&](Queues& all) { return all.release(completion_event); });
+  with_queue(1, [&](Queue& all) { return all.release(completion_event); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_process_dep(void) {
   return omptool::safely(1, []() -> int32_t {
-    Queues* const known = Queues::known();
+    Queue* const known = Queue::known();
     return known && known->process();
   });
 }
@@ -212,9 +212,9 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_run_shaped(int32_t device_id, void* t
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t completion_event) {
-  return with_queues(1, [&](Queues& all) { return all.wait(completion_event); });
+  return with_queue(1, [&](Queue& all) { return all.wait(completion_event); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t completion_event) {
-  return with_queues(1, [&](Queues& all) { return all.query(completion_event); });
+  return with_queue(1, [&](Queue& all) { return all.query(completion_event); });
 }

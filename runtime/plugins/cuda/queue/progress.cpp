@@ -3,7 +3,7 @@
 //
 // How operations end, and how those that are kept go on.
 #include "common/calls.h"
-#include "queues.h"
+#include "queue.h"
 #include "unlocked.h"
 
 #include <algorithm>
@@ -21,26 +21,26 @@ std::string name_of(const Operation& operation) {
                           : operation.what + (" of " + std::to_string(operation.size) + " bytes");
 }
 
-bool Queues::can_go(const Chain& chain) {
+bool Queue::can_go(const Chain& chain) {
   return chain.user == Chain::User::kNone && !chain.kept.empty() && !would_wait(*chain.kept.front());
 }
 
-void Queues::set_callback(tgt_callback_fct callback) {
+void Queue::set_callback(tgt_callback_fct callback) {
   the_callback = callback;
 }
 
-void Queues::note_busy(const std::shared_ptr<Chain>& chain) {
+void Queue::note_busy(const std::shared_ptr<Chain>& chain) {
   if (!std::exchange(chain->is_noted, true))
     busy_.push_back(chain);
 }
 
-void Queues::note_idle(Chain& chain) {
+void Queue::note_idle(Chain& chain) {
   chain.has_begun = chain.has_begun && !chain.going.empty();
   if (chain.going.empty() && chain.kept.empty() && std::exchange(chain.is_noted, false))
     std::erase_if(busy_, [&](const std::shared_ptr<Chain>& one) { return one.get() == &chain; });
 }
 
-void Queues::end(Operation& operation, std::string failure, bool is_lost) {
+void Queue::end(Operation& operation, std::string failure, bool is_lost) {
   const std::vector<OperationPtr> before = std::exchange(operation.before, {});
   for (const OperationPtr& one : before) {
     if (failure.empty()) // what it has waited for in other streams has ended, and nobody need ask
@@ -63,7 +63,7 @@ void Queues::end(Operation& operation, std::string failure, bool is_lost) {
 }
 
 // The driver says that something has failed, and not what: copies do not, once they are queued, but kernels do.
-void Queues::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome) {
+void Queue::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome) {
   if (last->is_done())
     return;
   std::string failure;
@@ -91,7 +91,7 @@ void Queues::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& 
   note_idle(*chain);
 }
 
-std::int32_t Queues::result_of(const Operation& operation) {
+std::int32_t Queue::result_of(const Operation& operation) {
   if (operation.failure.empty())
     return 0;
   fail(operation.failure);
@@ -99,7 +99,7 @@ std::int32_t Queues::result_of(const Operation& operation) {
 }
 
 // The first that is kept, which may wait for what is before it; and what goes with it.
-void Queues::give_kept(const std::shared_ptr<Chain>& chain, Lock& lock) {
+void Queue::give_kept(const std::shared_ptr<Chain>& chain, Lock& lock) {
   const Turn turn(*chain, Chain::User::kLong, changed_);
   send_gathered(*chain, lock); // others may wait for that, and these for others
   const OperationPtr first = chain->kept.front();
@@ -119,7 +119,7 @@ void Queues::give_kept(const std::shared_ptr<Chain>& chain, Lock& lock) {
 }
 
 // In the chain's turn: a call has found the device lost, which a kernel before it may have done. last_error names that.
-void Queues::find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock) {
+void Queue::find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock) {
   if (chain->going.empty())
     return;
   const OperationPtr last = chain->going.back();
@@ -135,7 +135,7 @@ void Queues::find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock) {
 }
 
 // A step towards an operation's being given.
-void Queues::push(const OperationPtr& operation, Lock& lock) {
+void Queue::push(const OperationPtr& operation, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation->chain;
   if (chain->user != Chain::User::kNone) {
     changed_.wait(lock);
@@ -148,7 +148,7 @@ void Queues::push(const OperationPtr& operation, Lock& lock) {
   give_kept(chain, lock);
 }
 
-void Queues::await(const OperationPtr& operation, Lock& lock) {
+void Queue::await(const OperationPtr& operation, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation->chain;
   const Context& context = chain->device.context();
   while (!operation->is_done()) {
@@ -176,7 +176,7 @@ void Queues::await(const OperationPtr& operation, Lock& lock) {
   }
 }
 
-std::int32_t Queues::wait(tgt_event_t event) {
+std::int32_t Queue::wait(tgt_event_t event) {
   Lock lock(mutex_);
   const OperationPtr operation = find(event);
   if (!operation)
@@ -188,7 +188,7 @@ std::int32_t Queues::wait(tgt_event_t event) {
 }
 
 // One question for all of a chain; a second for its part that others wait for.
-void Queues::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
+void Queue::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
   const Context& context = chain->device.context();
   if (settle(chain, lock) && !chain->going.empty()) {
     OperationPtr last = chain->going.back();
@@ -215,13 +215,13 @@ void Queues::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
   settle(chain, lock);
 }
 
-void Queues::look_at_all(Lock& lock) {
+void Queue::look_at_all(Lock& lock) {
   const std::vector<std::shared_ptr<Chain>> all = busy_;
   for (const std::shared_ptr<Chain>& chain : all)
     look_at(chain, lock);
 }
 
-std::int32_t Queues::query(tgt_event_t event) {
+std::int32_t Queue::query(tgt_event_t event) {
   Lock lock(mutex_);
   const OperationPtr operation = find(event);
   if (!operation)
@@ -235,14 +235,14 @@ std::int32_t Queues::query(tgt_event_t event) {
   return operation->is_done() ? result_of(*operation) : OMPTARGET_RTL_PENDING;
 }
 
-bool Queues::process() {
+bool Queue::process() {
   Lock lock(mutex_);
   look_at_all(lock);
   give_back_lent(lock);
   return !busy_.empty();
 }
 
-void Queues::give_back_lent(Lock& lock) {
+void Queue::give_back_lent(Lock& lock) {
   while (!lent_.empty()) {
     const auto [device, memory] = lent_.back();
     lent_.pop_back();

@@ -3,7 +3,7 @@
 //
 // Small copies that go together.
 #include "common/calls.h"
-#include "queues.h"
+#include "queue.h"
 #include "unlocked.h"
 
 #include <algorithm>
@@ -11,14 +11,13 @@
 
 namespace omptool::cuda {
 
-// The host's bytes are read now. The operations before it in its stream do not write them, and nothing else is before
-// it.
-bool Queues::may_gather(const Operation& operation, const MarkPtrs& marks) {
+// The host's bytes are read now. What is before it in its stream does not write them, and nothing else is before it.
+bool Queue::may_gather(const Operation& operation, const MarkPtrs& marks) {
   return operation.small == Operation::Small::kIn && !operation.chain->has_begun && marks.empty();
 }
 
 // In the chain's turn. False: it is to be given alone, unless there is a failure of what was gathered before.
-bool Queues::gather(const OperationPtr& operation, std::int32_t& failure, Lock& lock) {
+bool Queue::gather(const OperationPtr& operation, std::int32_t& failure, Lock& lock) {
   Chain& chain = *operation->chain;
   bool is_added = false;
   if (chain.gather) {
@@ -40,7 +39,7 @@ bool Queues::gather(const OperationPtr& operation, std::int32_t& failure, Lock& 
 }
 
 // In the chain's turn. A failure is that of the operations, too.
-std::int32_t Queues::send_gathered(Chain& chain, Lock& lock) {
+std::int32_t Queue::send_gathered(Chain& chain, Lock& lock) {
   if (!chain.gather)
     return 0;
   const auto first = std::find_if(chain.going.begin(), chain.going.end(),
@@ -64,8 +63,8 @@ std::int32_t Queues::send_gathered(Chain& chain, Lock& lock) {
   return failure;
 }
 
-// The operations before them go on.
-void Queues::fail_gathered(Chain& chain, std::int32_t failure) {
+// What is before them goes on.
+void Queue::fail_gathered(Chain& chain, std::int32_t failure) {
   const auto why = last_error;
   OperationPtrs all;
   std::copy_if(chain.going.begin(), chain.going.end(), std::back_inserter(all),
@@ -78,7 +77,7 @@ void Queues::fail_gathered(Chain& chain, std::int32_t failure) {
 }
 
 // Lets the driver have what was gathered. False: somebody else uses the chain, and that has to wait.
-bool Queues::settle(const std::shared_ptr<Chain>& chain, Lock& lock) {
+bool Queue::settle(const std::shared_ptr<Chain>& chain, Lock& lock) {
   if (!chain->gather)
     return true;
   if (chain->user != Chain::User::kNone)
@@ -89,7 +88,7 @@ bool Queues::settle(const std::shared_ptr<Chain>& chain, Lock& lock) {
 }
 
 // A kernel that runs may wait for them.
-void Queues::settle_all(Lock& lock) {
+void Queue::settle_all(Lock& lock) {
   if (gathers_ == 0)
     return;
   const std::vector<std::shared_ptr<Chain>> all = busy_;
@@ -97,7 +96,7 @@ void Queues::settle_all(Lock& lock) {
     settle(chain, lock);
 }
 
-bool Queues::may_join(const Operation& operation, const OperationPtrs& together) {
+bool Queue::may_join(const Operation& operation, const OperationPtrs& together) {
   return operation.small == Operation::Small::kOut &&
          std::all_of(operation.before.begin(), operation.before.end(), [&](const OperationPtr& one) {
            return one->is_done() ? one->failure.empty()
@@ -108,7 +107,7 @@ bool Queues::may_join(const Operation& operation, const OperationPtrs& together)
 }
 
 // In the chain's turn: the first that is kept, and those behind it that are near it. They have ended then.
-void Queues::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock) {
+void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock) {
   OperationPtrs together{chain->kept.front()};
   Scatter scatter(chain->device, together.front()->piece);
   chain->kept.pop_front();

@@ -19,7 +19,7 @@ namespace omptool::cuda {
 
 struct Chain;
 
-// All but what it does is under the lock of the Queues.
+// All but what it does is under the lock of the Queue.
 struct Operation {
   enum class State : std::uint8_t { kKept, kGiven, kDone };
   // A copy of few bytes, which may go in one transfer with its neighbours: to the device, or from it.
