@@ -5,21 +5,19 @@
 #include "common/dependences.h"
 #include "host.h"
 
-#include <span>
 #include <utility>
 
 namespace omptool::host {
 namespace {
 
-std::int32_t add(const Dependences& all, Body body) {
-  return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
-    return host().queue.add(events, std::move(body), made);
-  });
+std::int32_t add(const plugin::OrderArguments& all, Body body) {
+  return plugin::in_order(all,
+                          [&](const plugin::Dependences& order) { return host().queue.add(order, std::move(body)); });
 }
 
-// Queue what `make(device)` returns, if anything; `refused` is the result otherwise.
+// Queues what `make(device)` returns, if anything; `refused` is the result otherwise.
 template <typename Make>
-std::int32_t queued(std::int32_t device_id, std::int32_t refused, const Dependences& all, Make make) {
+std::int32_t queued(std::int32_t device_id, std::int32_t refused, const plugin::OrderArguments& all, Make make) {
   return guarded(device_id, 1, [&](Device& device) {
     Body body = make(device);
     return body ? add(all, std::move(body)) : refused;
@@ -33,21 +31,21 @@ using omptool::safely;
 using omptool::host::Device;
 using omptool::host::guarded;
 using omptool::host::host;
-using omptool::host::Queue;
+using omptool::host::Operation;
 using omptool::host::queued;
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct completion_callback) {
-  Queue::set_callback(completion_callback);
+  omptool::plugin::Events::set_callback(completion_callback);
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_enforce_dep(int32_t from_device_id, int32_t to_device_id,
                                                  tgt_event_t completion_event) {
-  const auto answer = [&](Device&) { return host().queue.is_live(completion_event); };
+  const auto answer = [&](Device&) { return host().events.is_live(completion_event); };
   return guarded(from_device_id, 0, [&](Device&) -> int32_t { return guarded(to_device_id, 0, answer); });
 }
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_release_dep(tgt_event_t completion_event) {
-  safely(1, [&] { return host().queue.release(completion_event); });
+  safely(1, [&] { return host().events.release(completion_event); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_process_dep(void) {
@@ -122,11 +120,17 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_exchange(int32_t from_device_id,
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t completion_event) {
-  return safely(1, [&] { return host().queue.wait(completion_event); });
+  return safely(1, [&] {
+    return omptool::plugin::ask_event<Operation>(
+        host().events, completion_event,
+        [](const auto& operation, auto& lock) { host().queue.await(*operation, lock); });
+  });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t completion_event) {
-  return safely(1, [&] { return host().queue.query(completion_event); });
+  return safely(1, [&] {
+    return omptool::plugin::ask_event<Operation>(host().events, completion_event, [](const auto&, auto&) {});
+  });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_prefers_queues(int32_t) {

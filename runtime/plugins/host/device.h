@@ -4,8 +4,8 @@
 // The CPU as a device: images as shared objects, memory of its own, kernels on a pool of threads.
 #pragma once
 
-#include "event.h"
 #include "image.h"
+#include "operation.h"
 #include "pool.h"
 #include "teams.h"
 

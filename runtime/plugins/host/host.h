@@ -23,7 +23,8 @@ struct Host {
   Host* parents = nullptr; // of the process that forked this one; never looked into
   Pool pool;
   Crews crews;
-  Queue queue{most_in_flight()};
+  plugin::Events events;
+  Queue queue{events, most_in_flight()};
   std::vector<std::unique_ptr<Device>> devices;
 };
 

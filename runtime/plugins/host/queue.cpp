@@ -5,213 +5,129 @@
 #include "common/calls.h"
 
 #include <algorithm>
-#include <exception>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace omptool::host {
 namespace {
 
-using State = Event::State;
-
-// Events have numbers, so that one that is released is never taken for a later one.
-tgt_event_t handle_of(const Event& event) {
-  return reinterpret_cast<tgt_event_t>(event.id);
-}
-std::uintptr_t id_of(tgt_event_t handle) {
-  return reinterpret_cast<std::uintptr_t>(handle);
-}
-
-void take_failure(Event& event, const Event& before) {
-  event.failed = true;
-  event.failure = before.failure;
-}
-
-std::int32_t result_of(bool failed, const std::string& failure) {
-  return failed ? fail(failure) : 0;
-}
-
-std::int32_t result_of(const Body& body) noexcept {
-  try {
-    return body();
-  } catch (const std::exception& error) {
-    return fail(error.what());
-  }
-}
+using State = Operation::State;
 
 } // namespace
 
-constinit std::atomic<tgt_callback_fct> Queue::callback_{nullptr};
-constinit std::atomic<std::uintptr_t> Queue::made_{0};
-
-Event* Queue::find(std::uintptr_t id) const {
-  const auto at = events_.find(id);
-  return at == events_.end() ? nullptr : at->second.get();
-}
-
-Event* Queue::live(tgt_event_t event) const {
-  Event* const found = find(id_of(event));
-  if (found && !found->is_released)
-    return found;
-  fail("event " + std::to_string(id_of(event)) + " is released, or none of this plugin's");
-  return nullptr;
-}
-
-void Queue::let_wait(Event& event, Event& before, bool needs_success) {
-  if (before.state != State::kDone) {
-    before.dependents.push_back({&event, needs_success});
-    event.before.push_back(&before);
-  } else if (before.failed && needs_success) {
-    take_failure(event, before);
+void Queue::let_wait(Operation& operation, Operation& before, bool needs_success) {
+  if (!before.is_done) {
+    before.dependents.push_back({&operation, needs_success});
+    operation.before.push_back(&before);
+  } else if (before.has_failed() && needs_success) {
+    operation.failure = before.failure;
   }
 }
 
-std::int32_t Queue::add(std::span<const tgt_event_t> dependences, Body body, tgt_event_t& made) {
-  Lock lock(mutex_);
-  for (const tgt_event_t dependence : dependences)
-    if (dependence && !live(dependence))
+std::int32_t Queue::add(const plugin::Dependences& order, Body body) {
+  Lock lock = events_.lock();
+  std::vector<std::shared_ptr<Operation>> before;
+  for (const tgt_event_t dependence : order.before)
+    if (dependence && !before.emplace_back(events_.find<Operation>(dependence)))
       return 1;
-  auto owned = std::make_unique<Event>();
-  Event& event = *owned;
-  event.id = ++made_;
-  event.body = std::move(body);
-  event.stream = !dependences.empty() && dependences[0] ? find(id_of(dependences[0]))->stream : nullptr;
-  if (!event.stream)
-    event.stream = std::make_shared<Stream>();
-  events_.emplace(event.id, std::move(owned));
-  if (event.stream->last)
-    let_wait(event, *event.stream->last, false);
-  for (const tgt_event_t dependence : dependences)
-    if (dependence)
-      let_wait(event, *find(id_of(dependence)), true);
-  event.stream->last = &event;
-  made = handle_of(event);
+  const auto operation = std::make_shared<Operation>();
+  operation->body = std::move(body);
+  const bool joins_stream = !order.before.empty() && order.before[0];
+  operation->stream = joins_stream ? before[0]->stream : std::make_shared<Stream>();
+  events_.add(operation);
+  if (Operation* const last = operation->stream->last)
+    let_wait(*operation, *last, false);
+  for (const std::shared_ptr<Operation>& one : before)
+    let_wait(*operation, *one, true);
+  operation->stream->last = operation.get();
+  order.made = operation->handle();
   Ready ready;
-  if (event.before.empty())
-    proceed(event, ready);
+  if (operation->before.empty())
+    proceed(*operation, ready);
   hand_out(ready, nullptr, lock);
   return 0;
 }
 
 // `first` waits for nothing any more, or has run. Adds what can run now.
-void Queue::proceed(Event& first, Ready& ready) {
-  std::vector<Event*> free{&first};
+void Queue::proceed(Operation& first, Ready& ready) {
+  std::vector<Operation*> free{&first};
   while (!free.empty()) {
-    Event& event = *free.back();
+    Operation& operation = *free.back();
     free.pop_back();
-    if (event.state == State::kRunning || event.failed || !event.body) {
-      complete(event, free);
+    if (operation.state == State::kRunning || !operation.failure.empty() || !operation.body) {
+      complete(operation, free);
     } else {
-      event.state = State::kReady;
-      ready.push_back(&event);
+      operation.state = State::kReady;
+      ready.push_back(&operation);
     }
   }
 }
 
 // Adds what waited for nothing else.
-void Queue::complete(Event& event, std::vector<Event*>& free) {
-  event.state = State::kDone;
-  if (event.stream->last == &event)
-    event.stream->last = nullptr;
-  for (Waiter* waiter = event.waiters; waiter; waiter = waiter->next) {
-    waiter->is_done = true;
-    waiter->failed = event.failed;
-    waiter->failure = event.failure;
-    waiter->woken.notify_one(); // with the lock held: it lies on the other thread's stack
-  }
-  for (const auto [dependent, needs_success] : event.dependents) {
-    if (event.failed && needs_success)
-      take_failure(*dependent, event);
-    dependent->before.erase(std::find(dependent->before.begin(), dependent->before.end(), &event));
+void Queue::complete(Operation& operation, std::vector<Operation*>& free) {
+  if (operation.stream->last == &operation)
+    operation.stream->last = nullptr;
+  for (const auto [dependent, needs_success] : operation.dependents) {
+    if (needs_success && !operation.failure.empty())
+      dependent->failure = operation.failure;
+    dependent->before.erase(std::find(dependent->before.begin(), dependent->before.end(), &operation));
     if (dependent->before.empty())
       free.push_back(dependent);
   }
-  event.dependents.clear();
-  if (const tgt_callback_fct callback = callback_; callback && !event.is_released)
-    callback(handle_of(event));
-  if (event.is_released)
-    events_.erase(event.id);
+  operation.dependents.clear();
+  for (Waiter* waiter = operation.waiters; waiter; waiter = waiter->next)
+    waiter->woken.notify_one(); // with the lock held: it lies on the other thread's stack
+  events_.end(operation, std::move(operation.failure), false);
 }
 
-std::int32_t Queue::release(tgt_event_t event) {
-  const Lock lock(mutex_);
-  Event* const found = live(event);
-  if (!found)
-    return 1;
-  found->is_released = true;
-  if (found->state == State::kDone)
-    events_.erase(found->id);
-  return 0;
-}
-
-bool Queue::is_live(tgt_event_t event) {
-  const Lock lock(mutex_);
-  return live(event) != nullptr;
-}
-
-std::int32_t Queue::query(tgt_event_t event) {
-  const Lock lock(mutex_);
-  const Event* const found = live(event);
-  if (!found)
-    return 1;
-  return found->state == State::kDone ? result_of(found->failed, found->failure) : OMPTARGET_RTL_PENDING;
-}
-
-std::int32_t Queue::wait(tgt_event_t event) {
-  Lock lock(mutex_);
-  const auto next_of = [&] {
-    Event* const found = live(event);
-    return found ? ready_before(*found) : nullptr;
-  };
-  Event* next = next_of();
+void Queue::await(Operation& operation, Lock& lock) {
+  Operation* next = ready_before(operation);
   while (next) {
     Ready ready;
     run(*next, lock, ready);
-    next = next_of();
+    next = ready_before(operation);
     hand_out(ready, next, lock);
   }
-  Event* const found = live(event); // hand_out() may have let others in
-  if (!found || found->state == State::kDone)
-    return found ? result_of(found->failed, found->failure) : 1;
+  if (operation.is_done) // hand_out() may have let others in
+    return;
   Waiter waiter;
-  waiter.next = std::exchange(found->waiters, &waiter);
-  waiter.woken.wait(lock, [&] { return waiter.is_done; });
-  return result_of(waiter.failed, waiter.failure);
+  waiter.next = std::exchange(operation.waiters, &waiter);
+  waiter.woken.wait(lock, [&] { return operation.is_done; });
 }
 
-// What stands between the event and its end, where no thread has begun it yet, or null. Of many dependences it follows
-// the first: this is for the chain that a caller has just queued and now waits for. Others are left to the workers.
-Event* Queue::ready_before(Event& event) {
+// What stands between the operation and its end, where no thread has begun it yet, or null. Of many dependences it
+// follows the first: this is for the chain that a caller has just queued and now waits for. Others are left to the
+// workers.
+Operation* Queue::ready_before(Operation& operation) {
   constexpr int kMostSteps = 64;
-  Event* at = &event;
+  if (operation.is_done)
+    return nullptr;
+  Operation* at = &operation;
   for (int step = 0; step < kMostSteps && at->state == State::kWaiting; ++step)
     at = at->before.front();
   return at->state == State::kReady ? at : nullptr;
 }
 
 // Adds what can run thereafter.
-void Queue::run(Event& event, Lock& lock, Ready& ready) {
-  event.state = State::kRunning;
+void Queue::run(Operation& operation, Lock& lock, Ready& ready) {
+  operation.state = State::kRunning;
   {
-    const Body body = std::move(event.body);
+    const Body body = std::move(operation.body);
     lock.unlock();
-    const std::int32_t result = result_of(body);
+    const std::int32_t result = safely(1, body);
     lock.lock();
-    if (result != 0) {
-      event.failed = true;
-      event.failure = last_error.data();
-    }
+    if (result != 0)
+      operation.failure = last_error.data();
   }
-  proceed(event, ready);
+  proceed(operation, ready);
 }
 
 // One that becomes ready is run by the thread that made it so: no other has to be woken.
-void Queue::run_on_worker(std::uintptr_t id) {
-  Lock lock(mutex_);
-  Event* next = find(id);
-  if (!next || next->state != State::kReady)
+void Queue::run_on_worker(Operation& operation) {
+  Lock lock = events_.lock();
+  if (operation.is_done || operation.state != State::kReady)
     return; // a thread that waits has it, or had it
+  Operation* next = &operation;
   while (next) {
     Ready ready;
     run(*next, lock, ready);
@@ -221,18 +137,18 @@ void Queue::run_on_worker(std::uintptr_t id) {
 }
 
 // Gives all but one to workers. That one is the caller's: no other thread takes it while this one has no lock.
-void Queue::hand_out(const Ready& ready, Event* except, Lock& lock) {
-  std::vector<std::uintptr_t> ids;
-  for (const Event* event : ready)
-    if (event != except)
-      ids.push_back(event->id);
-  if (ids.empty())
+void Queue::hand_out(const Ready& ready, Operation* except, Lock& lock) {
+  std::vector<std::shared_ptr<Operation>> others;
+  for (Operation* const operation : ready)
+    if (operation != except)
+      others.push_back(operation->shared_from_this());
+  if (others.empty())
     return;
   if (except)
     except->state = State::kRunning;
   lock.unlock();
-  for (const std::uintptr_t id : ids)
-    workers_.run([this, id] { run_on_worker(id); });
+  for (const std::shared_ptr<Operation>& operation : others)
+    workers_.run([this, operation] { run_on_worker(*operation); });
   lock.lock();
 }
 

@@ -7,16 +7,15 @@
 #include "loader.h"
 #include "shape.h"
 
-#include <span>
 #include <utility>
 
 namespace omptool::opencl {
 namespace {
 
-std::int32_t add(Device& device, const Dependences& all, std::string what, const Queue::Enqueue& enqueue,
+std::int32_t add(Device& device, const plugin::OrderArguments& all, std::string what, const Queue::Enqueue& enqueue,
                  Running running = {}) {
-  return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
-    return driver()->queue.add(device, events, std::move(what), std::move(running), enqueue, made);
+  return plugin::in_order(all, [&](const plugin::Dependences& order) {
+    return driver()->queue.add(device, order, std::move(what), std::move(running), enqueue);
   });
 }
 
@@ -25,7 +24,8 @@ std::int32_t result_of(const char* call, cl_int error) {
   return error == CL_SUCCESS ? 0 : fail(failure_of(call, error));
 }
 
-std::int32_t add_copy(Device& device, void* target, const void* source, std::int64_t size, const Dependences& all) {
+std::int32_t add_copy(Device& device, void* target, const void* source, std::int64_t size,
+                      const plugin::OrderArguments& all) {
   if (size < 0)
     return fail("a size of " + std::to_string(size) + " bytes");
   const Memory& memory = device.memory();
@@ -34,7 +34,8 @@ std::int32_t add_copy(Device& device, void* target, const void* source, std::int
   });
 }
 
-std::int32_t add_fill(Device& device, void* target, std::int32_t value, std::int64_t size, const Dependences& all) {
+std::int32_t add_fill(Device& device, void* target, std::int32_t value, std::int64_t size,
+                      const plugin::OrderArguments& all) {
   if (size < 0)
     return fail("a size of " + std::to_string(size) + " bytes");
   const Memory& memory = device.memory();
@@ -45,7 +46,7 @@ std::int32_t add_fill(Device& device, void* target, std::int32_t value, std::int
 }
 
 std::int32_t add_run(Device& device, void* entry, void** arguments, std::int32_t count, Shape shape,
-                     const Dependences& all) {
+                     const plugin::OrderArguments& all) {
   if (!entry)
     return fail("no kernel");
   Kernel& kernel = *static_cast<Kernel*>(entry);
@@ -63,25 +64,26 @@ using omptool::opencl::add_copy;
 using omptool::opencl::add_fill;
 using omptool::opencl::add_run;
 using omptool::opencl::Device;
+using omptool::opencl::Driver;
 using omptool::opencl::guarded;
-using omptool::opencl::Queue;
-using omptool::opencl::with_queue;
+using omptool::opencl::Operation;
+using omptool::opencl::with_driver;
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct completion_callback) {
-  Queue::set_callback(completion_callback);
+  omptool::plugin::Events::set_callback(completion_callback);
 }
 
 // Events are of one context, and each device has its own.
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_enforce_dep(int32_t from_device_id, int32_t to_device_id,
                                                  tgt_event_t completion_event) {
-  return guarded(from_device_id, 0, [&](Device& from) -> int32_t {
-    const bool is_live = with_queue(0, [&](Queue& all) { return all.is_live(completion_event, from) ? 1 : 0; });
+  return guarded(from_device_id, 0, [&](Device&) -> int32_t {
+    const bool is_live = with_driver(0, [&](Driver& all) { return all.events.is_live(completion_event) ? 1 : 0; });
     return is_live && from_device_id == to_device_id;
   });
 }
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_release_dep(tgt_event_t completion_event) {
-  with_queue(1, [&](Queue& all) { return all.release(completion_event); });
+  with_driver(1, [&](Driver& all) { return all.events.release(completion_event); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_process_dep(void) {
@@ -154,9 +156,15 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_data_fill(int32_t device_id, void* ta
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t completion_event) {
-  return with_queue(1, [&](Queue& all) { return all.wait(completion_event); });
+  return with_driver(1, [&](Driver& all) {
+    return omptool::plugin::ask_event<Operation>(
+        all.events, completion_event, [&](const auto& operation, auto& lock) { all.queue.await(*operation, lock); });
+  });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t completion_event) {
-  return with_queue(1, [&](Queue& all) { return all.query(completion_event); });
+  return with_driver(1, [&](Driver& all) {
+    return omptool::plugin::ask_event<Operation>(all.events, completion_event,
+                                                 [&](const auto& operation, auto&) { all.queue.look_at(*operation); });
+  });
 }

@@ -19,7 +19,8 @@ namespace omptool::opencl {
 struct Driver {
   Loader cl;
   std::string why_none; // or why some devices are not used
-  Queue queue{cl};
+  plugin::Events events;
+  Queue queue{events, cl};
   std::vector<std::unique_ptr<Device>> devices;
 };
 
@@ -49,11 +50,11 @@ Result guarded(std::int32_t device_id, Result failed, const Body& body) noexcept
   });
 }
 
-// Runs `body(queue)`, of this process.
-template <typename Body, typename Result> Result with_queue(Result failed, const Body& body) noexcept {
+// Runs `body(driver)`, of this process.
+template <typename Body, typename Result> Result with_driver(Result failed, const Body& body) noexcept {
   return safely(failed, [&]() -> Result {
     Driver* const known = driver();
-    return known ? body(known->queue) : failed;
+    return known ? body(*known) : failed;
   });
 }
 

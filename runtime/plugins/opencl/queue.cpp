@@ -8,21 +8,12 @@
 #include "loader.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <thread>
 #include <utility>
 
 namespace omptool::opencl {
 namespace {
-
-constinit std::atomic<tgt_callback_fct> the_callback{nullptr};
-// In a child of fork() no event has a number of its parent's.
-constinit std::atomic<std::uintptr_t> events_made{0};
-
-tgt_event_t handle_of(const Event& event) {
-  return reinterpret_cast<tgt_event_t>(event.id);
-}
 
 // The events of OpenCL that a call waits for stay until it has returned.
 class Retained {
@@ -48,32 +39,20 @@ Stream::~Stream() {
   device.give_back(queue);
 }
 
-void Queue::set_callback(tgt_callback_fct callback) {
-  the_callback = callback;
-}
-
-Queue::Known Queue::find(tgt_event_t event) const {
-  const auto at = events_.find(reinterpret_cast<std::uintptr_t>(event));
-  if (at != events_.end() && !at->second->is_released)
-    return at->second;
-  fail("event " + std::to_string(reinterpret_cast<std::uintptr_t>(event)) + " is released, or none of this plugin's");
-  return nullptr;
-}
-
 // False, and fail(): one is none. What has completed well needs no waiting for.
-bool Queue::take_dependences(const Device& device, std::span<const tgt_event_t> dependences, Event& event,
+bool Queue::take_dependences(const Device& device, const plugin::Dependences& order, Operation& operation,
                              std::vector<cl_event>& before) {
-  for (const tgt_event_t& dependence : dependences) {
-    const Known known = dependence ? find(dependence) : nullptr;
+  for (const tgt_event_t& dependence : order.before) {
+    const OperationPtr known = dependence ? events_.find<Operation>(dependence) : nullptr;
     if (dependence && !known)
       return false;
     if (known && &known->stream->device != &device)
       return fail("an event of another device, which this one cannot wait for"), false;
-    if (&dependence == &dependences.front() && known)
-      event.stream = known->stream;
-    if (!known || (known->is_done && known->failure.empty()))
+    if (&dependence == &order.before.front() && known)
+      operation.stream = known->stream;
+    if (!known || (known->is_done && !known->has_failed()))
       continue;
-    event.before.push_back(known);
+    operation.before.push_back(known);
     if (known->is_done)
       continue;
     if (const cl_int error = cl_.clRetainEvent(known->event))
@@ -83,167 +62,116 @@ bool Queue::take_dependences(const Device& device, std::span<const tgt_event_t> 
   return true;
 }
 
-std::int32_t Queue::add(Device& device, std::span<const tgt_event_t> dependences, std::string what, Running running,
-                        const Enqueue& enqueue, tgt_event_t& made) {
-  const auto event = std::make_shared<Event>();
-  event->what = std::move(what);
-  event->running = std::move(running);
+std::int32_t Queue::add(Device& device, const plugin::Dependences& order, std::string what, Running running,
+                        const Enqueue& enqueue) {
+  const auto operation = std::make_shared<Operation>();
+  operation->what = std::move(what);
+  operation->running = std::move(running);
   std::vector<cl_event> before;
   const Retained retained(cl_, before);
   bool has_failed = false;
   {
-    const std::lock_guard lock(mutex_);
-    if (!take_dependences(device, dependences, *event, before))
+    const Lock lock = events_.lock();
+    if (!take_dependences(device, order, *operation, before))
       return 1;
-    has_failed =
-        std::any_of(event->before.begin(), event->before.end(), [](const Known& known) { return known->is_done; });
+    has_failed = std::any_of(operation->before.begin(), operation->before.end(),
+                             [](const OperationPtr& known) { return known->is_done; });
   }
-  if (!event->stream)
-    event->stream = std::make_shared<Stream>(device);
+  if (!operation->stream)
+    operation->stream = std::make_shared<Stream>(device);
   if (!has_failed)
-    if (const std::int32_t result = enqueue(event->stream->queue, {before, &event->event})) {
+    if (const std::int32_t result = enqueue(operation->stream->queue, {before, &operation->event})) {
       const auto fails = [&](cl_event dependence) { return status_of(cl_, dependence) < 0; };
       if (std::none_of(before.begin(), before.end(), fails))
         return result;
-      event->event = nullptr; // a dependence has failed in the meantime
-      event->failure = "an operation that it depends on has failed";
+      operation->event = nullptr; // a dependence has failed in the meantime
     }
-  event->id = ++events_made;
-  made = handle_of(*event);
-  publish(event);
+  order.made = operation->handle();
+  publish(operation);
   return 0;
 }
 
 // From now on it is known, and completes.
-void Queue::publish(const Known& event) {
-  const cl_event own = event->event;
+void Queue::publish(const OperationPtr& operation) {
+  const cl_event own = operation->event;
   {
-    const std::lock_guard lock(mutex_);
-    events_.emplace(event->id, event);
-    if (!own)
-      return end(event); // what it depends on has failed
+    const Lock lock = events_.lock();
+    events_.add(operation);
+    if (!own) // what it depends on has failed
+      return complete(*operation, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
   }
   const bool is_kept = cl_.clRetainEvent(own) == CL_SUCCESS; // nobody else knows it yet
-  const bool is_told =
-      is_kept && cl_.clSetEventCallback(own, CL_COMPLETE, completed, reinterpret_cast<void*>(event->id)) == CL_SUCCESS;
-  cl_.clFlush(event->stream->queue);
-  if (!is_told) // then it is waited for here
-    complete(event->id, wait_for(cl_, own));
+  auto shared = std::make_unique<OperationPtr>(operation);
+  const bool is_told = is_kept && cl_.clSetEventCallback(own, CL_COMPLETE, completed, shared.get()) == CL_SUCCESS;
+  if (is_told)
+    shared.release(); // it is the callback's
+  cl_.clFlush(operation->stream->queue);
+  if (!is_told) { // then it is waited for here
+    const cl_int status = wait_for(cl_, own);
+    const Lock lock = events_.lock();
+    complete(*operation, status);
+  }
   if (is_kept)
     cl_.clReleaseEvent(own);
 }
 
 // On a thread of the driver's, or on any that waits.
-void Queue::completed(cl_event, cl_int status, void* id) {
-  if (Driver* const known = the_driver.load(std::memory_order_acquire))
-    known->queue.complete(reinterpret_cast<std::uintptr_t>(id), status);
-}
-
-void Queue::complete(std::uintptr_t id, cl_int status) {
-  Known event;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = events_.find(id);
-    if (at == events_.end() || at->second->is_done)
-      return;
-    event = at->second;
-    if (status < 0) {
-      event->failure = failure_of(event->what.c_str(), status);
-      event->is_lost = status == CL_DEVICE_NOT_AVAILABLE;
-    }
-    end(event);
+void Queue::completed(cl_event, cl_int status, void* operation) {
+  const std::unique_ptr<OperationPtr> own(static_cast<OperationPtr*>(operation)); // goes without the lock
+  if (Driver* const known = the_driver.load()) {
+    const Lock lock = known->events.lock();
+    known->queue.complete(**own, status);
   }
-  // The things that it holds go without the lock.
 }
 
-void Queue::end(const Known& event) {
-  event->is_done = true;
-  for (const Known& before : event->before)
-    if (before->is_done && !before->failure.empty()) {
-      event->failure = before->failure;
-      event->is_lost = before->is_lost;
+// The driver calls back in any order, and says of what comes behind a failure only that something has failed.
+void Queue::complete(Operation& operation, cl_int status) {
+  if (operation.is_done)
+    return;
+  std::string failure = status < 0 ? failure_of(operation.what.c_str(), status) : "";
+  bool is_lost = status == CL_DEVICE_NOT_AVAILABLE;
+  const std::vector<OperationPtr> before = std::exchange(operation.before, {});
+  for (const OperationPtr& one : before) {
+    if (status < 0)
+      look_at(*one);
+    if (one->has_failed()) {
+      failure = one->failure;
+      is_lost = one->is_lost;
     }
-  event->before.clear();
-  event->running = {};
-  if (const cl_event own = std::exchange(event->event, nullptr))
+  }
+  operation.running = {};
+  if (const cl_event own = std::exchange(operation.event, nullptr))
     cl_.clReleaseEvent(own);
-  if (const tgt_callback_fct callback = the_callback; callback && !event->is_released)
-    callback(handle_of(*event));
-  if (event->is_released)
-    events_.erase(event->id);
+  events_.end(operation, std::move(failure), is_lost);
 }
 
-std::int32_t Queue::release(tgt_event_t event) {
-  Known gone; // without the lock
-  const std::lock_guard lock(mutex_);
-  gone = find(event);
-  if (!gone)
-    return 1;
-  gone->is_released = true;
-  if (gone->is_done)
-    events_.erase(gone->id);
-  return 0;
-}
-
-bool Queue::is_live(tgt_event_t event, const Device& device) {
-  const std::lock_guard lock(mutex_);
-  const Known known = find(event);
-  return known && &known->stream->device == &device;
-}
-
-std::int32_t Queue::result_of(const Event& event) const {
-  if (event.failure.empty())
-    return 0;
-  fail(event.failure);
-  return event.is_lost ? OMPTARGET_RTL_DEVICE_LOST : 1;
-}
-
-// Of one whose callback is on its way.
-std::int32_t Queue::result_of(const Event& event, cl_int status) const {
-  if (status > CL_COMPLETE)
-    return OMPTARGET_RTL_PENDING;
-  if (status == CL_COMPLETE)
-    return 0;
-  fail(failure_of(event.what.c_str(), status));
-  return status == CL_DEVICE_NOT_AVAILABLE ? OMPTARGET_RTL_DEVICE_LOST : 1;
-}
-
-std::int32_t Queue::query(tgt_event_t event) {
-  Known known; // goes without the lock
-  const std::lock_guard lock(mutex_);
-  known = find(event);
-  if (!known)
-    return 1;
-  return known->is_done ? result_of(*known) : result_of(*known, status_of(cl_, known->event));
+void Queue::look_at(Operation& operation) {
+  if (operation.is_done)
+    return;
+  if (const cl_int status = status_of(cl_, operation.event); status <= CL_COMPLETE)
+    complete(operation, status);
 }
 
 // Where the driver does not let anybody keep an event.
-std::int32_t Queue::wait_by_looking(tgt_event_t event) {
-  std::int32_t result = OMPTARGET_RTL_PENDING;
-  while ((result = query(event)) == OMPTARGET_RTL_PENDING)
+void Queue::await_by_looking(Operation& operation, Lock& lock) {
+  while (look_at(operation), !operation.is_done) {
+    lock.unlock();
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-  return result;
+    lock.lock();
+  }
 }
 
-std::int32_t Queue::wait(tgt_event_t event) {
-  Known known;
-  std::vector<cl_event> own;
-  const Retained retained(cl_, own);
-  {
-    const std::lock_guard lock(mutex_);
-    known = find(event);
-    if (!known)
-      return 1;
-    if (known->is_done)
-      return result_of(*known);
-    if (cl_.clRetainEvent(known->event) == CL_SUCCESS)
-      own.push_back(known->event);
-  }
-  if (own.empty())
-    return wait_by_looking(event);
-  const cl_int status = wait_for(cl_, own[0]);
-  const std::lock_guard lock(mutex_);
-  return known->is_done ? result_of(*known) : result_of(*known, status);
+void Queue::await(Operation& operation, Lock& lock) {
+  if (operation.is_done)
+    return;
+  const cl_event own = operation.event;
+  if (cl_.clRetainEvent(own) != CL_SUCCESS)
+    return await_by_looking(operation, lock);
+  lock.unlock();
+  const cl_int status = wait_for(cl_, own);
+  cl_.clReleaseEvent(own);
+  lock.lock();
+  complete(operation, status);
 }
 
 } // namespace omptool::opencl

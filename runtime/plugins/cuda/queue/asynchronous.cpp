@@ -6,35 +6,53 @@
 #include "cuda/cuda.h"
 #include "queue.h"
 
+#include <atomic>
+#include <mutex>
 #include <optional>
-#include <span>
+#include <pthread.h>
 #include <utility>
 
 namespace omptool::cuda {
 namespace {
 
-std::int32_t add(Device& device, const Dependences& all, Operation operation) {
-  return in_order(all, [&](std::span<tgt_event_t> events, tgt_event_t& made) {
-    return Queue::of_process().add(device, events, std::move(operation), made);
-  });
+// What the process has queued. A child of fork() has nothing of it.
+struct Queued {
+  plugin::Events events;
+  Queue queue{events};
+};
+constinit std::atomic<Queued*> the_queued{nullptr};
+
+Queued& queued() {
+  if (Queued* const one = the_queued.load(std::memory_order_acquire))
+    return *one;
+  static std::once_flag watching;
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, [] { the_queued = nullptr; }); });
+  auto made = std::make_unique<Queued>();
+  Queued* one = nullptr;
+  return the_queued.compare_exchange_strong(one, made.get()) ? *made.release() : *one;
+}
+
+std::int32_t add(Device& device, const plugin::OrderArguments& all, const OperationPtr& operation) {
+  return plugin::in_order(
+      all, [&](const plugin::Dependences& order) { return queued().queue.add(device, order, operation); });
 }
 
 // `queue(bytes, stream)` hands it to the driver. A size of 0 is an operation, too. `operation` has what is known of it.
 template <typename Queue>
-std::int32_t add_move(Device& device, const char* what, std::int64_t size, const Dependences& all, const Queue& queue,
-                      Operation operation = {}) {
+std::int32_t add_move(Device& device, const char* what, std::int64_t size, const plugin::OrderArguments& all,
+                      const Queue& queue, OperationPtr operation = std::make_shared<Operation>()) {
   if (size < 0)
     return fail("a size of " + std::to_string(size) + " bytes");
-  operation.what = what;
-  operation.size = size;
+  operation->what = what;
+  operation->size = size;
   if (size > 0)
-    operation.work = [&device, what, size, queue](CUstream stream, CUdeviceptr&) {
+    operation->work = [&device, what, size, queue](CUstream stream, CUdeviceptr&) {
       const Outcome outcome = device.context().in_stream([&] { return queue(static_cast<std::size_t>(size), stream); });
       return outcome.ok()
                  ? 0
                  : fail_of(device.context().driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
     };
-  return add(device, all, std::move(operation));
+  return add(device, all, operation);
 }
 
 Operation::Small small_of(Operation::Small way, std::int64_t size) {
@@ -45,48 +63,38 @@ Piece piece_of(void* device, void* host, std::int64_t size) {
   return {reinterpret_cast<CUdeviceptr>(device), static_cast<std::byte*>(host), static_cast<std::size_t>(size)};
 }
 
-Operation copy_in(void* target, void* host, std::int64_t size, Path path) {
-  Operation operation;
-  operation.only_reads = true;
-  operation.is_long = path == Path::kStaged;
-  operation.small = small_of(Operation::Small::kIn, size);
-  operation.piece = piece_of(target, host, size);
+OperationPtr copy_in(void* target, void* host, std::int64_t size, Path path) {
+  const auto operation = std::make_shared<Operation>();
+  operation->only_reads = true;
+  operation->is_long = path == Path::kStaged;
+  operation->small = small_of(Operation::Small::kIn, size);
+  operation->piece = piece_of(target, host, size);
   return operation;
 }
 
-// Large memory that is not staged is page-locked.
-Operation copy_out(Device& device, void* host, void* target, std::int64_t size, Path path) {
-  Operation operation;
+// What is large is page-locked where it is not staged.
+OperationPtr copy_out(Device& device, void* host, void* target, std::int64_t size, Path path) {
+  const auto operation = std::make_shared<Operation>();
   const bool is_large = size >= static_cast<std::int64_t>(kLeastStaged);
-  operation.is_long = path == Path::kStaged ||
-                      (size > 0 && !is_large && !device.host_memory().is_locked(host, static_cast<std::size_t>(size)));
-  operation.piece = piece_of(target, host, size);
-  if (operation.is_long && device.memory().is_in_one_slab(operation.piece.device, operation.piece.size))
-    operation.small = small_of(Operation::Small::kOut, size);
+  operation->is_long = path == Path::kStaged ||
+                       (size > 0 && !is_large && !device.host_memory().is_locked(host, static_cast<std::size_t>(size)));
+  operation->piece = piece_of(target, host, size);
+  if (operation->is_long && device.memory().is_in_one_slab(operation->piece.device, operation->piece.size))
+    operation->small = small_of(Operation::Small::kOut, size);
   return operation;
 }
 
 std::int32_t add_run(Device& device, void* entry, Arguments arguments, const tgt_launch_shape& asked,
-                     const Dependences& all) {
+                     const plugin::OrderArguments& all) {
   std::optional<Launch> launch = prepare(device.launcher(), entry, arguments, asked);
   if (!launch)
     return OMPTARGET_RTL_NOT_STARTED;
-  Operation operation;
-  operation.kernel = launch->kernel;
-  operation.work = [&device, own = std::move(*launch)](CUstream stream, CUdeviceptr& lent) mutable {
+  const auto operation = std::make_shared<Operation>();
+  operation->kernel = launch->kernel;
+  operation->work = [&device, own = std::move(*launch)](CUstream stream, CUdeviceptr& lent) mutable {
     return start(device.launcher(), own, stream, lent) ? 0 : OMPTARGET_RTL_NOT_STARTED;
   };
-  return add(device, all, std::move(operation));
-}
-
-// Runs `body(queue)`; an event where nothing was queued is none.
-template <typename Body> std::int32_t with_queue(std::int32_t failed, const Body& body) noexcept {
-  return safely(failed, [&]() -> std::int32_t {
-    if (Queue* const known = Queue::known())
-      return body(*known);
-    fail("this process has no event of this plugin's");
-    return failed;
-  });
+  return add(device, all, operation);
 }
 
 } // namespace
@@ -97,30 +105,25 @@ using omptool::cuda::add_run;
 using omptool::cuda::CUstream;
 using omptool::cuda::Device;
 using omptool::cuda::guarded;
-using omptool::cuda::Queue;
-using omptool::cuda::with_queue;
+using omptool::cuda::Operation;
+using omptool::cuda::queued;
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_init_dep(tgt_callback_fct completion_callback) {
-  Queue::set_callback(completion_callback);
+  omptool::plugin::Events::set_callback(completion_callback);
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_enforce_dep(int32_t from_device_id, int32_t to_device_id,
                                                  tgt_event_t completion_event) {
-  const auto answer = [&](Device&) {
-    return with_queue(0, [&](Queue& all) { return all.is_live(completion_event) ? 1 : 0; });
-  };
+  const auto answer = [&](Device&) { return queued().events.is_live(completion_event) ? 1 : 0; };
   return guarded(from_device_id, 0, [&](Device&) -> int32_t { return guarded(to_device_id, 0, answer); });
 }
 
 OMPTOOL_RTL_EXPORT void __tgt_rtl_release_dep(tgt_event_t completion_event) {
-  with_queue(1, [&](Queue& all) { return all.release(completion_event); });
+  omptool::safely(1, [&] { return queued().events.release(completion_event); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_process_dep(void) {
-  return omptool::safely(1, []() -> int32_t {
-    Queue* const known = Queue::known();
-    return known && known->process();
-  });
+  return omptool::safely(1, []() -> int32_t { return queued().queue.process(); });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_dep(int32_t device_id, int32_t num_dep_events, tgt_event_t* dep_events,
@@ -212,9 +215,17 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_async_run_shaped(int32_t device_id, void* t
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_wait_event(tgt_event_t completion_event) {
-  return with_queue(1, [&](Queue& all) { return all.wait(completion_event); });
+  return omptool::safely(1, [&] {
+    return omptool::plugin::ask_event<Operation>(
+        queued().events, completion_event,
+        [](const auto& operation, auto& lock) { queued().queue.await(operation, lock); });
+  });
 }
 
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_query_event(tgt_event_t completion_event) {
-  return with_queue(1, [&](Queue& all) { return all.query(completion_event); });
+  return omptool::safely(1, [&] {
+    return omptool::plugin::ask_event<Operation>(
+        queued().events, completion_event,
+        [](const auto& operation, auto& lock) { queued().queue.look_at(operation, lock); });
+  });
 }

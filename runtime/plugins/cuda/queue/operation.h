@@ -4,9 +4,9 @@
 // An operation of the asynchronous functions, and the chain of them that a stream runs.
 #pragma once
 
+#include "common/events.h"
 #include "cuda/device.h"
 #include "gather.h"
-#include "omptarget_rtl.h"
 
 #include <cstdint>
 #include <deque>
@@ -19,9 +19,9 @@ namespace omptool::cuda {
 
 struct Chain;
 
-// All but what it does is under the lock of the Queue.
-struct Operation {
-  enum class State : std::uint8_t { kKept, kGiven, kDone };
+// All but what it does is under the lock of the events.
+struct Operation : plugin::Event {
+  enum class State : std::uint8_t { kKept, kGiven };
   // A copy of few bytes, which may go in one transfer with its neighbours: to the device, or from it.
   enum class Small : std::uint8_t { kNo, kIn, kOut };
   // Hands it to the driver: 0, or a failure, with last_error set, and it does not run.
@@ -36,18 +36,15 @@ struct Operation {
   Piece piece; // of a small copy
   Work work;   // until then; empty where it only joins others
 
-  std::uintptr_t id = 0;
-  State state = State::kKept;
-  bool is_released = false;
+  State state = State::kKept; // until it is done
   std::shared_ptr<Chain> chain;
   std::vector<std::shared_ptr<Operation>> before; // until it is done
   MarkPtr mark;                                   // behind it, where others wait for it
   std::shared_ptr<Gather> gather;                 // that it is part of
   CUdeviceptr lent = 0;
-  std::string failure; // once it is done
-  bool is_lost = false;
 
-  bool is_done() const { return state == State::kDone; }
+  bool is_kept() const { return !is_done && state == State::kKept; }
+  bool is_given() const { return !is_done && state == State::kGiven; }
 };
 // "kernel saxpy", "a copy to the GPU of 8 bytes".
 std::string name_of(const Operation& operation);

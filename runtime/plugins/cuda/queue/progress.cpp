@@ -7,14 +7,8 @@
 #include "unlocked.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace omptool::cuda {
-namespace {
-
-constinit std::atomic<tgt_callback_fct> the_callback{nullptr};
-
-} // namespace
 
 std::string name_of(const Operation& operation) {
   return operation.kernel ? "kernel " + operation.kernel->name()
@@ -23,10 +17,6 @@ std::string name_of(const Operation& operation) {
 
 bool Queue::can_go(const Chain& chain) {
   return chain.user == Chain::User::kNone && !chain.kept.empty() && !would_wait(*chain.kept.front());
-}
-
-void Queue::set_callback(tgt_callback_fct callback) {
-  the_callback = callback;
 }
 
 void Queue::note_busy(const std::shared_ptr<Chain>& chain) {
@@ -50,21 +40,17 @@ void Queue::end(Operation& operation, std::string failure, bool is_lost) {
       is_lost = one->is_lost;
     }
   }
-  operation.state = Operation::State::kDone;
-  operation.failure = std::move(failure);
-  operation.is_lost = is_lost;
   operation.work = nullptr;
   operation.mark = nullptr;
   operation.gather = nullptr;
   if (const CUdeviceptr lent = std::exchange(operation.lent, 0))
     lent_.emplace_back(&operation.chain->device, lent);
-  if (const tgt_callback_fct callback = the_callback; callback && !operation.is_released)
-    callback(reinterpret_cast<tgt_event_t>(operation.id));
+  events_.end(operation, std::move(failure), is_lost);
 }
 
 // The driver says that something has failed, and not what: copies do not, once they are queued, but kernels do.
 void Queue::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome) {
-  if (last->is_done())
+  if (last->is_done)
     return;
   std::string failure;
   const bool is_lost = omptool::cuda::is_lost(outcome.result);
@@ -89,13 +75,6 @@ void Queue::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& l
     is_over = outcome.ok() && one == last;
   }
   note_idle(*chain);
-}
-
-std::int32_t Queue::result_of(const Operation& operation) {
-  if (operation.failure.empty())
-    return 0;
-  fail(operation.failure);
-  return operation.is_lost ? OMPTARGET_RTL_DEVICE_LOST : 1;
 }
 
 // The first that is kept, which may wait for what is before it; and what goes with it.
@@ -143,16 +122,16 @@ void Queue::push(const OperationPtr& operation, Lock& lock) {
   }
   const std::vector<OperationPtr> before = chain->kept.front()->before;
   for (const OperationPtr& one : before)
-    if (one->state == Operation::State::kKept)
+    if (one->is_kept())
       return push(one, lock);
   give_kept(chain, lock);
 }
 
-void Queue::await(const OperationPtr& operation, Lock& lock) {
+void Queue::await_in_chain(const OperationPtr& operation, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation->chain;
   const Context& context = chain->device.context();
-  while (!operation->is_done()) {
-    if (operation->state == Operation::State::kKept) {
+  while (!operation->is_done) {
+    if (operation->is_kept()) {
       push(operation, lock);
       continue;
     }
@@ -160,7 +139,7 @@ void Queue::await(const OperationPtr& operation, Lock& lock) {
       changed_.wait(lock);
       continue;
     }
-    if (operation->is_done())
+    if (operation->is_done)
       continue;
     const MarkPtr mark = operation->mark;
     const OperationPtr last = mark ? operation : chain->going.back();
@@ -176,19 +155,14 @@ void Queue::await(const OperationPtr& operation, Lock& lock) {
   }
 }
 
-std::int32_t Queue::wait(tgt_event_t event) {
-  Lock lock(mutex_);
-  const OperationPtr operation = find(event);
-  if (!operation)
-    return 1;
+void Queue::await(const OperationPtr& operation, Lock& lock) {
   settle_all(lock);
-  await(operation, lock);
+  await_in_chain(operation, lock);
   give_back_lent(lock);
-  return result_of(*operation);
 }
 
 // One question for all of a chain; a second for its part that others wait for.
-void Queue::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
+void Queue::look_at_chain(const std::shared_ptr<Chain>& chain, Lock& lock) {
   const Context& context = chain->device.context();
   if (settle(chain, lock) && !chain->going.empty()) {
     OperationPtr last = chain->going.back();
@@ -218,25 +192,20 @@ void Queue::look_at(const std::shared_ptr<Chain>& chain, Lock& lock) {
 void Queue::look_at_all(Lock& lock) {
   const std::vector<std::shared_ptr<Chain>> all = busy_;
   for (const std::shared_ptr<Chain>& chain : all)
-    look_at(chain, lock);
+    look_at_chain(chain, lock);
 }
 
-std::int32_t Queue::query(tgt_event_t event) {
-  Lock lock(mutex_);
-  const OperationPtr operation = find(event);
-  if (!operation)
-    return 1;
+void Queue::look_at(const OperationPtr& operation, Lock& lock) {
   settle_all(lock);
-  if (operation->state == Operation::State::kGiven)
-    look_at(operation->chain, lock);
-  else if (!operation->is_done())
+  if (operation->is_given())
+    look_at_chain(operation->chain, lock);
+  else if (!operation->is_done)
     look_at_all(lock);
   give_back_lent(lock);
-  return operation->is_done() ? result_of(*operation) : OMPTARGET_RTL_PENDING;
 }
 
 bool Queue::process() {
-  Lock lock(mutex_);
+  Lock lock = events_.lock();
   look_at_all(lock);
   give_back_lent(lock);
   return !busy_.empty();

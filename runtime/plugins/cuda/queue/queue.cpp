@@ -8,49 +8,18 @@
 #include "unlocked.h"
 
 #include <algorithm>
-#include <atomic>
-#include <pthread.h>
 
 namespace omptool::cuda {
-namespace {
-
-constinit std::atomic<Queue*> the_queue{nullptr};
-// In a child of fork() no event has a number of its parent's.
-constinit std::atomic<std::uintptr_t> operations_made{0};
-
-} // namespace
-
-Queue* Queue::known() {
-  return the_queue.load(std::memory_order_acquire);
-}
-
-Queue& Queue::of_process() {
-  if (Queue* const one = known())
-    return *one;
-  static std::once_flag watching;
-  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, [] { the_queue = nullptr; }); });
-  auto made = std::make_unique<Queue>();
-  Queue* one = nullptr;
-  return the_queue.compare_exchange_strong(one, made.get()) ? *made.release() : *one;
-}
-
-OperationPtr Queue::find(tgt_event_t event) const {
-  const auto at = events_.find(reinterpret_cast<std::uintptr_t>(event));
-  if (at != events_.end())
-    return at->second;
-  fail("event " + std::to_string(reinterpret_cast<std::uintptr_t>(event)) + " is released, or none of this plugin's");
-  return nullptr;
-}
 
 // False, and fail(): one is none. What has completed well needs no waiting for.
-bool Queue::take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const {
-  for (const tgt_event_t& dependence : dependences) {
-    const OperationPtr known = dependence ? find(dependence) : nullptr;
+bool Queue::take_dependences(Device& device, const plugin::Dependences& order, Operation& operation) const {
+  for (const tgt_event_t& dependence : order.before) {
+    const OperationPtr known = dependence ? events_.find<Operation>(dependence) : nullptr;
     if (dependence && !known)
       return false;
-    if (known && &dependence == &dependences.front() && &known->chain->device == &device)
+    if (known && &dependence == &order.before.front() && &known->chain->device == &device)
       operation.chain = known->chain;
-    if (known && !(known->is_done() && known->failure.empty()))
+    if (known && !(known->is_done && known->failure.empty()))
       operation.before.push_back(known);
   }
   if (!operation.chain)
@@ -66,23 +35,21 @@ bool Queue::must_be_kept(const Operation& operation) {
 // To hand it over would, for what was asked for before it. Copies to the device end by themselves.
 bool Queue::would_wait(const Operation& operation) {
   const Chain& chain = *operation.chain;
-  const auto is_kept = [](const OperationPtr& one) { return one->state == Operation::State::kKept; };
+  const auto is_kept = [](const OperationPtr& one) { return one->is_kept(); };
   if (!operation.is_long)
     return std::any_of(operation.before.begin(), operation.before.end(), is_kept);
   const bool only_copies = operation.only_reads && !chain.has_begun;
   const auto goes_on = [&](const OperationPtr& one) {
-    return !one->is_done() && !(only_copies && one->chain == operation.chain && !is_kept(one));
+    return !one->is_done && !(only_copies && one->chain == operation.chain && !is_kept(one));
   };
   return (!only_copies && !chain.going.empty()) ||
          std::any_of(operation.before.begin(), operation.before.end(), goes_on);
 }
 
-std::int32_t Queue::add(Device& device, std::span<const tgt_event_t> dependences, Operation wanted, tgt_event_t& made) {
-  const auto operation = std::make_shared<Operation>(std::move(wanted));
-  Lock lock(mutex_);
-  if (!take_dependences(device, dependences, *operation))
+std::int32_t Queue::add(Device& device, const plugin::Dependences& order, const OperationPtr& operation) {
+  Lock lock = events_.lock();
+  if (!take_dependences(device, order, *operation))
     return 1;
-  operation->id = ++operations_made;
   Chain& chain = *operation->chain;
   MarkPtrs marks;
   if (!must_be_kept(*operation))
@@ -97,8 +64,8 @@ std::int32_t Queue::add(Device& device, std::span<const tgt_event_t> dependences
     if (const std::int32_t failure = give(operation, marks, lock))
       return failure;
   }
-  events_.emplace(operation->id, operation);
-  made = reinterpret_cast<tgt_event_t>(operation->id);
+  events_.add(operation);
+  order.made = operation->handle();
   return 0;
 }
 
@@ -106,7 +73,7 @@ std::int32_t Queue::add(Device& device, std::span<const tgt_event_t> dependences
 std::int32_t Queue::marks_before(const Operation& operation, MarkPtrs& marks, Lock& lock) {
   const std::vector<OperationPtr> before = operation.before;
   for (const OperationPtr& one : before) {
-    if (one->chain == operation.chain || one->state != Operation::State::kGiven)
+    if (one->chain == operation.chain || !one->is_given())
       continue;
     std::int32_t failure = 0;
     if (MarkPtr mark = mark_of(*one, failure, lock))
@@ -126,7 +93,7 @@ MarkPtr Queue::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) 
     return chain->user == Chain::User::kNone || (!chain->gather && chain->user != Chain::User::kBrief);
   });
   settle(chain, lock);
-  if (operation.is_done())
+  if (operation.is_done)
     return nullptr;
   auto at = std::find_if(chain->going.begin(), chain->going.end(),
                          [&](const OperationPtr& one) { return one.get() == &operation; });
@@ -142,14 +109,14 @@ MarkPtr Queue::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) 
     const Unlocked unlocked(lock);
     made = chain->device.marks().record(chain->stream, failure);
   }
-  if (!last->is_done())
+  if (!last->is_done)
     last->mark = made;
   return made;
 }
 
 OperationPtr Queue::failed_before(const Operation& operation) {
   const auto at = std::find_if(operation.before.begin(), operation.before.end(),
-                               [](const OperationPtr& one) { return one->is_done() && !one->failure.empty(); });
+                               [](const OperationPtr& one) { return one->has_failed(); });
   return at == operation.before.end() ? nullptr : *at;
 }
 
@@ -194,7 +161,7 @@ std::int32_t Queue::give_alone(Operation& operation, const MarkPtrs& marks, Lock
     if (!failure)
       failure = hand_over(operation, marks);
   }
-  if (last && !last->is_done())
+  if (last && !last->is_done)
     last->mark = std::move(mark);
   return failure;
 }
@@ -216,22 +183,6 @@ std::int32_t Queue::wait_in_stream(Chain& chain, const MarkPtrs& marks, const Op
 std::int32_t Queue::hand_over(Operation& operation, const MarkPtrs& marks) {
   const std::int32_t failure = wait_in_stream(*operation.chain, marks, operation);
   return failure || !operation.work ? failure : operation.work(operation.chain->stream, operation.lent);
-}
-
-std::int32_t Queue::release(tgt_event_t event) {
-  OperationPtr gone; // without the lock
-  const Lock lock(mutex_);
-  gone = find(event);
-  if (!gone)
-    return 1;
-  gone->is_released = true;
-  events_.erase(gone->id);
-  return 0;
-}
-
-bool Queue::is_live(tgt_event_t event) {
-  const Lock lock(mutex_);
-  return find(event) != nullptr;
 }
 
 } // namespace omptool::cuda

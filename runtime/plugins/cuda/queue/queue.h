@@ -17,9 +17,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <mutex>
-#include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,28 +25,24 @@ namespace omptool::cuda {
 // Of one process.
 class Queue {
 public:
-  // Null in a process that has queued nothing.
-  static Queue* known();
-  static Queue& of_process();
-  static void set_callback(tgt_callback_fct callback);
+  using Lock = plugin::Events::Lock;
 
-  // These return 0, or a failure, with last_error set.
-  std::int32_t add(Device& device, std::span<const tgt_event_t> dependences, Operation wanted, tgt_event_t& made);
-  std::int32_t release(tgt_event_t event);
-  std::int32_t wait(tgt_event_t event);
-  std::int32_t query(tgt_event_t event); // or OMPTARGET_RTL_PENDING
-  bool is_live(tgt_event_t event);
-  // Goes on as far as it can without waiting. Returns whether something is still to be done.
+  explicit Queue(plugin::Events& events) : events_(events) {}
+
+  // 0, or a failure, with last_error set.
+  std::int32_t add(Device& device, const plugin::Dependences& order, const OperationPtr& operation);
+  // With the lock held, which they give up in between.
+  void await(const OperationPtr& operation, Lock& lock);
+  void look_at(const OperationPtr& operation, Lock& lock);
+  // Gets on as far as that goes without waiting. Whether something is left to be done.
   bool process();
 
 private:
-  using Lock = std::unique_lock<std::mutex>;
   using MarkPtrs = std::vector<MarkPtr>;
   using OperationPtrs = std::vector<OperationPtr>;
 
   // With the lock held.
-  OperationPtr find(tgt_event_t event) const; // or null, and fail()
-  bool take_dependences(Device& device, std::span<const tgt_event_t> dependences, Operation& operation) const;
+  bool take_dependences(Device& device, const plugin::Dependences& order, Operation& operation) const;
   static bool must_be_kept(const Operation& operation);
   static bool would_wait(const Operation& operation);
   static bool can_go(const Chain& chain);
@@ -57,7 +50,6 @@ private:
   void end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& last, Outcome outcome);
   void note_busy(const std::shared_ptr<Chain>& chain);
   void note_idle(Chain& chain);
-  static std::int32_t result_of(const Operation& operation);
   static OperationPtr failed_before(const Operation& operation); // or null
   static bool may_gather(const Operation& operation, const MarkPtrs& marks);
   static bool may_join(const Operation& operation, const OperationPtrs& together);
@@ -75,17 +67,16 @@ private:
   void fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock);
   void find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock);
   void push(const OperationPtr& operation, Lock& lock);
-  void await(const OperationPtr& operation, Lock& lock);
-  void look_at(const std::shared_ptr<Chain>& chain, Lock& lock);
+  void await_in_chain(const OperationPtr& operation, Lock& lock);
+  void look_at_chain(const std::shared_ptr<Chain>& chain, Lock& lock);
   void look_at_all(Lock& lock);
   void give_back_lent(Lock& lock);
   // Without it, in the chain's turn.
   static std::int32_t hand_over(Operation& operation, const MarkPtrs& marks);
   static std::int32_t wait_in_stream(Chain& chain, const MarkPtrs& marks, const Operation& operation);
 
-  std::mutex mutex_;
-  std::condition_variable changed_; // users of chains
-  std::unordered_map<std::uintptr_t, OperationPtr> events_;
+  plugin::Events& events_;
+  std::condition_variable changed_;          // users of chains
   std::vector<std::shared_ptr<Chain>> busy_; // chains that are not idle
   std::vector<std::pair<Device*, CUdeviceptr>> lent_;
   int gathers_ = 0;            // of chains, that the driver has not got yet

@@ -99,10 +99,10 @@ void Queue::settle_all(Lock& lock) {
 bool Queue::may_join(const Operation& operation, const OperationPtrs& together) {
   return operation.small == Operation::Small::kOut &&
          std::all_of(operation.before.begin(), operation.before.end(), [&](const OperationPtr& one) {
-           return one->is_done() ? one->failure.empty()
-                                 : one->chain == operation.chain &&
-                                       (one->state == Operation::State::kGiven ||
-                                        std::find(together.begin(), together.end(), one) != together.end());
+           return one->is_done
+                      ? one->failure.empty()
+                      : one->chain == operation.chain &&
+                            (one->is_given() || std::find(together.begin(), together.end(), one) != together.end());
          });
 }
 

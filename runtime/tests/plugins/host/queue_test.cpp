@@ -4,7 +4,7 @@
 // Operations of the host plugin's queues, with bodies that fail, wait and take note.
 #include "queue.h"
 
-#include "common/calls.h"
+#include "common/dependences.h"
 
 #include <algorithm>
 #include <array>
@@ -23,18 +23,35 @@
 using omptool::fail;
 using omptool::last_error;
 using namespace omptool::host;
+using namespace omptool::plugin;
 
 namespace {
 
+// What a process has of both.
+struct Queues {
+  explicit Queues(unsigned most) : queue(events, most) {}
+
+  std::int32_t wait(tgt_event_t event) {
+    return ask_event<Operation>(events, event,
+                                [&](const auto& operation, auto& lock) { queue.await(*operation, lock); });
+  }
+  std::int32_t query(tgt_event_t event) {
+    return ask_event<Operation>(events, event, [](const auto&, auto&) {});
+  }
+
+  Events events;
+  Queue queue;
+};
+
 // Its threads wait for more until the process ends.
-Queue& lasting(unsigned most = 64) {
-  static std::vector<Queue*>& all = *new std::vector<Queue*>;
-  return *all.emplace_back(new Queue(most));
+Queues& lasting(unsigned most = 64) {
+  static std::vector<Queues*>& all = *new std::vector<Queues*>;
+  return *all.emplace_back(new Queues(most));
 }
 
-tgt_event_t add(Queue& queues, const std::vector<tgt_event_t>& dependences, Body body = {}) {
+tgt_event_t add(Queues& queues, const std::vector<tgt_event_t>& dependences, Body body = {}) {
   tgt_event_t made = nullptr;
-  CHECK(queues.add(dependences, std::move(body), made) == 0);
+  CHECK(queues.queue.add({dependences, made}, std::move(body)) == 0);
   CHECK(made);
   return made;
 }
@@ -69,8 +86,8 @@ auto times_noted(tgt_event_t event) {
   return std::count(noted().begin(), noted().end(), event);
 }
 struct Noting {
-  Noting() { Queue::set_callback(note); }
-  ~Noting() { Queue::set_callback(nullptr); }
+  Noting() { Events::set_callback(note); }
+  ~Noting() { Events::set_callback(nullptr); }
   Noting(const Noting&) = delete;
   Noting& operator=(const Noting&) = delete;
 };
@@ -78,7 +95,7 @@ struct Noting {
 } // namespace
 
 TEST_CASE("a stream goes on after what it got last, whichever of its events is named") {
-  Queue& queues = lasting();
+  Queues& queues = lasting();
   Gate gate;
   std::vector<int> order;
   const auto body = [&](int number) {
@@ -100,7 +117,7 @@ TEST_CASE("a stream goes on after what it got last, whichever of its events is n
 
 TEST_CASE("what depends on a failure fails, once all it depends on is done; what is only behind it does not") {
   const Noting noting_here;
-  Queue& queues = lasting();
+  Queues& queues = lasting();
   Gate gate;
   std::atomic<bool> ran{false};
   const auto running = [&] {
@@ -130,7 +147,7 @@ TEST_CASE("what depends on a failure fails, once all it depends on is done; what
 }
 
 TEST_CASE("an exception in an operation is its failure") {
-  Queue& queues = lasting();
+  Queues& queues = lasting();
   const tgt_event_t bad = add(queues, {}, []() -> std::int32_t { throw std::bad_alloc(); });
   CHECK(queues.wait(bad) == 1);
   CHECK(std::string(last_error.data()).find("alloc") != std::string::npos);
@@ -138,21 +155,21 @@ TEST_CASE("an exception in an operation is its failure") {
 
 TEST_CASE("a released event is not called back, unknown ones are refused, and the work goes on") {
   const Noting noting_here;
-  Queue& queues = lasting();
+  Queues& queues = lasting();
   Gate gate;
   const tgt_event_t slow = add(queues, {}, gate.body());
   const tgt_event_t next = add(queues, {slow}, [] { return 0; });
-  CHECK(queues.is_live(slow));
-  CHECK(queues.release(slow) == 0);
-  CHECK_FALSE(queues.is_live(slow));
+  CHECK(queues.events.is_live(slow));
+  CHECK(queues.events.release(slow) == 0);
+  CHECK_FALSE(queues.events.is_live(slow));
   tgt_event_t made = nullptr;
   for (const tgt_event_t wrong : {slow, static_cast<tgt_event_t>(&gate), tgt_event_t{}}) {
-    CHECK(queues.release(wrong) == 1);
+    CHECK(queues.events.release(wrong) == 1);
     CHECK(queues.wait(wrong) == 1);
     CHECK(queues.query(wrong) == 1);
     CHECK(std::string(last_error.data()).find("released") != std::string::npos);
     if (wrong)
-      CHECK(queues.add(std::vector<tgt_event_t>{nullptr, next, wrong}, {}, made) == 1);
+      CHECK(queues.queue.add({std::array{tgt_event_t{}, next, wrong}, made}, {}) == 1);
   }
   CHECK(made == nullptr);
   gate.open();
@@ -163,7 +180,7 @@ TEST_CASE("a released event is not called back, unknown ones are refused, and th
 
 TEST_CASE("as many run as the number says, and threads that wait run what they wait for") {
   constexpr unsigned kMost = 8, kWaiting = 3;
-  Queue& queues = lasting(kMost);
+  Queues& queues = lasting(kMost);
   std::barrier<> all_started(kMost);
   std::vector<tgt_event_t> events;
   for (unsigned i = 0; i < kMost; ++i)
@@ -196,7 +213,7 @@ TEST_CASE("as many run as the number says, and threads that wait run what they w
 }
 
 TEST_CASE("several threads wait for one event, and one that is released meanwhile") {
-  Queue& queues = lasting();
+  Queues& queues = lasting();
   Gate gate;
   const tgt_event_t slow = add(queues, {}, [] { return fail("a reason"); });
   const tgt_event_t behind = add(queues, {}, gate.body());
@@ -206,7 +223,7 @@ TEST_CASE("several threads wait for one event, and one that is released meanwhil
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] { heard += queues.wait(event) == 1; });
   std::this_thread::sleep_for(std::chrono::milliseconds(20)); // most of them wait by then
-  CHECK(queues.release(event) == 0);
+  CHECK(queues.events.release(event) == 0);
   gate.open();
   for (std::thread& thread : threads)
     thread.join();
@@ -226,7 +243,7 @@ struct RandomProgram {
   };
   static constexpr std::size_t kLength = 60;
 
-  RandomProgram(Queue& to, unsigned seed) : queues(to), random(seed) {}
+  RandomProgram(Queues& to, unsigned seed) : queues(to), random(seed) {}
   std::size_t any(std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random); }
 
   void add_one(std::size_t number) {
@@ -270,12 +287,12 @@ struct RandomProgram {
     for (std::size_t i = 0; i < kLength; ++i) {
       faults += (queues.wait(all[i].event) != 0) != all[i].fails;
       faults += (queues.query(all[i].event) != 0) != all[i].fails;
-      faults += queues.release(all[i].event) != 0;
+      faults += queues.events.release(all[i].event) != 0;
     }
     return faults;
   }
 
-  Queue& queues;
+  Queues& queues;
   std::mt19937 random;
   std::array<Done, kLength> all{};
   std::array<std::atomic<int>, kLength> inside{};
@@ -286,7 +303,7 @@ struct RandomProgram {
 
 TEST_CASE("random programs of several threads keep the order they ask for") {
   constexpr unsigned kThreads = 4, kPrograms = 60;
-  Queue& queues = lasting();
+  Queues& queues = lasting();
   std::atomic<int> faults{0};
   std::vector<std::thread> threads;
   for (unsigned number = 0; number < kThreads; ++number)

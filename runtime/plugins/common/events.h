@@ -1,0 +1,76 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The events of the asynchronous functions: omptarget_rtl.h says what they are. A plugin has one table of them, and one
+// lock, which is that of all that the plugin keeps of its operations, too.
+#pragma once
+
+#include "omptarget_rtl.h"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+namespace omptool::plugin {
+
+// What an asynchronous function is told of the order, and where the event goes that it makes.
+struct Dependences {
+  std::span<const tgt_event_t> before; // some of them null
+  tgt_event_t& made;
+};
+
+// The event of an operation. What else a plugin keeps of the operation is in a class that it derives from this one.
+struct Event {
+  Event();
+  virtual ~Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  tgt_event_t handle() const { return reinterpret_cast<tgt_event_t>(number); }
+
+  const std::uintptr_t number; // never that of another event, in this process or in its parents
+  // Under the lock of the table.
+  bool is_done = false;
+  bool is_released = false;
+  std::string failure;  // once it is done: why it failed, or ""
+  bool is_lost = false; // the device is, and that is why it failed
+
+  bool has_failed() const { return is_done && !failure.empty(); }
+};
+using EventPtr = std::shared_ptr<Event>;
+
+// 0, or what a call returns that asks for an event which has failed, with last_error set.
+std::int32_t result_of(const Event& event);
+
+// Of one process: a child of fork() has a table of its own, in which no event of its parent's is.
+class Events {
+public:
+  using Lock = std::unique_lock<std::mutex>;
+  Lock lock() { return Lock(mutex_); }
+
+  // With the lock held. Null, with last_error set: the event is released, or none of this plugin's.
+  template <typename Operation = Event> std::shared_ptr<Operation> find(tgt_event_t event) const {
+    return std::static_pointer_cast<Operation>(find_event(event));
+  }
+  // With the lock held. From now on it is found, and valid until release().
+  void add(const EventPtr& event) { events_.emplace(event->number, event); }
+  // With the lock held: the operation has completed, which is called back once.
+  void end(Event& event, std::string failure, bool is_lost);
+
+  // The operation goes on. 0, or 1, with last_error set.
+  std::int32_t release(tgt_event_t event);
+  bool is_live(tgt_event_t event);
+
+  static void set_callback(tgt_callback_fct callback);
+
+private:
+  EventPtr find_event(tgt_event_t event) const;
+
+  std::mutex mutex_;
+  std::unordered_map<std::uintptr_t, EventPtr> events_; // not done, or not released
+};
+
+} // namespace omptool::plugin
