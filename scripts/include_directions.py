@@ -25,7 +25,7 @@ LEVELS = (
     ("libomptarget/data/table",),
     ("libomptarget/rtl",),
     ("libomptarget/observe",),
-    ("libomptarget/process", "plugins/cuda/queue"),
+    ("libomptarget/process",),
     ("libomptarget/threads", "plugins/cuda", "plugins/opencl", "plugins/host"),
     ("plugins/compile", "plugins/cuda/driver", "plugins/host/kernels", "inspect"),
     ("plugins/common",),

@@ -5,6 +5,7 @@
 #include "common/calls.h"
 #include "common/description.h"
 #include "compile/compiled.h"
+#include "queue.h"
 #include "settings.h"
 
 #include <utility>
@@ -18,11 +19,9 @@ CUdeviceptr address(const void* target) {
 
 } // namespace
 
-bool Device::initialise() {
-  if (is_ready_.load(std::memory_order_acquire))
-    return true;
+std::int32_t Device::start() {
   const std::lock_guard lock(mutex_);
-  return is_ready_ || initialise_now();
+  return is_ready_ || start_now() ? 0 : 1;
 }
 
 Outcome Device::find_limits(bool& has_pools) {
@@ -38,7 +37,7 @@ Outcome Device::find_limits(bool& has_pools) {
       {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &pools},
   };
   for (const auto& [attribute, place] : wanted)
-    if (const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuDeviceGetAttribute, place, attribute, device_);
+    if (const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuDeviceGetAttribute, place, attribute, id_.device);
         !outcome.ok())
       return outcome;
   limits_.most_memory = std::max(limits_.most_memory, usual_memory);
@@ -61,13 +60,13 @@ Outcome Device::set_limits() {
   return outcome;
 }
 
-bool Device::initialise_now() {
+bool Device::start_now() {
   bool has_pools = false;
   Outcome outcome = find_limits(has_pools);
   if (outcome.ok() && !context_.handle)
-    outcome = context_.retain(device_);
+    outcome = context_.retain(id_.device);
   if (outcome.ok())
-    outcome = memory_.initialise(device_, has_pools);
+    outcome = memory_.initialise(id_.device, has_pools);
   if (outcome.ok())
     outcome = set_limits();
   if (outcome.ok())
@@ -79,66 +78,42 @@ bool Device::initialise_now() {
   return outcome.ok();
 }
 
-tgt_target_table* Device::load(const __tgt_device_image* image, Extents extents) {
-  const Bytes bytes{static_cast<const std::byte*>(image->ImageStart), static_cast<const std::byte*>(image->ImageEnd)};
-  const std::string processor = "sm_" + std::to_string(capability_);
+tgt_target_table* Device::load(const __tgt_device_image& image, Extents extents) {
+  const Bytes bytes{static_cast<const std::byte*>(image.ImageStart), static_cast<const std::byte*>(image.ImageEnd)};
+  const std::string processor = "sm_" + std::to_string(id_.capability);
   const compile::Compiled code = compile::compiled(bytes, {"nvptx64-nvidia-cuda", processor, {}});
   const std::string fault =
-      code.fault.empty() ? fault_of(code.bytes, {capability_}, context_.driver.version) : code.fault;
+      code.fault.empty() ? fault_of(code.bytes, {id_.capability}, context_.driver.version) : code.fault;
   if (!fault.empty()) {
     fail(fault);
     return nullptr;
   }
   auto* const begin = const_cast<std::byte*>(code.bytes.data());
-  const __tgt_device_image as_code{begin, begin + code.bytes.size(), image->EntriesBegin, image->EntriesEnd};
-  std::unique_ptr<Image> loaded =
-      Image::load(context_, as_code, extents, {number_, count_, limits_}); // without the lock: it may take seconds
-  if (!loaded)
-    return nullptr;
-  tgt_target_table* const table = loaded->table();
-  const std::lock_guard lock(mutex_);
-  images_[image] = std::move(loaded);
-  return table;
+  const __tgt_device_image as_code{begin, begin + code.bytes.size(), image.EntriesBegin, image.EntriesEnd};
+  std::unique_ptr<Image> loaded = Image::load(
+      context_, as_code, extents, {id_.number, id_.count, limits_}); // without the lock: it may take seconds
+  return loaded ? images_.add(image, std::move(loaded)) : nullptr;
 }
 
-std::int32_t Device::unload(const __tgt_device_image* image) {
-  std::unique_ptr<Image> gone;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = images_.find(image);
-    if (at == images_.end())
-      return fail("this image is not loaded");
-    gone = std::move(at->second);
-    images_.erase(at);
-  }
-  return gone->unload();
+std::int32_t Device::unload(const __tgt_device_image& image) {
+  const std::unique_ptr<Image> gone = images_.take(image);
+  return gone ? gone->unload() : 1;
 }
 
-template <typename Queue> std::int32_t Device::move(std::int64_t size, const char* what, const Queue& queue) {
-  if (size < 0)
-    return fail("a size of " + std::to_string(size) + " bytes");
-  if (size == 0)
-    return 0;
-  StreamOfCall stream(streams_);
-  if (!stream.get())
-    return stream.failure();
-  Outcome outcome = context_.in_stream([&] { return queue(static_cast<std::size_t>(size), stream.get()); });
-  if (outcome.ok())
-    outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, stream.get());
-  if (outcome.ok())
-    return 0;
-  stream.abandon();
-  return fail_of(context_.driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
+void* Device::allocate(std::size_t size, std::int32_t kind) {
+  return kind == OMPTARGET_MEMORY_DEVICE ? reinterpret_cast<void*>(memory_.allocate(size))
+                                         : host_memory_.allocate(size, kind);
 }
 
-Path Device::path_of(const void* host, std::int64_t size) {
-  return size >= static_cast<std::int64_t>(kLeastStaged) &&
-                 !host_memory_.is_known_to_driver(host, static_cast<std::size_t>(size))
-             ? Path::kStaged
-             : Path::kOfDriver;
+std::int32_t Device::release(void* memory, std::int32_t kind) {
+  return kind == OMPTARGET_MEMORY_DEVICE ? memory_.release(address(memory)) : host_memory_.release(memory, kind);
 }
 
-Outcome Device::queue_submit(void* target, const void* source, std::size_t size, CUstream stream, Path path) {
+Path Device::path_of(const void* host, std::size_t size) {
+  return size >= kLeastStaged && !host_memory_.is_known_to_driver(host, size) ? Path::kStaged : Path::kOfDriver;
+}
+
+Outcome Device::submit_in(CUstream stream, void* target, const void* source, std::size_t size, Path path) {
   Outcome outcome{nullptr, CUDA_SUCCESS};
   auto* const host = static_cast<std::byte*>(const_cast<void*>(source));
   if (path == Path::kStaged &&
@@ -148,7 +123,7 @@ Outcome Device::queue_submit(void* target, const void* source, std::size_t size,
   return OMPTOOL_CUDA(context_.driver, cuMemcpyHtoDAsync_v2, address(target), source, size, stream);
 }
 
-Outcome Device::queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream, Path path) {
+Outcome Device::retrieve_in(CUstream stream, void* target, const void* source, std::size_t size, Path path) {
   Outcome outcome{nullptr, CUDA_SUCCESS};
   if (path == Path::kStaged && StagedCopy({context_, pieces_, marks_}, StagedCopy::Way::kToHost, address(source),
                                           static_cast<std::byte*>(target), size, stream)
@@ -157,48 +132,58 @@ Outcome Device::queue_retrieve(void* target, const void* source, std::size_t siz
   return OMPTOOL_CUDA(context_.driver, cuMemcpyDtoHAsync_v2, target, address(source), size, stream);
 }
 
-Outcome Device::queue_fill(void* target, std::int32_t value, std::size_t size, CUstream stream) const {
+Outcome Device::fill_in(CUstream stream, void* target, std::int32_t value, std::size_t size) const {
   return OMPTOOL_CUDA(context_.driver, cuMemsetD8Async, address(target), static_cast<unsigned char>(value), size,
                       stream);
 }
 
-Outcome Device::queue_receive(void* target, const Device& from, const void* source, std::size_t size,
-                              CUstream stream) const {
+Outcome Device::receive_in(CUstream stream, void* target, const Device& from, const void* source,
+                           std::size_t size) const {
   return &from == this
              ? OMPTOOL_CUDA(context_.driver, cuMemcpyDtoDAsync_v2, address(target), address(source), size, stream)
              : OMPTOOL_CUDA(context_.driver, cuMemcpyPeerAsync, address(target), context_.handle, address(source),
                             from.context_.handle, size, stream);
 }
 
-std::int32_t Device::submit(void* target, const void* source, std::int64_t size) {
+template <typename Move> std::int32_t Device::move_now(const char* what, std::size_t size, const Move& move) {
+  StreamOfCall stream(streams_);
+  if (!stream.get())
+    return stream.failure();
+  Outcome outcome = context_.in_stream([&] { return move(stream.get()); });
+  if (outcome.ok())
+    outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, stream.get());
+  if (outcome.ok())
+    return 0;
+  stream.abandon();
+  return fail_of(context_.driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
+}
+
+std::int32_t Device::submit(void* target, const void* source, std::size_t size) {
   const Path path = path_of(source, size);
-  return move(size, kSubmit,
-              [&](std::size_t bytes, CUstream stream) { return queue_submit(target, source, bytes, stream, path); });
+  return move_now(kSubmit, size, [&](CUstream stream) { return submit_in(stream, target, source, size, path); });
 }
 
-std::int32_t Device::retrieve(void* target, const void* source, std::int64_t size) {
+std::int32_t Device::retrieve(void* target, const void* source, std::size_t size) {
   const Path path = path_of(target, size);
-  return move(size, kRetrieve,
-              [&](std::size_t bytes, CUstream stream) { return queue_retrieve(target, source, bytes, stream, path); });
+  return move_now(kRetrieve, size, [&](CUstream stream) { return retrieve_in(stream, target, source, size, path); });
 }
 
-std::int32_t Device::fill(void* target, std::int32_t value, std::int64_t size) {
-  return move(size, kFill,
-              [&](std::size_t bytes, CUstream stream) { return queue_fill(target, value, bytes, stream); });
+std::int32_t Device::fill(void* target, std::int32_t value, std::size_t size) {
+  return move_now(kFill, size, [&](CUstream stream) { return fill_in(stream, target, value, size); });
 }
 
-std::int32_t Device::receive(void* target, const Device& from, const void* source, std::int64_t size) {
-  return move(size, kReceive,
-              [&](std::size_t bytes, CUstream stream) { return queue_receive(target, from, source, bytes, stream); });
+std::int32_t Device::receive(void* target, plugin::Device& from, const void* source, std::size_t size) {
+  const auto& other = static_cast<const Device&>(from);
+  return move_now(kReceive, size, [&](CUstream stream) { return receive_in(stream, target, other, source, size); });
 }
 
-std::int32_t Device::run(void* kernel, Arguments arguments, const tgt_launch_shape& asked) {
+std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) {
   CUdeviceptr lent = 0;
-  std::optional<Launch> launch = prepare(launcher(), kernel, arguments, asked);
+  std::optional<Launch> launch = prepare(launcher(), kernel, arguments, shape);
   if (!launch)
     return OMPTARGET_RTL_NOT_STARTED;
   StreamOfCall stream(streams_);
-  if (!stream.get() || !start(launcher(), *launch, stream.get(), lent))
+  if (!stream.get() || !cuda::start(launcher(), *launch, stream.get(), lent))
     return OMPTARGET_RTL_NOT_STARTED;
   const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuStreamSynchronize, stream.get());
   memory_.release(lent);
@@ -208,15 +193,67 @@ std::int32_t Device::run(void* kernel, Arguments arguments, const tgt_launch_sha
   return fail_of(context_.driver, outcome, "kernel " + launch->kernel->name());
 }
 
+std::int32_t Device::queue_nothing(const plugin::Dependences& order) {
+  const auto operation = std::make_shared<Operation>();
+  operation->what = "a wait";
+  return queue_.add(*this, order, operation);
+}
+
+std::int32_t Device::queue_submit(void* target, const void* source, std::size_t size,
+                                  const plugin::Dependences& order) {
+  const Path path = path_of(source, size);
+  const OperationPtr operation = move_operation(
+      context_, kSubmit, size, [=, this](CUstream stream) { return submit_in(stream, target, source, size, path); });
+  set_copy_in(*operation, target, source, path);
+  return queue_.add(*this, order, operation);
+}
+
+std::int32_t Device::queue_retrieve(void* target, const void* source, std::size_t size,
+                                    const plugin::Dependences& order) {
+  const Path path = path_of(target, size);
+  const OperationPtr operation = move_operation(context_, kRetrieve, size, [=, this](CUstream stream) {
+    return retrieve_in(stream, target, source, size, path);
+  });
+  set_copy_out(*operation, *this, target, source, path);
+  return queue_.add(*this, order, operation);
+}
+
+std::int32_t Device::queue_fill(void* target, std::int32_t value, std::size_t size, const plugin::Dependences& order) {
+  return queue_.add(*this, order, move_operation(context_, kFill, size, [=, this](CUstream stream) {
+    return fill_in(stream, target, value, size);
+  }));
+}
+
+std::int32_t Device::queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
+                                   const plugin::Dependences& order) {
+  const auto& other = static_cast<const Device&>(from);
+  return queue_.add(*this, order, move_operation(context_, kReceive, size, [=, this, &other](CUstream stream) {
+    return receive_in(stream, target, other, source, size);
+  }));
+}
+
+std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
+                               const plugin::Dependences& order) {
+  std::optional<Launch> launch = prepare(launcher(), kernel, arguments, shape);
+  if (!launch)
+    return OMPTARGET_RTL_NOT_STARTED;
+  const auto operation = std::make_shared<Operation>();
+  operation->kernel = launch->kernel;
+  operation->work = [this, own = std::move(*launch)](CUstream stream, CUdeviceptr& lent) mutable {
+    return cuda::start(launcher(), own, stream, lent) ? 0 : OMPTARGET_RTL_NOT_STARTED;
+  };
+  return queue_.add(*this, order, operation);
+}
+
 // Heaps and stacks; concurrent access to managed memory is about no more than what cuMemAllocManaged gives.
 bool Device::reaches_host_memory() const {
   const Driver& driver = context_.driver;
   int pageable = 0, managed = 0;
   Outcome outcome =
-      OMPTOOL_CUDA(driver, cuDeviceGetAttribute, &pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device_);
+      OMPTOOL_CUDA(driver, cuDeviceGetAttribute, &pageable, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, id_.device);
   if (outcome.ok() && !pageable)
     outcome =
-        OMPTOOL_CUDA(driver, cuDeviceGetAttribute, &managed, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device_);
+        OMPTOOL_CUDA(driver, cuDeviceGetAttribute, &managed, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, id_.device);
   if (!outcome.ok())
     fail_of(driver, outcome, "the GPU does not say what it reaches");
   else if (!pageable)
@@ -231,21 +268,21 @@ std::int32_t Device::describe(tgt_device_description& description) const {
   int units = 0, memory = 0, threads = 0;
   std::size_t total = 0;
   char name[sizeof description.name] = {};
-  Outcome outcome = OMPTOOL_CUDA(driver, cuDeviceGetName, name, sizeof name - 1, device_);
+  Outcome outcome = OMPTOOL_CUDA(driver, cuDeviceGetName, name, sizeof name - 1, id_.device);
   if (outcome.ok())
-    outcome = OMPTOOL_CUDA(driver, cuDeviceTotalMem_v2, &total, device_);
+    outcome = OMPTOOL_CUDA(driver, cuDeviceTotalMem_v2, &total, id_.device);
   for (const auto& [attribute, place] : {std::pair{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &units},
                                          std::pair{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &memory},
                                          std::pair{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads}})
     if (outcome.ok())
-      outcome = OMPTOOL_CUDA(driver, cuDeviceGetAttribute, place, attribute, device_);
+      outcome = OMPTOOL_CUDA(driver, cuDeviceGetAttribute, place, attribute, id_.device);
   if (!outcome.ok())
     return fail_of(driver, outcome, "the GPU does not say what it is");
   description.units = static_cast<std::uint32_t>(units);
   description.memory = total;
   description.team_memory = static_cast<std::uint64_t>(memory);
   description.threads = static_cast<std::uint32_t>(threads);
-  put("sm_" + std::to_string(capability_), description.architecture);
+  put("sm_" + std::to_string(id_.capability), description.architecture);
   put(name, description.name);
   if (const int version = driver.version)
     put("CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10), description.driver);

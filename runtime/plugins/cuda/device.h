@@ -4,6 +4,8 @@
 // A GPU as a device. Calls wait for what they do, but for those that name a stream.
 #pragma once
 
+#include "common/device.h"
+#include "common/images.h"
 #include "driver/context.h"
 #include "driver/host_memory.h"
 #include "driver/memory.h"
@@ -15,8 +17,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <mutex>
 
 namespace omptool::cuda {
@@ -29,43 +29,54 @@ constexpr char kSubmit[] = "a copy to the GPU", kRetrieve[] = "a copy from the G
 // other memory during the call; staged_copy.h copies large parts of the latter.
 enum class Path { kOfDriver, kStaged };
 
-class Device {
+class Queue;
+
+struct DeviceId {
+  std::int32_t number, count; // among the plugin's
+  CUdevice device;            // the driver's
+  int capability;             // 90 of sm_90
+};
+
+class Device : public plugin::Device {
 public:
-  // Of the driver's device; `capability` is 90 of sm_90.
-  Device(const Driver& driver, std::int32_t number, std::int32_t count, CUdevice device, int capability)
-      : number_(number), count_(count), device_(device), capability_(capability), context_(driver) {
+  Device(const Driver& driver, const DeviceId& id, Queue& queue) : id_(id), queue_(queue), context_(driver) {
     context_.give_memory_back = [this] { return memory_.give_back(); };
   }
 
-  // The first call does it. False, with last_error set: the next may try again.
-  bool initialise();
+  bool has_started() const override { return is_ready_.load(std::memory_order_acquire); }
+  std::int32_t start() override;
 
-  tgt_target_table* load(const __tgt_device_image* image, Extents extents);
-  std::int32_t unload(const __tgt_device_image* image);
-  CUdeviceptr allocate(std::int64_t size) { return memory_.allocate(size); }
-  std::int32_t release(void* memory) { return memory_.release(reinterpret_cast<CUdeviceptr>(memory)); }
-  std::int32_t submit(void* target, const void* source, std::int64_t size);
-  std::int32_t retrieve(void* target, const void* source, std::int64_t size);
-  std::int32_t fill(void* target, std::int32_t value, std::int64_t size);
-  std::int32_t receive(void* target, const Device& from, const void* source, std::int64_t size);
-  std::int32_t run(void* kernel, Arguments arguments, const tgt_launch_shape& asked);
+  tgt_target_table* load(const __tgt_device_image& image) override { return load(image, {}); }
+  tgt_target_table* load(const __tgt_device_image& image, Extents extents);
+  std::int32_t unload(const __tgt_device_image& image) override;
 
-  Path path_of(const void* host, std::int64_t size);
-  // The context is the stream's.
-  Outcome queue_submit(void* target, const void* source, std::size_t size, CUstream stream, Path path);
-  Outcome queue_retrieve(void* target, const void* source, std::size_t size, CUstream stream, Path path);
-  Outcome queue_fill(void* target, std::int32_t value, std::size_t size, CUstream stream) const;
-  Outcome queue_receive(void* target, const Device& from, const void* source, std::size_t size, CUstream stream) const;
+  void* allocate(std::size_t size, std::int32_t kind) override;
+  std::int32_t release(void* memory, std::int32_t kind) override;
 
-  // Without a context. 0, or what a failing call returns.
-  std::int32_t describe(tgt_device_description& description) const;
+  std::int32_t submit(void* target, const void* source, std::size_t size) override;
+  std::int32_t retrieve(void* target, const void* source, std::size_t size) override;
+  std::int32_t fill(void* target, std::int32_t value, std::size_t size) override;
+  std::int32_t receive(void* target, plugin::Device& from, const void* source, std::size_t size) override;
+  std::int32_t run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) override;
 
-  // False, with last_error set.
-  bool reaches_host_memory() const;
+  std::int32_t queue_nothing(const plugin::Dependences& order) override;
+  std::int32_t queue_submit(void* target, const void* source, std::size_t size,
+                            const plugin::Dependences& order) override;
+  std::int32_t queue_retrieve(void* target, const void* source, std::size_t size,
+                              const plugin::Dependences& order) override;
+  std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size,
+                          const plugin::Dependences& order) override;
+  std::int32_t queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
+                             const plugin::Dependences& order) override;
+  std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
+                         const plugin::Dependences& order) override;
 
-  int capability() const { return capability_; }
+  bool reaches_host_memory() const override;
+  std::int32_t describe(tgt_device_description& description) const override;
+
+  int capability() const { return id_.capability; }
   const Context& context() const { return context_; }
-  Launcher launcher() { return {number_, context_, limits_, memory_}; }
+  Launcher launcher() { return {id_.number, context_, limits_, memory_}; }
   Memory& memory() { return memory_; }
   HostMemory& host_memory() { return host_memory_; }
   Staging& gathers() { return gathers_; } // of small copies
@@ -73,16 +84,21 @@ public:
   Marks& marks() { return marks_; }
 
 private:
-  bool initialise_now();
+  bool start_now();
   Outcome find_limits(bool& has_pools);
   Outcome set_limits();
-  // Queues what `queue(bytes, stream)` does, and waits for it.
-  template <typename Queue> std::int32_t move(std::int64_t size, const char* what, const Queue& queue);
 
-  const std::int32_t number_;
-  const std::int32_t count_; // of devices
-  const CUdevice device_;
-  const int capability_;
+  Path path_of(const void* host, std::size_t size);
+  // The context is the stream's.
+  Outcome submit_in(CUstream stream, void* target, const void* source, std::size_t size, Path path);
+  Outcome retrieve_in(CUstream stream, void* target, const void* source, std::size_t size, Path path);
+  Outcome fill_in(CUstream stream, void* target, std::int32_t value, std::size_t size) const;
+  Outcome receive_in(CUstream stream, void* target, const Device& from, const void* source, std::size_t size) const;
+  // Queues what `move(stream)` does, and waits for it.
+  template <typename Move> std::int32_t move_now(const char* what, std::size_t size, const Move& move);
+
+  const DeviceId id_;
+  Queue& queue_;
   Context context_;
   DeviceLimits limits_;
   Streams streams_{context_};
@@ -93,7 +109,7 @@ private:
   Staging pieces_{context_, 1 << 20, 2, 4}; // of large copies: two for each thread
   std::mutex mutex_;
   std::atomic<bool> is_ready_{false};
-  std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock
+  plugin::Images<Image> images_;
 };
 
 } // namespace omptool::cuda

@@ -4,6 +4,7 @@
 
 #include "common/calls.h"
 #include "common/launch_line.h"
+#include "common/launch_shape.h"
 #include "generations.h"
 #include "settings.h"
 
@@ -72,7 +73,7 @@ CUdeviceptr lend(const Launcher& launcher, const Launch& launch, CUstream stream
   if (loan.environment == 0)
     return kNothing;
   const Driver& driver = launcher.context.driver;
-  lent = launcher.memory.allocate(static_cast<std::int64_t>(loan.environment + loan.buffer + loan.memory));
+  lent = launcher.memory.allocate(loan.environment + loan.buffer + loan.memory);
   if (!lent)
     return 0;
   const CUdeviceptr buffer = lent + loan.environment;
@@ -130,13 +131,9 @@ void tell(std::int32_t device, const Kernel& kernel, const Grid& grid) {
 
 } // namespace
 
-std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments arguments,
-                              const tgt_launch_shape& asked) {
-  const auto [values, count] = arguments;
-  if (!handle || count < 0 || (count > 0 && !values)) {
-    fail("a kernel with " + std::to_string(count) + " arguments");
-    return std::nullopt;
-  }
+std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Arguments arguments,
+                              const tgt_launch_shape* shape) {
+  const tgt_launch_shape asked = shape ? *shape : plugin::shape_of(1, 1);
   Kernel& kernel = *static_cast<Kernel*>(handle);
   if (kernel.clang() && kernel.clang()->unknown_environment) {
     fail("kernel " + kernel.name() + " has an environment of " + std::to_string(kernel.clang()->unknown_environment) +
@@ -148,7 +145,7 @@ std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments 
     return std::nullopt;
   MemoryPromise memory;
   const std::optional<Grid> grid = grid_for(kernel, asked, *facts, launcher.limits, memory);
-  std::vector<void*> words(values, values + count);
+  std::vector<void*> words(arguments.begin(), arguments.end());
   if (kernel.clang())
     place_environment(kernel.clang()->environment, asked.flags, words);
   const std::size_t size = words.size() * kArgument;

@@ -4,6 +4,7 @@
 // A kernel's way into a stream.
 #pragma once
 
+#include "common/device.h"
 #include "driver/context.h"
 #include "driver/memory.h"
 #include "kernel.h"
@@ -16,13 +17,7 @@
 
 namespace omptool::cuda {
 
-// Values of 8 bytes, in order.
-struct Arguments {
-  void** values;
-  std::int32_t count;
-};
-
-// The device's parts that a launch uses.
+// What a launch works with.
 struct Launcher {
   std::int32_t device;
   const Context& context;
@@ -46,10 +41,10 @@ struct Launch {
 };
 
 // Nothing, with last_error set: the kernel does not run so.
-std::optional<Launch> prepare(const Launcher& launcher, void* handle, Arguments arguments,
-                              const tgt_launch_shape& asked);
-// Queues the kernel and returns true. False: the kernel certainly does not begin, and last_error says why. `lent` is
-// memory that the caller releases when the kernel has ended, or 0.
+std::optional<Launch> prepare(const Launcher& launcher, void* handle, plugin::Arguments arguments,
+                              const tgt_launch_shape* shape);
+// Whether the kernel was queued; else it certainly does not begin, and last_error says why. `lent` is memory that the
+// caller releases when the kernel has ended, or 0.
 bool start(const Launcher& launcher, Launch& launch, CUstream stream, CUdeviceptr& lent);
 
 } // namespace omptool::cuda

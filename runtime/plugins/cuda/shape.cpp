@@ -5,7 +5,6 @@
 #include "common/calls.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 namespace omptool::cuda {
@@ -19,20 +18,6 @@ std::optional<Grid> no_grid(const std::string& reason) {
 }
 
 } // namespace
-
-tgt_launch_shape shape_of(std::int32_t num_teams, std::int32_t thread_limit) {
-  tgt_launch_shape shape{};
-  shape.size = sizeof shape;
-  shape.teams[0] = static_cast<std::uint32_t>(std::max(num_teams, 0));
-  shape.threads[0] = static_cast<std::uint32_t>(std::max(thread_limit, 0));
-  return shape;
-}
-
-tgt_launch_shape known_part(const tgt_launch_shape& record) {
-  tgt_launch_shape known{};
-  std::memcpy(&known, &record, std::min<std::size_t>(record.size, sizeof known));
-  return known;
-}
 
 std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& kernel, const DeviceLimits& device) {
   Grid grid;

@@ -39,11 +39,6 @@ struct Grid {
   bool cooperates = false;
 };
 
-// Returns the shape that a call asks for; 0 teams or threads leave it to the device.
-tgt_launch_shape shape_of(std::int32_t num_teams, std::int32_t thread_limit);
-// A record of another core's, as this plugin knows it.
-tgt_launch_shape known_part(const tgt_launch_shape& record);
-
 // Of a portable kernel, which runs in the shape that is asked for, or not at all: nothing, with last_error set.
 std::optional<Grid> grid_of(const tgt_launch_shape& asked, const KernelFacts& kernel, const DeviceLimits& device);
 

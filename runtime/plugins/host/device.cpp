@@ -2,227 +2,144 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device.h"
 
-#include "common/asked_shape.h"
-#include "common/calls.h"
-#include "kernels/call.h"
+#include "common/description.h"
 #include "kernels/current_state.h"
-#include "kernels/fault_stack.h"
 #include "kernels/faults.h"
+#include "plugin.h"
+#include "processor.h"
 #include "small_blocks.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <string_view>
+#include <unistd.h>
 #include <vector>
 
 namespace omptool::host {
 namespace {
 
-constexpr std::int32_t kMostArguments = 1 << 15; // they go through the stack
+#if defined(__x86_64__)
+constexpr std::string_view kArchitecture = "x86-64";
+#elif defined(__aarch64__)
+constexpr std::string_view kArchitecture = "aarch64";
+#else
+constexpr std::string_view kArchitecture;
+#endif
 
 const omptool_thread_state* thread_state() {
   return &current.state;
 }
 
-struct Launch {
-  void* kernel;
-  void* const* arguments;
-  std::size_t count;
-  Shape shape;
-  std::int32_t device;
-};
-
-void run_one(void* context, std::int64_t i) {
-  const Launch& launch = *static_cast<const Launch*>(context);
-  ensure_fault_stack();
-  // Saved: a kernel may launch another one.
-  const Current before = current;
-  current = {{static_cast<std::int32_t>(i / launch.shape.num_threads), launch.shape.num_teams,
-              static_cast<std::int32_t>(i % launch.shape.num_threads), launch.shape.num_threads, launch.device},
-             launch.kernel};
-  omptool_host_call(launch.kernel, launch.arguments, launch.count);
-  current = before;
-}
-
-[[gnu::noinline, gnu::cold]] std::int32_t fail_for_size(std::int64_t size) {
-  return fail("a size of " + std::to_string(size) + " bytes");
-}
-[[gnu::noinline, gnu::cold]] std::int32_t fail_for_arguments(std::int32_t count) {
-  fail("a kernel with " + std::to_string(count) + " arguments");
-  return OMPTARGET_RTL_NOT_STARTED;
-}
-
-bool are_passable(void* const* arguments, std::int32_t count) {
-  return count >= 0 && count <= kMostArguments && (count == 0 || arguments);
-}
-
-// No team kernel: those have handles that are negative numbers.
-bool can_run(const void* kernel, void* const* arguments, std::int32_t count) {
-  return reinterpret_cast<std::intptr_t>(kernel) > 0 && are_passable(arguments, count);
-}
-
-// The common case, one team of one thread: without the pool, and without copies of the arguments.
-void run_alone(void* kernel, void* const* arguments, std::size_t count, std::int32_t device) {
-  ensure_fault_stack();
-  const Current before = current;
-  current = {{0, 1, 0, 1, device}, kernel};
-  const auto call = [&](auto... argument) { reinterpret_cast<void (*)(decltype(argument)...)>(kernel)(argument...); };
-  switch (count) {
-  case 0:
-    call();
-    break;
-  case 1:
-    call(arguments[0]);
-    break;
-  case 2:
-    call(arguments[0], arguments[1]);
-    break;
-  case 3:
-    call(arguments[0], arguments[1], arguments[2]);
-    break;
-  case 4:
-    call(arguments[0], arguments[1], arguments[2], arguments[3]);
-    break;
-  case 5:
-    call(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
-    break;
-  default:
-    omptool_host_call(kernel, arguments, count);
-  }
-  current = before;
+std::int32_t copy(void* target, const void* source, std::size_t size) {
+  if (target != source) // the same where host memory is shared
+    std::memmove(target, source, size);
+  return 0;
 }
 
 } // namespace
 
-std::optional<Shape> shape_of(const tgt_launch_shape& record) {
-  const std::optional<AskedShape> asked = asked_shape(record);
-  if (!asked)
-    return std::nullopt;
-  const Shape shape = shape_of(asked->teams, asked->threads);
-  if (asked->is_cooperative && std::int64_t{shape.num_teams} * shape.num_threads > 1) {
-    fail("teams of the CPU do not wait for each other");
-    return std::nullopt;
-  }
-  if (asked->dynamic_memory > 0) {
-    fail(std::to_string(asked->dynamic_memory) +
-         " bytes of each team's own: on the CPU a launch gives teams no memory");
-    return std::nullopt;
-  }
-  return shape;
-}
+Device::Device(std::int32_t number, Plugin& all) : launcher_{number, all.pool, all.crews}, queue_(all.queue) {}
 
-tgt_target_table* Device::load(__tgt_device_image* image) {
+tgt_target_table* Device::load(const __tgt_device_image& image) {
   name_faulting_kernels();
   // No lock: the image's constructors may call the runtime.
-  std::unique_ptr<Image> loaded = Image::load(*image, {thread_state, Crew::wait_for_team, Crew::team_memory});
-  if (!loaded)
-    return nullptr;
-  tgt_target_table* const table = loaded->table();
-  const std::lock_guard lock(mutex_);
-  images_[image] = std::move(loaded);
-  return table;
+  std::unique_ptr<Image> loaded = Image::load(image, {thread_state, Crew::wait_for_team, Crew::team_memory});
+  return loaded ? images_.add(image, std::move(loaded)) : nullptr;
 }
 
-std::int32_t Device::unload(const __tgt_device_image* image) {
-  std::unique_ptr<Image> gone; // closed without the lock, as it was opened
-  {
-    const std::lock_guard lock(mutex_);
-    const auto at = images_.find(image);
-    if (at == images_.end())
-      return fail("this image is not loaded");
-    gone = std::move(at->second);
-    images_.erase(at);
-  }
-  return 0;
+std::int32_t Device::unload(const __tgt_device_image& image) {
+  return images_.take(image) ? 0 : 1; // closed without a lock, as it was opened
 }
 
-void* Device::allocate(std::int64_t size) {
-  if (size < 0 || static_cast<std::uint64_t>(size) > SIZE_MAX / 2) {
-    fail_for_size(size);
-    return nullptr;
-  }
-  void* const memory = small_blocks::allocate(static_cast<std::size_t>(size));
+void* Device::allocate(std::size_t size, std::int32_t) {
+  void* const memory = small_blocks::allocate(size);
   if (!memory)
     fail("no memory for " + std::to_string(size) + " bytes");
   return memory;
 }
 
-std::int32_t Device::copy(void* target, const void* source, std::int64_t size) {
-  if (size < 0)
-    return fail_for_size(size);
-  if (size > 0 && target != source) // the same address where host memory is shared
-    std::memmove(target, source, static_cast<std::size_t>(size));
-  return 0;
-}
-
-std::int32_t Device::fill(void* target, std::int32_t value, std::int64_t size) {
-  if (size < 0)
-    return fail_for_size(size);
-  if (size > 0)
-    std::memset(target, value, static_cast<std::size_t>(size));
-  return 0;
-}
-
-std::int32_t Device::release(void* memory) {
+std::int32_t Device::release(void* memory, std::int32_t) {
   small_blocks::release(memory);
   return 0;
 }
 
-// Whatever is no plain kernel.
-std::int32_t Device::run_teams_of(void* handle, void** arguments, std::int32_t count, Shape shape) {
-  const TeamKernel* const kernel = TeamKernel::of(handle);
-  if (!kernel || !are_passable(arguments, count))
-    return fail_for_arguments(count);
-  std::vector<void*> padded(arguments, arguments + count);
-  padded.resize(std::max(padded.size(), kRegisterArguments)); // all registers are loaded
-  const TeamWork work{*kernel,         padded.data(),     static_cast<std::size_t>(count),
-                      shape.num_teams, shape.num_threads, number_};
-  return run_teams(work, pool_, crews_);
+std::int32_t Device::submit(void* target, const void* source, std::size_t size) {
+  return copy(target, source, size);
 }
 
-std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
-  if (!can_run(kernel, arguments, count))
-    return run_teams_of(kernel, arguments, count, shape);
-  const std::size_t size = static_cast<std::size_t>(count);
-  if (shape.num_teams == 1 && shape.num_threads == 1) {
-    run_alone(kernel, arguments, size, number_);
-    return 0;
-  }
-  std::array<void*, kRegisterArguments> few{};
-  if (size < few.size()) // all registers are loaded
-    std::copy_n(arguments, size, few.begin());
-  Launch launch{kernel, size < few.size() ? few.data() : arguments, size, shape, number_};
-  pool_.run(std::int64_t{shape.num_teams} * shape.num_threads, run_one, &launch);
+std::int32_t Device::retrieve(void* target, const void* source, std::size_t size) {
+  return copy(target, source, size);
+}
+
+std::int32_t Device::fill(void* target, std::int32_t value, std::size_t size) {
+  std::memset(target, value, size);
   return 0;
 }
 
-Body Device::later_copy(void* target, const void* source, std::int64_t size) {
-  if (size < 0) {
-    fail_for_size(size);
-    return {};
-  }
-  return [=, this] { return copy(target, source, size); };
+std::int32_t Device::receive(void* target, plugin::Device&, const void* source, std::size_t size) {
+  return copy(target, source, size);
 }
 
-Body Device::later_fill(void* target, std::int32_t value, std::int64_t size) {
-  if (size < 0) {
-    fail_for_size(size);
-    return {};
-  }
-  return [=, this] { return fill(target, value, size); };
+std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) {
+  if (!shape) [[likely]]
+    return launcher_.run(kernel, arguments, {1, 1});
+  const std::optional<Shape> known = shape_of(shape);
+  return known ? launcher_.run(kernel, arguments, *known) : OMPTARGET_RTL_NOT_STARTED;
 }
 
-Body Device::later_run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
-  const bool has_teams = TeamKernel::of(kernel) && are_passable(arguments, count);
-  if (!has_teams && !can_run(kernel, arguments, count)) {
-    fail_for_arguments(count);
-    return {};
-  }
-  if (has_teams && fault_of_team(shape.num_threads))
-    return {};
-  return [=, this, copied = std::vector<void*>(arguments, arguments + count)]() mutable {
-    return run(kernel, copied.data(), count, shape);
-  };
+std::int32_t Device::queue_nothing(const plugin::Dependences& order) {
+  return queue_.add(order, {});
+}
+
+std::int32_t Device::queue_submit(void* target, const void* source, std::size_t size,
+                                  const plugin::Dependences& order) {
+  return queue_.add(order, [=] { return copy(target, source, size); });
+}
+
+std::int32_t Device::queue_retrieve(void* target, const void* source, std::size_t size,
+                                    const plugin::Dependences& order) {
+  return queue_.add(order, [=] { return copy(target, source, size); });
+}
+
+std::int32_t Device::queue_fill(void* target, std::int32_t value, std::size_t size, const plugin::Dependences& order) {
+  return queue_.add(order, [=, this] { return fill(target, value, size); });
+}
+
+std::int32_t Device::queue_receive(void* target, plugin::Device&, const void* source, std::size_t size,
+                                   const plugin::Dependences& order) {
+  return queue_.add(order, [=] { return copy(target, source, size); });
+}
+
+std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* asked,
+                               const plugin::Dependences& order) {
+  const std::optional<Shape> shape = shape_of(asked);
+  if (!shape || !launcher_.can_run(kernel, arguments, *shape))
+    return OMPTARGET_RTL_NOT_STARTED;
+  return queue_.add(order, [=, this, copied = std::vector<void*>(arguments.begin(), arguments.end())]() mutable {
+    return launcher_.run(kernel, copied, *shape);
+  });
+}
+
+bool Device::shares_host_memory() const {
+  return memory_is_shared();
+}
+
+bool Device::moves_like_memmove() const {
+  return !queues_are_wanted();
+}
+
+bool Device::prefers_queues() const {
+  return queues_are_wanted();
+}
+
+std::int32_t Device::describe(tgt_device_description& description) const {
+  description.units = Pool::hardware_threads();
+  description.memory = static_cast<std::uint64_t>(std::max(::sysconf(_SC_PHYS_PAGES), 0L)) *
+                       static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 0L));
+  put(kArchitecture, description.architecture);
+  put(processor_name(), description.name);
+  put("ELF, bitcode", description.images);
+  return 0;
 }
 
 } // namespace omptool::host

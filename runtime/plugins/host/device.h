@@ -4,58 +4,59 @@
 // The CPU as a device: images as shared objects, memory of its own, kernels on a pool of threads.
 #pragma once
 
+#include "common/device.h"
+#include "common/images.h"
 #include "image.h"
-#include "operation.h"
-#include "pool.h"
-#include "teams.h"
+#include "launch.h"
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <optional>
 
 namespace omptool::host {
 
-struct Shape {
-  std::int32_t num_teams;
-  std::int32_t num_threads; // in each team
-};
-// As the program asks for it; 0 leaves it to the device.
-inline Shape shape_of(std::int32_t num_teams, std::int32_t thread_limit) {
-  const auto all = static_cast<std::int32_t>(Pool::hardware_threads());
-  return {num_teams > 0 ? num_teams : all, thread_limit > 0 ? thread_limit : 1};
-}
-// Dimensions one after the other. Nothing, with last_error set: it cannot be run here.
-std::optional<Shape> shape_of(const tgt_launch_shape& asked);
+class Plugin;
+class Queue;
 
-class Device {
+class Device : public plugin::Device {
 public:
-  Device(std::int32_t number, Pool& pool, Crews& crews) : number_(number), pool_(pool), crews_(crews) {}
+  Device(std::int32_t number, Plugin& all);
 
-  tgt_target_table* load(__tgt_device_image* image);
-  std::int32_t unload(const __tgt_device_image* image);
-  void* allocate(std::int64_t size);
-  std::int32_t copy(void* target, const void* source, std::int64_t size);
-  std::int32_t fill(void* target, std::int32_t value, std::int64_t size);
-  std::int32_t release(void* memory);
-  std::int32_t run(void* kernel, void** arguments, std::int32_t count, Shape shape);
+  tgt_target_table* load(const __tgt_device_image& image) override;
+  std::int32_t unload(const __tgt_device_image& image) override;
 
-  // The same for a queue, which calls it later: empty where that is certain to fail, and fail() says why. The arguments
-  // are copied.
-  Body later_copy(void* target, const void* source, std::int64_t size);
-  Body later_fill(void* target, std::int32_t value, std::int64_t size);
-  Body later_run(void* kernel, void** arguments, std::int32_t count, Shape shape);
+  // Memory of every kind is the host's here, and every device reaches all of it.
+  void* allocate(std::size_t size, std::int32_t kind) override;
+  std::int32_t release(void* memory, std::int32_t kind) override;
+
+  std::int32_t submit(void* target, const void* source, std::size_t size) override;
+  std::int32_t retrieve(void* target, const void* source, std::size_t size) override;
+  std::int32_t fill(void* target, std::int32_t value, std::size_t size) override;
+  std::int32_t receive(void* target, plugin::Device& from, const void* source, std::size_t size) override;
+  std::int32_t run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) override;
+
+  std::int32_t queue_nothing(const plugin::Dependences& order) override;
+  std::int32_t queue_submit(void* target, const void* source, std::size_t size,
+                            const plugin::Dependences& order) override;
+  std::int32_t queue_retrieve(void* target, const void* source, std::size_t size,
+                              const plugin::Dependences& order) override;
+  std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size,
+                          const plugin::Dependences& order) override;
+  std::int32_t queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
+                             const plugin::Dependences& order) override;
+  std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
+                         const plugin::Dependences& order) override;
+
+  bool shares_host_memory() const override;
+  bool memory_is_addressable() const override { return true; }
+  bool reaches_host_memory() const override { return true; }
+  bool moves_like_memmove() const override;
+  bool prefers_queues() const override;
+  std::int32_t describe(tgt_device_description& description) const override;
 
 private:
-  [[gnu::noinline, gnu::cold]] std::int32_t run_teams_of(void* handle, void** arguments, std::int32_t count,
-                                                         Shape shape);
-
-  const std::int32_t number_;
-  Pool& pool_;
-  Crews& crews_;
-  std::mutex mutex_;
-  std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_; // under the lock
+  const Launcher launcher_;
+  Queue& queue_;
+  plugin::Images<Image> images_;
 };
 
 } // namespace omptool::host

@@ -9,79 +9,81 @@
 //   OMPTOOL_HOST_IN_FLIGHT=N     as many operations of those run at once, not 64
 //   OMPTOOL_KEEP_IMAGES=DIR      a copy of each loaded image is left in DIR
 //   OMPTOOL_CACHE_DIR=DIR        what is compiled of bitcode is kept in DIR
-#include "omptarget_rtl.h"
+#include "plugin.h"
 
 #include "compile/compiled.h"
-#include "host.h"
+#include "device.h"
+#include "elf_image.h"
 #include "kernels/current_state.h"
 
-using omptool::host::Device;
-using omptool::host::guarded;
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_number_of_devices(void) {
-  omptool::fail(""); // if there is none, that is what was asked for
-  return omptool::host::device_count();
+namespace omptool::host {
+namespace {
+
+void end_queue() {
+  if (plugin::Plugin* const known = plugin::known_plugin())
+    static_cast<Plugin*>(known)->queue.end();
 }
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_is_valid_binary(__tgt_device_image* image) {
-  return omptool::safely(0, [&] {
-    const auto* const begin = static_cast<const std::byte*>(image->ImageStart);
-    const omptool::Bytes bytes{begin, static_cast<const std::byte*>(image->ImageEnd)};
-    const char* const other = omptool::host::fault_of(bytes);
-    const std::string fault = omptool::compile::fault_of(bytes, "x86_64", other ? other : "");
-    omptool::fail(fault);
-    return fault.empty() ? 1 : 0;
+// What is asked of two devices, of which one may be the host.
+template <typename Body> std::int32_t on_both(std::int32_t first, std::int32_t second, const Body& body) noexcept {
+  if (first == OMPTARGET_RTL_HOST)
+    std::swap(first, second);
+  return plugin::on_device(first, 1, [&](plugin::Device& device) {
+    return second == OMPTARGET_RTL_HOST ? body(device) : plugin::on_device(second, 1, body);
   });
 }
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_init_device(int32_t device_id) {
-  return guarded(device_id, 1, [](Device&) { return 0; });
+void copy_rectangle(std::byte* target, const std::byte* source, const tgt_rectangle& all) {
+  for (std::uint64_t plane = 0; plane < all.planes; ++plane)
+    for (std::uint64_t row = 0; row < all.rows; ++row)
+      std::memcpy(target + plane * all.target_plane + row * all.target_row,
+                  source + plane * all.source_plane + row * all.source_row, all.width);
 }
 
-OMPTOOL_RTL_EXPORT tgt_target_table* __tgt_rtl_load_binary(int32_t device_id, __tgt_device_image* image) {
-  return guarded(device_id, static_cast<tgt_target_table*>(nullptr),
-                 [&](Device& device) { return device.load(image); });
+} // namespace
+
+Plugin::Plugin() {
+  for (std::int32_t i = 0; i < device_count(); ++i)
+    devices.push_back(std::make_unique<Device>(i, *this));
 }
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_unload_binary(int32_t device_id, __tgt_device_image* image) {
-  return guarded(device_id, 1, [&](Device& device) { return device.unload(image); });
+void Plugin::await(const plugin::EventPtr& event, plugin::Events::Lock& lock) {
+  queue.await(static_cast<Operation&>(*event), lock);
 }
 
-OMPTOOL_RTL_EXPORT void* __tgt_rtl_data_alloc(int32_t device_id, int64_t size) {
-  return guarded(device_id, static_cast<void*>(nullptr), [&](Device& device) { return device.allocate(size); });
+} // namespace omptool::host
+
+namespace omptool::plugin {
+
+// No driver: a child of fork() has all that its parent had.
+std::unique_ptr<Plugin> make_plugin(bool) {
+  static std::once_flag ending;
+  std::call_once(ending, [] { std::atexit(host::end_queue); });
+  return std::make_unique<host::Plugin>();
 }
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_submit(int32_t device_id, void* target_ptr, void* host_ptr, int64_t size) {
-  return guarded(device_id, 1, [&](Device& device) { return device.copy(target_ptr, host_ptr, size); });
+std::string fault_of_image(Bytes image) {
+  const char* const fault = host::fault_of(image);
+  return compile::fault_of(image, "x86_64", fault ? fault : "");
 }
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_retrieve(int32_t device_id, void* host_ptr, void* target_ptr, int64_t size) {
-  return guarded(device_id, 1, [&](Device& device) { return device.copy(host_ptr, target_ptr, size); });
-}
+} // namespace omptool::plugin
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_delete(int32_t device_id, void* target_ptr) {
-  return guarded(device_id, 1, [&](Device& device) { return device.release(target_ptr); });
-}
-
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_run_target_region(int32_t device_id, void* target_entry_ptr,
-                                                       void** target_vars_ptr, int32_t arg_num) {
-  return guarded(device_id, 1,
-                 [&](Device& device) { return device.run(target_entry_ptr, target_vars_ptr, arg_num, {1, 1}); });
-}
-
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_run_target_team_region(int32_t device_id, void* target_entry_ptr,
-                                                            void** target_vars_ptr, int32_t arg_num, int32_t num_teams,
-                                                            int32_t thread_limit) {
-  return guarded(device_id, 1, [&](Device& device) {
-    return device.run(target_entry_ptr, target_vars_ptr, arg_num, omptool::host::shape_of(num_teams, thread_limit));
-  });
-}
-
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_run_shaped(int32_t device_id, void* target_entry_ptr, void** target_vars_ptr,
-                                                int32_t arg_num, const tgt_launch_shape* shape) {
-  return guarded(device_id, 1, [&](Device& device) {
-    const std::optional<omptool::host::Shape> known = omptool::host::shape_of(*shape);
-    return known ? device.run(target_entry_ptr, target_vars_ptr, arg_num, *known) : OMPTARGET_RTL_NOT_STARTED;
+OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_data_copy_rectangle(int32_t from_device_id, void* source_ptr, int32_t to_device_id,
+                                                         void* target_ptr, const tgt_rectangle* rectangle) {
+  return omptool::host::on_both(from_device_id, to_device_id, [&](omptool::plugin::Device&) -> int32_t {
+    if (rectangle->size < sizeof *rectangle) {
+      omptool::fail("a rectangle of an earlier interface");
+      return OMPTARGET_RTL_NOT_STARTED;
+    }
+    omptool::host::copy_rectangle(static_cast<std::byte*>(target_ptr), static_cast<const std::byte*>(source_ptr),
+                                  *rectangle);
+    return 0;
   });
 }
 
@@ -89,23 +91,6 @@ OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_kernels_make_teams(int32_t) {
   return 1;
 }
 
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_shares_host_memory(int32_t) {
-  return omptool::host::memory_is_shared();
-}
-
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_memory_is_addressable(int32_t) {
-  return 1;
-}
-
-OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_moves_like_memmove(int32_t) {
-  return !omptool::host::queues_are_wanted();
-}
-
 OMPTOOL_RTL_EXPORT int32_t __tgt_rtl_in_kernel(void) {
   return omptool::host::current.kernel != nullptr;
-}
-
-OMPTOOL_RTL_EXPORT const char* __tgt_rtl_last_error(void) {
-  const char* const reason = omptool::last_error.data();
-  return *reason ? reason : nullptr;
 }

@@ -3,14 +3,28 @@
 #include "device.h"
 
 #include "common/calls.h"
+#include "common/description.h"
+#include "common/launch_shape.h"
 #include "loader.h"
+#include "queue.h"
 
 #include <cstring>
 #include <stdexcept>
 
 namespace omptool::opencl {
-
 namespace {
+
+constexpr char kDevice[] = "OpenCL"; // in messages
+
+// What a call of OpenCL's that queues something returned.
+std::int32_t result_of(const char* call, cl_int error) {
+  return error == CL_SUCCESS ? 0 : fail(failure_of(call, error));
+}
+
+std::int32_t not_reached() {
+  fail("two devices of OpenCL do not reach each other");
+  return OMPTARGET_RTL_NOT_STARTED;
+}
 
 // A queue for one command that is waited for.
 class Borrowed {
@@ -45,27 +59,17 @@ std::int32_t Device::start() {
   return 0;
 }
 
-tgt_target_table* Device::load(__tgt_device_image* image) {
+tgt_target_table* Device::load(const __tgt_device_image& image) {
   const Target target{cl_, found_, started_.load()->context, memory(), found_.number};
-  std::unique_ptr<Image> loaded = Image::load(target, *image);
+  std::unique_ptr<Image> loaded = Image::load(target, image);
   if (!loaded)
     return nullptr;
   name_running_kernels(found_);
-  tgt_target_table* const table = loaded->table();
-  const std::lock_guard lock(mutex_);
-  images_[image] = std::move(loaded);
-  return table;
+  return images_.add(image, std::move(loaded));
 }
 
-std::int32_t Device::unload(const __tgt_device_image* image) {
-  std::unique_ptr<Image> gone; // without the lock
-  const std::lock_guard lock(mutex_);
-  const auto at = images_.find(image);
-  if (at == images_.end())
-    return fail("this image is not loaded");
-  gone = std::move(at->second);
-  images_.erase(at);
-  return 0;
+std::int32_t Device::unload(const __tgt_device_image& image) {
+  return images_.take(image) ? 0 : 1;
 }
 
 cl_command_queue Device::take_queue() {
@@ -82,10 +86,6 @@ cl_command_queue Device::take_queue() {
   if (!queue)
     throw std::runtime_error(failure_of("clCreateCommandQueue", error));
   return queue;
-}
-
-cl_int Device::mark(cl_command_queue queue, const Order& order) const {
-  return cl_.clEnqueueMarkerWithWaitList(queue, order.count(), order.events(), order.made);
 }
 
 void Device::give_back(cl_command_queue queue) {
@@ -109,45 +109,96 @@ template <typename Enqueue> std::int32_t Device::run_now(const std::string& call
   return status == CL_DEVICE_NOT_AVAILABLE ? OMPTARGET_RTL_DEVICE_LOST : 1;
 }
 
-std::int32_t Device::copy(void* target, const void* source, std::int64_t size) {
-  if (size < 0)
-    return fail("a size of " + std::to_string(size) + " bytes");
-  const auto length = static_cast<std::size_t>(size);
-  if (found_.is_direct) {
-    if (size > 0 && target != source)
-      std::memmove(target, source, length);
-    return 0;
-  }
-  if (size == 0)
-    return 0;
-  return run_now(memory().copy_call(), [&](cl_command_queue queue, const Order& order) {
-    const cl_int error = memory().copy(queue, target, source, length, order);
-    return error == CL_SUCCESS ? 0 : fail(failure_of(memory().copy_call(), error));
-  });
+std::int32_t Device::copy(void* target, const void* source, std::size_t size) {
+  if (!found_.is_direct)
+    return run_now(memory().copy_call(), [&](cl_command_queue queue, const Order& order) {
+      return result_of(memory().copy_call(), memory().copy(queue, target, source, size, order));
+    });
+  if (target != source)
+    std::memmove(target, source, size);
+  return 0;
 }
 
-std::int32_t Device::fill(void* target, std::int32_t value, std::int64_t size) {
-  if (size < 0)
-    return fail("a size of " + std::to_string(size) + " bytes");
-  const auto length = static_cast<std::size_t>(size);
-  if (found_.is_direct && size > 0)
-    std::memset(target, value, length);
-  if (found_.is_direct || size == 0)
-    return 0;
-  return run_now(memory().fill_call(), [&](cl_command_queue queue, const Order& order) {
-    const cl_int error = memory().fill(queue, target, static_cast<unsigned char>(value), length, order);
-    return error == CL_SUCCESS ? 0 : fail(failure_of(memory().fill_call(), error));
-  });
+std::int32_t Device::fill(void* target, std::int32_t value, std::size_t size) {
+  if (!found_.is_direct)
+    return run_now(memory().fill_call(), [&](cl_command_queue queue, const Order& order) {
+      return result_of(memory().fill_call(),
+                       memory().fill(queue, target, static_cast<unsigned char>(value), size, order));
+    });
+  std::memset(target, value, size);
+  return 0;
 }
 
-std::int32_t Device::run(void* kernel, void** arguments, std::int32_t count, Shape shape) {
-  if (!kernel)
-    return fail("no kernel");
+std::int32_t Device::receive(void* target, plugin::Device& from, const void* source, std::size_t size) {
+  return &from == this ? copy(target, source, size) : not_reached();
+}
+
+std::int32_t Device::run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* asked) {
+  const std::optional<plugin::FlatShape> shape = plugin::flat_shape(asked, kDevice);
+  if (!shape)
+    return OMPTARGET_RTL_NOT_STARTED;
   Kernel& known = *static_cast<Kernel*>(kernel);
   const Running running(found_, known.name());
   return run_now(known.launch_call(), [&](cl_command_queue queue, const Order& order) {
-    return known.launch(queue, arguments, count, shape, order);
+    return known.launch(queue, arguments, *shape, order);
   });
+}
+
+std::int32_t Device::queue_nothing(const plugin::Dependences& order) {
+  constexpr char kCall[] = "clEnqueueMarkerWithWaitList";
+  return queue_.add(*this, order, kCall, {}, [&](cl_command_queue queue, const Order& known) {
+    return result_of(kCall, cl_.clEnqueueMarkerWithWaitList(queue, known.count(), known.events(), known.made));
+  });
+}
+
+std::int32_t Device::queue_copy(void* target, const void* source, std::size_t size, const plugin::Dependences& order) {
+  const char* const call = memory().copy_call();
+  return queue_.add(*this, order, call, {}, [&](cl_command_queue queue, const Order& known) {
+    return result_of(call, memory().copy(queue, target, source, size, known));
+  });
+}
+
+std::int32_t Device::queue_fill(void* target, std::int32_t value, std::size_t size, const plugin::Dependences& order) {
+  const char* const call = memory().fill_call();
+  return queue_.add(*this, order, call, {}, [&](cl_command_queue queue, const Order& known) {
+    return result_of(call, memory().fill(queue, target, static_cast<unsigned char>(value), size, known));
+  });
+}
+
+std::int32_t Device::queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
+                                   const plugin::Dependences& order) {
+  return &from == this ? queue_copy(target, source, size, order) : not_reached();
+}
+
+std::int32_t Device::queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* asked,
+                               const plugin::Dependences& order) {
+  const std::optional<plugin::FlatShape> shape = plugin::flat_shape(asked, kDevice);
+  if (!shape)
+    return OMPTARGET_RTL_NOT_STARTED;
+  Kernel& known = *static_cast<Kernel*>(kernel);
+  return queue_.add(*this, order, known.launch_call(), Running(found_, known.name()),
+                    [&](cl_command_queue queue, const Order& its_order) {
+                      return known.launch(queue, arguments, *shape, its_order);
+                    });
+}
+
+bool Device::reaches_host_memory() const {
+  if (!found_.reaches_host_memory)
+    fail("the device reaches none that its driver has not allocated: it has neither fine-grained system SVM nor shared "
+         "system memory of cl_intel_unified_shared_memory");
+  return found_.reaches_host_memory;
+}
+
+std::int32_t Device::describe(tgt_device_description& description) const {
+  description.units = found_.units;
+  description.memory = found_.global_memory;
+  description.team_memory = found_.team_memory;
+  description.threads = static_cast<std::uint32_t>(found_.most_threads);
+  put(found_.spirv, description.architecture);
+  put(found_.name, description.name);
+  put(found_.driver, description.driver);
+  put("SPIR-V, native, bitcode", description.images);
+  return 0;
 }
 
 } // namespace omptool::opencl

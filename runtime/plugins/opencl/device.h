@@ -4,41 +4,73 @@
 // A device of OpenCL: its context, images, memory and queues.
 #pragma once
 
+#include "common/device.h"
+#include "common/images.h"
 #include "image.h"
 #include "memory.h"
-#include "queue.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace omptool::opencl {
 
-class Device {
+class Queue;
+
+class Device : public plugin::Device {
 public:
-  Device(const Loader& cl, Found found) : found_(std::move(found)), cl_(cl) {}
+  Device(const Loader& cl, Found found, Queue& queue) : found_(std::move(found)), cl_(cl), queue_(queue) {}
 
-  const Found& found() const { return found_; }
+  // The functions below need a device that has started, but for the questions.
+  bool has_started() const override { return started_.load(std::memory_order_acquire) != nullptr; }
+  std::int32_t start() override;
 
-  // 0, or a failure, with last_error set, as of the functions below. Those need a device that has started.
-  std::int32_t start();
-  bool has_started() const { return started_.load(std::memory_order_acquire) != nullptr; }
+  tgt_target_table* load(const __tgt_device_image& image) override;
+  std::int32_t unload(const __tgt_device_image& image) override;
 
-  tgt_target_table* load(__tgt_device_image* image);
-  std::int32_t unload(const __tgt_device_image* image);
-  Memory& memory() const { return started_.load(std::memory_order_acquire)->memory; }
-  std::int32_t copy(void* target, const void* source, std::int64_t size);
-  std::int32_t fill(void* target, std::int32_t value, std::int64_t size);
-  std::int32_t run(void* kernel, void** arguments, std::int32_t count, Shape shape);
+  void* allocate(std::size_t size, std::int32_t kind) override { return memory().allocate(size, kind); }
+  std::int32_t release(void* at, std::int32_t) override { return memory().release(at); }
 
-  // Queues what does nothing: 0, or an error of OpenCL's.
-  cl_int mark(cl_command_queue queue, const Order& order) const;
+  std::int32_t submit(void* target, const void* source, std::size_t size) override {
+    return copy(target, source, size);
+  }
+  std::int32_t retrieve(void* target, const void* source, std::size_t size) override {
+    return copy(target, source, size);
+  }
+  std::int32_t fill(void* target, std::int32_t value, std::size_t size) override;
+  std::int32_t receive(void* target, plugin::Device& from, const void* source, std::size_t size) override;
+  std::int32_t run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape) override;
 
-  // An idle queue. Throws what says why there is none.
+  std::int32_t queue_nothing(const plugin::Dependences& order) override;
+  std::int32_t queue_submit(void* target, const void* source, std::size_t size,
+                            const plugin::Dependences& order) override {
+    return queue_copy(target, source, size, order);
+  }
+  std::int32_t queue_retrieve(void* target, const void* source, std::size_t size,
+                              const plugin::Dependences& order) override {
+    return queue_copy(target, source, size, order);
+  }
+  std::int32_t queue_fill(void* target, std::int32_t value, std::size_t size,
+                          const plugin::Dependences& order) override;
+  std::int32_t queue_receive(void* target, plugin::Device& from, const void* source, std::size_t size,
+                             const plugin::Dependences& order) override;
+  std::int32_t queue_run(void* kernel, plugin::Arguments arguments, const tgt_launch_shape* shape,
+                         const plugin::Dependences& order) override;
+
+  bool shares_host_memory() const override { return found_.memory == MemoryKind::kShared; }
+  bool memory_is_addressable() const override { return found_.is_direct; }
+  // Whatever kind of memory data_alloc gives: kernels may use addresses of system SVM unless they are told otherwise.
+  bool reaches_host_memory() const override;
+  bool moves_like_memmove() const override { return found_.is_direct; }
+  // Where nothing is moved by the driver, kernels are all that would be queued, and each is waited for.
+  bool prefers_queues() const override { return !found_.is_direct; }
+  std::int32_t describe(tgt_device_description& description) const override;
+
+  // An idle queue of OpenCL's. Throws what says why there is none.
   cl_command_queue take_queue();
   void give_back(cl_command_queue queue);
 
@@ -48,16 +80,19 @@ private:
     Memory memory;
   };
 
+  Memory& memory() const { return started_.load(std::memory_order_acquire)->memory; }
+  std::int32_t copy(void* target, const void* source, std::size_t size);
+  std::int32_t queue_copy(void* target, const void* source, std::size_t size, const plugin::Dependences& order);
   // Queues what `enqueue(queue, order)` does, and waits for it. `call` is its name.
   template <typename Enqueue> std::int32_t run_now(const std::string& call, const Enqueue& enqueue);
 
   const Found found_;
   const Loader& cl_;
+  Queue& queue_;
   std::atomic<Started*> started_{nullptr}; // never destroyed
+  plugin::Images<Image> images_;
   std::mutex mutex_;
-  // Under the lock.
-  std::map<const __tgt_device_image*, std::unique_ptr<Image>> images_;
-  std::vector<cl_command_queue> idle_;
+  std::vector<cl_command_queue> idle_; // under the lock
 };
 
 } // namespace omptool::opencl

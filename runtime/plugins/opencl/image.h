@@ -4,7 +4,7 @@
 // A device image that is loaded: a program of OpenCL, and its address table.
 #pragma once
 
-#include "kernel.h"
+#include "launch.h"
 #include "omptarget_rtl.h"
 
 #include <memory>

@@ -6,6 +6,7 @@
 #include "loader.h"
 #include "omptarget_rtl.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace omptool::opencl {
@@ -35,18 +36,14 @@ void* Memory::take(std::size_t size, std::int32_t kind, cl_int& error) {
   }
 }
 
-void* Memory::allocate(std::int64_t size, std::int32_t kind) {
-  if (kind < OMPTARGET_MEMORY_DEVICE || kind > OMPTARGET_MEMORY_SHARED) {
-    fail("there is no memory of kind " + std::to_string(kind));
-    return nullptr;
-  }
-  if (size < 0 || static_cast<std::uint64_t>(size) > found_.largest_block) {
+void* Memory::allocate(std::size_t size, std::int32_t kind) {
+  if (size > found_.largest_block) {
     fail("no memory for " + std::to_string(size) + " bytes: the device gives " + std::to_string(found_.largest_block) +
          " at most");
     return nullptr;
   }
   cl_int error = CL_SUCCESS;
-  void* const memory = take(size == 0 ? 1 : static_cast<std::size_t>(size), kind, error);
+  void* const memory = take(std::max<std::size_t>(size, 1), kind, error);
   if (!memory)
     fail("no memory for " + std::to_string(size) + " bytes" +
          (error == CL_SUCCESS ? "" : ", " + failure_of("of the driver", error)));
@@ -78,16 +75,12 @@ std::int32_t Memory::release(void* memory) {
 
 cl_int Memory::copy(cl_command_queue queue, void* target, const void* source, std::size_t size,
                     const Order& order) const {
-  if (size == 0)
-    return cl_.clEnqueueMarkerWithWaitList(queue, order.count(), order.events(), order.made);
   const auto call = by_usm() ? found_.extensions.clEnqueueMemcpyINTEL : cl_.clEnqueueSVMMemcpy;
   return call(queue, CL_FALSE, target, source, size, order.count(), order.events(), order.made);
 }
 
 cl_int Memory::fill(cl_command_queue queue, void* target, unsigned char value, std::size_t size,
                     const Order& order) const {
-  if (size == 0)
-    return cl_.clEnqueueMarkerWithWaitList(queue, order.count(), order.events(), order.made);
   const auto call = by_usm() ? found_.extensions.clEnqueueMemFillINTEL : cl_.clEnqueueSVMMemFill;
   return call(queue, target, &value, sizeof value, size, order.count(), order.events(), order.made);
 }

@@ -29,10 +29,10 @@ public:
   Memory(const Loader& cl, const Found& found, cl_context context) : cl_(cl), found_(found), context_(context) {}
 
   // Null, with last_error set: there is none. `kind` as omptarget_rtl.h numbers them.
-  void* allocate(std::int64_t size, std::int32_t kind);
+  void* allocate(std::size_t size, std::int32_t kind);
   std::int32_t release(void* memory);
 
-  // Queue the operation and return 0, or an error of OpenCL's. A size of 0 is an operation, too.
+  // What is queued: 0, or an error of OpenCL's.
   cl_int copy(cl_command_queue queue, void* target, const void* source, std::size_t size, const Order& order) const;
   cl_int fill(cl_command_queue queue, void* target, unsigned char value, std::size_t size, const Order& order) const;
   // The call that those two make.

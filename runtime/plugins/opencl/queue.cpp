@@ -4,8 +4,8 @@
 
 #include "common/calls.h"
 #include "device.h"
-#include "driver.h"
 #include "loader.h"
+#include "plugin.h"
 
 #include <algorithm>
 #include <chrono>
@@ -118,9 +118,9 @@ void Queue::publish(const OperationPtr& operation) {
 // On a thread of the driver's, or on any that waits.
 void Queue::completed(cl_event, cl_int status, void* operation) {
   const std::unique_ptr<OperationPtr> own(static_cast<OperationPtr*>(operation)); // goes without the lock
-  if (Driver* const known = the_driver.load()) {
+  if (plugin::Plugin* const known = plugin::known_plugin()) {
     const Lock lock = known->events.lock();
-    known->queue.complete(**own, status);
+    static_cast<Plugin*>(known)->queue.complete(**own, status);
   }
 }
 

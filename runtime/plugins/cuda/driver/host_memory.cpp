@@ -15,13 +15,9 @@ constexpr unsigned kForKernels = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVI
 
 } // namespace
 
-void* HostMemory::allocate(std::int64_t size, std::int32_t kind) {
-  if (size < 0) {
-    fail("a size of " + std::to_string(size) + " bytes");
-    return nullptr;
-  }
+void* HostMemory::allocate(std::size_t size, std::int32_t kind) {
   const Driver& driver = context_.driver;
-  const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
+  const std::size_t bytes = std::max<std::size_t>(size, 1);
   void* memory = nullptr;
   CUdeviceptr managed = 0;
   const auto ask = [&] {

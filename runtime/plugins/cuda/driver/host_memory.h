@@ -20,7 +20,7 @@ public:
   explicit HostMemory(const Context& context) : context_(context) {}
 
   // Null, with last_error set. `kind` is one of omptarget_rtl.h's, for the host.
-  void* allocate(std::int64_t size, std::int32_t kind);
+  void* allocate(std::size_t size, std::int32_t kind);
   std::int32_t release(void* memory, std::int32_t kind);
   // The address by which kernels use it, or null, with last_error set.
   void* lock(void* host, std::int64_t size);

@@ -31,13 +31,8 @@ Outcome Memory::initialise(CUdevice device, bool has_pools) {
   return outcome;
 }
 
-CUdeviceptr Memory::allocate(std::int64_t size) {
-  if (size < 0 || static_cast<std::uint64_t>(size) > SIZE_MAX / 2) {
-    fail("a size of " + std::to_string(size) + " bytes");
-    return 0;
-  }
-  const auto bytes = static_cast<std::size_t>(size);
-  return bytes > Slab::kLargestPiece ? allocate_block(bytes) : allocate_piece(bytes);
+CUdeviceptr Memory::allocate(std::size_t size) {
+  return size > Slab::kLargestPiece ? allocate_block(size) : allocate_piece(size);
 }
 
 Outcome Memory::ask_driver(std::size_t size, CUdeviceptr& block) const {

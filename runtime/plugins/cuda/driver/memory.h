@@ -26,7 +26,7 @@ public:
   Outcome initialise(CUdevice device, bool has_pools);
 
   // 0, with last_error set: there is none.
-  CUdeviceptr allocate(std::int64_t size);
+  CUdeviceptr allocate(std::size_t size);
   std::int32_t release(CUdeviceptr memory);
 
   // All that is kept, here and in the pool, goes back to the driver. False: there is nothing.

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "shape.h"
 
-#include "common/calls.h"
+#include "common/launch_shape.h"
 
 #include <doctest/doctest.h>
 #include <string>
 
 using namespace omptool::cuda;
+using omptool::plugin::known_part;
+using omptool::plugin::shape_of;
 
 namespace {
 

@@ -4,7 +4,7 @@
 // Operations of the host plugin's queues, with bodies that fail, wait and take note.
 #include "queue.h"
 
-#include "common/dependences.h"
+#include "common/calls.h"
 
 #include <algorithm>
 #include <array>
@@ -32,11 +32,16 @@ struct Queues {
   explicit Queues(unsigned most) : queue(events, most) {}
 
   std::int32_t wait(tgt_event_t event) {
-    return ask_event<Operation>(events, event,
-                                [&](const auto& operation, auto& lock) { queue.await(*operation, lock); });
+    Events::Lock lock = events.lock();
+    const auto operation = events.find<Operation>(event);
+    if (operation)
+      queue.await(*operation, lock);
+    return operation ? result_of(*operation) : 1;
   }
   std::int32_t query(tgt_event_t event) {
-    return ask_event<Operation>(events, event, [](const auto&, auto&) {});
+    const Events::Lock lock = events.lock();
+    const auto operation = events.find<Operation>(event);
+    return !operation ? 1 : operation->is_done ? result_of(*operation) : OMPTARGET_RTL_PENDING;
   }
 
   Events events;

@@ -5,7 +5,7 @@
 // (driver/slab.h). Between two of them lie bytes that are nobody's.
 #pragma once
 
-#include "cuda/device.h"
+#include "device.h"
 
 #include <cstddef>
 #include <cstdint>

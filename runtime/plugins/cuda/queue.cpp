@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How operations get into streams. progress.cpp has how they end.
+// How operations get into streams. queue_progress.cpp has how they end.
 #include "queue.h"
 
 #include "common/calls.h"

@@ -1,11 +1,12 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel of an image, as the core holds it: what a table's entry points at.
+// Launches of an image's kernels: each is what a table's entry points at.
 #pragma once
 
+#include "common/device.h"
+#include "common/launch_shape.h"
 #include "memory.h"
-#include "shape.h"
 #include "spirv.h"
 
 #include <cstdint>
@@ -29,16 +30,16 @@ public:
   void* handle() { return this; }
 
   // 0: it is queued. Else OMPTARGET_RTL_NOT_STARTED, and last_error says why.
-  std::int32_t launch(cl_command_queue queue, void* const* arguments, std::int32_t count, Shape shape,
+  std::int32_t launch(cl_command_queue queue, plugin::Arguments arguments, const plugin::FlatShape& shape,
                       const Order& order);
 
 private:
   void examine(const std::vector<Parameter>* parameters);
   template <typename T> T number_of(cl_uint what) const;
-  std::string fault_of(std::int32_t count, std::size_t threads) const;
-  std::string set_arguments(void* const* arguments);
-  std::size_t threads_for(Shape shape) const;
-  std::size_t teams_for(Shape shape, std::size_t threads) const;
+  std::string fault_of(std::size_t count, std::size_t threads) const;
+  std::string set_arguments(plugin::Arguments arguments);
+  std::size_t threads_for(const plugin::FlatShape& shape) const;
+  std::size_t teams_for(const plugin::FlatShape& shape, std::size_t threads) const;
 
   const Loader& cl_;
   const Found& found_;

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "kernel.h"
+#include "launch.h"
 
 #include "common/calls.h"
 #include "common/launch_line.h"
@@ -59,14 +59,14 @@ template <typename T> T Kernel::number_of(cl_uint what) const {
   return error == CL_SUCCESS ? value : T{};
 }
 
-std::size_t Kernel::threads_for(Shape shape) const {
+std::size_t Kernel::threads_for(const plugin::FlatShape& shape) const {
   constexpr std::size_t kUsual = 128; // GPUs run threads in groups of up to 64
   if (shape.threads > 0)
     return static_cast<std::size_t>(shape.threads);
   return found_.is_cpu || most_threads_ == 0 ? 1 : std::min(kUsual, most_threads_);
 }
 
-std::size_t Kernel::teams_for(Shape shape, std::size_t threads) const {
+std::size_t Kernel::teams_for(const plugin::FlatShape& shape, std::size_t threads) const {
   if (shape.teams > 0)
     return static_cast<std::size_t>(shape.teams);
   constexpr std::uint64_t kForEachUnit = 4;
@@ -75,11 +75,11 @@ std::size_t Kernel::teams_for(Shape shape, std::size_t threads) const {
   return shape.trip_count == 0 ? most : std::clamp(needed, std::uint64_t{1}, most);
 }
 
-// Returns why this device cannot run it so, or "".
-std::string Kernel::fault_of(std::int32_t count, std::size_t threads) const {
+// Why this device cannot run it so, or "".
+std::string Kernel::fault_of(std::size_t count, std::size_t threads) const {
   if (!failure_.empty())
     return failure_;
-  if (count < 0 || static_cast<std::size_t>(count) != parameters_.size())
+  if (count != parameters_.size())
     return "it has " + counted(parameters_.size(), "parameter") + ", and the call " + counted(count, "argument");
   const std::size_t most = team_memory_ > 0 ? std::min(most_threads_, kMostThreadsOfPortable) : most_threads_;
   if (most > 0 && threads > most)
@@ -92,7 +92,7 @@ std::string Kernel::fault_of(std::int32_t count, std::size_t threads) const {
 }
 
 // Those that the kernel has already are not given again.
-std::string Kernel::set_arguments(void* const* arguments) {
+std::string Kernel::set_arguments(plugin::Arguments arguments) {
   const bool all = !std::exchange(any_set_, false);
   set_.resize(parameters_.size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -114,11 +114,11 @@ std::string Kernel::set_arguments(void* const* arguments) {
   return {};
 }
 
-std::int32_t Kernel::launch(cl_command_queue queue, void* const* arguments, std::int32_t count, Shape shape,
+std::int32_t Kernel::launch(cl_command_queue queue, plugin::Arguments arguments, const plugin::FlatShape& shape,
                             const Order& order) {
   const std::size_t threads = threads_for(shape);
   const std::size_t all = threads * teams_for(shape, threads);
-  if (const std::string fault = fault_of(count, threads); !fault.empty())
+  if (const std::string fault = fault_of(arguments.size(), threads); !fault.empty())
     return not_started("kernel " + name_ + ": " + fault);
   const std::lock_guard lock(mutex_);
   if (const std::string fault = set_arguments(arguments); !fault.empty())

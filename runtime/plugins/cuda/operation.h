@@ -5,7 +5,7 @@
 #pragma once
 
 #include "common/events.h"
-#include "cuda/device.h"
+#include "device.h"
 #include "gather.h"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Operation : plugin::Event {
   using Work = std::function<std::int32_t(CUstream, CUdeviceptr& lent)>;
 
   const char* what = "";          // of a copy, and how much
-  std::int64_t size = 0;          //
+  std::size_t size = 0;           //
   const Kernel* kernel = nullptr; // of a launch
   bool is_long = false;           // to hand it over takes as long as what is before it
   bool only_reads = false;        // the host's memory, which nothing before it in its stream has written
@@ -49,6 +49,13 @@ struct Operation : plugin::Event {
 // "kernel saxpy", "a copy to the GPU of 8 bytes".
 std::string name_of(const Operation& operation);
 using OperationPtr = std::shared_ptr<Operation>;
+
+// `move(stream)` hands it to the driver.
+using Move = std::function<Outcome(CUstream)>;
+OperationPtr move_operation(const Context& context, const char* what, std::size_t size, Move move);
+// More is known of copies between the host and the device.
+void set_copy_in(Operation& operation, void* target, const void* host, Path path);
+void set_copy_out(Operation& operation, Device& device, void* host, const void* source, Path path);
 
 // The stream goes back to the device when nobody can add to it any more.
 struct Chain {

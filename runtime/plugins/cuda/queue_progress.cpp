@@ -10,11 +10,6 @@
 
 namespace omptool::cuda {
 
-std::string name_of(const Operation& operation) {
-  return operation.kernel ? "kernel " + operation.kernel->name()
-                          : operation.what + (" of " + std::to_string(operation.size) + " bytes");
-}
-
 bool Queue::can_go(const Chain& chain) {
   return chain.user == Chain::User::kNone && !chain.kept.empty() && !would_wait(*chain.kept.front());
 }

@@ -1,0 +1,64 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Records of a launch's shape, and how plugins of one dimension understand them.
+#pragma once
+
+#include "calls.h"
+#include "omptarget_rtl.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace omptool::plugin {
+
+// Of the document's calls.
+inline tgt_launch_shape shape_of(std::int32_t num_teams, std::int32_t thread_limit) {
+  tgt_launch_shape shape{};
+  shape.size = sizeof shape;
+  shape.teams[0] = static_cast<std::uint32_t>(std::max(num_teams, 0));
+  shape.threads[0] = static_cast<std::uint32_t>(std::max(thread_limit, 0));
+  return shape;
+}
+
+// The record may be of an earlier or a later core: what it lacks is 0, what it has more is not looked at.
+inline tgt_launch_shape known_part(const tgt_launch_shape& record) {
+  tgt_launch_shape known{};
+  std::memcpy(&known, &record, std::min<std::size_t>(record.size, sizeof known));
+  return known;
+}
+
+// Dimensions one after the other. 0 leaves it to the device.
+struct FlatShape {
+  std::int32_t teams;
+  std::int32_t threads;
+  std::uint64_t trip_count;
+};
+
+// Nothing, with last_error set: `device` ("the CPU") does not launch so. No shape: one team of one thread.
+inline std::optional<FlatShape> flat_shape(const tgt_launch_shape* asked, const std::string& device) {
+  if (!asked)
+    return FlatShape{1, 1, 0};
+  const auto number_of = [](const std::uint32_t(&each)[3]) -> std::uint64_t {
+    const std::uint64_t further = std::uint64_t{std::max(each[1], 1U)} * std::max(each[2], 1U);
+    return each[0] == 0 ? 0 : further > INT32_MAX ? further : further * each[0];
+  };
+  const std::uint64_t teams = number_of(asked->teams), threads = number_of(asked->threads);
+  std::string fault;
+  if (teams > INT32_MAX || threads > INT32_MAX)
+    fault = "more than 2147483647 teams, or threads of a team";
+  else if ((asked->flags & OMPTARGET_SHAPE_COOPERATIVE) && (teams != 1 || threads > 1))
+    fault = "teams of " + device + " do not wait for each other";
+  else if (asked->dynamic_memory > 0)
+    fault = std::to_string(asked->dynamic_memory) + " bytes of each team's own: on " + device +
+            " a launch gives teams no memory";
+  if (fault.empty())
+    return FlatShape{static_cast<std::int32_t>(teams), static_cast<std::int32_t>(threads), asked->trip_count};
+  fail(fault);
+  return std::nullopt;
+}
+
+} // namespace omptool::plugin

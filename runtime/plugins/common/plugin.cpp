@@ -1,0 +1,44 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plugin.h"
+
+#include <mutex>
+#include <pthread.h>
+
+namespace omptool::plugin {
+namespace {
+
+constinit std::atomic<Plugin*> the_parents{nullptr};
+// How many threads are making it, or have made it: what a child of fork() is lost by.
+constinit std::atomic<unsigned> asked{0};
+constinit std::atomic<bool> is_child{false};
+
+void forget_after_fork() {
+  if (asked == 0)
+    return;
+  is_child = true;
+  if (Plugin* const left = the_plugin.exchange(nullptr))
+    the_parents = left;
+}
+
+} // namespace
+
+constinit std::atomic<Plugin*> the_plugin{nullptr};
+
+// No lock: a thread that loads libraries may come here, and drivers load some, too; and one that forks meanwhile must
+// not leave a lock behind. The first stays.
+[[gnu::noinline, gnu::cold]] Plugin& make_the_plugin() {
+  static std::once_flag watching;
+  std::call_once(watching, [] { ::pthread_atfork(nullptr, nullptr, forget_after_fork); });
+  ++asked;
+  std::unique_ptr<Plugin> made = make_plugin(is_child);
+  made->parents = the_parents;
+  Plugin* known = nullptr;
+  return the_plugin.compare_exchange_strong(known, made.get()) ? *made.release() : *known;
+}
+
+void Plugin::fail_for_device(std::int32_t number) const {
+  fail("there is no device " + std::to_string(number) + (reason.empty() ? "" : ": " + reason));
+}
+
+} // namespace omptool::plugin

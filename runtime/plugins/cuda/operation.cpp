@@ -1,0 +1,54 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "operation.h"
+
+#include "common/calls.h"
+
+#include <utility>
+
+namespace omptool::cuda {
+namespace {
+
+Operation::Small small_of(Operation::Small way, std::size_t size) {
+  return size <= kLargestGathered ? way : Operation::Small::kNo;
+}
+
+Piece piece_of(void* device, const void* host, std::size_t size) {
+  return {reinterpret_cast<CUdeviceptr>(device), static_cast<std::byte*>(const_cast<void*>(host)), size};
+}
+
+} // namespace
+
+std::string name_of(const Operation& operation) {
+  return operation.kernel ? "kernel " + operation.kernel->name()
+                          : operation.what + (" of " + std::to_string(operation.size) + " bytes");
+}
+
+OperationPtr move_operation(const Context& context, const char* what, std::size_t size, Move move) {
+  auto operation = std::make_shared<Operation>();
+  operation->what = what;
+  operation->size = size;
+  operation->work = [&context, what, size, own = std::move(move)](CUstream stream, CUdeviceptr&) {
+    const Outcome outcome = context.in_stream([&] { return own(stream); });
+    return outcome.ok() ? 0 : fail_of(context.driver, outcome, what + (" of " + std::to_string(size) + " bytes"));
+  };
+  return operation;
+}
+
+void set_copy_in(Operation& operation, void* target, const void* host, Path path) {
+  operation.only_reads = true;
+  operation.is_long = path == Path::kStaged;
+  operation.small = small_of(Operation::Small::kIn, operation.size);
+  operation.piece = piece_of(target, host, operation.size);
+}
+
+// What is large is page-locked where it is not staged.
+void set_copy_out(Operation& operation, Device& device, void* host, const void* source, Path path) {
+  const bool is_large = operation.size >= kLeastStaged;
+  operation.is_long = path == Path::kStaged || (!is_large && !device.host_memory().is_locked(host, operation.size));
+  operation.piece = piece_of(const_cast<void*>(source), host, operation.size);
+  if (operation.is_long && device.memory().is_in_one_slab(operation.piece.device, operation.piece.size))
+    operation.small = small_of(Operation::Small::kOut, operation.size);
+}
+
+} // namespace omptool::cuda
