@@ -70,8 +70,6 @@ bool Device::start_now() {
   if (outcome.ok())
     outcome = set_limits();
   if (outcome.ok())
-    gathers_.prepare();
-  if (outcome.ok())
     is_ready_.store(true, std::memory_order_release);
   else
     fail_of(context_.driver, outcome, "the GPU cannot be used");
@@ -109,26 +107,11 @@ std::int32_t Device::release(void* memory, std::int32_t kind) {
   return kind == OMPTARGET_MEMORY_DEVICE ? memory_.release(address(memory)) : host_memory_.release(memory, kind);
 }
 
-Path Device::path_of(const void* host, std::size_t size) {
-  return size >= kLeastStaged && !host_memory_.is_known_to_driver(host, size) ? Path::kStaged : Path::kOfDriver;
-}
-
-Outcome Device::submit_in(CUstream stream, void* target, const void* source, std::size_t size, Path path) {
-  Outcome outcome{nullptr, CUDA_SUCCESS};
-  auto* const host = static_cast<std::byte*>(const_cast<void*>(source));
-  if (path == Path::kStaged &&
-      StagedCopy({context_, pieces_, marks_}, StagedCopy::Way::kToDevice, address(target), host, size, stream)
-          .run(outcome))
-    return outcome;
+Outcome Device::submit_in(CUstream stream, void* target, const void* source, std::size_t size) const {
   return OMPTOOL_CUDA(context_.driver, cuMemcpyHtoDAsync_v2, address(target), source, size, stream);
 }
 
-Outcome Device::retrieve_in(CUstream stream, void* target, const void* source, std::size_t size, Path path) {
-  Outcome outcome{nullptr, CUDA_SUCCESS};
-  if (path == Path::kStaged && StagedCopy({context_, pieces_, marks_}, StagedCopy::Way::kToHost, address(source),
-                                          static_cast<std::byte*>(target), size, stream)
-                                   .run(outcome))
-    return outcome;
+Outcome Device::retrieve_in(CUstream stream, void* target, const void* source, std::size_t size) const {
   return OMPTOOL_CUDA(context_.driver, cuMemcpyDtoHAsync_v2, target, address(source), size, stream);
 }
 
@@ -159,13 +142,11 @@ template <typename Move> std::int32_t Device::move_now(const char* what, std::si
 }
 
 std::int32_t Device::submit(void* target, const void* source, std::size_t size) {
-  const Path path = path_of(source, size);
-  return move_now(kSubmit, size, [&](CUstream stream) { return submit_in(stream, target, source, size, path); });
+  return move_now(kSubmit, size, [&](CUstream stream) { return submit_in(stream, target, source, size); });
 }
 
 std::int32_t Device::retrieve(void* target, const void* source, std::size_t size) {
-  const Path path = path_of(target, size);
-  return move_now(kRetrieve, size, [&](CUstream stream) { return retrieve_in(stream, target, source, size, path); });
+  return move_now(kRetrieve, size, [&](CUstream stream) { return retrieve_in(stream, target, source, size); });
 }
 
 std::int32_t Device::fill(void* target, std::int32_t value, std::size_t size) {
@@ -201,20 +182,17 @@ std::int32_t Device::queue_nothing(const plugin::Dependences& order) {
 
 std::int32_t Device::queue_submit(void* target, const void* source, std::size_t size,
                                   const plugin::Dependences& order) {
-  const Path path = path_of(source, size);
   const OperationPtr operation = move_operation(
-      context_, kSubmit, size, [=, this](CUstream stream) { return submit_in(stream, target, source, size, path); });
-  set_copy_in(*operation, target, source, path);
+      context_, kSubmit, size, [=, this](CUstream stream) { return submit_in(stream, target, source, size); });
+  set_copy_in(*operation, *this, target, source);
   return queue_.add(*this, order, operation);
 }
 
 std::int32_t Device::queue_retrieve(void* target, const void* source, std::size_t size,
                                     const plugin::Dependences& order) {
-  const Path path = path_of(target, size);
-  const OperationPtr operation = move_operation(context_, kRetrieve, size, [=, this](CUstream stream) {
-    return retrieve_in(stream, target, source, size, path);
-  });
-  set_copy_out(*operation, *this, target, source, path);
+  const OperationPtr operation = move_operation(
+      context_, kRetrieve, size, [=, this](CUstream stream) { return retrieve_in(stream, target, source, size); });
+  set_copy_out(*operation, *this, target, source);
   return queue_.add(*this, order, operation);
 }
 

@@ -9,11 +9,9 @@
 #include "driver/context.h"
 #include "driver/host_memory.h"
 #include "driver/memory.h"
-#include "driver/staging.h"
 #include "driver/streams.h"
 #include "image.h"
 #include "launch.h"
-#include "staged_copy.h"
 
 #include <atomic>
 #include <cstdint>
@@ -24,10 +22,6 @@ namespace omptool::cuda {
 // Names of copies in errors, followed by " of 8 bytes".
 constexpr char kSubmit[] = "a copy to the GPU", kRetrieve[] = "a copy from the GPU", kFill[] = "a fill",
                kReceive[] = "a copy between GPUs";
-
-// Path of a copy between the host's memory and the device's. The driver copies page-locked memory in the stream, and
-// other memory during the call; staged_copy.h copies large parts of the latter.
-enum class Path { kOfDriver, kStaged };
 
 class Queue;
 
@@ -79,7 +73,6 @@ public:
   Launcher launcher() { return {id_.number, context_, limits_, memory_}; }
   Memory& memory() { return memory_; }
   HostMemory& host_memory() { return host_memory_; }
-  Staging& gathers() { return gathers_; } // of small copies
   Streams& streams() { return streams_; }
   Marks& marks() { return marks_; }
 
@@ -88,10 +81,9 @@ private:
   Outcome find_limits(bool& has_pools);
   Outcome set_limits();
 
-  Path path_of(const void* host, std::size_t size);
   // The context is the stream's.
-  Outcome submit_in(CUstream stream, void* target, const void* source, std::size_t size, Path path);
-  Outcome retrieve_in(CUstream stream, void* target, const void* source, std::size_t size, Path path);
+  Outcome submit_in(CUstream stream, void* target, const void* source, std::size_t size) const;
+  Outcome retrieve_in(CUstream stream, void* target, const void* source, std::size_t size) const;
   Outcome fill_in(CUstream stream, void* target, std::int32_t value, std::size_t size) const;
   Outcome receive_in(CUstream stream, void* target, const Device& from, const void* source, std::size_t size) const;
   // Queues what `move(stream)` does, and waits for it.
@@ -105,8 +97,6 @@ private:
   Marks marks_{context_};
   Memory memory_{context_};
   HostMemory host_memory_{context_};
-  Staging gathers_{context_, 1 << 16, 16, 4};
-  Staging pieces_{context_, 1 << 20, 2, 4}; // of large copies: two for each thread
   std::mutex mutex_;
   std::atomic<bool> is_ready_{false};
   plugin::Images<Image> images_;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace omptool::cuda {
 
@@ -19,25 +20,24 @@ struct Piece {
   std::size_t size = 0;
 };
 constexpr std::size_t kLargestGathered = Slab::kLargestPiece;
+constexpr std::size_t kMostGathered = 1 << 16; // bytes of a transfer
 
 // Some that go to the device, in the order in which they are added.
 class Gather {
 public:
   // Of the first, which is_in_one_slab().
-  Gather(Device& device, StagingSlot slot, const Piece& first);
+  Gather(Device& device, const Piece& first);
   // Reads the host's bytes. False: it goes beside these, not with them.
   bool add(const Piece& piece);
   Outcome send(CUstream stream) const;
-  // Its transfer may not have ended, and nobody can wait for that.
-  void abandon() { slot_.abandon(); }
 
 private:
-  void read(const Piece& piece) const;
+  CUdeviceptr end() const { return begin_ + bytes_.size(); }
+  void read(const Piece& piece);
 
   Device& device_;
-  StagingSlot slot_;
   const CUdeviceptr begin_;
-  CUdeviceptr end_;
+  std::vector<std::byte> bytes_; // the driver has read them when send() returns
 };
 
 // Some that come from the device: each is where it belongs once the transfer has ended and land() was called.
@@ -47,12 +47,13 @@ public:
       : device_(device), begin_(first.device), end_(first.device + first.size) {}
   // False: its transfer would be another.
   bool add(const Piece& piece);
-  Outcome fetch(const StagingSlot& slot, CUstream stream) const;
-  void land(const StagingSlot& slot, const Piece& piece) const;
+  Outcome fetch(CUstream stream);
+  void land(const Piece& piece) const;
 
 private:
   Device& device_;
   CUdeviceptr begin_, end_;
+  std::vector<std::byte> bytes_;
 };
 
 } // namespace omptool::cuda

@@ -35,17 +35,16 @@ OperationPtr move_operation(const Context& context, const char* what, std::size_
   return operation;
 }
 
-void set_copy_in(Operation& operation, void* target, const void* host, Path path) {
+void set_copy_in(Operation& operation, Device& device, void* target, const void* host) {
+  constexpr std::size_t kLeastLong = std::size_t{4} << 20; // of less the driver takes the bytes at once
   operation.only_reads = true;
-  operation.is_long = path == Path::kStaged;
+  operation.is_long = operation.size >= kLeastLong && !device.host_memory().is_locked(host, operation.size);
   operation.small = small_of(Operation::Small::kIn, operation.size);
   operation.piece = piece_of(target, host, operation.size);
 }
 
-// What is large is page-locked where it is not staged.
-void set_copy_out(Operation& operation, Device& device, void* host, const void* source, Path path) {
-  const bool is_large = operation.size >= kLeastStaged;
-  operation.is_long = path == Path::kStaged || (!is_large && !device.host_memory().is_locked(host, operation.size));
+void set_copy_out(Operation& operation, Device& device, void* host, const void* source) {
+  operation.is_long = !device.host_memory().is_locked(host, operation.size);
   operation.piece = piece_of(const_cast<void*>(source), host, operation.size);
   if (operation.is_long && device.memory().is_in_one_slab(operation.piece.device, operation.piece.size))
     operation.small = small_of(Operation::Small::kOut, operation.size);

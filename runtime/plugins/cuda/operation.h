@@ -54,8 +54,8 @@ using OperationPtr = std::shared_ptr<Operation>;
 using Move = std::function<Outcome(CUstream)>;
 OperationPtr move_operation(const Context& context, const char* what, std::size_t size, Move move);
 // More is known of copies between the host and the device.
-void set_copy_in(Operation& operation, void* target, const void* host, Path path);
-void set_copy_out(Operation& operation, Device& device, void* host, const void* source, Path path);
+void set_copy_in(Operation& operation, Device& device, void* target, const void* host);
+void set_copy_out(Operation& operation, Device& device, void* host, const void* source);
 
 // The stream goes back to the device when nobody can add to it any more.
 struct Chain {

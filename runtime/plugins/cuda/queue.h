@@ -64,7 +64,7 @@ private:
   void settle_all(Lock& lock);
   std::int32_t give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock);
   void give_kept(const std::shared_ptr<Chain>& chain, Lock& lock);
-  void fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock);
+  void fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, Lock& lock);
   void find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock);
   void push(const OperationPtr& operation, Lock& lock);
   void await_in_chain(const OperationPtr& operation, Lock& lock);

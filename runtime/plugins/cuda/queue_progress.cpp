@@ -64,8 +64,6 @@ void Queue::end_until(const std::shared_ptr<Chain>& chain, const OperationPtr& l
     const OperationPtr one = chain->going.front();
     chain->going.pop_front();
     has_failed = has_failed || one == first_failed;
-    if (!outcome.ok() && one->gather && one->gather != chain->gather)
-      one->gather->abandon();
     end(*one, has_failed ? failure : std::string(), has_failed && is_lost);
     is_over = outcome.ok() && one == last;
   }
@@ -80,8 +78,7 @@ void Queue::give_kept(const std::shared_ptr<Chain>& chain, Lock& lock) {
   MarkPtrs marks;
   std::int32_t failure = marks_before(*first, marks, lock);
   if (!failure && first->small == Operation::Small::kOut && !failed_before(*first))
-    if (StagingSlot slot = chain->device.gathers().take())
-      return fetch_together(chain, marks, std::move(slot), lock);
+    return fetch_together(chain, marks, lock);
   chain->kept.pop_front();
   if (!failure)
     failure = give(first, marks, lock);

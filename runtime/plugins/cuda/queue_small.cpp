@@ -28,10 +28,7 @@ bool Queue::gather(const OperationPtr& operation, std::int32_t& failure, Lock& l
     failure = send_gathered(chain, lock);
     if (failure || !chain.device.memory().is_in_one_slab(operation->piece.device, operation->piece.size))
       return false;
-    StagingSlot slot = chain.device.gathers().take();
-    if (!slot)
-      return false;
-    chain.gather = std::make_shared<Gather>(chain.device, std::move(slot), operation->piece);
+    chain.gather = std::make_shared<Gather>(chain.device, operation->piece);
     ++gathers_;
   }
   operation->gather = chain.gather;
@@ -56,8 +53,6 @@ std::int32_t Queue::send_gathered(Chain& chain, Lock& lock) {
   }
   if (failure)
     fail_gathered(chain, failure);
-  else if (chain.gather.use_count() == 1) // its operations have failed with others
-    chain.gather->abandon();
   chain.gather = nullptr;
   --gathers_;
   return failure;
@@ -107,7 +102,7 @@ bool Queue::may_join(const Operation& operation, const OperationPtrs& together) 
 }
 
 // In the chain's turn: the first that is kept, and those behind it that are near it. They have ended then.
-void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, StagingSlot slot, Lock& lock) {
+void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, Lock& lock) {
   OperationPtrs together{chain->kept.front()};
   Scatter scatter(chain->device, together.front()->piece);
   chain->kept.pop_front();
@@ -124,7 +119,7 @@ void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& 
     const Driver& driver = chain->device.context().driver;
     failure = wait_in_stream(*chain, marks, *together.front());
     if (!failure)
-      outcome = scatter.fetch(slot, chain->stream);
+      outcome = scatter.fetch(chain->stream);
     is_queued = !failure && outcome.ok();
     if (is_queued)
       outcome = OMPTOOL_CUDA(driver, cuStreamSynchronize, chain->stream);
@@ -132,13 +127,11 @@ void Queue::fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& 
       failure = fail_of(driver, outcome, name_of(*together.front()));
     for (const OperationPtr& one : together)
       if (!failure)
-        scatter.land(slot, one->piece);
+        scatter.land(one->piece);
   }
   std::string why = failure ? last_error.data() : "";
-  if (is_queued && failure) {
-    slot.abandon();
+  if (is_queued && failure)
     chain->is_broken = true;
-  }
   if (is_queued && last) {
     end_until(chain, last, outcome);
     why = last->failure.empty() ? why : last->failure; // that of the kernel which was the cause

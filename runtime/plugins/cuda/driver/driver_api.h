@@ -76,13 +76,11 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 };
-enum CUpointer_attribute : int { CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2 };
 enum CUmemPool_attribute : int { CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4 };
 enum CUlimit : int { CU_LIMIT_STACK_SIZE = 0, CU_LIMIT_MALLOC_HEAP_SIZE = 2 };
 
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
-constexpr unsigned CU_MEMORYTYPE_HOST = 1;
 constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
 constexpr unsigned CU_MEM_ATTACH_GLOBAL = 1;
@@ -141,7 +139,6 @@ struct CUmemPoolProps {
   X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                                                \
   X(cuMemHostUnregister, void*)                                                                                        \
   X(cuMemHostGetDevicePointer_v2, CUdeviceptr*, void*, unsigned)                                                       \
-  X(cuPointerGetAttribute, void*, CUpointer_attribute, CUdeviceptr)                                                    \
   X(cuMemcpyDtoH_v2, void*, CUdeviceptr, std::size_t)                                                                  \
   X(cuMemcpyHtoD_v2, CUdeviceptr, const void*, std::size_t)                                                            \
   X(cuMemcpyHtoDAsync_v2, CUdeviceptr, const void*, std::size_t, CUstream)                                             \

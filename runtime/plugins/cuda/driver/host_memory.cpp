@@ -92,17 +92,6 @@ bool HostMemory::is_locked(const void* host, std::size_t size) {
   return begin - start <= length && size <= length - (begin - start);
 }
 
-bool HostMemory::is_known_to_driver(const void* host, std::size_t size) {
-  if (is_locked(host, size))
-    return true;
-  unsigned type = 0;
-  const Outcome outcome = context_.in_stream([&] {
-    return OMPTOOL_CUDA(context_.driver, cuPointerGetAttribute, &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                        reinterpret_cast<CUdeviceptr>(host));
-  });
-  return outcome.ok() && type != 0;
-}
-
 void HostMemory::note(void* host, std::size_t size) {
   const std::lock_guard lock(mutex_);
   locked_[reinterpret_cast<std::uintptr_t>(host)] = size;

@@ -27,8 +27,6 @@ public:
   std::int32_t unlock(void* host);
 
   bool is_locked(const void* host, std::size_t size);
-  // The same; asks the driver, too, which knows what other libraries have.
-  bool is_known_to_driver(const void* host, std::size_t size);
 
 private:
   void note(void* host, std::size_t size);

@@ -45,22 +45,16 @@ Outcome Marks::take(CUevent& event) {
                       : outcome;
 }
 
-MarkPtr Marks::record(CUstream stream, Outcome& outcome) {
-  CUevent event = nullptr;
-  outcome = take(event);
-  if (!outcome.ok())
-    return nullptr;
-  MarkPtr mark = std::make_shared<const Mark>(*this, event);
-  outcome = context_.in_stream([&] { return OMPTOOL_CUDA(context_.driver, cuEventRecord, event, stream); });
-  return outcome.ok() ? mark : nullptr;
-}
-
 MarkPtr Marks::record(CUstream stream, std::int32_t& failure) {
-  Outcome outcome{nullptr, CUDA_SUCCESS};
-  MarkPtr mark = record(stream, outcome);
-  if (!mark)
-    failure = fail_of(context_.driver, outcome, "no event");
-  return mark;
+  CUevent event = nullptr;
+  Outcome outcome = take(event);
+  MarkPtr mark = outcome.ok() ? std::make_shared<const Mark>(*this, event) : nullptr;
+  if (outcome.ok())
+    outcome = context_.in_stream([&] { return OMPTOOL_CUDA(context_.driver, cuEventRecord, event, stream); });
+  if (outcome.ok())
+    return mark;
+  failure = fail_of(context_.driver, outcome, "no event");
+  return nullptr;
 }
 
 void Marks::give_back(CUevent event) {

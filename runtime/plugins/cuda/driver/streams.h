@@ -71,7 +71,6 @@ public:
 
   // Behind what the stream has got. Null where that fails: `failure` is what the call returns, last_error says why.
   MarkPtr record(CUstream stream, std::int32_t& failure);
-  MarkPtr record(CUstream stream, Outcome& outcome); // null where it is not ok
   void give_back(CUevent event);
 
 private:

@@ -230,14 +230,6 @@ FAKE_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* address, void* me
   return call.ends(is_page_locked(memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-FAKE_EXPORT CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
-  FAKE_CALL(call, cuPointerGetAttribute, attribute, address);
-  if (attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE || !is_page_locked(pointer(address)))
-    return call.ends(CUDA_ERROR_INVALID_VALUE);
-  *static_cast<unsigned*>(data) = CU_MEMORYTYPE_HOST;
-  return call.ends(CUDA_SUCCESS);
-}
-
 FAKE_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void* source, std::size_t size) {
   FAKE_CALL(call, cuMemcpyHtoD, target, source, size);
   if (current_device() < 0)
