@@ -9,6 +9,7 @@ from pathlib import Path
 
 NOTHING = 2**64 - 1  # in place of a launch environment
 BLOCK = 1 << 20  # of small pieces of memory: kept
+LEAST = 1 << 16  # of what programs map in blocks of their own
 
 
 @dataclass
@@ -44,9 +45,9 @@ class Log:
         assert len(self.of("cuModuleLoadDataEx")) == len(self.of("cuModuleUnload"))
 
     def blocks(self) -> list[int]:
-        """The sizes of the driver's memory, but for that of small pieces."""
-        sizes = [int(call[1]) for call in self.of("cuMemAllocFromPoolAsync")]
-        return [size for size in sizes if size != BLOCK]
+        """The sizes of the driver's memory, but for that of small pieces and of images."""
+        sizes = [int(call[1]) for call in self.of("cuMemAlloc")]
+        return [size for size in sizes if size >= LEAST and size != BLOCK]
 
 
 def _launch(call: list[str]) -> Launch:

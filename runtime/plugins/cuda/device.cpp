@@ -24,8 +24,8 @@ std::int32_t Device::start() {
   return is_ready_ || start_now() ? 0 : 1;
 }
 
-Outcome Device::find_limits(bool& has_pools) {
-  int cooperates = 0, pools = 0, usual_memory = 0;
+Outcome Device::find_limits() {
+  int cooperates = 0, usual_memory = 0;
   const std::pair<CUdevice_attribute, int*> wanted[] = {
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &limits_.most_threads},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &usual_memory},
@@ -34,7 +34,6 @@ Outcome Device::find_limits(bool& has_pools) {
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &limits_.units},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &limits_.threads_of_unit},
       {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperates},
-      {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, &pools},
   };
   for (const auto& [attribute, place] : wanted)
     if (const Outcome outcome = OMPTOOL_CUDA(context_.driver, cuDeviceGetAttribute, place, attribute, id_.device);
@@ -42,7 +41,6 @@ Outcome Device::find_limits(bool& has_pools) {
       return outcome;
   limits_.most_memory = std::max(limits_.most_memory, usual_memory);
   limits_.cooperates = cooperates != 0;
-  has_pools = pools != 0;
   return {"cuDeviceGetAttribute", CUDA_SUCCESS};
 }
 
@@ -61,12 +59,9 @@ Outcome Device::set_limits() {
 }
 
 bool Device::start_now() {
-  bool has_pools = false;
-  Outcome outcome = find_limits(has_pools);
+  Outcome outcome = find_limits();
   if (outcome.ok() && !context_.handle)
     outcome = context_.retain(id_.device);
-  if (outcome.ok())
-    outcome = memory_.initialise(id_.device, has_pools);
   if (outcome.ok())
     outcome = set_limits();
   if (outcome.ok())

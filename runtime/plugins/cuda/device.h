@@ -78,7 +78,7 @@ public:
 
 private:
   bool start_now();
-  Outcome find_limits(bool& has_pools);
+  Outcome find_limits();
   Outcome set_limits();
 
   // The context is the stream's.

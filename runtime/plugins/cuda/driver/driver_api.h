@@ -18,7 +18,6 @@ using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
-using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUhostFn = void (*)(void*);
 using CUoccupancyB2DSize = std::size_t (*)(int);
 
@@ -62,8 +61,7 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
   CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
   CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
-  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
-  CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 };
 enum CUfunction_attribute : int {
   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
@@ -76,7 +74,6 @@ enum CUjit_option : int {
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 };
-enum CUmemPool_attribute : int { CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4 };
 enum CUlimit : int { CU_LIMIT_STACK_SIZE = 0, CU_LIMIT_MALLOC_HEAP_SIZE = 2 };
 
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
@@ -84,26 +81,11 @@ constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
 constexpr unsigned CU_MEM_ATTACH_GLOBAL = 1;
-constexpr int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
-constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
 
 // Words in the last argument of cuLaunchKernel.
 inline void* const CU_LAUNCH_PARAM_END = nullptr;
 inline void* const CU_LAUNCH_PARAM_BUFFER_POINTER = reinterpret_cast<void*>(1);
 inline void* const CU_LAUNCH_PARAM_BUFFER_SIZE = reinterpret_cast<void*>(2);
-
-struct CUmemPoolProps {
-  int allocType;
-  int handleTypes;
-  struct {
-    int type;
-    int id;
-  } location;
-  void* win32SecurityAttributes;
-  std::size_t maxSize;
-  unsigned short usage;
-  unsigned char reserved[54];
-};
 
 // X(function, parameters...): every driver since CUDA 11.2 has these.
 #define OMPTOOL_CUDA_FUNCTIONS(X)                                                                                      \
@@ -155,12 +137,7 @@ struct CUmemPoolProps {
   X(cuEventRecord, CUevent, CUstream)                                                                                  \
   X(cuEventQuery, CUevent)                                                                                             \
   X(cuEventSynchronize, CUevent)                                                                                       \
-  X(cuEventDestroy_v2, CUevent)                                                                                        \
-  X(cuMemPoolCreate, CUmemoryPool*, const CUmemPoolProps*)                                                             \
-  X(cuMemPoolSetAttribute, CUmemoryPool, CUmemPool_attribute, void*)                                                   \
-  X(cuMemPoolTrimTo, CUmemoryPool, std::size_t)                                                                        \
-  X(cuMemAllocFromPoolAsync, CUdeviceptr*, std::size_t, CUmemoryPool, CUstream)                                        \
-  X(cuMemFreeAsync, CUdeviceptr, CUstream)
+  X(cuEventDestroy_v2, CUevent)
 
 // Later ones; null where the driver has none. cuFuncGetParamInfo: CUDA 12.4.
 #define OMPTOOL_CUDA_LATER_FUNCTIONS(X) X(cuFuncGetParamInfo, CUfunction, std::size_t, std::size_t*, std::size_t*)

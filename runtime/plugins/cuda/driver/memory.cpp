@@ -12,51 +12,18 @@
 
 namespace omptool::cuda {
 
-Outcome Memory::initialise(CUdevice device, bool has_pools) {
-  const Driver& driver = context_.driver;
-  if (!has_pools)
-    return {"cuMemPoolCreate", CUDA_SUCCESS};
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
-  Outcome outcome = context_.enter();
-  if (outcome.ok() && !stream_)
-    outcome = OMPTOOL_CUDA(driver, cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING);
-  // Of our own: what is set for the default one concerns other libraries.
-  if (outcome.ok() && !pool_)
-    outcome = OMPTOOL_CUDA(driver, cuMemPoolCreate, &pool_, &properties);
-  std::uint64_t kept = UINT64_MAX;
-  if (outcome.ok())
-    outcome = OMPTOOL_CUDA(driver, cuMemPoolSetAttribute, pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept);
-  return outcome;
-}
-
 CUdeviceptr Memory::allocate(std::size_t size) {
   return size > Slab::kLargestPiece ? allocate_block(size) : allocate_piece(size);
 }
 
 Outcome Memory::ask_driver(std::size_t size, CUdeviceptr& block) const {
-  const Driver& driver = context_.driver;
-  Outcome outcome{nullptr, CUDA_SUCCESS};
-  if (pool_) {
-    outcome =
-        context_.in_stream([&] { return OMPTOOL_CUDA(driver, cuMemAllocFromPoolAsync, &block, size, pool_, stream_); });
-    if (outcome.ok()) // for every stream
-      outcome = OMPTOOL_CUDA(driver, cuStreamSynchronize, stream_);
-  } else {
-    outcome = context_.enter();
-    if (outcome.ok())
-      outcome = OMPTOOL_CUDA(driver, cuMemAlloc_v2, &block, size);
-  }
-  return outcome;
+  const Outcome outcome = context_.enter();
+  return outcome.ok() ? OMPTOOL_CUDA(context_.driver, cuMemAlloc_v2, &block, size) : outcome;
 }
 
 Outcome Memory::return_to_driver(CUdeviceptr block) const {
-  const Driver& driver = context_.driver;
-  if (pool_)
-    return context_.in_stream([&] { return OMPTOOL_CUDA(driver, cuMemFreeAsync, block, stream_); });
   const Outcome outcome = context_.enter();
-  return outcome.ok() ? OMPTOOL_CUDA(driver, cuMemFree_v2, block) : outcome;
+  return outcome.ok() ? OMPTOOL_CUDA(context_.driver, cuMemFree_v2, block) : outcome;
 }
 
 std::int32_t Memory::return_all(const Blocks& blocks) const {
@@ -74,12 +41,7 @@ bool Memory::give_back() {
     unused = take_unused();
   }
   return_all(unused);
-  if (!pool_)
-    return !unused.empty();
-  // A pool keeps what is released into it, and has it when the stream has got there.
-  const Driver& driver = context_.driver;
-  const Outcome outcome = context_.in_stream([&] { return OMPTOOL_CUDA(driver, cuStreamSynchronize, stream_); });
-  return outcome.ok() && OMPTOOL_CUDA(driver, cuMemPoolTrimTo, pool_, 0).ok();
+  return !unused.empty();
 }
 
 // Sizes at most an eighth apart, so that a block is right for others, too.

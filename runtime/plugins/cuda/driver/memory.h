@@ -1,10 +1,10 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A device's memory, in blocks from a pool of the driver's. Programs allocate the same sizes around each region again
-// and again, which must not call the driver each time. Released blocks are therefore kept for later requests of the
-// same size, up to a bound, and as long as the driver has memory. Small ones are pieces of such blocks; those of a
-// construct are neighbours.
+// A device's memory, in blocks of the driver's. What programs map around each region is allocated again and
+// again, without a call of the driver: blocks that are released are kept for the next that asks for as much, up to a
+// bound, and as long as the driver has memory. Small ones are pieces of such blocks; those of a construct are
+// neighbours.
 #pragma once
 
 #include "context.h"
@@ -22,14 +22,11 @@ class Memory {
 public:
   explicit Memory(const Context& context) : context_(context) {}
 
-  // Once, before anything else. Without pools, as on some virtual GPUs, each block is an allocation of its own.
-  Outcome initialise(CUdevice device, bool has_pools);
-
   // 0, with last_error set: there is none.
   CUdeviceptr allocate(std::size_t size);
   std::int32_t release(CUdeviceptr memory);
 
-  // All that is kept, here and in the pool, goes back to the driver. False: there is nothing.
+  // All that is kept goes back to the driver. False: there is nothing.
   bool give_back();
 
   // Returns whether one transfer may have all of these bytes: they are in one block of small pieces.
@@ -59,8 +56,6 @@ private:
   Blocks take_unused();                    // all that is kept
 
   const Context& context_;
-  CUmemoryPool pool_ = nullptr;
-  CUstream stream_ = nullptr; // of the pool's operations only
   std::mutex mutex_;
   Slabs slabs_;
   Blocks kept_;                               // the oldest first

@@ -165,7 +165,7 @@ TEST_CASE("a kernel of clang 23 is told of the memory that it has asked for") {
   CHECK(none[1].starts_with("cuLaunchKernel absent 2 1 1 32 1 1 0 "));
   CHECK(lent(none) == std::vector<std::uint64_t>{0, 0, kMuch << 32, 1});
   const Lines devices = launching(image, kAbsent, {}, 64, OMPTARGET_SHAPE_MEMORY_OR_DEVICE, kMuch);
-  CHECK(with(devices, "cuMemAllocFromPoolAsync " + std::to_string(256 + 2 * kMuch) + " ").size() == 1);
+  CHECK(with(devices, "cuMemAlloc " + std::to_string(256 + 2 * kMuch) + " ").size() == 1);
   CHECK(with(devices, "cuLaunchKernel absent 2 1 1 32 1 1 0 ").size() == 1);
   tgt_launch_shape shape{};
   shape.size = sizeof shape;

@@ -336,8 +336,8 @@ TEST_CASE("errors name the driver's call, its error and the entry") {
     return run_scenario("reasons", {std::string("FAKE_CUDA_FAIL_IN=") + function, "FAKE_CUDA_FAIL_AT=1",
                                     "FAKE_CUDA_FAIL_ON=1", std::string("FAKE_CUDA_FAIL_WITH=") + result});
   };
-  CHECK(when("cuMemAllocFromPoolAsync", "2")
-            .has("memory 0: no memory for 1048576 bytes: cuMemAllocFromPoolAsync: CUDA_ERROR_OUT_OF_MEMORY, out of "
+  CHECK(when("cuMemAlloc", "2")
+            .has("memory 0: no memory for 1048576 bytes: cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY, out of "
                  "memory"));
   CHECK(when("cuLaunchKernel", "701").has("run 2: kernel nothing: cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"));
   CHECK(when("cuMemcpyHtoDAsync", "1").has("copy 1: a copy to the GPU of 4 bytes: cuMemcpyHtoDAsync_v2: "));
@@ -376,32 +376,21 @@ TEST_CASE("a copy back behind a kernel that faults names the kernel") {
   CHECK(outcome.has(": CUDA_ERROR_ILLEGAL_ADDRESS, an illegal memory access was encountered\n"));
 }
 
-TEST_CASE("devices without pools have memory, too") {
-  const Outcome outcome = run_scenario("whole_life", {"FAKE_CUDA_POOLS=0"});
-  CHECK(outcome.code == 0);
-  CHECK(outcome.has("done\n"));
-}
-
 TEST_CASE("memory that is kept is given back when the driver has no more") {
-  for (const char* const pools : {"FAKE_CUDA_POOLS=1", "FAKE_CUDA_POOLS=0"}) {
-    const Outcome outcome = run_scenario("little_memory", {"FAKE_CUDA_MEMORY=200", pools});
-    INFO(outcome.output);
-    CHECK(outcome.code == 0);
-    CHECK(outcome.has("no memory for 1048576 bytes: cuMemAlloc"));
-    CHECK(outcome.has("CUDA_ERROR_OUT_OF_MEMORY, out of memory"));
-  }
+  const Outcome outcome = run_scenario("little_memory", {"FAKE_CUDA_MEMORY=200"});
+  INFO(outcome.output);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.has("no memory for 1048576 bytes: cuMemAlloc"));
+  CHECK(outcome.has("CUDA_ERROR_OUT_OF_MEMORY, out of memory"));
 }
 
 TEST_CASE("whatever takes memory gets what is kept, and is asked for once more") {
   const std::string right = "shared 1\nhost 1\nlocked 1\nload 1\nrun 0\n";
-  for (const char* const pools : {"FAKE_CUDA_POOLS=1", "FAKE_CUDA_POOLS=0"}) {
-    const Outcome outcome = run_scenario("memory_for_others", {"FAKE_CUDA_MEMORY=200", pools});
-    CHECK(outcome.output == right);
-  }
+  CHECK(run_scenario("memory_for_others", {"FAKE_CUDA_MEMORY=200"}).output == right);
   for (const auto& [function, at] :
        {std::pair{"cuMemAllocManaged", 1}, std::pair{"cuMemHostAlloc", 1}, std::pair{"cuMemHostRegister", 1},
-        std::pair{"cuModuleLoadDataEx", 1}, std::pair{"cuModuleGetFunction", 2}, std::pair{"cuStreamCreate", 2},
-        std::pair{"cuLaunchKernel", 1}, std::pair{"cuMemAllocFromPoolAsync", 2}}) {
+        std::pair{"cuModuleLoadDataEx", 1}, std::pair{"cuModuleGetFunction", 2}, std::pair{"cuStreamCreate", 1},
+        std::pair{"cuLaunchKernel", 1}, std::pair{"cuMemAlloc", 2}}) {
     const Outcome outcome =
         run_scenario("memory_for_others", {std::string("FAKE_CUDA_FAIL_IN=") + function,
                                            "FAKE_CUDA_FAIL_AT=" + std::to_string(at), "FAKE_CUDA_FAIL_WITH=2"});

@@ -69,8 +69,6 @@ int attribute_of(CUdevice_attribute attribute) {
     return architecture() / 10;
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
     return architecture() % 10;
-  case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
-    return number_in("FAKE_CUDA_POOLS", 1) != 0;
   case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
     return number_in("FAKE_CUDA_PAGEABLE", 0) != 0;
   case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:

@@ -17,7 +17,6 @@
 //   FAKE_CUDA_VERSION=N     the driver is of this CUDA, not of 12.4: 12080 is 12.8
 //   FAKE_CUDA_MEMORY=N      devices of N MiB, not 16 GiB
 //   FAKE_CUDA_PAGEABLE=1    devices that reach all memory of the host
-//   FAKE_CUDA_POOLS=0       devices without pools of memory
 //   FAKE_CUDA_FAULT=name    this kernel faults: all that follows on its device fails
 //   FAKE_CUDA_KERNELS=FILE  a shared object with functions that are called in place of the kernels of their names, and
 //                           variables in place of theirs

@@ -19,9 +19,6 @@ struct Range {
   Kind kind;
 };
 std::map<std::uintptr_t, Range>& ranges = *new std::map<std::uintptr_t, Range>;
-// A pool keeps what is released into it, until it is trimmed: one for all devices here.
-std::map<std::uintptr_t, std::size_t>& of_pool = *new std::map<std::uintptr_t, std::size_t>;
-std::size_t kept_by_pool = 0;
 constexpr std::size_t kDevice = std::size_t{1} << 34;
 
 // With the lock held.
@@ -44,7 +41,7 @@ std::size_t bytes_of(Kind kind) {
 bool has_room(std::size_t size) {
   static const long most = number_in("FAKE_CUDA_MEMORY", 0);
   const std::lock_guard lock(lock_of_all);
-  return most == 0 || bytes_of(Kind::kDevice) + kept_by_pool + size <= static_cast<std::size_t>(most) << 20;
+  return most == 0 || bytes_of(Kind::kDevice) + size <= static_cast<std::size_t>(most) << 20;
 }
 
 CUresult make(void** made, std::size_t size, Kind kind) {
@@ -61,27 +58,9 @@ CUresult make(void** made, std::size_t size, Kind kind) {
   return CUDA_SUCCESS;
 }
 
-CUresult make_in_pool(void** made, std::size_t size) {
-  std::size_t reused = 0;
-  {
-    const std::lock_guard lock(lock_of_all);
-    kept_by_pool -= reused = std::min(kept_by_pool, size);
-  }
-  const CUresult result = make(made, size, Kind::kDevice);
-  const std::lock_guard lock(lock_of_all);
-  if (result == CUDA_SUCCESS)
-    of_pool[reinterpret_cast<std::uintptr_t>(*made)] = size;
-  else
-    kept_by_pool += reused;
-  return result;
-}
-
 CUresult give_back(void* memory, Kind kind) {
   if (!remove_range(memory, kind))
     return CUDA_ERROR_INVALID_VALUE;
-  const std::lock_guard lock(lock_of_all);
-  if (const auto one = of_pool.extract(reinterpret_cast<std::uintptr_t>(memory)); !one.empty())
-    kept_by_pool += one.mapped();
   std::free(memory);
   return CUDA_SUCCESS;
 }
@@ -293,31 +272,6 @@ FAKE_EXPORT CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, st
   if (!is_on_device(target, size))
     return call.ends(CUDA_ERROR_INVALID_VALUE);
   return call.ends(queue(stream, [=] { std::memset(pointer(target), value, size); }));
-}
-
-FAKE_EXPORT CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
-  FAKE_CALL(call, cuMemPoolCreate, properties->allocType, properties->location.type, properties->location.id);
-  *pool = reinterpret_cast<CUmemoryPool>(static_cast<std::uintptr_t>(properties->location.id) + 1);
-  return call.ends(CUDA_SUCCESS);
-}
-
-FAKE_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
-  FAKE_CALL(call, cuMemPoolSetAttribute, pool, attribute, *static_cast<std::uint64_t*>(value));
-  return call.ends(CUDA_SUCCESS);
-}
-
-FAKE_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* made, std::size_t size, CUmemoryPool pool, CUstream stream) {
-  FAKE_CALL(call, cuMemAllocFromPoolAsync, size, pool, stream);
-  if (const CUresult result = queue(stream, [] {}); result != CUDA_SUCCESS)
-    return call.ends(result);
-  return ends_with(call, make_in_pool(reinterpret_cast<void**>(made), size), made);
-}
-
-FAKE_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t kept) {
-  FAKE_CALL(call, cuMemPoolTrimTo, pool, kept);
-  const std::lock_guard lock(lock_of_all);
-  kept_by_pool = std::min(kept_by_pool, kept);
-  return call.ends(CUDA_SUCCESS);
 }
 
 // LLVM's plugin looks for it.
