@@ -85,8 +85,7 @@ std::int32_t Queue::marks_before(const Operation& operation, MarkPtrs& marks, Lo
 }
 
 // Of an operation that is given; null, too, when it has ended meanwhile. What has no mark yet gets one behind the last
-// of its chain: more is waited for than was asked. That is one kernel too many, once: from then on each has a mark
-// before it.
+// of its chain: more is waited for than was asked.
 MarkPtr Queue::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) {
   const std::shared_ptr<Chain> chain = operation.chain;
   changed_.wait(lock, [&] {
@@ -97,8 +96,7 @@ MarkPtr Queue::mark_of(Operation& operation, std::int32_t& failure, Lock& lock) 
     return nullptr;
   auto at = std::find_if(chain->going.begin(), chain->going.end(),
                          [&](const OperationPtr& one) { return one.get() == &operation; });
-  for (; !(*at)->mark && std::next(at) != chain->going.end(); ++at)
-    marks_kernels_ = marks_kernels_ || (*std::next(at))->kernel;
+  at = std::find_if(at, std::prev(chain->going.end()), [](const OperationPtr& one) { return one->mark != nullptr; });
   const OperationPtr last = *at;
   if (last->mark)
     return last->mark;
@@ -136,8 +134,10 @@ std::int32_t Queue::give(const OperationPtr& operation, const MarkPtrs& marks, L
   if (!may_gather(*operation, marks) || !gather(operation, failure, lock)) {
     if (does_something && !failure)
       failure = send_gathered(chain, lock);
-    if (does_something && !failure)
-      failure = give_alone(*operation, marks, lock);
+    if (does_something && !failure) {
+      const Unlocked unlocked(lock);
+      failure = hand_over(*operation, marks);
+    }
   }
   if (failure)
     return failure;
@@ -147,23 +147,6 @@ std::int32_t Queue::give(const OperationPtr& operation, const MarkPtrs& marks, L
   chain.going.push_back(operation);
   note_busy(operation->chain);
   return 0;
-}
-
-std::int32_t Queue::give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock) {
-  Chain& chain = *operation.chain;
-  const bool marks_last = operation.kernel && marks_kernels_ && !chain.going.empty() && !chain.going.back()->mark;
-  const OperationPtr last = marks_last ? chain.going.back() : nullptr;
-  MarkPtr mark;
-  std::int32_t failure = 0;
-  {
-    const Unlocked unlocked(lock);
-    mark = last ? chain.device.marks().record(chain.stream, failure) : nullptr;
-    if (!failure)
-      failure = hand_over(operation, marks);
-  }
-  if (last && !last->is_done)
-    last->mark = std::move(mark);
-  return failure;
 }
 
 std::int32_t Queue::wait_in_stream(Chain& chain, const MarkPtrs& marks, const Operation& operation) {

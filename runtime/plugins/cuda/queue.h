@@ -62,7 +62,6 @@ private:
   std::int32_t send_gathered(Chain& chain, Lock& lock);
   bool settle(const std::shared_ptr<Chain>& chain, Lock& lock);
   void settle_all(Lock& lock);
-  std::int32_t give_alone(Operation& operation, const MarkPtrs& marks, Lock& lock);
   void give_kept(const std::shared_ptr<Chain>& chain, Lock& lock);
   void fetch_together(const std::shared_ptr<Chain>& chain, const MarkPtrs& marks, Lock& lock);
   void find_guilty(const std::shared_ptr<Chain>& chain, Lock& lock);
@@ -79,8 +78,7 @@ private:
   std::condition_variable changed_;          // users of chains
   std::vector<std::shared_ptr<Chain>> busy_; // chains that are not idle
   std::vector<std::pair<Device*, CUdeviceptr>> lent_;
-  int gathers_ = 0;            // of chains, that the driver has not got yet
-  bool marks_kernels_ = false; // others have waited for what was before a kernel
+  int gathers_ = 0; // of chains, that the driver has not got yet
 };
 
 } // namespace omptool::cuda

@@ -89,26 +89,6 @@ TEST_CASE("what waits for others makes no call when they are done") {
         }).empty());
 }
 
-// The first time, more is waited for than was asked: nobody had said that others would want what is before the kernel.
-TEST_CASE("others wait for a copy before a kernel, and no longer") {
-  const Memory memory(sizeof(int));
-  const int value = 1;
-  for (const bool is_first : {true, false}) {
-    CAPTURE(is_first);
-    const Held held; // a kernel has been launched before
-    Gate gate;
-    const Event copied = submit_later(memory.at(), &value, sizeof value);
-    const Event kept = run_later(kernel(kHold), {gate.at()}, {copied});
-    const Event other = run_later(kernel(kNothing), {}, {nullptr, copied});
-    if (is_first)
-      gate.open();
-    CHECK(other.wait() == 0);
-    CHECK(kept.is_pending() != is_first);
-    gate.open();
-    CHECK(kept.wait() == 0);
-  }
-}
-
 TEST_CASE("a copy to pageable memory does not hold up the call, nor what is asked for behind it") {
   const Memory memory(std::vector<int>{1, 2});
   int values[2] = {};
