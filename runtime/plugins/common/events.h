@@ -16,7 +16,7 @@
 
 namespace omptool::plugin {
 
-// What an asynchronous function is told of the order, and where the event goes that it makes.
+// The order that an asynchronous function gets, and the place of the event that it makes.
 struct Dependences {
   std::span<const tgt_event_t> before; // some of them null
   tgt_event_t& made;
@@ -45,7 +45,7 @@ using EventPtr = std::shared_ptr<Event>;
 // 0, or what a call returns that asks for an event which has failed, with last_error set.
 std::int32_t result_of(const Event& event);
 
-// Of one process: a child of fork() has a table of its own, in which no event of its parent's is.
+// A process has one. A child of fork() has a table of its own, in which no event of its parent's is.
 class Events {
 public:
   using Lock = std::unique_lock<std::mutex>;

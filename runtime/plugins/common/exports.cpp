@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The functions of omptarget_rtl.h that all plugins have: each checks its arguments, and calls the device. What only
-// one has is in its plugin.cpp.
+// The functions of omptarget_rtl.h that all plugins have: each checks its arguments, and calls the device. A function
+// that only one plugin has is in its plugin.cpp.
 #include "description.h"
 #include "launch_shape.h"
 #include "plugin.h"
@@ -43,7 +43,7 @@ std::int32_t release(std::int32_t device_id, void* memory, std::int32_t kind) no
                    [&](Device& device) { return is_kind(kind) ? device.release(memory, kind) : fail_for_kind(kind); });
 }
 
-// What `move(device, bytes)` returns.
+// Returns what `move(device, bytes)` does.
 template <typename Move> std::int32_t move_now(std::int32_t device_id, std::int64_t size, const Move& move) noexcept {
   return on_device(device_id, 1, [&](Device& device) -> std::int32_t {
     if (size < 0)
@@ -75,7 +75,7 @@ struct Order {
   tgt_event_t* made;
 };
 
-// What `queue(device, dependences)` returns.
+// Returns what `queue(device, dependences)` does.
 template <typename Queue> std::int32_t queued(std::int32_t device_id, const Order& order, const Queue& queue) noexcept {
   return on_device(device_id, 1, [&](Device& device) -> std::int32_t {
     if (order.count < 0 || (order.count > 0 && !order.events) || !order.made)
@@ -106,7 +106,7 @@ template <typename Question> std::int32_t ask(std::int32_t device_id, const Ques
   return of_device(device_id, 0, [&](const Device& device) { return question(device) ? 1 : 0; });
 }
 
-// What the event's operation returned, once `ask(plugin, event, lock)` has been called.
+// Calls `ask(plugin, event, lock)`, and returns what the event's operation returned.
 template <typename Ask> std::int32_t ask_event(tgt_event_t event, const Ask& ask) noexcept {
   return safely(1, [&]() -> std::int32_t {
     Plugin& all = of_process();

@@ -15,7 +15,7 @@
 
 namespace omptool::plugin {
 
-// Of the document's calls.
+// Makes the record for a call of the document's.
 inline tgt_launch_shape shape_of(std::int32_t num_teams, std::int32_t thread_limit) {
   tgt_launch_shape shape{};
   shape.size = sizeof shape;

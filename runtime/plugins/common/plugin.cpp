@@ -9,7 +9,7 @@ namespace omptool::plugin {
 namespace {
 
 constinit std::atomic<Plugin*> the_parents{nullptr};
-// How many threads are making it, or have made it: what a child of fork() is lost by.
+// Counts the threads that make it, or have made it: a child of fork() is lost by one.
 constinit std::atomic<unsigned> asked{0};
 constinit std::atomic<bool> is_child{false};
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a process has of a plugin, and how the exported functions get at it.
+// A process has one Plugin, by which the exported functions get at its devices and events.
 #pragma once
 
 #include "bytes.h"
@@ -39,9 +39,9 @@ public:
   // operation on as far as that goes without waiting.
   virtual void await(const EventPtr& event, Events::Lock& lock) = 0;
   virtual void look_at(const EventPtr&, Events::Lock&) {}
-  // __tgt_rtl_process_dep: whether something is left to be done.
+  // Does what __tgt_rtl_process_dep shall do: tells whether something is left.
   virtual bool process() { return false; }
-  // Whether operations of `to` can wait for events of `from`.
+  // Tells whether operations of `to` can wait for events of `from`.
   virtual bool can_order(const Device&, const Device&) const { return true; }
 
   Plugin* parents = nullptr; // of the process that forked this one; never looked into
@@ -57,7 +57,7 @@ private:
 // none works in this one.
 std::unique_ptr<Plugin> make_plugin(bool is_child);
 constexpr char kIsChild[] = "the process has forked since it has used the driver"; // Plugin::reason for that
-// Why the bytes are no image for the plugin, or "". Opens no driver: that would hold registration up.
+// Says why the bytes are no image for the plugin, or "". Opens no driver: that would hold registration up.
 std::string fault_of_image(Bytes image);
 
 extern std::atomic<Plugin*> the_plugin;

@@ -25,7 +25,7 @@ constexpr std::size_t kMostGathered = 1 << 16; // bytes of a transfer
 // Some that go to the device, in the order in which they are added.
 class Gather {
 public:
-  // Of the first, which is_in_one_slab().
+  // Begins with the first, which is_in_one_slab().
   Gather(Device& device, const Piece& first);
   // Reads the host's bytes. False: it goes beside these, not with them.
   bool add(const Piece& piece);

@@ -29,7 +29,7 @@ void end_queue() {
     static_cast<Plugin*>(known)->queue.end();
 }
 
-// What is asked of two devices, of which one may be the host.
+// Asks two devices, of which one may be the host.
 template <typename Body> std::int32_t on_both(std::int32_t first, std::int32_t second, const Body& body) noexcept {
   if (first == OMPTARGET_RTL_HOST)
     std::swap(first, second);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a process has of this plugin.
+// This plugin's part of a process: devices, and the threads that run kernels and operations.
 #pragma once
 
 #include "common/plugin.h"

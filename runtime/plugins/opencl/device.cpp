@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kDevice[] = "OpenCL"; // in messages
 
-// What a call of OpenCL's that queues something returned.
+// Returns what the function shall, of a call of OpenCL's that queues something.
 std::int32_t result_of(const char* call, cl_int error) {
   return error == CL_SUCCESS ? 0 : fail(failure_of(call, error));
 }

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a process has of OpenCL.
+// This plugin's part of a process: OpenCL's loader, its devices, and the operations of its queues.
 #pragma once
 
 #include "cl.h"
