@@ -17,4 +17,9 @@ void find_listeners() {
   ompt::connect();
 }
 
+void start_tools() {
+  if (the_sink.load(std::memory_order_acquire) & kUndecided)
+    ompt::connect();
+}
+
 } // namespace omptool::observe

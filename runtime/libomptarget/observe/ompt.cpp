@@ -250,6 +250,9 @@ template <typename Function> void look_up(Lookup lookup, const char* name, Funct
 }
 
 int initialize(Lookup lookup, int, Data*) {
+  static std::atomic<bool> is_connected{false};
+  if (is_connected.exchange(true))
+    return 1;
   look_up(lookup, "ompt_callback_device_initialize", tool.device_initialize);
   look_up(lookup, "ompt_callback_device_finalize", tool.device_finalize);
   look_up(lookup, "ompt_callback_device_load", tool.device_load);

@@ -52,8 +52,7 @@ extern "C" {
 
 OMPTOOL_EXPORT int omp_get_num_devices(void) {
   return omptool::guarded(__func__, [] {
-    if (omptool::observe::may_be_heard()) [[unlikely]]
-      omptool::observe::find_listeners();
+    omptool::observe::start_tools();
     return omptool::number_of_devices();
   });
 }
