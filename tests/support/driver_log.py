@@ -46,8 +46,14 @@ class Log:
 
     def blocks(self) -> list[int]:
         """The sizes of the driver's memory, but for that of small pieces and of images."""
-        sizes = [int(call[1]) for call in self.of("cuMemAlloc")]
-        return [size for size in sizes if size >= LEAST and size != BLOCK]
+        return [size for size in self._allocated() if size >= LEAST and size != BLOCK]
+
+    def tables(self) -> list[int]:
+        """The sizes of the driver's memory that images take for their tables."""
+        return [size for size in self._allocated() if size < LEAST]
+
+    def _allocated(self) -> list[int]:
+        return [int(call[1]) for call in self.of("cuMemAlloc")]
 
 
 def _launch(call: list[str]) -> Launch:
