@@ -8,6 +8,7 @@
 #include "process/message.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace omptool {
 namespace {
@@ -21,9 +22,46 @@ void* null_for(const Row& row) {
 
 } // namespace
 
-void Begin::take_position(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
-                          const char* region, std::span<const HostRange> globals) {
+// Gives what the call has created its memory.
+void Begin::make_room(Rows rows, Held& held) {
+  if (held.creates)
+    provide(held);
+  if (observe::heard()) [[unlikely]] {
+    PresentTable::Lock lock(table_);
+    report_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), sharing_.any(), rows, held.bound);
+  }
+  if (!held.leaves_events)
+    return;
+  publish(rows, held); // what is there is said by its events
+  wait_for_others(held);
+}
+
+// Some rows have created their objects already, and others have to wait: nobody may wait for these meanwhile. They get
+// their bytes now, also those that only other rows bring.
+void Begin::fill_own(Rows rows, Held& held, CommandList& commands) {
+  provide(held);
+  for (Binding& own : held.bound) {
+    if (!own.object_fresh)
+      continue;
+    own.filled = true;
+    for (const Row& row : rows) {
+      if (!row.maps() || !row.has(kTo) || row.size <= 0 || !own.object->host.contains(range_of(row)))
+        continue;
+      table_.note_written(own.object);
+      if (!transfers_.copy(Direction::kToDevice, *own.object, range_of(row), commands)) {
+        own.refused = held.lacks = true;
+        table_.break_object(*own.object);
+      }
+    }
+  }
+  publish(rows, held);
+}
+
+void Begin::place_in_order(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
+                           std::span<const HostRange> globals) {
   HostFallback::end();
+  if (held.creates)
+    fill_own(rows, held, commands);
   {
     PresentTable::Lock lock(table_);
     order_.wait_until_none_leaves(rows, lock);
@@ -35,84 +73,66 @@ void Begin::take_position(Rows rows, Held& held, Purpose purpose, Passage passag
     if (held.leaves_events)
       order_.leave_events(rows, held, purpose, commands, lock);
     if (passage == Passage::kThrough)
-      end_.release(rows, held, Release::kNormal, commands, region, lock);
+      end_.release(rows, held, Release::kNormal, commands, lock);
   }
-  held.over.clear();
-  if (!held.all_there)
-    provide(held);
-  if (observe::heard()) [[unlikely]] {
-    PresentTable::Lock lock(table_);
-    report_rows(observe::RowsSeen::Kind::kMapped, memory_.number(), sharing_.any(), rows, held.bound);
-  }
-  if (held.all_there || !held.leaves_events)
-    return;
-  publish(held); // what is there is said by its events
-  wait_for_others(held);
 }
 
-std::string Begin::copy_in(Rows rows, Held& held, Purpose purpose, CommandList& commands) {
-  Bindings& bound = held.bound;
-  if (!held.all_there) {
+bool Begin::copy_in_owed(Rows rows, Held& held, Purpose purpose, CommandList& commands, std::string& reason) {
+  if (held.creates)
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (rows[i].maps())
-        copy_in(rows[i], bound[i], commands);
-    if (!held.leaves_events) {
-      publish(held);
-      wait_for_others(held);
-    }
+        copy_in(rows[i], held.bound[i], held, commands);
+  if (!held.leaves_events) {
+    publish(rows, held);
+    wait_for_others(held);
   }
-  const bool refreshed = refresh(rows, bound, purpose, commands);
-  std::string failure = held.all_there && refreshed ? "" : fault(held, commands.failure());
-  commands.set_filled();
-  return failure;
+  const bool is_refreshed = refresh(rows, held.bound, purpose, commands);
+  const std::string failure = held.lacks || !is_refreshed ? fault(held, commands.failure()) : std::string();
+  commands.set_filled(failure);
+  if (!failure.empty()) [[unlikely]]
+    reason = failure;
+  return failure.empty();
 }
 
 std::string Begin::lacks(Held& held) {
-  return held.all_there ? std::string() : fault(held, {});
+  return held.lacks ? fault(held, {}) : std::string();
 }
 
 // Gives memory to what this call created; no lock is held, and nobody else looks at the objects. One that the
 // device has no room for is for the host alone.
 void Begin::provide(Held& held) {
-  const auto provide_one = [&](Mapping& mapping) {
-    {
-      const auto guard = table_.guard(mapping); // others may leave their events with it
-      if (mapping.device || mapping.unusable)
-        return true;
-    }
-    std::byte* const device =
-        memory_.allocate(static_cast<std::int64_t>(mapping.host.size()) + mapping.padding, mapping.host.address());
-    if (!device) {
-      table_.break_object(mapping);
-      return false;
-    }
-    const auto guard = table_.guard(mapping);
-    mapping.device = device + mapping.padding;
-    return true;
-  };
   for (Binding& binding : held.bound) {
-    binding.refused = binding.object_fresh && !provide_one(*binding.object);
-    binding.cell_refused = binding.cell_fresh && !provide_one(*binding.cell);
+    if (binding.object_fresh)
+      provide(*binding.object, binding.refused);
+    if (binding.cell_fresh)
+      provide(*binding.cell, binding.cell_refused);
+    held.lacks = held.lacks || binding.refused || binding.cell_refused;
   }
 }
 
-// Fills what this call created.
-void Begin::copy_in(const Row& row, Binding& binding, CommandList& commands) {
-  bool filled = true;
-  if (binding.object_fresh && row.has(kTo) && row.size > 0)
-    filled =
-        transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands);
-  const bool attached = !row.has(kPointer) || !binding.cell_fresh || transfers_.attach(row, binding, commands);
-  if (filled && attached && !row.has(kTo))
+void Begin::provide(Mapping& mapping, bool& refused) {
+  if (mapping.device || mapping.unusable) // by another row: nobody else writes that
     return;
-  if (binding.object_fresh)
-    table_.note_written(binding.object.get());
-  if (!filled) {
-    binding.refused = true;
+  std::byte* const device =
+      memory_.allocate(static_cast<std::int64_t>(mapping.host.size()) + mapping.padding, mapping.host.address());
+  refused = !device;
+  if (!device) {
+    table_.break_object(mapping);
+    return;
+  }
+  const auto guard = table_.guard(mapping); // others may leave their events with it
+  mapping.device = device + mapping.padding;
+}
+
+// Fills what this call created.
+void Begin::copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands) {
+  if (binding.object_fresh && !binding.filled && row.has(kTo) && row.size > 0 &&
+      !transfers_.copy(Direction::kToDevice, *binding.object, common(range_of(row), binding.object->host), commands)) {
+    binding.refused = held.lacks = true;
     table_.break_object(*binding.object);
   }
-  if (!attached) {
-    binding.cell_refused = true;
+  if (row.has(kPointer) && binding.cell_fresh && !transfers_.attach(row, binding, commands)) {
+    binding.cell_refused = held.lacks = true;
     table_.break_object(*binding.cell);
   }
 }
@@ -138,25 +158,45 @@ std::string Begin::refuse(Rows rows, Held& held, const std::string& why) {
 }
 
 // This call's objects are complete.
-void Begin::publish(Held& held) {
-  PresentTable::Lock lock(table_);
-  for (Binding& binding : held.bound)
-    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
-      if (mapping && lock.touch(*mapping).creator == &held.bound) {
-        if (mapping->state == Mapping::State::kCreating) // else it has left already
-          mapping->state = Mapping::State::kReady;
-        mapping->creator = nullptr;
-        lock.wake_those_who_wait_for(*mapping);
-      }
+void Begin::publish(Rows rows, Held& held) {
+  if (!held.creates)
+    return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Binding& binding = held.bound[i];
+    if (binding.object_fresh)
+      publish(*binding.object, rows[i].has(kTo), held);
+    if (binding.cell_fresh)
+      publish(*binding.cell, false, held);
+  }
+}
+
+void Begin::publish(Mapping& mapping, bool is_written, Held& held) {
+  bool awaited = false;
+  {
+    const auto guard = table_.guard(mapping);
+    mapping.written = mapping.written || is_written;
+    if (mapping.creator != &held.bound) // by another row
+      return;
+    if (mapping.state == Mapping::State::kCreating) // else it has left already
+      mapping.state = Mapping::State::kReady;
+    mapping.creator = nullptr;
+    awaited = std::exchange(mapping.awaited, false);
+  }
+  if (awaited)
+    table_.wake();
 }
 
 // Waits until what other calls create is there. No call does so with an unfinished object of its own.
 void Begin::wait_for_others(Held& held) {
+  if (!held.awaits)
+    return;
   PresentTable::Lock lock(table_);
   for (Binding& binding : held.bound)
-    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
+    for (Mapping* mapping : {binding.object, binding.cell}) {
       while (mapping && lock.touch(*mapping).state == Mapping::State::kCreating)
         lock.wait_for(*mapping);
+      held.lacks = held.lacks || (mapping && mapping->unusable);
+    }
 }
 
 std::string Begin::not_there(const Mapping& mapping, const std::string& why) const {
@@ -168,9 +208,9 @@ std::string Begin::not_there(const Mapping& mapping, const std::string& why) con
 std::string Begin::fault(Held& held, const std::string& why) {
   PresentTable::Lock lock(table_);
   for (const Binding& binding : held.bound)
-    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
-      if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object.get()) ||
-                      (binding.cell_refused && mapping == binding.cell.get())))
+    for (Mapping* mapping : {binding.object, binding.cell})
+      if (mapping && (lock.touch(*mapping).unusable || (binding.refused && mapping == binding.object) ||
+                      (binding.cell_refused && mapping == binding.cell)))
         return not_there(*mapping, why.empty() ? memory_.last_error() : why);
   for (const MappingPtr& mapping : held.stale)
     if (lock.touch(*mapping).unusable)
@@ -197,7 +237,7 @@ bool Begin::refresh(Rows rows, Bindings& bound, Purpose purpose, CommandList& co
       continue;
     if (binding.object && !binding.object_fresh && row.has(kTo | kAlways) && row.size > 0) {
       if (diverged_.send(*binding.object, common(range_of(row), binding.object->host), commands)) {
-        table_.note_written(binding.object.get());
+        table_.note_written(binding.object);
       } else {
         if (purpose == Purpose::kData)
           die("updating the device's copy of %s failed%s", describe(*binding.object).c_str(),
@@ -223,21 +263,21 @@ void Begin::return_pointers(Rows rows, Held& held) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].has(kReturn) || !rows[i].maps())
       continue;
-    const Mapping* const place = rows[i].has(kPointer) ? bound[i].cell.get() : bound[i].object.get();
+    const Mapping* const place = rows[i].has(kPointer) ? bound[i].cell : bound[i].object;
     if (!place && rows[i].has(kNullIfAbsent) && !sharing_.any())
       *rows[i].base_slot = null_for(rows[i]);
     if (!place || !table_.is_usable(*place))
       continue;
     *rows[i].base_slot = argument(rows[i], bound[i]);
-    table_.note_written(bound[i].object.get());
-    table_.note_written(bound[i].cell.get());
+    table_.note_written(bound[i].object);
+    table_.note_written(bound[i].cell);
   }
 }
 
 void* Begin::argument(const Row& row, const Binding& binding) const {
   if (row.has(kValue))
     return row.base;
-  const Mapping* object = row.has(kPointer) ? binding.cell.get() : binding.object.get();
+  const Mapping* object = row.has(kPointer) ? binding.cell : binding.object;
   if (!object)
     return sharing_.any() || row.has(kHostIfAbsent) ? row.base : nullptr;
   const void* named = row.has(kPointer) || (row.size == 0 && !row.has(kSection)) ? row.base : row.begin;
@@ -254,7 +294,7 @@ bool Begin::attach_later(const Row& row, Binding& binding, CommandList& commands
   if (!transfers_.attach(row, binding, commands) || (rest.size() > 0 && !diverged_.send(*binding.cell, rest, commands)))
     return false;
   if (rest.size() > 0)
-    table_.note_written(binding.cell.get());
+    table_.note_written(binding.cell);
   return true;
 }
 

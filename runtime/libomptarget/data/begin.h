@@ -9,6 +9,7 @@
 #include "data/host_side.h"
 #include "data/order.h"
 #include "data/transfers.h"
+#include "observe/sink.h"
 
 #include <span>
 #include <string>
@@ -26,10 +27,20 @@ public:
   // counted, and its commands come after what they wait for. kThrough: they are released in the same step. Then memory
   // is allocated. A region's kernel may also use `globals`.
   void take_position(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
-                     const char* region = nullptr, std::span<const HostRange> globals = {});
-  // Queues the copies to the device. Returns why the device cannot hold all rows, or "". After a failure the rows are
-  // still to be released, and regions that name an object without a device copy run on the host.
-  std::string copy_in(Rows rows, Held& held, Purpose purpose, CommandList& commands);
+                     std::span<const HostRange> globals = {}) {
+    const bool is_bound =
+        !commands.leaves_events() && !table_.any_host_current() && (rows.empty() || binder_.bind_exactly(rows, held));
+    if (!is_bound) [[unlikely]]
+      place_in_order(rows, held, purpose, passage, commands, globals);
+    if (held.creates || held.leaves_events || observe::heard())
+      make_room(rows, held);
+  }
+  // Queues the copies to the device. False, and why: the device cannot hold all rows. They are still to be released,
+  // and regions that name an object without a device copy run on the host.
+  [[nodiscard]] bool copy_in(Rows rows, Held& held, Purpose purpose, CommandList& commands, std::string& reason) {
+    const bool is_owed = held.creates || held.awaits || held.lacks || held.leaves_events || (held.flags & kOwed);
+    return !is_owed || copy_in_owed(rows, held, purpose, commands, reason);
+  }
   // Once the construct has its position: which object the device has no memory for, or "".
   std::string lacks(Held& held);
   // Stores device addresses for kReturn, where the memory is there.
@@ -44,10 +55,20 @@ public:
   void* pointee(const Row& row, const Binding& binding) const;
 
 private:
+  static constexpr std::uint32_t kOwed =
+      kAlways | kAttach | kPointer; // flags of rows that may owe something to old objects
+
+  void fill_own(Rows rows, Held& held, CommandList& commands);
+  void make_room(Rows rows, Held& held);
+  bool copy_in_owed(Rows rows, Held& held, Purpose purpose, CommandList& commands, std::string& reason);
+  void place_in_order(Rows rows, Held& held, Purpose purpose, Passage passage, CommandList& commands,
+                      std::span<const HostRange> globals);
   void provide(Held& held);
-  void publish(Held& held);
+  void provide(Mapping& mapping, bool& refused);
+  void publish(Rows rows, Held& held);
+  void publish(Mapping& mapping, bool is_written, Held& held);
   void wait_for_others(Held& held);
-  void copy_in(const Row& row, Binding& binding, CommandList& commands);
+  void copy_in(const Row& row, Binding& binding, Held& held, CommandList& commands);
   bool attach_later(const Row& row, Binding& binding, CommandList& commands);
   std::string not_there(const Mapping& mapping, const std::string& why) const;
   std::string fault(Held& held, const std::string& why);

@@ -17,6 +17,12 @@ std::ptrdiff_t padding_of(HostRange enclosing) {
   return static_cast<std::ptrdiff_t>(enclosing.begin % kMost);
 }
 
+// A row that needs nothing but its object's count, and a copy when that is new or goes.
+bool is_plain(const Row& row) {
+  constexpr std::uint32_t kPlain = kTo | kFrom | kCounts | kArgument | kSection | kImplicit | kHostIfAbsent | kClose;
+  return row.has(kCounts) && !row.any(~kPlain) && row.size > 0;
+}
+
 // A row that only asks where its object is.
 bool is_lookup(const Row& row) {
   return row.any(kArgument | kReturn) && !row.any(kCounts | kTo | kFrom);
@@ -64,6 +70,61 @@ bool any_other(Rows rows, HostRange larger, HostRange reserved) {
 
 } // namespace
 
+// ---- exact matches ----
+
+// Whether the pointer may have to lead to a new object: it is mapped itself, now or by this call.
+bool Binder::may_attach(const Row& pointer, Rows rows) const {
+  if (!pointer.base || pointer.size <= 0)
+    return true;
+  const HostRange cell = HostRange::of(pointer.base, pointer.size);
+  return table_.may_hold(cell) || std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+           return row.maps() && range_of(row).overlaps(cell);
+         });
+}
+
+bool Binder::bind_exactly(Rows rows, Held& held) {
+  bool may_create = true;
+  for (const Row& row : rows) {
+    if (row.has(kAttach) && !row.has(kAlways))
+      may_create = may_create && !may_attach(row, rows);
+    else if (!row.has(kValue) && !is_plain(row))
+      return false;
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].maps())
+      continue;
+    const PresentTable::Entered entered = table_.enter(rows[i], may_create, &held.bound);
+    held.bound[i].object = entered.object;
+    held.bound[i].object_fresh = entered.is_fresh;
+    held.creates = held.creates || entered.is_fresh;
+    if (!entered.object)
+      return false;
+  }
+  return true;
+}
+
+bool Binder::find_exactly(Rows rows, Held& held, bool updates) {
+  if (!std::all_of(rows.begin(), rows.end(), is_plain))
+    return false;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    held.bound[i].object = table_.find(rows[i], updates);
+    if (!held.bound[i].object)
+      return false;
+  }
+  return true;
+}
+
+void Binder::unbind(Held& held, Lock& lock) {
+  for (Binding& binding : held.bound) {
+    for (Mapping* mapping : {binding.object, binding.cell})
+      if (mapping)
+        table_.unpin(*mapping, lock);
+    binding = {};
+  }
+}
+
+// ---- all rows ----
+
 // What the row is to create: what it says and, of the parts of its struct that lie beside that, those
 // between which and it nothing else is mapped (decision 30).
 HostRange Binder::reserved_range(Rows rows, std::size_t index, Lock& lock) {
@@ -91,17 +152,18 @@ bool Binder::leads_to_host(const Row& row, Lock& lock) {
 
 void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const void* call, Lock& lock) {
   const Row& row = rows[index];
-  if (!row.has(kPointer) && !row.has(kCounts))
+  if ((!row.has(kPointer) && !row.has(kCounts)) || binding.object)
     return;
   if (row.has(kPointer))
     binding.pointer = pointer_value(row);
   const auto count = [&](Mapping& mapping) { ++(row.has(kHold) ? mapping.holds : mapping.references); };
   const HostRange reserved = reserved_range(rows, index, lock);
   if (reserved.size() == 0)
-    binding.object = table_.look_up_empty(row, lock);
+    binding.object = table_.pin(table_.look_up_empty(row, lock), lock);
   else
-    binding.object = table_.obtain(leads_to_host(row, lock) ? without(row, kClose) : row, reserved, call, lock,
-                                   is_enclosing(rows, index, reserved) ? padding_of(reserved) : 0);
+    binding.object = table_.pin(table_.obtain(leads_to_host(row, lock) ? without(row, kClose) : row, reserved, call,
+                                              lock, is_enclosing(rows, index, reserved) ? padding_of(reserved) : 0),
+                                lock);
   if (reserved.size() == 0 && !binding.object && row.has(kPresent) && sharing_.needs_copy(row))
     throw absence(HostRange::of(empty_section(row), 0));
   if (binding.object) {
@@ -112,7 +174,7 @@ void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const 
   }
   if (row.has(kPointer) && row.has(kCounts)) {
     // That the pointee must be present says nothing about its pointer.
-    binding.cell = table_.obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock);
+    binding.cell = table_.pin(table_.obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock), lock);
     if (binding.cell)
       count(*binding.cell);
   }
@@ -136,17 +198,17 @@ MappingPtr Binder::obtain_part(const Row& row, HostRange wanted, const void* cal
 
 void Binder::bind_parts(const Row& row, Binding& binding, const void* call, Lock& lock) {
   if (!row.has(kCounts)) {
-    MappingPtr& place = row.has(kPointer) ? binding.cell : binding.object;
+    Mapping*& place = row.has(kPointer) ? binding.cell : binding.object;
     const HostRange wanted = place_of(row);
     if (wanted.size() > 0)
-      place = obtain_part(row, wanted, call, lock);
+      place = table_.pin(obtain_part(row, wanted, call, lock), lock);
     else if (row.has(kSection))
-      place = table_.look_up_empty(row, lock);
+      place = table_.pin(table_.look_up_empty(row, lock), lock);
   }
-  const auto fresh = [&](const MappingPtr& mapping) {
+  const auto fresh = [&](Mapping* mapping) {
     return mapping && lock.touch(*mapping).state == Mapping::State::kCreating && mapping->creator == call;
   };
-  binding.object_fresh = fresh(binding.object);
+  binding.object_fresh = binding.object_fresh || fresh(binding.object);
   binding.cell_fresh = fresh(binding.cell);
 }
 
@@ -184,21 +246,24 @@ void Binder::bind(Rows rows, Held& held, Lock& lock) {
     } else if (rows[i].has(kAttach)) {
       bind_attached(rows[i], bound[i], &bound, lock);
     }
-    for (Mapping* mapping : {bound[i].object.get(), bound[i].cell.get()})
-      held.all_there =
-          held.all_there && (!mapping || (lock.touch(*mapping).state == Mapping::State::kReady && !mapping->unusable));
+    for (Mapping* mapping : {bound[i].object, bound[i].cell}) {
+      held.lacks = held.lacks || (mapping && lock.touch(*mapping).unusable);
+      held.awaits = held.awaits || (mapping && mapping->state != Mapping::State::kReady && mapping->creator != &bound);
+    }
+    held.creates = held.creates || bound[i].object_fresh || bound[i].cell_fresh;
   }
 }
 
 void Binder::bind_released(const Row& row, Binding& binding, Lock& lock) {
-  binding.object = row.size == 0 ? table_.look_up_empty(row, lock) : table_.find_known(row, range_of(row), lock);
+  binding.object =
+      table_.pin(row.size == 0 ? table_.look_up_empty(row, lock) : table_.find_known(row, range_of(row), lock), lock);
   if (!binding.object && row.has(kPresent) && !sharing_.any())
     throw absence(row.size == 0 ? HostRange::of(empty_section(row), 0) : range_of(row));
   if (!row.has(kPointer))
     return;
   const Lookup found = table_.look_up(cell_of(row), lock);
   if (found.overlap == Overlap::kWhole && (row.has(kCounts) || lock.touch(*found.mapping).is_apart()))
-    binding.cell = found.mapping;
+    binding.cell = table_.pin(found.mapping, lock);
 }
 
 bool Binder::bind_updated(const Row& row, Binding& binding, Lock& lock) {
@@ -208,7 +273,7 @@ bool Binder::bind_updated(const Row& row, Binding& binding, Lock& lock) {
   // Nothing less will do, even if the device can use the host's memory.
   if (!found && row.has(kPresent) && !sharing_.is_only())
     throw absence(range_of(row), "motion");
-  binding.object = found;
+  binding.object = table_.pin(found, lock);
   if (!found)
     return true;
   if (lock.touch(*found).state == Mapping::State::kCreating) {
@@ -227,9 +292,9 @@ void Binder::bind_attached(const Row& row, Binding& binding, const void* call, L
     return;
   binding.pointer = pointer_value(row);
   const Lookup cell = table_.look_up(HostRange::of(row.base, row.size), lock);
-  binding.cell = cell.overlap == Overlap::kWhole ? cell.mapping : nullptr;
-  binding.object = table_.look_up_empty(row, lock);
-  const auto fresh = [&](const MappingPtr& mapping) { return mapping && lock.touch(*mapping).creator == call; };
+  binding.cell = cell.overlap == Overlap::kWhole ? table_.pin(cell.mapping, lock) : nullptr;
+  binding.object = table_.pin(table_.look_up_empty(row, lock), lock);
+  const auto fresh = [&](Mapping* mapping) { return mapping && lock.touch(*mapping).creator == call; };
   binding.object_fresh = fresh(binding.object);
   binding.cell_fresh = fresh(binding.cell);
 }

@@ -10,7 +10,6 @@
 #include "data/binder.h"
 #include "data/diverged_copies.h"
 #include "data/end.h"
-#include "data/exact_matches.h"
 #include "data/globals.h"
 #include "data/host_side.h"
 #include "data/order.h"
@@ -37,7 +36,6 @@ struct DeviceData {
   End ending{memory, sharing, table, binder, order, diverged};
   Begin beginning{memory, sharing, table, binder, order, transfers, diverged, host_side, ending};
   Update updating{memory, sharing, table, binder, order, diverged};
-  ExactMatches exact{memory, sharing, table, activity, transfers, diverged};
 };
 
 } // namespace omptool

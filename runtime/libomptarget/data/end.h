@@ -22,17 +22,33 @@ public:
   // Finds what rows that an earlier call mapped refer to, and takes the position of a construct that releases them.
   void take_position(Rows rows, Held& held, CommandList& commands);
   // Releases the rows. kAbandoned: no region has run, nothing is copied back but what other constructs have left.
-  // `region` names the region that has run, for the message of a failure.
-  void release_position(Rows rows, Held& held, Release how, CommandList& commands, const char* region = nullptr);
+  void release(Rows rows, Held& held, Release how, CommandList& commands) {
+    if (!rows.empty())
+      release_rows(rows, held, how, commands);
+  }
   // The same under the table's lock.
-  void release(Rows rows, Held& held, Release how, CommandList& commands, const char* region, Lock& lock);
-  // Queues the copies back. A failure ends the program.
-  void copy_back(Rows rows, Held& held, Release how, CommandList& commands, const char* region = nullptr);
+  void release(Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
+  // Queues the copies back. A failure ends the program. `region` names the region that has run, for the message; "":
+  // none has.
+  void copy_back(Rows rows, Held& held, Release how, CommandList& commands, const std::string& region = {}) {
+    if (held.any_leaves || (held.flags & kAlways))
+      copy_rows_back(rows, held, how, commands, region);
+  }
   // All that was queued has ended; "" or why it failed. No lock may be held.
-  void finish(Held& held, CommandList& commands, const std::string& failure = {});
+  void finish(Held& held, CommandList& commands, const std::string& failure = {}, const std::string& region = {}) {
+    commands.set_ended(failure);
+    if (held.bound.size() != 0)
+      let_go(held, commands, region);
+  }
 
 private:
-  static void drop(const Row& row, Binding& binding, Release how);
+  void place_in_order(Rows rows, Held& held, CommandList& commands);
+  void release_rows(Rows rows, Held& held, Release how, CommandList& commands);
+  void copy_rows_back(Rows rows, Held& held, Release how, CommandList& commands, const std::string& region);
+  void let_go(Held& held, CommandList& commands, const std::string& region);
+  bool release_at_once(const Row& row, Held& held, Binding& binding, Release how);
+  void release_first(std::size_t count, Rows rows, Held& held, Release how, CommandList& commands, Lock& lock);
+  void give_up(Mapping& mapping, const std::string& region);
 
   const DeviceMemory& memory_;
   const Sharing& sharing_;

@@ -106,7 +106,7 @@ void HostSide::note_stale(Rows rows, std::span<const HostRange> globals, Held& h
   for (MappingPtr& mapping : all) {
     if (lock.touch(*mapping).state != Mapping::State::kReady || !(mapping->host_current || mapping->unusable))
       continue;
-    held.all_there = held.all_there && !mapping->unusable;
+    held.lacks = held.lacks || mapping->unusable;
     if (mapping->queued && mapping->details()->written && !mapping->details()->written->is_done())
       commands.after(mapping->details()->written);
     held.stale.push_back(std::move(mapping));

@@ -5,36 +5,52 @@
 #pragma once
 
 #include "data/table/mapping_table.h"
+#include "data/table/row.h"
 #include "process/per_row.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace omptool {
 
-// What one row of a running call refers to; holds the objects in place until the call is over.
+// What one row of a running call refers to. Its objects are pinned until the call is over.
 struct Binding {
-  MappingPtr object;         // what begin and size name; null: not present
-  MappingPtr cell;           // of a kPointer row: what holds the pointer
-  void* pointer = nullptr;   // of a kPointer or kAttach row: what it held when the call was made
-  bool object_fresh = false; // created by this call
-  bool cell_fresh = false;
-  bool refused = false;      // the device did not take what this call owes to the object
-  bool cell_refused = false; // or to the cell
-  bool leaving = false;      // released by this call
-  bool host_current = false; // at the time the call began to copy
+  Mapping* object = nullptr;  // what begin and size name; null: not present
+  Mapping* cell = nullptr;    // of a kPointer row: what holds the pointer
+  void* pointer = nullptr;    // of a kPointer or kAttach row: what it held when the call was made
+  bool object_fresh = false;  // created by this call
+  bool cell_fresh = false;    // so is the cell
+  bool filled = false;        // the object was created and filled before the call had its position
+  bool refused = false;       // the device did not take what this call owes to the object
+  bool cell_refused = false;  // or to the cell
+  bool object_leaves = false; // this row gives up the last reference
+  bool cell_leaves = false;   // and that to the cell
+  bool host_current = false;  // at the time the call began to copy
 };
 using Bindings = PerRow<Binding>;
 
 // What a construct holds of a device's data, from its position among the others to the end of its operations.
 struct Held {
-  explicit Held(std::size_t rows) : bound(rows) {}
+  explicit Held(Rows rows) : bound(rows.size()) {
+    for (const Row& row : rows)
+      flags |= row.flags;
+  }
+  // Some row gives up the object: several may name it.
+  bool gives_up(const Mapping& object) {
+    return any_leaves && std::any_of(bound.begin(), bound.end(), [&](const Binding& one) {
+             return (one.object_leaves && one.object == &object) || (one.cell_leaves && one.cell == &object);
+           });
+  }
+
   Bindings bound;
-  bool all_there = true;           // nothing to create, to wait for or to complain about
-  bool leaves_events = false;      // its operations may go on while other constructs take their positions
-  bool departs = false;            // some of what leaves is on the list of departures
-  std::vector<MappingPtr> leaving; // by it; what departs is gone from the table already
-  std::vector<MappingPtr> stale;   // what a kernel may read that is newer on the host, or that the device has not
-  std::vector<EventPtr> over;      // events that others have taken the place of
+  std::uint32_t flags = 0;       // of all rows
+  bool creates = false;          // some of its objects are its own to fill
+  bool awaits = false;           // others fill some of them
+  bool lacks = false;            // the device may not have some of them
+  bool leaves_events = false;    // its operations may go on while other constructs take their positions
+  bool any_leaves = false;       // some of its objects leave
+  bool departs = false;          // some of these are on the list of departures
+  std::vector<MappingPtr> stale; // what a kernel may read that is newer on the host, or that the device has not
 };
 
 enum class Purpose { kData, kRegion };

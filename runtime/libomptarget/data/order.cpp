@@ -51,38 +51,38 @@ void Order::wait_until_none_leaves(Rows rows, Lock& lock) {
 
 void Order::queue_behind(Held& held, CommandList& commands, Lock& lock) {
   for (Binding& binding : held.bound) {
-    for (Mapping* mapping : {binding.object.get(), binding.cell.get()})
-      if (mapping && lock.touch(*mapping).queued && !forget_if_over(*mapping, held))
+    for (Mapping* mapping : {binding.object, binding.cell})
+      if (mapping && lock.touch(*mapping).queued && !forget_if_over(*mapping, lock))
         if (const EventPtr& written = mapping->details()->written; written && !written->is_done())
           commands.after(written);
     if (binding.object_fresh)
-      come_after_departures(binding.object->host, commands, held, lock);
+      come_after_departures(binding.object->host, commands, lock);
     if (binding.cell_fresh)
-      come_after_departures(binding.cell->host, commands, held, lock);
+      come_after_departures(binding.cell->host, commands, lock);
   }
 }
 
 // Where all that uses the object has ended, the short ways find it again. The caller holds its shard's lock.
-bool Order::forget_if_over(Mapping& mapping, Held& held) {
+bool Order::forget_if_over(Mapping& mapping, Lock& lock) {
   Mapping::Details& details = mapping.make_details();
   const auto is_over = [](const EventPtr& event) { return !event || event->is_done(); };
   if (!is_over(details.written) || !std::all_of(details.users.begin(), details.users.end(), is_over))
     return false;
-  held.over.push_back(std::move(details.written));
-  held.over.insert(held.over.end(), std::make_move_iterator(details.users.begin()),
-                   std::make_move_iterator(details.users.end()));
+  lock.give_up(std::move(details.written));
+  for (EventPtr& user : details.users)
+    lock.give_up(std::move(user));
   details.users.clear();
   mapping.queued = false;
   return true;
 }
 
-void Order::come_after_departures(HostRange range, CommandList& commands, Held& held, Lock& lock) {
+void Order::come_after_departures(HostRange range, CommandList& commands, Lock& lock) {
   if (table_.departures(lock).empty())
     return;
   std::erase_if(table_.departures(lock), [&](PresentTable::Departure& one) {
     const bool over = one.ended->is_done();
     if (over)
-      held.over.push_back(std::move(one.ended));
+      lock.give_up(std::move(one.ended));
     else if (one.host.overlaps(range))
       commands.after(one.ended);
     return over;
@@ -95,35 +95,35 @@ void Order::leave_events(Rows rows, Held& held, Purpose purpose, CommandList& co
     const Row& row = rows[i];
     Binding& binding = held.bound[i];
     if (binding.object)
-      leave_event(*binding.object, binding.object_fresh || row.has(kTo | kAlways), uses, held, commands, lock);
+      leave_event(*binding.object, binding.object_fresh || row.has(kTo | kAlways), uses, commands, lock);
     if (binding.cell)
-      leave_event(*binding.cell, true, uses, held, commands, lock);
+      leave_event(*binding.cell, true, uses, commands, lock);
   }
 }
 
-void Order::leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, CommandList& commands, Lock& lock) {
+void Order::leave_event(Mapping& mapping, bool transfers, bool uses, CommandList& commands, Lock& lock) {
   Mapping::Details& details = lock.touch(mapping).make_details();
   mapping.queued = true;
   std::erase_if(details.users, [&](EventPtr& user) {
     const bool over = user->is_done();
     if (over)
-      held.over.push_back(std::move(user));
+      lock.give_up(std::move(user));
     return over;
   });
   if (transfers && details.written != commands.filled())
-    held.over.push_back(std::exchange(details.written, commands.filled()));
+    lock.give_up(std::exchange(details.written, commands.filled()));
   if (uses && (details.users.empty() || details.users.back() != commands.ended()))
     details.users.push_back(commands.ended());
 }
 
 // Takes it out of the table at once, so that nobody waits for it there. Its bytes go back when all that uses it has
 // ended, and who maps the memory again comes after that.
-void Order::depart(const MappingPtr& mapping, Held& held, CommandList& commands, Lock& lock) {
-  for (EventPtr& event : mapping->pending(commands.own_end()))
+void Order::depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock) {
+  for (EventPtr& event : mapping.pending(commands.own_end()))
     commands.after(std::move(event));
-  table_.departures(lock).push_back({mapping->host, commands.ended()});
+  table_.departures(lock).push_back({mapping.host, commands.ended()});
   held.departs = true;
-  table_.take_from_table(*mapping, lock);
+  table_.take_from_table(mapping, lock);
 }
 
 } // namespace omptool

@@ -24,15 +24,15 @@ public:
   void queue_behind(Held& held, CommandList& commands, Lock& lock);
   // Leaves what the constructs that come later are to come after.
   void leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock);
-  void leave_event(Mapping& mapping, bool transfers, bool uses, Held& held, CommandList& commands, Lock& lock);
+  void leave_event(Mapping& mapping, bool transfers, bool uses, CommandList& commands, Lock& lock);
   // Takes an object that leaves out of the table at once, so that nobody waits for it there. Its bytes go back when all
   // that uses it has ended, and who maps the memory again comes after that.
-  void depart(const MappingPtr& mapping, Held& held, CommandList& commands, Lock& lock);
+  void depart(Mapping& mapping, Held& held, CommandList& commands, Lock& lock);
 
 private:
   static std::vector<HostRange> places_of(Rows rows, std::size_t index);
-  bool forget_if_over(Mapping& mapping, Held& held);
-  void come_after_departures(HostRange range, CommandList& commands, Held& held, Lock& lock);
+  bool forget_if_over(Mapping& mapping, Lock& lock);
+  void come_after_departures(HostRange range, CommandList& commands, Lock& lock);
 
   PresentTable& table_;
 };

@@ -50,6 +50,8 @@ bool Transfers::copy(Direction direction, const Mapping& mapping, HostRange rang
     return direction == Direction::kToDevice ? commands.submit(device, piece.address(), piece.size())
                                              : commands.retrieve(piece.address(), device, piece.size());
   };
+  if (!mapping.details() && except.empty()) [[likely]]
+    return move(range);
   const std::vector<HostRange> pieces = without_pointers(mapping, range, except);
   return std::all_of(pieces.begin(), pieces.end(), move);
 }
@@ -91,7 +93,7 @@ bool Transfers::attach(const Row& row, Binding& binding, CommandList& commands) 
     return true;
   void* const host_value = binding.pointer;
   void* value = nullptr;
-  const Mapping* const object = binding.object.get();
+  const Mapping* const object = binding.object;
   if (object && object->device) {
     const void* begin = row.size || row.has(kSection) ? row.begin : host_value;
     value = device_base(object->at(reinterpret_cast<std::uintptr_t>(begin)), begin, host_value);

@@ -10,24 +10,31 @@
 namespace omptool {
 
 void Update::take_position(Rows rows, Held& held, CommandList& commands) {
+  if (commands.leaves_events() || table_.any_host_current() || !binder_.find_exactly(rows, held, true)) [[unlikely]]
+    place_in_order(rows, held, commands);
+  if (observe::heard()) [[unlikely]] {
+    PresentTable::Lock lock(table_);
+    report_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), sharing_.any(), rows, held.bound);
+  }
+}
+
+void Update::place_in_order(Rows rows, Held& held, CommandList& commands) {
   HostFallback::end();
   {
     PresentTable::Lock lock(table_);
-    order_.wait_until_none_leaves(rows, lock);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (!binder_.bind_updated(rows[i], held.bound[i], lock)) { // it has waited
-        order_.wait_until_none_leaves(rows, lock);
-        i = static_cast<std::size_t>(-1);
-      }
+    for (bool again = true; again;) {
+      again = false;
+      binder_.unbind(held, lock);
+      order_.wait_until_none_leaves(rows, lock);
+      for (std::size_t i = 0; i < rows.size() && !again; ++i)
+        again = !binder_.bind_updated(rows[i], held.bound[i], lock); // it has waited
+    }
     order_.queue_behind(held, commands, lock);
     held.leaves_events = commands.leaves_events();
     for (std::size_t i = 0; i < rows.size() && held.leaves_events; ++i)
       if (held.bound[i].object)
-        order_.leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), held, commands, lock);
-    if (observe::heard()) [[unlikely]]
-      report_rows(observe::RowsSeen::Kind::kUpdated, memory_.number(), sharing_.any(), rows, held.bound);
+        order_.leave_event(*held.bound[i].object, rows[i].has(kTo), rows[i].has(kFrom), commands, lock);
   }
-  held.over.clear();
 }
 
 void Update::copy(Rows rows, Held& held, CommandList& commands) {

@@ -22,6 +22,8 @@ public:
   void copy(Rows rows, Held& held, CommandList& commands);
 
 private:
+  void place_in_order(Rows rows, Held& held, CommandList& commands);
+
   const DeviceMemory& memory_;
   const Sharing& sharing_;
   PresentTable& table_;

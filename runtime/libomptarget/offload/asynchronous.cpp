@@ -92,33 +92,32 @@ std::int32_t refuse(std::int64_t device_id, const void* host_address, Rows rows,
   return result;
 }
 
-// Returns why the region will not run on the device, or "".
-std::string try_later(Device& device, Placement placement, const std::shared_ptr<Kernel>& kernel, Rows rows,
-                      const LaunchShape& shape, const Events& events, const Later& call) {
-  std::string failure;
-  const Resolved there = Registry::current()->resolve(kernel.get(), device, shape.environment, failure);
+// False, and why: the region will not run on the device.
+bool try_later(Device& device, Placement placement, const std::shared_ptr<Kernel>& kernel, Rows rows,
+               const AskedShape& shape, const Events& events, const Later& call, std::string& reason) {
+  const Resolved there = Registry::current()->resolve(kernel.get(), device, shape.environment, reason);
   if (!there.function)
-    return failure;
-  const auto region = std::make_shared<PendingRegion>(device, std::move(placement), kernel, there, rows, shape,
-                                                      outstanding::Callback(call.param));
+    return false;
+  const auto region =
+      pending_region(device, std::move(placement), kernel, there, rows, shape, outstanding::Callback(call.param));
   come_after(region->commands(), events, call);
-  failure = region->take_position();
-  if (failure.empty()) {
+  bool goes = region->place(reason);
+  if (goes) {
     give_event(call, region->commands().ended());
     if (call.ended)
       region->read_private();
-    failure = region->go();
+    goes = region->go(reason);
   }
-  if (!failure.empty()) {
+  if (!goes) {
     take_event_back(call);
     region->abandon();
   }
-  return failure;
+  return goes;
 }
 
 } // namespace
 
-std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape,
+std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows rows, const AskedShape& shape,
                               const Later& call) {
   Events events;
   if (std::string fault; !find_events(call, events, fault))
@@ -134,11 +133,11 @@ std::int32_t run_region_later(std::int64_t asked, const void* host_address, Rows
     return result;
   }
   const std::shared_ptr<Kernel> kernel = Registry::current()->find_kernel(host_address);
-  const std::string failure = try_later(*device, std::move(placement), kernel, rows, shape, events, call);
-  if (failure.empty())
+  std::string reason;
+  if (try_later(*device, std::move(placement), kernel, rows, shape, events, call, reason))
     return 0;
   wait_for(events);
-  return give_up(*device, host_address, kernel.get(), rows, failure);
+  return give_up(*device, host_address, kernel.get(), rows, reason);
 }
 
 std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,
@@ -168,11 +167,12 @@ void data_later(DataAction action, std::int64_t device_id, Rows rows, const Late
     complete_after({}, call);
     return;
   }
-  const auto pending = std::make_shared<PendingData>(action, *device, rows, outstanding::Callback(call.param));
+  const auto pending = pending_data(action, *device, rows, outstanding::Callback(call.param));
   come_after(pending->commands(), events, call);
-  pending->take_position();
+  std::string none; // it has no host version
+  static_cast<void>(pending->place(none));
   give_event(call, pending->commands().ended());
-  pending->go();
+  static_cast<void>(pending->go(none));
 }
 
 void ignore_data_later(const std::string& reason, const Later& call) {

@@ -28,7 +28,7 @@ struct Later {
 
 // 0: the region runs when its turn comes. Otherwise the caller runs its host version, for which the data is ready:
 // what the region should have come after has ended.
-std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape,
+std::int32_t run_region_later(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape,
                               const Later& call);
 // The same for a region that cannot run on any device for `reason`; see refuse_region().
 std::int32_t refuse_region_later(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason,

@@ -5,8 +5,8 @@
 #include "observe/sink.h"
 #include "offload/fallback.h"
 #include "offload/kept_rows.h"
-#include "offload/launch.h"
 #include "offload/placement.h"
+#include "offload/region.h"
 #include "process/default_device.h"
 #include "process/message.h"
 
@@ -20,8 +20,7 @@ constexpr const char* kDisabled = "OMP_TARGET_OFFLOAD is DISABLED";
 
 // The device, if nothing is left to do before it can be used; null: select() knows. Nobody prepares a device
 // under OMP_TARGET_OFFLOAD=DISABLED, so who has got one need not ask.
-[[gnu::always_inline]] inline Device* ready_device(std::int64_t device_id) {
-  Registry* const registry = Registry::current();
+[[gnu::always_inline]] inline Device* ready_device(Registry* registry, std::int64_t device_id) {
   const std::int64_t number = device_number(device_id);
   Device* const device =
       registry && number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
@@ -29,40 +28,41 @@ constexpr const char* kDisabled = "OMP_TARGET_OFFLOAD is DISABLED";
 }
 
 // Returns false, and why, if the region did not run on the device.
-[[gnu::always_inline]] inline bool try_on(Device& device, const Kernel* kernel, Rows rows, const LaunchShape& shape,
-                                          std::string& reason) {
-  const Resolved there = Registry::current()->resolve(kernel, device, shape.environment, reason);
-  return there.function && launch(device, *kernel, there, rows, shape, reason);
+[[gnu::always_inline]] inline bool try_on(Registry& registry, Device& device, const Kernel* kernel, Rows rows,
+                                          const AskedShape& shape, std::string& reason) {
+  const Resolved there = registry.resolve(kernel, device, shape.environment, reason);
+  return there.function && run_on_device(device, *kernel, there, rows, shape, reason);
 }
 
-[[gnu::always_inline]] inline std::int32_t run_on(Device& device, const void* host_address, Rows rows,
-                                                  const LaunchShape& shape) {
-  const KernelUse kernel(*Registry::current(), host_address);
+[[gnu::always_inline]] inline std::int32_t run_on(Registry& registry, Device& device, const void* host_address,
+                                                  Rows rows, const AskedShape& shape) {
+  const KernelUse kernel(registry, host_address);
   std::string reason;
-  if (try_on(device, kernel.get(), rows, shape, reason)) [[likely]]
+  if (try_on(registry, device, kernel.get(), rows, shape, reason)) [[likely]]
     return 0;
   return give_up(device, host_address, kernel.get(), rows, reason);
 }
 
 // Callers of constructors and destructors "are always launched with a single thread and team"
 // (libomptarget-interface.tex). A plugin that is told nothing may choose.
-LaunchShape for_every_device(const LaunchShape& shape) {
-  return shape.origin == LaunchShape::Origin::kRegion ? shape_of_teams(1, 1) : shape;
+LaunchShape for_every_device(const AskedShape& shape) {
+  return shape.origin == LaunchShape::Origin::kRegion ? shape_of_teams(1, 1) : shape.whole();
 }
 
 // A region for every used device. Once it has run on one of them the host version must not run on
 // top of that: the others' failures are only said (decision 3).
 std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_address, Rows rows,
-                         const LaunchShape& shape) {
+                         const AskedShape& shape) {
   struct Failure {
     Device* device;
     std::string reason;
   };
-  const KernelUse use(*Registry::current(), host_address);
+  Registry& registry = *Registry::current();
+  const KernelUse use(registry, host_address);
   const Kernel* const kernel = use.get();
   std::vector<Failure> failures;
   for (Device* device : devices)
-    if (std::string reason; !try_on(*device, kernel, rows, shape, reason))
+    if (std::string reason; !try_on(registry, *device, kernel, rows, shape, reason))
       failures.push_back({device, std::move(reason)});
   if (failures.empty())
     return 0;
@@ -101,77 +101,23 @@ void give_up_constructor(Device& device, const void* host_address, const std::st
     registry.mark_unusable(*kernel, device, "the constructor " + kernel->name + " could not run there: " + reason);
 }
 
-void run_constructor(Device& device, const void* host_address, Rows rows, const LaunchShape& shape) {
-  const KernelUse kernel(*Registry::current(), host_address);
+void run_constructor(Device& device, const void* host_address, Rows rows, const AskedShape& shape) {
+  Registry& registry = *Registry::current();
+  const KernelUse kernel(registry, host_address);
   if (!kernel.get())
     return;
-  if (std::string reason; !try_on(device, kernel.get(), rows, shape, reason))
+  if (std::string reason; !try_on(registry, device, kernel.get(), rows, shape, reason))
     give_up_constructor(device, host_address, reason);
-}
-
-void on_data(std::int64_t device_id, Rows rows, void (*action)(Device&, Rows)) {
-  if (Device* const device = ready_device(device_id)) [[likely]] {
-    action(*device, rows);
-    return;
-  }
-  if (disabled())
-    return;
-  Registry* registry = Registry::current();
-  if (registry && device_id == kEveryDevice) {
-    const auto kept = std::make_shared<const KeptRows>(rows);
-    registry->defer({[action, kept](Device& device) { action(device, kept->rows()); }, nullptr, memory_of(rows)});
-    return;
-  }
-  if (registry && device_id == kUsedDevices) {
-    for (Device* device : registry->used_devices(nullptr))
-      action(*device, rows);
-    return;
-  }
-  const Selected selected = select(device_id);
-  if (selected.device)
-    action(*selected.device, rows);
-  else if (mandatory() && !selected.reason.empty())
-    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
-}
-
-// They neither queue nor tell.
-bool takes_short_ways(const Device& device) {
-  return !observe::heard() && device.memory.moves_itself();
-}
-
-void begin_on(Device& device, Rows rows) {
-  KnownObjects known(rows.size());
-  if (takes_short_ways(device) && device.data.exact.begin_known(rows, known)) {
-    device.data.exact.let_go(known);
-    return;
-  }
-  BeginConstruct(device, rows, CommandList::Use::kNow).carry_out();
-  device.data.exact.end_known(rows, known, Release::kNormal, {});
-}
-
-void end_on(Device& device, Rows rows) {
-  KnownObjects known(rows.size());
-  if (takes_short_ways(device) && device.data.exact.pin_known(rows, known)) {
-    device.data.exact.end_known(rows, known, Release::kNormal, {});
-    return;
-  }
-  device.data.exact.let_go(known);
-  EndConstruct(device, rows, CommandList::Use::kNow).carry_out();
-}
-
-void update_on(Device& device, Rows rows) {
-  if (!takes_short_ways(device) || !device.data.exact.update_known(rows))
-    UpdateConstruct(device, rows, CommandList::Use::kNow).carry_out();
 }
 
 } // namespace
 
-std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows, const LaunchShape& shape) {
+std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows, const AskedShape& shape) {
   const Placement placement(asked, host_address, rows);
   const std::int64_t device_id = placement.device_id();
-  if (Device* const device = ready_device(device_id)) [[likely]]
-    return run_on(*device, host_address, rows, shape);
-  Registry* registry = Registry::current();
+  Registry* const registry = Registry::current();
+  if (Device* const device = ready_device(registry, device_id)) [[likely]]
+    return run_on(*registry, *device, host_address, rows, shape);
   if (device_id == kEveryDevice) {
     if (registry && !disabled())
       registry->defer({[host_address, shape = for_every_device(shape), kept = std::make_shared<const KeptRows>(rows)](
@@ -186,34 +132,12 @@ std::int32_t run_region(std::int64_t asked, const void* host_address, Rows rows,
                     : 0;
   const Selected selected = select(device_id);
   if (selected.device)
-    return run_on(*selected.device, host_address, rows, shape);
+    return run_on(*Registry::current(), *selected.device, host_address, rows, shape);
   if (selected.reason.empty())
     return stay_on_host(host_address, "the program asks for the host's device number");
   if (!registry)
     return fall_back(host_address, Registry::lost_kernel(host_address), selected.reason);
   return fall_back(host_address, registry->find_kernel(host_address).get(), selected.reason);
-}
-
-bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, EnvironmentPlace environment,
-               std::int32_t& result) {
-  Registry* const registry = Registry::current();
-  if (!registry || !registry->launches_plainly())
-    return false;
-  const std::int64_t number = device_number(device_id);
-  Device* const device = number >= 0 && number <= INT_MAX ? registry->device(static_cast<int>(number)) : nullptr;
-  if (!device || !registry->is_prepared(*device))
-    return false;
-  const KernelUse use(*registry, host_address);
-  const Kernel* const kernel = use.get();
-  const Kernel::Loaded* const there = kernel ? kernel->on(device->number) : nullptr;
-  const Passing how = there ? there->image->passing(environment) : Passing::kNever;
-  if (how == Passing::kNever)
-    return false;
-  std::string reason;
-  const bool ran =
-      launch(*device, *kernel, {there->function, how}, rows, kOneTeam[static_cast<std::size_t>(environment)], reason);
-  result = ran ? 0 : give_up(*device, host_address, kernel, rows, reason);
-  return true;
 }
 
 namespace {
@@ -285,13 +209,27 @@ void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason) {
 }
 
 void run_data(DataAction action, std::int64_t device_id, Rows rows) {
-  constexpr void (*kActions[])(Device&, Rows) = {begin_on, end_on, update_on};
-  on_data(device_id, rows, kActions[static_cast<std::size_t>(action)]);
-}
-
-bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept {
-  Device* const device = ready_device(device_id);
-  return device && device->data.exact.update_few_bytes(host, size, to, from);
+  Registry* const registry = Registry::current();
+  if (Device* const device = ready_device(registry, device_id)) [[likely]]
+    return carry_out(action, *device, rows);
+  if (disabled())
+    return;
+  if (registry && device_id == kEveryDevice) {
+    const auto kept = std::make_shared<const KeptRows>(rows);
+    registry->defer(
+        {[action, kept](Device& device) { carry_out(action, device, kept->rows()); }, nullptr, memory_of(rows)});
+    return;
+  }
+  if (registry && device_id == kUsedDevices) {
+    for (Device* device : registry->used_devices(nullptr))
+      carry_out(action, *device, rows);
+    return;
+  }
+  const Selected selected = select(device_id);
+  if (selected.device)
+    carry_out(action, *selected.device, rows);
+  else if (mandatory() && !selected.reason.empty())
+    die("data cannot be mapped, and OMP_TARGET_OFFLOAD is MANDATORY: %s", selected.reason.c_str());
 }
 
 int number_of_devices() {

@@ -7,7 +7,7 @@
 
 #include "data/table/row.h"
 #include "devices/registry.h"
-#include "offload/data_construct.h"
+#include "offload/data_constructs.h"
 #include "rtl/launch_shape.h"
 
 #include <cstdint>
@@ -17,11 +17,7 @@
 namespace omptool {
 
 // 0: the region ran. Otherwise the caller runs its host version, for which the data is ready.
-std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const LaunchShape& shape);
-// The same of a compiler's kernel where nothing is left to find out: the device is in use, the kernel has run on it
-// before, and no device is told shapes. False: something is, and nothing has been done.
-[[gnu::hot]] bool run_ready(std::int64_t device_id, const void* host_address, Rows rows, EnvironmentPlace environment,
-                            std::int32_t& result);
+std::int32_t run_region(std::int64_t device_id, const void* host_address, Rows rows, const AskedShape& shape);
 // The same for a region that cannot run on any device for `reason`, which is always said; `rows` name
 // its data as far as the caller's arrays make sense.
 std::int32_t refuse_region(std::int64_t device_id, const void* host_address, Rows rows, const std::string& reason);
@@ -33,9 +29,6 @@ std::int32_t refuse_compiler(std::int64_t device_id, const void* host_address, s
 void run_data(DataAction action, std::int64_t device_id, Rows rows);
 // Ignores a construct for `reason`, which it prints once; copies the objects of `rows` to the host.
 void refuse_data(std::int64_t device_id, Rows rows, const std::string& reason);
-// The same of a few bytes of an object that is there, on a device in use, where nobody watches. False: it is not,
-// and nothing has been done.
-[[gnu::hot]] bool update_ready(std::int64_t device_id, void* host, std::int64_t size, bool to, bool from) noexcept;
 
 // The devices a program sees: none under OMP_TARGET_OFFLOAD=DISABLED.
 int number_of_devices();

@@ -3,22 +3,105 @@
 #include "offload/pending.h"
 
 #include "offload/fallback.h"
+#include "offload/region.h"
 #include "process/message.h"
 #include "rtl/completions.h"
 #include "rtl/core_workers.h"
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace omptool {
+
+namespace {
+
+// How far the construct has come.
+template <typename Body> class PendingBody : public Pending {
+public:
+  CommandList& commands() final { return body_->commands(); }
+  bool place(std::string& reason) final {
+    placed_ = body_->place();
+    return body_->settle(*placed_, reason);
+  }
+  void abandon() final {
+    for (const EventPtr& event : commands().awaited())
+      event->wait();
+    body_->abandon(*placed_);
+  }
+
+protected:
+  using Pending::Pending;
+  bool start(std::string& reason) final {
+    handed_over_ = body_->hand_over(*placed_, reason);
+    return handed_over_.has_value();
+  }
+  void finish(const std::string& failure) override { body_->finish(*handed_over_, failure); }
+  std::string name() const final { return body_->name(); }
+
+  std::optional<Body> body_; // made when the rows are there
+  std::optional<Placed> placed_;
+  std::optional<HandedOver> handed_over_;
+};
+
+template <typename Body> class PendingData final : public PendingBody<Body> {
+public:
+  PendingData(Device& device, Rows rows, const outstanding::Callback& callback)
+      : PendingBody<Body>(device, rows, callback) {
+    this->body_.emplace(device, this->rows_, CommandList::Use::kLater);
+  }
+};
+
+class PendingRegion final : public PendingBody<Region> {
+public:
+  PendingRegion(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
+                Rows rows, const AskedShape& shape, const outstanding::Callback& callback)
+      : PendingBody(device, rows, callback), placement_(std::move(placement)), kernel_(std::move(kernel)),
+        shape_(shape.whole()) {
+    body_.emplace(device, *kernel_, there, rows_, shape_, CommandList::Use::kLater);
+  }
+  ~PendingRegion() override { body_.reset(); } // before what it names
+  void read_private() override { body_->read_private(*placed_); }
+
+private:
+  void finish(const std::string& failure) override {
+    PendingBody::finish(failure);
+    placement_ = {};
+  }
+
+  Placement placement_;
+  const std::shared_ptr<const Kernel> kernel_;
+  const LaunchShape shape_;
+};
+
+} // namespace
+
+std::shared_ptr<Pending> pending_region(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel,
+                                        const Resolved& there, Rows rows, const AskedShape& shape,
+                                        const outstanding::Callback& callback) {
+  return std::make_shared<PendingRegion>(device, std::move(placement), std::move(kernel), there, rows, shape, callback);
+}
+
+std::shared_ptr<Pending> pending_data(DataAction action, Device& device, Rows rows,
+                                      const outstanding::Callback& callback) {
+  switch (action) {
+  case DataAction::kBegin:
+    return std::make_shared<PendingData<BeginConstruct>>(device, rows, callback);
+  case DataAction::kEnd:
+    return std::make_shared<PendingData<EndConstruct>>(device, rows, callback);
+  case DataAction::kUpdate:
+    break;
+  }
+  return std::make_shared<PendingData<UpdateConstruct>>(device, rows, callback);
+}
 
 // ---- when ----
 
 // Whether it is handed over as soon as the device can order it behind what is awaited: not where the host makes the
 // copies, nor where it has yet to bring the two sides of some object together, which comes after all that is awaited.
 bool Pending::goes_at_once() {
-  const std::vector<EventPtr>& awaited = commands().awaited();
+  const std::vector<EventPtr> awaited = commands().awaited();
   return device_.memory.chains() &&
          (!device_.data.table.any_host_current() ||
           std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));
@@ -52,21 +135,21 @@ void Pending::proceed() {
     run_later();
 }
 
-std::string Pending::go() {
+bool Pending::go(std::string& reason) {
   outstanding::begin();
   is_chained_ = goes_at_once();
   if (!wait_for_turn())
-    return {};
+    return true;
   if (!is_chained_) {
     run_later();
-    return {};
+    return true;
   }
-  std::string failure = start();
-  if (failure.empty())
+  const bool has_started = start(reason);
+  if (has_started)
     started();
   else
     outstanding::withdraw();
-  return failure;
+  return has_started;
 }
 
 void Pending::run_later() {
@@ -75,9 +158,9 @@ void Pending::run_later() {
 
 void Pending::run() {
   try {
-    if (const std::string failure = start(); !failure.empty()) // no host version is left to run (decision 23)
+    if (std::string reason; !start(reason)) // no host version is left to run (decision 23)
       die("%s cannot be done on %s, and its call has returned: %s", name().c_str(), device_.describe().c_str(),
-          failure.c_str());
+          reason.c_str());
     started();
   } catch (const std::exception& error) {
     die("%s", error.what());
@@ -98,32 +181,6 @@ void Pending::started() {
 void Pending::end(const std::string& failure) {
   finish(failure);
   outstanding::end(callback_);
-}
-
-// ---- regions ----
-
-std::string PendingRegion::take_position() {
-  region_.take_position(Passage::kThrough);
-  std::string failure = device_.data.beginning.lacks(region_.held());
-  return failure.empty() ? region_.resolve_arguments() : failure;
-}
-
-std::string PendingRegion::start() {
-  std::string failure = region_.start();
-  if (failure.empty())
-    region_.queue_end();
-  return failure;
-}
-
-void PendingRegion::finish(const std::string& failure) {
-  region_.finish(failure);
-  placement_ = {};
-}
-
-void PendingRegion::abandon() {
-  for (const EventPtr& event : std::vector<EventPtr>(commands().awaited()))
-    event->wait();
-  region_.abandon();
 }
 
 } // namespace omptool

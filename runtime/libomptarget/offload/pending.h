@@ -7,10 +7,9 @@
 #pragma once
 
 #include "devices/registry.h"
-#include "offload/data_construct.h"
+#include "offload/data_constructs.h"
 #include "offload/outstanding.h"
 #include "offload/placement.h"
-#include "offload/region.h"
 #include "rtl/command_list.h"
 
 #include <memory>
@@ -26,19 +25,24 @@ public:
   virtual ~Pending() = default;
 
   virtual CommandList& commands() = 0;
-  // Once it has its place. Returns why it will not be done, or "": it is outstanding, and ends by itself.
-  std::string go();
+  // Counts, allocates, returns addresses. False, and why: it cannot be done on the device.
+  [[nodiscard]] virtual bool place(std::string& reason) = 0;
+  // Of a region that has been placed: private data is read at once, rather than when its turn comes.
+  virtual void read_private() {}
+  // Once it has been placed. False, and why: it will not be done. Else it is outstanding, and ends by itself.
+  [[nodiscard]] bool go(std::string& reason);
+  // It has not gone: undoes its place, when all that it should come after has ended.
+  virtual void abandon() = 0;
 
 protected:
-  // The rows are copied; where they say that addresses are returned, that is done at once.
+  // The rows are copied.
   Pending(Device& device, Rows rows, const outstanding::Callback& callback)
       : device_(device), rows_(rows.begin(), rows.end()), callback_(callback) {}
 
-  // Hands the operations over. Returns why nothing has begun, or "".
-  virtual std::string start() = 0;
+  // Hands the operations over. False, and why: nothing has begun.
+  virtual bool start(std::string& reason) = 0;
   // They have ended; "" or why one has failed.
   virtual void finish(const std::string& failure) = 0;
-  // How messages name it.
   virtual std::string name() const = 0;
 
   Device& device_;
@@ -58,46 +62,11 @@ private:
   bool is_chained_ = false; // the device orders it behind what it awaits
 };
 
-// A region; what it names is kept from being unloaded.
-class PendingRegion final : public Pending {
-public:
-  PendingRegion(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel, const Resolved& there,
-                Rows rows, const LaunchShape& shape, const outstanding::Callback& callback)
-      : Pending(device, rows, callback), placement_(std::move(placement)), kernel_(std::move(kernel)),
-        region_(device, *kernel_, there, rows_, shape, CommandList::Use::kLater) {}
-  CommandList& commands() override { return region_.commands(); }
-  // Counts, allocates, returns addresses. Returns why it cannot be done on the device, or "".
-  std::string take_position();
-  // After that: private data is read at once, rather than when its turn comes.
-  void read_private() { region_.read_private(); }
-  // It has not gone: undoes its place, when all that it should come after has ended.
-  void abandon();
-
-private:
-  std::string start() override;
-  void finish(const std::string& failure) override;
-  std::string name() const override { return "region " + kernel_->name; }
-
-  Placement placement_;
-  const std::shared_ptr<const Kernel> kernel_;
-  Region region_;
-};
-
-// A call that moves data.
-class PendingData final : public Pending {
-public:
-  PendingData(DataAction action, Device& device, Rows rows, const outstanding::Callback& callback)
-      : Pending(device, rows, callback), construct_(later_construct(action, device, rows_)) {}
-  CommandList& commands() override { return construct_->commands(); }
-  // Counts, allocates, returns addresses.
-  void take_position() { construct_->take_position(); }
-
-private:
-  std::string start() override { return construct_->start(), std::string(); }
-  void finish(const std::string& failure) override { construct_->finish(failure); }
-  std::string name() const override { return "an asynchronous data call"; }
-
-  const std::unique_ptr<DataConstruct> construct_;
-};
+// A region; what its kernel names is kept from being unloaded.
+std::shared_ptr<Pending> pending_region(Device& device, Placement placement, std::shared_ptr<const Kernel> kernel,
+                                        const Resolved& there, Rows rows, const AskedShape& shape,
+                                        const outstanding::Callback& callback);
+std::shared_ptr<Pending> pending_data(DataAction action, Device& device, Rows rows,
+                                      const outstanding::Callback& callback);
 
 } // namespace omptool

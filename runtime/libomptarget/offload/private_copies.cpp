@@ -60,7 +60,7 @@ bool PrivateCopies::attach(const void* cell, void* value, CommandList& commands)
   return true;
 }
 
-void PrivateCopies::release() {
+void PrivateCopies::release_all() {
   for (Copy& copy : copies_) {
     std::byte* const device = std::exchange(copy.device, nullptr);
     if (device && !copy.on_host)

@@ -28,9 +28,14 @@ public:
   // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
   bool attach(const void* cell, void* value, CommandList& commands);
   // Nothing uses them any more.
-  void release();
+  [[gnu::always_inline]] void release() {
+    if (copies_.size() != 0)
+      release_all();
+  }
 
 private:
+  void release_all();
+
   struct Copy {
     std::byte* device;
     const void* host;

@@ -18,114 +18,169 @@ std::string no_private_copy(const Row& row, const std::string& why) {
 
 } // namespace
 
-Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
+Region::Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
                CommandList::Use use)
-    : device_(device), kernel_(kernel), there_(there), rows_(rows), shape_(with_environment(shape, there.how)),
-      held_(rows.size()), copies_(device, kernel.name, rows.size()), arguments_(there.how, rows.size()),
-      commands_(device.memory, use) {}
+    : Construct(device, rows, use), kernel_(kernel), there_(there), shape_(shape),
+      copies_(device, kernel.name, held_.flags & kPrivate ? rows.size() : 0), arguments_(there.how, rows.size()) {}
 
-void Region::take_position(Passage passage) {
-  released_ = passage == Passage::kThrough;
-  std::vector<HostRange> globals;
+// ---- placed ----
+
+Placed Region::place() {
+  const Passage passage = use_ == CommandList::Use::kLater ? Passage::kThrough : Passage::kIn;
   if (device_.data.table.any_host_current()) [[unlikely]]
-    globals = kernel_.globals();
-  device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, passage, commands_, kernel_.name.c_str(),
-                                       globals);
+    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, passage, commands_, kernel_.globals());
+  else
+    device_.data.beginning.take_position(rows_, held_, Purpose::kRegion, passage, commands_);
+  return placed();
 }
 
-std::string Region::resolve_arguments() {
+bool Region::settle(const Placed&, std::string& reason) {
+  reason = device_.data.beginning.lacks(held_);
+  return reason.empty() && resolve_arguments(reason);
+}
+
+// Fills the arguments with one value per kArgument row, in row order.
+bool Region::resolve_arguments(std::string& reason) {
   resolved_ = true;
-  std::string failure = collect();
-  if (failure.empty())
-    device_.data.beginning.return_pointers(rows_, held_);
-  return failure;
-}
-
-std::string Region::start() {
-  std::string failure = device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_);
-  if (failure.empty() && !resolved_) // what others create has its memory now
-    failure = resolve_arguments();
-  if (failure.empty())
-    failure = fill_private();
-  if (failure.empty() && !held_.stale.empty()) [[unlikely]] {
-    failure = commands_.wait(); // what follows is done at once
-    if (failure.empty())
-      failure = device_.data.host_side.make_device_current(held_);
-  }
-  return failure.empty() ? run() : failure;
-}
-
-// Fills the arguments with one value per kArgument row, in row order. Returns what failed, or "".
-std::string Region::collect() {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Row& row = rows_[i];
     if (!row.has(kArgument))
       continue;
     void*& argument = arguments_.add();
-    if (!is_private(row))
+    if (!is_private(row)) {
       argument = device_.data.beginning.argument(row, held_.bound[i]);
-    else if (!copies_.allocate(i, row, argument))
-      return no_private_copy(row, device_.memory.last_error());
+    } else if (!copies_.allocate(i, row, argument)) {
+      reason = no_private_copy(row, device_.memory.last_error());
+      return false;
+    }
   }
   arguments_.complete();
-  return {};
+  if (held_.flags & kReturn)
+    device_.data.beginning.return_pointers(rows_, held_);
+  return true;
 }
 
-void Region::read_private() {
+void Region::read_private(const Placed&) {
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (is_private(rows_[i]))
       copies_.read(i, rows_[i], commands_);
 }
 
-std::string Region::fill_private() {
+// ---- filled ----
+
+std::optional<Filled> Region::fill(const Placed&, std::string& reason) {
+  // What others create has its memory when the copies are queued.
+  const bool is_filled = device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_, reason) &&
+                         (resolved_ || resolve_arguments(reason)) &&
+                         (!(held_.flags & (kPrivate | kAttach)) || fill_private(reason)) &&
+                         (held_.stale.empty() || bring_up_to_date(reason));
+  return is_filled ? std::optional(filled()) : std::nullopt;
+}
+
+[[gnu::noinline]] bool Region::fill_private(std::string& reason) {
   for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (is_private(rows_[i]) && !copies_.fill(i, rows_[i], commands_))
-      return no_private_copy(rows_[i], commands_.failure());
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].has(kAttach))
-      if (void* value = device_.data.beginning.pointee(rows_[i], held_.bound[i]);
-          value && !copies_.attach(rows_[i].base, value, commands_))
-        return "the device did not take a pointer to the object at " + describe(range_of(rows_[i])) +
-               commands_.failure();
-  return {};
+    if (is_private(rows_[i]) && !copies_.fill(i, rows_[i], commands_)) {
+      reason = no_private_copy(rows_[i], commands_.failure());
+      return false;
+    }
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    void* const value = rows_[i].has(kAttach) ? device_.data.beginning.pointee(rows_[i], held_.bound[i]) : nullptr;
+    if (value && !copies_.attach(rows_[i].base, value, commands_)) {
+      reason =
+          "the device did not take a pointer to the object at " + describe(range_of(rows_[i])) + commands_.failure();
+      return false;
+    }
+  }
+  return true;
+}
+
+// The device gets what the host has newer.
+[[gnu::noinline]] bool Region::bring_up_to_date(std::string& reason) {
+  reason = commands_.wait(); // what follows is done at once
+  if (reason.empty())
+    reason = device_.data.host_side.make_device_current(held_);
+  return reason.empty();
+}
+
+// ---- handed over ----
+
+std::optional<HandedOver> Region::hand_over(Placed placed, std::string& reason) {
+  const std::optional<Filled> is_filled = fill(placed, reason);
+  if (!is_filled || !run(*is_filled, reason)) [[unlikely]]
+    return std::nullopt;
+  return queue_end(*is_filled);
 }
 
 // A kernel that has not begun falls back; one that may have begun must not run again on the host.
-std::string Region::run() {
+bool Region::run(const Filled&, std::string& reason) {
   const std::uint64_t noted = device_.data.activity.note();
   const std::int32_t result =
-      commands_.run(there_.function, arguments_.data(), arguments_.count(), shape_, kernel_.name);
-  if (result == 0)
-    return {};
+      commands_.run(there_.function, arguments_.data(), arguments_.count(), shape_, there_.how, kernel_.name);
+  return result == 0 || take_back(result, noted, reason);
+}
+
+[[gnu::cold, gnu::noinline]] bool Region::take_back(std::int32_t result, std::uint64_t noted, std::string& reason) {
   if (result != OMPTARGET_RTL_NOT_STARTED)
     die("region %s failed on %s with error %d%s", kernel_.name.c_str(), device_.describe().c_str(), result,
         commands_.failure().c_str());
   device_.data.activity.take_back(noted);
-  return device_.describe() + " did not start it" + commands_.failure();
+  reason = device_.describe() + " did not start it" + commands_.failure();
+  return false;
 }
 
-void Region::abandon() {
+// Unless its call returned before: then what it gives up was settled in its place.
+void Region::release(Release how) {
+  if (use_ == CommandList::Use::kNow)
+    device_.data.ending.release(rows_, held_, how, commands_);
+  device_.data.ending.copy_back(rows_, held_, how, commands_, kernel_.name);
+}
+
+HandedOver Region::queue_end(const Filled&) {
+  release(Release::kNormal);
+  commands_.set_handed_over();
+  return handed_over();
+}
+
+// ---- done ----
+
+[[gnu::noinline]] void Region::abandon(Placed) {
   const std::string failure = commands_.wait();
-  if (!released_)
-    device_.data.ending.release_position(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
-  device_.data.ending.copy_back(rows_, held_, Release::kAbandoned, commands_, kernel_.name.c_str());
+  release(Release::kAbandoned);
   if (const std::string why = commands_.wait(); !why.empty())
     die("region %s: %s", kernel_.name.c_str(), why.c_str());
-  device_.data.ending.finish(held_, commands_, failure);
+  device_.data.ending.finish(held_, commands_, failure, kernel_.name);
 }
 
-void Region::queue_end() {
-  if (!released_)
-    device_.data.ending.release_position(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
-  device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_, kernel_.name.c_str());
-  commands_.set_handed_over();
-}
-
-void Region::finish(const std::string& failure) {
-  if (!failure.empty())
-    die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
+[[gnu::noinline]] bool Region::retreat(const HandedOver&, const std::string& failure, std::string& reason) {
+  const std::string others = commands_.failure_of_others();
+  if (others.empty())
+    return false;
+  reason = others;
   copies_.release();
-  device_.data.ending.finish(held_, commands_);
+  device_.data.ending.finish(held_, commands_, failure, kernel_.name);
+  return true;
+}
+
+[[gnu::cold, gnu::noinline]] void Region::fail(const std::string& failure) {
+  if (const std::string others = commands_.failure_of_others(); !others.empty())
+    die("region %s cannot be done on %s, and its call has returned: %s", kernel_.name.c_str(),
+        device_.describe().c_str(), others.c_str());
+  die("region %s%s %s", kernel_.name.c_str(), failure.starts_with("failed") ? "" : ":", failure.c_str());
+}
+
+void Region::finish(HandedOver, const std::string& failure) {
+  if (!failure.empty()) [[unlikely]]
+    fail(failure);
+  copies_.release();
+  device_.data.ending.finish(held_, commands_, {}, kernel_.name);
+}
+
+// ---- all ----
+
+// The steps are one function here: their bounds cost as much as they do themselves.
+[[gnu::flatten]] bool run_on_device(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
+                                    const AskedShape& shape, std::string& reason) {
+  return carry_out(Region(device, kernel, there, rows, shape, CommandList::Use::kNow), reason);
 }
 
 } // namespace omptool

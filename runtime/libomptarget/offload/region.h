@@ -1,61 +1,57 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A region on its way through a device, with rows of every kind: its place among the constructs, its copies and its
-// kernel on a queue, its end. One that the caller waits for and an asynchronous one take the same steps.
+// A region on its way through a device: its position among the constructs, its copies and its kernel, its end.
 #pragma once
 
-#include "devices/registry.h"
 #include "offload/arguments.h"
+#include "offload/construct.h"
 #include "offload/private_copies.h"
-#include "rtl/command_list.h"
 #include "rtl/launch_shape.h"
 
 #include <string>
 
 namespace omptool {
 
-class Region {
+// Maps, runs the resolved kernel, unmaps, and waits for it all. False, and why: the region has to run on the host, and
+// nothing of it is left on the device. Ends the program when the device fails once the kernel is running.
+[[nodiscard]] bool run_on_device(Device& device, const Kernel& kernel, const Resolved& there, Rows rows,
+                                 const AskedShape& shape, std::string& reason);
+
+class Region final : public Construct {
 public:
-  // All that is named here has to live as long as this.
-  Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const LaunchShape& shape,
+  // All that is named here has to live as long as this. Of a call that returns before (kLater), the region's objects
+  // are released when it is placed, though they are used until finish().
+  Region(Device& device, const Kernel& kernel, const Resolved& there, Rows rows, const AskedShape& shape,
          CommandList::Use use);
 
-  // First. kThrough: the region's objects are released at once, though they are used until finish().
-  void take_position(Passage passage);
-  // Then, of an asynchronous one whose objects have their memory, what else its call settles: memory for private
-  // copies, what the kernel gets, addresses that are returned. Returns why it cannot run, or "".
-  std::string resolve_arguments();
-  // After that: private data is read now, and not when the copies are queued.
-  void read_private();
-  // Queues the copies to the device and the kernel. Returns why the kernel has not begun and will not, or "".
-  std::string start();
-  // After start() has failed: waits for what is queued, and undoes it.
-  void abandon();
-  // Else: queues the copies back.
-  void queue_end();
-  // All has ended; a failure, if not "", ends the program.
-  void finish(const std::string& failure);
-
-  CommandList& commands() { return commands_; }
-  Held& held() { return held_; }
+  Placed place();
+  bool settle(const Placed&, std::string& reason);
+  // Reads private data now, and not when the copies are queued.
+  void read_private(const Placed&);
+  std::optional<HandedOver> hand_over(Placed placed, std::string& reason);
+  void abandon(Placed);
+  void finish(HandedOver, const std::string& failure);
+  bool retreat(const HandedOver&, const std::string& failure, std::string& reason);
+  std::string name() const { return "region " + kernel_.name; }
 
 private:
-  std::string collect();
-  std::string fill_private();
-  std::string run();
+  std::optional<Filled> fill(const Placed&, std::string& reason);
+  bool run(const Filled&, std::string& reason);
+  bool take_back(std::int32_t result, std::uint64_t noted, std::string& reason);
+  HandedOver queue_end(const Filled&);
+  bool resolve_arguments(std::string& reason);
+  bool fill_private(std::string& reason);
+  bool bring_up_to_date(std::string& reason);
+  void release(Release how);
+  void fail(const std::string& failure);
 
-  Device& device_;
   const Kernel& kernel_;
   const Resolved there_;
-  const Rows rows_;
-  const LaunchShape shape_;
-  Held held_;
+  const AskedShape shape_;
   PrivateCopies copies_;
   Arguments arguments_;
-  bool released_ = false;
   bool resolved_ = false;
-  CommandList commands_; // last: what it uses outlives it
 };
 
 } // namespace omptool

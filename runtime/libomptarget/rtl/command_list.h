@@ -8,13 +8,14 @@
 // events for those who use its objects: filled(), when its copies to the device have ended, and ended().
 #pragma once
 
-#include "observe/events.h"
+#include "observe/sink.h"
 #include "rtl/device_memory.h"
 #include "rtl/event.h"
 #include "rtl/launch_shape.h"
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,10 @@ public:
   enum class Use { kNow, kLater };
   explicit CommandList(const DeviceMemory& memory, Use use = Use::kNow) : memory_(memory), use_(use) {}
   // Nothing of it may be going on; events that have not been set are done.
-  ~CommandList();
+  ~CommandList() {
+    if (chain_) [[unlikely]]
+      end();
+  }
   CommandList(const CommandList&) = delete;
   CommandList& operator=(const CommandList&) = delete;
 
@@ -35,21 +39,28 @@ public:
   // The same; on a plugin with streams, the operations that follow also join the event's.
   void in_stream_of(const EventPtr& event);
   // Events that have yet to end have been given.
-  bool has_to_wait() const { return !awaited_.empty(); }
-  const std::vector<EventPtr>& awaited() const { return awaited_; }
+  bool has_to_wait() const { return chain_ && !chain_->awaited.empty(); }
+  std::vector<EventPtr> awaited() const { return chain_ ? chain_->awaited : std::vector<EventPtr>(); }
 
   // False: the device did not take it, or what it had to come after has failed; failure() says why. The bytes have to
   // stay until the queue has ended.
-  [[nodiscard]] bool submit(void* device, const void* host, std::int64_t size);
-  [[nodiscard]] bool retrieve(void* host, const void* device, std::int64_t size);
+  [[nodiscard]] bool submit(void* device, const void* host, std::int64_t size) {
+    return is_immediate() ? done(memory_.submit(device, host, size)) : submit_in_order(device, host, size);
+  }
+  [[nodiscard]] bool retrieve(void* host, const void* device, std::int64_t size) {
+    return is_immediate() ? done(memory_.retrieve(host, device, size)) : retrieve_in_order(host, device, size);
+  }
   [[nodiscard]] bool fill(void* device, int value, std::int64_t size);
   // From memory of another device, or this one.
   [[nodiscard]] bool exchange(void* device, const DeviceMemory& other, const void* source, std::int64_t size);
   // 0: handed to the device. OMPTARGET_RTL_NOT_STARTED: it has not begun, and does not. Else: it may have begun.
-  [[nodiscard]] std::int32_t run(void* function, void** arguments, std::int32_t count, const LaunchShape& shape,
-                                 const std::string& name);
+  [[nodiscard]] std::int32_t run(void* function, void** arguments, std::int32_t count, const AskedShape& shape,
+                                 Passing how, const std::string& name) {
+    return is_immediate() && !observe::heard() ? run_now(function, arguments, count, shape, how)
+                                               : run_in_order(function, arguments, count, shape, how, name);
+  }
   // Returns why the last of these failed: " (reason)" or "".
-  const std::string& failure() const { return failure_; }
+  std::string failure() const { return chain_ ? chain_->failure : std::string(); }
   // Returns these bytes as they are now, valid until the queue has ended. Returns the bytes themselves where operations
   // are done when they return.
   const void* keep(const void* bytes, std::size_t size);
@@ -59,28 +70,92 @@ public:
   const EventPtr& filled();
   const EventPtr& ended();
   // The event of ended(), if anybody has asked for it.
-  const EventPtr& own_end() const { return ended_; }
-  // The last copy to the device has been handed over, or has failed.
-  void set_filled();
+  EventPtr own_end() const { return chain_ ? chain_->ended : nullptr; }
+  // The last copy to the device has been handed over, or has failed: `failure`.
+  void set_filled(const std::string& failure = {});
   // All has been handed over.
-  void set_handed_over();
+  void set_handed_over() {
+    if (chain_) [[unlikely]]
+      hand_over_events();
+  }
   // All is done; "" or why not.
-  void set_ended(const std::string& failure);
+  void set_ended(const std::string& failure) {
+    if (chain_) [[unlikely]]
+      end_events(failure);
+  }
 
   // Blocks until all that was handed over has ended. "", or what has failed and why, as the end of a sentence. More may
   // follow.
-  std::string wait();
+  std::string wait() { return chain_ ? wait_for_links() : std::string(); }
+  // Why something has failed that the operations came after, so that they have not begun; or "". Waits for the end of
+  // it.
+  std::string failure_of_others() const;
   // The plugin's event after which all has ended; null: it has, or it is no chain.
-  tgt_event_t last() const { return links_.empty() ? nullptr : links_.back().native; }
+  tgt_event_t last() const { return chain_ && !chain_->links.empty() ? chain_->links.back().native : nullptr; }
 
   // All that was handed over has ended, as somebody else has found out; `why` is "" or why it failed. As wait().
   std::string has_ended(const std::string& why);
 
 private:
-  template <typename Call> std::int32_t chain(observe::Operation reported, const Call& call);
+  // An operation that may not have ended.
+  struct Link {
+    tgt_event_t native;
+    bool is_given;           // to an event of the chain
+    observe::Operation what; // begun, where somebody listens
+  };
+  // Operations that go on, or that come after others'.
+  struct Chain {
+    std::vector<EventPtr> awaited; // of others, not waited for yet
+    std::vector<EventPtr> behind;  // of others, which the links come after
+    EventPtr stream;               // whose stream to join
+    EventPtr filled, ended;        // null: nobody has asked for them
+    std::vector<Link> links;       // in their order
+    std::deque<std::vector<std::byte>> kept;
+    std::uint64_t number = 0; // as those who listen know it
+    std::string unsaid;       // what wait() has to return, besides
+    std::string failure;      // why the last operation failed
+  };
+
+  // The transport of a device without queues, and of a construct that nobody has to wait for: all is done at once.
+  bool is_immediate() const { return !chain_ && !memory_.chains(); }
+  Chain& chain() {
+    if (!chain_)
+      chain_ = std::make_unique<Chain>();
+    return *chain_;
+  }
+  bool done(bool is_done) {
+    if (!is_done) [[unlikely]]
+      chain().failure = memory_.last_error();
+    return is_done;
+  }
+  bool submit_in_order(void* device, const void* host, std::int64_t size);
+  bool retrieve_in_order(void* host, const void* device, std::int64_t size);
+  template <typename Call> std::int32_t link(observe::Operation reported, const Call& call);
   template <typename Work> bool done_now(const Work& work);
+  std::int32_t run_now(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Passing how) {
+    if (!is_there()) [[unlikely]]
+      return OMPTARGET_RTL_NOT_STARTED;
+    const bool has_shape = shape.origin == LaunchShape::Origin::kTeams || memory_.takes_shapes();
+    const std::int32_t result = has_shape
+                                    ? run_in_shape(memory_.call(), memory_.rtl_id(), function, arguments, count,
+                                                   with_environment(shape.whole(), how))
+                                    : memory_.call().run_target_region(memory_.rtl_id(), function, arguments, count);
+    done(result == 0);
+    return result;
+  }
+  std::int32_t run_in_order(void* function, void** arguments, std::int32_t count, const AskedShape& shape, Passing how,
+                            const std::string& name);
+  observe::Operation launch_of(void* function, const std::string& name) const;
   bool wait_for_others();
-  bool is_there();
+  bool is_there() {
+    if (memory_.is_lost()) [[unlikely]]
+      chain().failure = memory_.last_error();
+    return !memory_.is_lost();
+  }
+  void end();
+  void hand_over_events();
+  void end_events(const std::string& failure);
+  std::string wait_for_links();
   observe::Operation tell(observe::Operation operation);
   bool collect(const std::vector<EventPtr>& behind, std::vector<tgt_event_t>& dependences);
   void join();
@@ -89,19 +164,7 @@ private:
 
   const DeviceMemory& memory_;
   const Use use_;
-  std::vector<EventPtr> awaited_; // of others, not waited for yet
-  EventPtr stream_;               // whose stream to join
-  EventPtr filled_, ended_;       // null: nobody has asked for them
-  struct Link {
-    tgt_event_t native;
-    bool is_given;           // to filled_ or ended_
-    observe::Operation what; // begun, where somebody listens
-  };
-  std::vector<Link> links_; // that may not have ended, in their order
-  std::deque<std::vector<std::byte>> kept_;
-  std::uint64_t number_ = 0; // as those who listen know it
-  std::string failure_;
-  std::string unsaid_; // what wait() has to return, besides
+  std::unique_ptr<Chain> chain_; // null: nothing goes on, nothing is awaited, and nothing has failed
 };
 
 } // namespace omptool

@@ -23,11 +23,21 @@ struct LaunchShape {
   EnvironmentPlace environment = EnvironmentPlace::kNone;
   tgt_launch_shape asked{sizeof(tgt_launch_shape), 0, 0, 0, {1, 1, 1}, {1, 1, 1}};
 };
-// One team of one thread, by EnvironmentPlace.
-inline constexpr std::array<LaunchShape, kEnvironments> kOneTeam{{{.environment = EnvironmentPlace::kNone},
-                                                                  {.environment = EnvironmentPlace::kFirstIfTaken},
-                                                                  {.environment = EnvironmentPlace::kFirst},
-                                                                  {.environment = EnvironmentPlace::kLast}}};
+// The shape that a call asks for, made where a device is told: most are not.
+struct AskedShape {
+  AskedShape(LaunchShape::Origin whose, EnvironmentPlace place, const void* what, LaunchShape (*maker)(const void*))
+      : origin(whose), environment(place), call(what), make(maker) {}
+  // As long as the shape lives.
+  AskedShape(const LaunchShape& shape)
+      : AskedShape(shape.origin, shape.environment, &shape,
+                   [](const void* whole) { return *static_cast<const LaunchShape*>(whole); }) {}
+  LaunchShape whole() const { return make(call); }
+
+  LaunchShape::Origin origin;
+  EnvironmentPlace environment;
+  const void* call;
+  LaunchShape (*make)(const void* call);
+};
 
 // Negative numbers, which no clause can say, leave the choice to the device, as 0 does.
 constexpr LaunchShape shape_of_teams(std::int32_t num_teams, std::int32_t thread_limit) {

@@ -3,24 +3,21 @@
 //
 // Checks which objects the short ways take, on a device like the CPU: those that no asynchronous construct uses.
 #include "devices/registry.h"
-#include "offload/data_construct.h"
+#include "offload/data_constructs.h"
 
 #include <cstdlib>
 #include <doctest/doctest.h>
 
-using omptool::BeginConstruct;
 using omptool::CommandList;
+using omptool::DataAction;
 using omptool::Device;
-using omptool::EndConstruct;
 using omptool::Held;
-using omptool::KnownObjects;
 using omptool::Passage;
 using omptool::Purpose;
 using omptool::Release;
 using omptool::Row;
 using omptool::Rtl;
 using omptool::RtlFunctions;
-using omptool::UpdateConstruct;
 
 namespace {
 
@@ -46,14 +43,16 @@ struct Present {
   Present(const Present&) = delete;
   Present& operator=(const Present&) = delete;
 
-  void begin() { BeginConstruct(device, {&row, 1}, CommandList::Use::kNow).carry_out(); }
-  void end() { EndConstruct(device, {&row, 1}, CommandList::Use::kNow).carry_out(); }
-  void update() { UpdateConstruct(device, {&row, 1}, CommandList::Use::kNow).carry_out(); }
+  void begin() { carry_out(DataAction::kBegin, device, {&row, 1}); }
+  void end() { carry_out(DataAction::kEnd, device, {&row, 1}); }
+  void update() { carry_out(DataAction::kUpdate, device, {&row, 1}); }
 
   bool takes_the_short_way() {
-    KnownObjects known(1);
-    const bool taken = device.data.exact.begin_known({&row, 1}, known);
-    device.data.exact.end_known({&row, 1}, known, Release::kNormal, {});
+    CommandList commands(device.memory);
+    Held held({&row, 1});
+    const bool taken = device.data.binder.bind_exactly({&row, 1}, held);
+    device.data.ending.release({&row, 1}, held, Release::kNormal, commands);
+    device.data.ending.finish(held, commands);
     return taken;
   }
 
@@ -71,7 +70,8 @@ public:
                                                  commands_);
   }
   ~Later() {
-    present_.device.data.beginning.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_);
+    std::string reason;
+    CHECK(present_.device.data.beginning.copy_in({&present_.row, 1}, held_, Purpose::kRegion, commands_, reason));
     commands_.set_handed_over();
     present_.device.data.ending.finish(held_, commands_);
   }
@@ -81,7 +81,7 @@ public:
 private:
   Present& present_;
   CommandList commands_;
-  Held held_{1};
+  Held held_{{&present_.row, 1}};
 };
 
 } // namespace

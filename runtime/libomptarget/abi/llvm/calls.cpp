@@ -35,28 +35,32 @@ void check_device(std::int64_t number) {
            static_cast<long long>(number), count);
 }
 
-// Runs `body`, all of a call.
-template <typename Body> auto translated(const Call& call, const Body& body) noexcept {
-  return guarded(call.name, [&] {
+// Runs `body`, all of the call that `call` describes to those who want to know.
+template <typename Describe, typename Body>
+auto translated(const char* name, const Describe& call, const Body& body) noexcept {
+  return guarded(name, [&] {
     try {
       if (!observe::may_be_heard()) [[likely]]
         return body();
-      const Told told(call);
+      const Told told(call());
       return body();
     } catch (const MappingFault& fault) {
-      die_of(fault, call);
+      die_of(fault, call());
     }
   });
+}
+template <typename Body> auto translated(const Call& call, const Body& body) noexcept {
+  return translated(call.name, [&]() -> const Call& { return call; }, body);
 }
 
 // Where what a task's call does may go on when the task's function has returned. Those who listen hear of constructs
 // from their threads.
-void** handle_for(const Call& call) {
-  return call.waiting == Waiting::kNowait && !observe::heard() ? nowait_handle() : nullptr;
+void** handle_for(Waiting waiting) {
+  return waiting == Waiting::kNowait && !observe::heard() ? nowait_handle() : nullptr;
 }
 
-Later leaving(const Call& call, EventPtr& ended) {
-  return {call.name, 0, nullptr, nullptr, nullptr, &ended};
+Later leaving(const char* name, EventPtr& ended) {
+  return {name, 0, nullptr, nullptr, nullptr, &ended};
 }
 
 DataAction data_action_of(Construct construct) {
@@ -66,13 +70,13 @@ DataAction data_action_of(Construct construct) {
 }
 
 void act(const Call& call, Rows rows) {
-  void** const handle = handle_for(call);
+  void** const handle = handle_for(call.waiting);
   if (!handle) [[likely]] {
     run_data(data_action_of(call.construct), call.device, rows);
     return;
   }
   EventPtr ended;
-  data_later(data_action_of(call.construct), call.device, rows, leaving(call, ended));
+  data_later(data_action_of(call.construct), call.device, rows, leaving(call.name, ended));
   if (ended)
     leave(handle, std::move(ended));
 }
@@ -105,30 +109,31 @@ std::vector<Row> to_host(Construct construct, Rows rows) {
   });
 }
 
-// An update of one object that is there, of a few bytes. False: it is another one, and nothing has been
-// done. Throws nothing: there is nothing to allocate.
-inline bool update_again(std::int64_t device, void** base, void** begin, const std::int64_t* size,
-                         const std::int64_t* type, void** mappers) noexcept {
-  if (observe::may_be_heard() || !base || !begin || !size || !type || (mappers && *mappers))
-    return false;
-  const bool is_plain = !(*type & ~(kTypeTo | kTypeFrom)) && *size > 0;
-  return is_plain && *begin && update_ready(device, *begin, *size, *type & kTypeTo, *type & kTypeFrom);
-}
+// What a region's call says, but for its shape.
+struct AskedRegion {
+  const char* name;
+  std::int64_t device;
+  const void* region;
+  Arrays arrays;
+  const void* caller;
+  Waiting waiting;
+};
 
-std::int32_t on_region(const Call& call, const void* region, const LaunchShape& shape) {
+std::int32_t on_region(const AskedRegion& asked, const AskedShape& shape) {
   RowList rows;
-  check_device(call.device);
+  check_device(asked.device);
+  const void* region = asked.region;
   if (Registry* const registry = Registry::current(); registry && registry->any_apart()) [[unlikely]]
-    region = registry->meant_by(region, call.caller);
-  if (const RowFault fault = add_rows(call.arrays, Construct::kRegion, rows, call.caller); fault.is_of_compiler)
-    return refuse_compiler(call.device, region, rows, fault.text);
+    region = registry->meant_by(region, asked.caller);
+  if (const RowFault fault = add_rows(asked.arrays, Construct::kRegion, rows, asked.caller); fault.is_of_compiler)
+    return refuse_compiler(asked.device, region, rows, fault.text);
   else if (fault)
-    return refuse_region(call.device, region, rows, std::string(call.name) + ": " + fault.text);
-  void** const handle = handle_for(call);
+    return refuse_region(asked.device, region, rows, std::string(asked.name) + ": " + fault.text);
+  void** const handle = handle_for(asked.waiting);
   if (!handle) [[likely]]
-    return run_region(call.device, region, rows, shape);
+    return run_region(asked.device, region, rows, shape);
   EventPtr ended;
-  const std::int32_t result = run_region_later(call.device, region, rows, shape, leaving(call, ended));
+  const std::int32_t result = run_region_later(asked.device, region, rows, shape, leaving(asked.name, ended));
   if (ended)
     leave(handle, std::move(ended));
   return result;
@@ -142,9 +147,11 @@ std::uint32_t teams_said(std::int32_t number) {
 }
 
 // Clang 14 and before: no record, and no environment.
-std::int32_t on_old_region(const Call& call, const void* region, std::int32_t num_teams, std::int32_t thread_limit) {
-  return translated(
-      call, [&] { return on_region(call, region, shape_of(num_teams, thread_limit, take_trip_count(call.device))); });
+std::int32_t on_old_region(const Call& call, std::int32_t num_teams, std::int32_t thread_limit) {
+  return translated(call, [&] {
+    return on_region({call.name, call.device, call.region, call.arrays, call.caller, call.waiting},
+                     shape_of(num_teams, thread_limit, take_trip_count(call.device)));
+  });
 }
 
 // The last element of the arrays stands for the launch environment.
@@ -164,58 +171,61 @@ Arrays arrays_of(const KernelArguments& all, const RecordVersion& version) {
   return {has_more ? all.count - 1 : all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
 }
 
-Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
-             const KernelArguments* arguments, const void* caller) {
+// What a region's call says of its shape.
+struct CallNumbers {
+  const KernelArguments* arguments;
+  std::int32_t teams, thread_limit;
+};
+LaunchShape shape_of_call(const void* call) {
+  const auto& numbers = *static_cast<const CallNumbers*>(call);
+  return shape_of(*numbers.arguments, numbers.teams, numbers.thread_limit);
+}
+
+Waiting waiting_of(const KernelArguments& arguments, const RecordVersion& version) {
+  return version.has_shape && (arguments.flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits;
+}
+
+[[gnu::cold]] Call call_of(const char* name, const Location* where, std::int64_t device, const void* region,
+                           const KernelArguments* arguments, const void* caller) {
   const RecordVersion& version = record_version(arguments ? arguments->version : 0);
+  if (!version.is_known)
+    return {name, Construct::kRegion, Waiting::kWaits, where, device, {}, caller, 1, region};
+  const bool has_teams = version.has_shape && arguments->teams[0] != kNoTeams;
   return {name,
           Construct::kRegion,
-          version.has_shape && (arguments->flags & kNowaitFlag) ? Waiting::kNowait : Waiting::kWaits,
+          waiting_of(*arguments, version),
           where,
           device,
-          version.is_known ? arrays_of(*arguments, version) : Arrays{},
+          arrays_of(*arguments, version),
           caller,
-          version.has_shape && arguments->teams[0] != kNoTeams ? arguments->teams[0] : 1,
+          has_teams ? arguments->teams[0] : 1,
           region};
 }
 
-// Runs a region that has run before and has no listener; reports the call only if it fails. Returns false, with nothing
-// done, for any other region.
-bool run_again(const char* name, const Location* where, std::int64_t device, const void* region,
-               const KernelArguments* arguments, const void* caller, std::int32_t& result) {
-  if (!arguments || observe::may_be_heard()) [[unlikely]]
-    return false;
-  const RecordVersion& version = record_version(arguments->version);
-  if (!version.has_shape || (arguments->flags & kNowaitFlag) || lacks_environment(*arguments, version)) [[unlikely]]
-    return false;
-  return guarded(name, [&] {
-    try {
-      RowList rows;
-      return add_plain_rows(arrays_of(*arguments, version), Construct::kRegion, rows) &&
-             run_ready(device, region, rows, version.environment, result);
-    } catch (const MappingFault& fault) {
-      die_of(fault, call_of(name, where, device, region, arguments, caller));
-    }
-  });
+// Why a call cannot be understood, by the version of its record; "": it can be.
+[[gnu::cold]] std::string fault_of(const KernelArguments* arguments, const void* caller) {
+  if (!arguments)
+    return "its call has no kernel arguments";
+  if (record_version(arguments->version).is_known)
+    return "the last of its arguments is no launch environment";
+  return of_newer_compiler("kernel arguments of version " + std::to_string(arguments->version) + " are unknown",
+                           caller);
 }
 
 std::int32_t on_kernel(const char* name, const Location* where, std::int64_t device, std::int32_t num_teams,
                        std::int32_t thread_limit, const void* region, const KernelArguments* arguments,
                        const void* caller) {
-  if (std::int32_t result = 0; run_again(name, where, device, region, arguments, caller, result)) [[likely]]
-    return result;
-  const Call call = call_of(name, where, device, region, arguments, caller);
-  return translated(call, [&] {
-    if (!arguments)
-      return refuse_compiler(device, region, std::nullopt, "its call has no kernel arguments");
-    const RecordVersion& version = record_version(arguments->version);
-    if (!version.is_known) {
-      const std::string fault = "kernel arguments of version " + std::to_string(arguments->version) + " are unknown";
-      return refuse_compiler(device, region, std::nullopt, of_newer_compiler(fault, caller));
-    }
-    if (lacks_environment(*arguments, version))
-      return refuse_compiler(device, region, std::nullopt, "the last of its arguments is no launch environment");
-    return on_region(call, region, shape_of(*arguments, num_teams, thread_limit));
-  });
+  return translated(
+      name, [=] { return call_of(name, where, device, region, arguments, caller); },
+      [=] {
+        const RecordVersion& version = record_version(arguments ? arguments->version : 0);
+        if (!version.is_known || lacks_environment(*arguments, version)) [[unlikely]]
+          return refuse_compiler(device, region, std::nullopt, fault_of(arguments, caller));
+        const CallNumbers numbers{arguments, num_teams, thread_limit};
+        return on_region(
+            {name, device, region, arrays_of(*arguments, version), caller, waiting_of(*arguments, version)},
+            {LaunchShape::Origin::kCompiler, version.environment, &numbers, shape_of_call});
+      });
 }
 
 } // namespace
@@ -290,7 +300,7 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
                                          __builtin_return_address(0),                                                  \
                                          omptool::llvm::teams_said(teams),                                             \
                                          region},                                                                      \
-                                        region, teams, threads);                                                       \
+                                        teams, threads);                                                               \
   }
 OMPTOOL_LLVM_REGION(__tgt_target_mapper, kNone, kNone)
 OMPTOOL_LLVM_REGION(__tgt_target_nowait_mapper, kNone, kNone)
@@ -314,7 +324,7 @@ OMPTOOL_LLVM_REGION(__tgt_target_teams_nowait_mapper, num_teams, thread_limit, s
                                          __builtin_return_address(0),                                                  \
                                          omptool::llvm::teams_said(teams),                                             \
                                          region},                                                                      \
-                                        region, teams, threads);                                                       \
+                                        teams, threads);                                                               \
   }
 OMPTOOL_LLVM_OLD_REGION(llvm_target, "__tgt_target", kNone, kNone)
 OMPTOOL_LLVM_OLD_REGION(llvm_target_teams, "__tgt_target_teams", num_teams, thread_limit, std::int32_t num_teams,
@@ -337,9 +347,6 @@ OMPTOOL_EXPORT void __kmpc_push_target_tripcount_mapper(void*, std::int64_t devi
   [[gnu::hot]] OMPTOOL_EXPORT void function(const Location* where, std::int64_t device, std::uint32_t count,           \
                                             void** base, void** begin, std::int64_t* size, std::int64_t* type,         \
                                             void** names, void** mappers) {                                            \
-    if (construct == Construct::kUpdate && count == 1 &&                                                               \
-        omptool::llvm::update_again(device, base, begin, size, type, mappers))                                         \
-      return;                                                                                                          \
     omptool::llvm::on_data({__func__,                                                                                  \
                             construct,                                                                                 \
                             waiting,                                                                                   \

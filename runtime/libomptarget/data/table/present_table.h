@@ -64,16 +64,43 @@ public:
       shard_of(mapping);
       return mapping;
     }
+    // An event that others have taken the place of: its last owner may call the plugin, which wants no lock.
+    void give_up(EventPtr event) { over_.push_back(std::move(event)); }
     void wait_for(Mapping& mapping);
     void wake_those_who_wait_for(Mapping& mapping);
 
   private:
     void release_shards();
     const observe::Postponed postponed_; // first, so that it outlives what is locked
+    std::vector<EventPtr> over_;         // until nothing is locked
     PresentTable& table_;
     std::unique_lock<std::mutex> lock_;
     std::array<std::uint64_t, ObjectIndex::kShards / 64> held_{};
   };
+
+  // ---- exact matches ----
+
+  // The object that a row names by where it begins, found by the lock of one shard, as nearly all are.
+  struct Entered {
+    Mapping* object = nullptr; // pinned; null: it takes the table's lock to tell, and nothing has been done
+    bool is_fresh = false;     // the call's to fill
+  };
+  // Finds the object and counts the row's reference. `may_create`: makes it for the call where nothing is. The row
+  // needs nothing but a count, and a copy when its object is new or leaves.
+  Entered enter(const Row& row, bool may_create, const void* call);
+  // Finds the object and pins it, unless operations on it are queued. `updates`: the row's copy to the device follows.
+  Mapping* find(const Row& row, bool updates);
+
+  // ---- leaving ----
+
+  // The record stays where it is until the call lets go of it.
+  Mapping* pin(const MappingPtr& mapping, Lock& lock);
+  void unpin(Mapping& mapping);
+  void unpin(Mapping& mapping, Lock& lock);
+  // The object leaves, and its bytes are where they belong. Gives up the caller's pin. What has left keeps its place
+  // for a while, without device memory: programs map the same memory again and again. Returns the device memory that
+  // nobody uses any more, or null. `region` released it; "": no region did.
+  std::byte* leave(Mapping& mapping, const std::string& region);
 
   // ---- objects ----
 
@@ -147,6 +174,13 @@ public:
   bool may_hold(HostRange range) const { return regions_.may_hold(range); }
 
 private:
+  static constexpr unsigned kMostVacant = 4; // of a shard
+
+  Entered create(const Row& row, const void* call);
+  bool vacate(Mapping& mapping, std::byte*& device);
+  std::byte* take_out(Mapping& mapping, const std::string& region);
+  MappingPtr last_share(Mapping& mapping);
+
   const DeviceMemory& memory_;
   Activity& activity_;
   const Sharing& sharing_;

@@ -1,6 +1,6 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "offload/data_construct.h"
+#include "offload/data_constructs.h"
 
 #include "offload/fallback.h"
 #include "process/message.h"
@@ -8,32 +8,35 @@
 #include <utility>
 
 namespace omptool {
+namespace {
 
-void DataConstruct::carry_out() {
-  take_position();
-  start();
-  finish(commands_.wait());
-}
+constexpr CommandList::Use kNow = CommandList::Use::kNow;
+
+} // namespace
 
 // ---- begin ----
 
-void BeginConstruct::take_position() {
+Placed BeginConstruct::place() {
   device_.data.beginning.take_position(rows_, held_, Purpose::kData, Passage::kIn, commands_);
-  if (use_ == CommandList::Use::kNow)
-    return; // what the device does not take is not known yet
+  return placed();
+}
+
+bool BeginConstruct::settle(const Placed&, std::string&) {
   report(device_.data.beginning.lacks(held_));
   device_.data.beginning.return_pointers(rows_, held_);
+  return true;
 }
 
-void BeginConstruct::start() {
-  report(device_.data.beginning.copy_in(rows_, held_, Purpose::kData, commands_));
+std::optional<HandedOver> BeginConstruct::hand_over(Placed, std::string&) {
+  if (std::string failure; !device_.data.beginning.copy_in(rows_, held_, Purpose::kData, commands_, failure))
+    report(failure);
   commands_.set_handed_over();
+  return handed_over();
 }
 
-void BeginConstruct::finish(const std::string& failure) {
+void BeginConstruct::finish(HandedOver, const std::string& failure) {
   const std::string refused = device_.data.beginning.refuse(rows_, held_, failure);
-  if (use_ ==
-      CommandList::Use::kNow) // one object that the device does not take leaves the others' addresses as they are
+  if (use_ == kNow) // one object that the device does not take leaves the others' addresses as they are
     device_.data.beginning.return_pointers(rows_, held_);
   device_.data.ending.finish(held_, commands_, failure);
   report(refused);
@@ -50,16 +53,18 @@ void BeginConstruct::report(const std::string& failure) {
 
 // ---- end ----
 
-void EndConstruct::take_position() {
+Placed EndConstruct::place() {
   device_.data.ending.take_position(rows_, held_, commands_);
+  return placed();
 }
 
-void EndConstruct::start() {
+std::optional<HandedOver> EndConstruct::hand_over(Placed, std::string&) {
   device_.data.ending.copy_back(rows_, held_, Release::kNormal, commands_);
   commands_.set_handed_over();
+  return handed_over();
 }
 
-void EndConstruct::finish(const std::string& failure) {
+void EndConstruct::finish(HandedOver, const std::string& failure) {
   if (!failure.empty())
     die("%s", failure.c_str());
   device_.data.ending.finish(held_, commands_);
@@ -67,32 +72,38 @@ void EndConstruct::finish(const std::string& failure) {
 
 // ---- update ----
 
-void UpdateConstruct::take_position() {
+Placed UpdateConstruct::place() {
   device_.data.updating.take_position(rows_, held_, commands_);
+  return placed();
 }
 
-void UpdateConstruct::start() {
+std::optional<HandedOver> UpdateConstruct::hand_over(Placed, std::string&) {
   device_.data.updating.copy(rows_, held_, commands_);
   commands_.set_handed_over();
+  return handed_over();
 }
 
-void UpdateConstruct::finish(const std::string& failure) {
+void UpdateConstruct::finish(HandedOver, const std::string& failure) {
   if (!failure.empty())
     die("%s", failure.c_str());
   device_.data.ending.finish(held_, commands_);
 }
 
-std::unique_ptr<DataConstruct> later_construct(DataAction action, Device& device, Rows rows) {
-  constexpr CommandList::Use kLater = CommandList::Use::kLater;
+// ---- all ----
+
+void carry_out(DataAction action, Device& device, Rows rows) {
+  std::string none; // they are never abandoned
   switch (action) {
   case DataAction::kBegin:
-    return std::make_unique<BeginConstruct>(device, rows, kLater);
+    static_cast<void>(carry_out(BeginConstruct(device, rows, kNow), none));
+    break;
   case DataAction::kEnd:
-    return std::make_unique<EndConstruct>(device, rows, kLater);
+    static_cast<void>(carry_out(EndConstruct(device, rows, kNow), none));
+    break;
   case DataAction::kUpdate:
+    static_cast<void>(carry_out(UpdateConstruct(device, rows, kNow), none));
     break;
   }
-  return std::make_unique<UpdateConstruct>(device, rows, kLater);
 }
 
 } // namespace omptool

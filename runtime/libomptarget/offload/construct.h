@@ -1,0 +1,87 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A construct on its way through a device: a region, or one that begins, ends or updates data. Each has one body, whose
+// steps calls that wait drive to the end, and asynchronous ones as far as they can. A step takes what the step before
+// it has returned, so that a wrong order does not compile.
+#pragma once
+
+#include "devices/registry.h"
+#include "rtl/command_list.h"
+
+#include <optional>
+#include <string>
+
+namespace omptool {
+
+enum class Stage { kPlaced, kFilled, kHandedOver };
+
+// The proof that a construct has reached the stage.
+template <Stage stage> class [[nodiscard]] Taken {
+  friend class Construct;
+  Taken() = default;
+};
+using Placed = Taken<Stage::kPlaced>;         // it has its position among the constructs, and its objects are counted
+using Filled = Taken<Stage::kFilled>;         // the copies to the device are queued
+using HandedOver = Taken<Stage::kHandedOver>; // the device has all its operations
+
+// The bodies derive from this and are called by their own types; what one does not do is here.
+class Construct {
+public:
+  Construct(const Construct&) = delete;
+  Construct& operator=(const Construct&) = delete;
+
+  // Placed place();
+
+  // What else an asynchronous call decides before it returns: addresses, memory for private copies. False, and why: the
+  // construct has to be abandoned.
+  bool settle(const Placed&, std::string&) { return true; }
+
+  // Queues what the device is to do. Nothing, and why: it has not begun, and has to be abandoned.
+  // std::optional<HandedOver> hand_over(Placed placed, std::string& reason);
+
+  // Waits for what is queued, and undoes it.
+  void abandon(Placed) {}
+  // What was handed over has failed. True, and why: a construct before it has, so that nothing of it has begun, and
+  // nothing of it is left (decision 32).
+  bool retreat(const HandedOver&, const std::string&, std::string&) { return false; }
+
+  // All has ended; "" or why it failed.
+  // void finish(HandedOver handed_over, const std::string& failure);
+
+  // How messages name it.
+  std::string name() const { return "an asynchronous data call"; }
+  CommandList& commands() { return commands_; }
+
+protected:
+  // Device and rows have to live as long as this.
+  Construct(Device& device, Rows rows, CommandList::Use use)
+      : device_(device), rows_(rows), use_(use), held_(rows), commands_(device.memory, use) {}
+  ~Construct() = default;
+  static Placed placed() { return {}; }
+  static Filled filled() { return {}; }
+  static HandedOver handed_over() { return {}; }
+
+  Device& device_;
+  const Rows rows_;
+  const CommandList::Use use_;
+  Held held_;
+  CommandList commands_;
+};
+
+// All of a construct whose call waits. False, and why: nothing has begun, and nothing of it is left.
+template <typename Body> [[nodiscard]] bool carry_out(Body&& body, std::string& reason) {
+  const Placed placed = body.place();
+  const std::optional<HandedOver> handed_over = body.hand_over(placed, reason);
+  if (!handed_over) [[unlikely]] {
+    body.abandon(placed);
+    return false;
+  }
+  const std::string failure = body.commands().wait();
+  if (!failure.empty() && body.retreat(*handed_over, failure, reason)) [[unlikely]]
+    return false;
+  body.finish(*handed_over, failure);
+  return true;
+}
+
+} // namespace omptool
