@@ -28,36 +28,6 @@ struct List {
   int after = 2;
 };
 
-// A region that the host holds back, and all that comes after it.
-class Held {
-public:
-  static inline int number = 0; // comes back at its end
-
-  Held() : event(Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later)) {}
-  ~Held() {
-    open();
-    finish_all();
-    __tgt_release_dep(event);
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  void open() { gate.open(); }
-  // Opens it in a while, from another thread.
-  std::jthread open_soon() {
-    return std::jthread([this] {
-      soon([this] { return gate.has_begun(); });
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      gate.open();
-    });
-  }
-
-private:
-  Gate gate; // first: the kernel uses it
-
-public:
-  const tgt_event_t event;
-};
-
 // Nobody may wait for what the same thread has yet to do.
 void end_if_it_hangs() {
   constexpr unsigned kSeconds = 60;
@@ -72,7 +42,7 @@ SCENARIO_OF(async_pointer_cell) {
   use_main();
   static int items[2] = {5, 6};
   static List list{.items = items};
-  Held held;
+  HeldRegion held;
   Rows{row(list, TOFROM | REF), {&list.items, items, sizeof items, TOFROM | PTR}}.region_later(&host::list_add_one,
                                                                                                {held.event});
   set_unwatched(list.items, nullptr);
@@ -89,7 +59,7 @@ SCENARIO_OF(async_pointer_to_no_bytes) {
   static List list{.items = items};
   Rows data{row(items, TOFROM | REF)};
   data.begin();
-  Held held;
+  HeldRegion held;
   Rows{row(list, TO | REF), {&list.items, nullptr, 0, TO | PTR}}.region_later(&host::list_add_one, {held.event});
   set_unwatched(list.items, nullptr);
   held.open();
@@ -107,7 +77,7 @@ SCENARIO_OF(async_pointer_of_data) {
   Rows data{row(list, TO | REF),
             {&list.items, items, sizeof items, TOFROM | PTR},
             {pointer.get(), items, sizeof items, TOFROM | PTR | REF}};
-  Held held;
+  HeldRegion held;
   tgt_event_t last = data.begin_later({held.event});
   set_unwatched(list.items, nullptr);
   set_unwatched(*pointer, nullptr);
@@ -139,7 +109,7 @@ static int lacks_memory() {
   use_main();
   end_if_it_hangs();
   static int sum[2] = {100, 200}, own[3] = {-1, 7, 8};
-  Held held;
+  HeldRegion held;
   const std::jthread opener = held.open_soon();
   std::int32_t result = 0;
   const tgt_event_t event = Rows{row(sum, TOFROM | REF), row(own, PRIVATE | TO)}.region_later(
@@ -181,7 +151,7 @@ TEST_CASE("memory is allocated at the call, and a region without it is the host'
 SCENARIO_OF(async_data_without_memory) {
   use_main();
   static int items[2] = {5, 6};
-  Held held;
+  HeldRegion held;
   Rows data{row(items, TOFROM | REF | RETURN)};
   const tgt_event_t begun = data.begin_later({held.event});
   EXPECT(begun && data.base(0) == items);
@@ -210,7 +180,7 @@ TEST_CASE("data that the device has no memory for leaves its address as it is, a
 // The call's own array, which the program uses for something else once the call has returned.
 static int returned_once() {
   static int sum[2] = {100, 200};
-  Held held;
+  HeldRegion held;
   std::array<void*, 2> bases{sum, reinterpret_cast<void*>(2)}, begins{sum, nullptr};
   std::array<std::int64_t, 2> sizes{sizeof sum, 0};
   std::array<std::int32_t, 2> types{TOFROM | REF | RETURN, VALUE};
@@ -259,7 +229,7 @@ SCENARIO_OF(async_held_after_a_fallback) {
   data.begin();
   EXPECT((Rows{ones(number), value(1)}.region(&host::absent) != 0));
   ++number; // the host version
-  Held held;
+  HeldRegion held;
   const tgt_event_t added = Rows{ones(number), value(1)}.region_later(&host::add_one, {held.event});
   Rows{ones(fresh), value(1)}.region_later(&host::add_one, {held.event});
   EXPECT(omp_target_is_present(&fresh, 0) == 0); // it is settled that it goes
@@ -284,7 +254,7 @@ SCENARIO_OF(async_data_held_after_a_fallback) {
   data.begin();
   EXPECT((Rows{ones(number), value(1)}.region(&host::absent) != 0));
   number = 2; // the host version
-  Held held;
+  HeldRegion held;
   const tgt_event_t ended = data.end_later({held.event});
   EXPECT(omp_target_is_present(&number, 0) == 0);
   const tgt_event_t begun = Rows{ones(number)}.begin_later();
@@ -306,7 +276,7 @@ SCENARIO_OF(async_deletes_after_a_fallback) {
   Rows{ones(number)}.begin();
   EXPECT((Rows{ones(number), value(1)}.region(&host::absent) != 0));
   number = 2; // the host version
-  Held held;
+  HeldRegion held;
   Rows{row(number, TOFROM | REF | DELETE), value(1)}.region_later(&host::add_one, {held.event});
   EXPECT(omp_target_is_present(&number, 0) == 0);
   held.open();
@@ -355,9 +325,9 @@ SCENARIO_OF(nowait_arguments) {
   static List list{.items = items};
   static int own[3] = {0, 10, 20};
   static int sums[2] = {100, 200};
-  Held held;
+  HeldRegion held;
   const auto nowait = [&](void* kernel, std::vector<Element> elements) {
-    elements.push_back(element(Held::number, kTofrom)); // comes after it
+    elements.push_back(element(HeldRegion::number, kTofrom)); // comes after it
     return launch_nowait(kernel, elements);
   };
   EXPECT(nowait(&host::list_add_one,

@@ -57,3 +57,34 @@ inline void count_callback(tgt_callback_param_t parameter) {
 inline Row ones(int& number, std::int32_t type = TOFROM | REF) {
   return row(number, type);
 }
+
+// A region that the host holds back, and all that comes after it.
+class HeldRegion {
+public:
+  static inline int number = 0; // comes back at its end
+
+  explicit HeldRegion(std::int32_t device = -1)
+      : event(Rows{ones(number), gate.its_begun(), gate.its_key()}.region_later(&host::add_ten_later, {}, device)) {}
+  ~HeldRegion() {
+    open();
+    finish_all();
+    __tgt_release_dep(event);
+  }
+  HeldRegion(const HeldRegion&) = delete;
+  HeldRegion& operator=(const HeldRegion&) = delete;
+  void open() { gate.open(); }
+  // Opens it in a while, from another thread.
+  std::jthread open_soon() {
+    return std::jthread([this] {
+      soon([this] { return gate.has_begun(); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      gate.open();
+    });
+  }
+
+private:
+  Gate gate; // first: the kernel uses it
+
+public:
+  const tgt_event_t event;
+};
