@@ -137,8 +137,8 @@ void Begin::copy_in(const Row& row, Binding& binding, Held& held, CommandList& c
   }
 }
 
-// Where a copy has failed after it was queued, nobody can tell which: what the call created is for the host alone.
-// Returns which object the device has not, or "". What was there before has been changed in part, and the program
+// Nobody can tell which copy has failed after it was queued: all that the call created is for the host alone. Returns
+// the object that the device has not, or "". An object that was there before has been changed in part, and the program
 // ends, as in refresh().
 std::string Begin::refuse(Rows rows, Held& held, const std::string& why) {
   if (why.empty())
@@ -204,7 +204,7 @@ std::string Begin::not_there(const Mapping& mapping, const std::string& why) con
          why;
 }
 
-// Which object of the call has no usable copy on the device, or "".
+// Returns the object of the call that has no usable copy on the device, or "".
 std::string Begin::fault(Held& held, const std::string& why) {
   PresentTable::Lock lock(table_);
   for (const Binding& binding : held.bound)
@@ -289,7 +289,7 @@ bool Begin::attach_later(const Row& row, Binding& binding, CommandList& commands
   const bool wanted = binding.object_fresh || binding.cell_fresh || row.has(kAlways);
   if (!binding.object || !binding.cell || !wanted)
     return true;
-  // What follows the address, in the descriptors of Fortran.
+  // The rest follows the address in the descriptors of Fortran.
   const HostRange rest{cell_of(row).end, cell_of(row).begin + static_cast<std::uintptr_t>(row.size)};
   if (!transfers_.attach(row, binding, commands) || (rest.size() > 0 && !diverged_.send(*binding.cell, rest, commands)))
     return false;

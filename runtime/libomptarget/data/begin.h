@@ -51,7 +51,7 @@ public:
 
   // The kernel's argument for a kArgument row that is not private.
   void* argument(const Row& row, const Binding& binding) const;
-  // What a device's copy of the pointer of a kAttach row holds; null: the pointee is not present.
+  // Returns the value of the device's copy of a kAttach row's pointer; null: the pointee is not present.
   void* pointee(const Row& row, const Binding& binding) const;
 
 private:

@@ -50,7 +50,7 @@ bool is_enclosing(Rows rows, std::size_t index, HostRange enclosing) {
                      [&](const Row& part) { return is_part(part) && enclosing.contains(place_of(part)); });
 }
 
-// Whether the enclosing range's ends are those of its parts, as compilers make it. A row that reaches further is
+// Tells if the enclosing range's ends are those of its parts, as compilers make it. A row that reaches further is
 // an allocation of its own: what lies beside the parts is the device's, too.
 bool is_tight(Rows rows, HostRange enclosing) {
   HostRange parts{enclosing.end, enclosing.begin};
@@ -60,7 +60,7 @@ bool is_tight(Rows rows, HostRange enclosing) {
   return parts.begin == enclosing.begin && parts.end == enclosing.end;
 }
 
-// Whether a row of the call maps something of its own in `larger`, beside what is in `reserved`.
+// Tells if a row of the call maps something of its own in `larger`, beside what is in `reserved`.
 bool any_other(Rows rows, HostRange larger, HostRange reserved) {
   return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
     return row.maps() && row.has(kCounts) && !row.has(kPointer) && row.size > 0 && range_of(row).overlaps(larger) &&
@@ -72,7 +72,7 @@ bool any_other(Rows rows, HostRange larger, HostRange reserved) {
 
 // ---- exact matches ----
 
-// Whether the pointer may have to lead to a new object: it is mapped itself, now or by this call.
+// Tells if the pointer may have to lead to a new object: it is mapped itself, now or by this call.
 bool Binder::may_attach(const Row& pointer, Rows rows) const {
   if (!pointer.base || pointer.size <= 0)
     return true;
@@ -125,7 +125,7 @@ void Binder::unbind(Held& held, Lock& lock) {
 
 // ---- all rows ----
 
-// What the row is to create: what it says and, of the parts of its struct that lie beside that, those
+// Returns the range that the row is to create: its own and, of the parts of its struct that lie beside it, those
 // between which and it nothing else is mapped (decision 30).
 HostRange Binder::reserved_range(Rows rows, std::size_t index, Lock& lock) {
   for (;;) {
@@ -144,7 +144,7 @@ HostRange Binder::reserved_range(Rows rows, std::size_t index, Lock& lock) {
   }
 }
 
-// Whether kernels read the pointer of the row in the host's memory, and find the host's pointee.
+// Tells if kernels read the pointer of the row in the host's memory, and find the host's pointee.
 bool Binder::leads_to_host(const Row& row, Lock& lock) {
   return sharing_.any() && row.has(kPointer) && !row.has(kCounts) &&
          table_.look_up(cell_of(row), lock).overlap != Overlap::kWhole;
@@ -173,7 +173,7 @@ void Binder::bind_counted(Rows rows, std::size_t index, Binding& binding, const 
       binding.object->base = reinterpret_cast<std::uintptr_t>(base);
   }
   if (row.has(kPointer) && row.has(kCounts)) {
-    // That the pointee must be present says nothing about its pointer.
+    // The pointee must be present, which says nothing about its pointer.
     binding.cell = table_.pin(table_.obtain(without(row, kPresent | kImplicit), cell_of(row), call, lock), lock);
     if (binding.cell)
       count(*binding.cell);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which objects the rows of a construct refer to: it finds them in the present table, or makes and counts them.
+// Binds the rows of a construct to objects: finds them in the present table, or makes and counts them.
 #pragma once
 
 #include "data/mapped_arguments.h"

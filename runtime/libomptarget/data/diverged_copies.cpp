@@ -22,7 +22,7 @@ bool DivergedCopies::note_before(Mapping& mapping, std::span<const HostRange> ne
   return let_host_win(mapping, newer);
 }
 
-// What the device has in these ranges is old. False: the device did not take part.
+// Takes the host's bytes in these ranges for the newer ones. False: the device did not take part.
 bool DivergedCopies::let_host_win(Mapping& mapping, std::span<const HostRange> ranges) {
   return std::all_of(ranges.begin(), ranges.end(), [&](HostRange range) {
     const std::vector<HostRange> pieces = shared_pieces(mapping, range);
@@ -33,7 +33,7 @@ bool DivergedCopies::let_host_win(Mapping& mapping, std::span<const HostRange> r
   });
 }
 
-// What of the range holds the same on both sides when nothing is amiss.
+// Returns the pieces of the range that hold the same on both sides when nothing is amiss.
 std::vector<HostRange> DivergedCopies::shared_pieces(const Mapping& mapping, HostRange within) {
   std::vector<HostRange> all;
   for (const HostRange part : transfers_.parts_of(mapping))

@@ -7,8 +7,8 @@
 // written on one side only since the copies were last merged, and what was written there is what both should have. A
 // region that waits for another is a launch or a fallback after it, and merges its objects first.
 //
-// What cannot be told apart is what the program's other code writes on the host meanwhile: it counts as written by the
-// host version (decision 1 makes the copies one until the next region that needs them).
+// Nobody can tell apart what the program's other code writes on the host meanwhile: it counts as written by the host
+// version (decision 1 makes the copies one until the next region that needs them).
 #pragma once
 
 #include "data/table/present_table.h"

@@ -31,7 +31,7 @@ void drop(const Row& row, const Binding& binding, Release how) {
       --count;
 }
 
-// Whether nobody refers to the object any more, and it is there.
+// Tells if nobody refers to the object any more, and it is there.
 bool is_left(const Mapping* mapping, const Held& held) {
   return mapping && !mapping->infinite && mapping->references == 0 && mapping->holds == 0 &&
          (mapping->state == Mapping::State::kReady ||

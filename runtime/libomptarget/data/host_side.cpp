@@ -152,8 +152,8 @@ std::string HostSide::give_all_to_device(const Mappings& stale) {
   return {};
 }
 
-// What a region that falls back is given the device address of, it will use where it is. Only the program knows
-// what is an address: a number is no reason to end it (decision 28). Returns what is to be said of it, or "".
+// A region that falls back uses the memory whose device address it is given where it is. Only the program knows what is
+// an address: a number is no reason to end it (decision 28). Returns the doubts that the user should read, or "".
 std::string HostSide::keep_on_device(Rows rows) {
   std::string doubts;
   int argument = -1; // rows of members follow it
@@ -173,7 +173,7 @@ std::string HostSide::keep_on_device(Rows rows) {
   return doubts;
 }
 
-// What the row may be the device address of is brought up to date there. Returns what was not, or "".
+// Brings memory up to date on the device whose address the row may be. Returns why that failed, or "".
 std::string HostSide::submit_at(const Row& row) {
   Mappings there;
   if (table_.any_host_current()) {
@@ -186,7 +186,7 @@ std::string HostSide::submit_at(const Row& row) {
 
 std::string HostSide::make_host_current(Rows rows, std::span<const HostRange> globals, const std::string& region) {
   std::string doubts = keep_on_device(rows);
-  // What the region would have copied to the device in any case is newer on the host.
+  // The host's side is newer of all that the region would have copied to the device in any case.
   std::vector<HostRange> newer;
   for (const Row& row : rows)
     if (row.maps() && row.has(kTo | kAlways) && row.size > 0)

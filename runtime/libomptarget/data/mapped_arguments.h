@@ -13,7 +13,7 @@
 
 namespace omptool {
 
-// What one row of a running call refers to. Its objects are pinned until the call is over.
+// Binds one row of a running call to its objects, which are pinned until the call is over.
 struct Binding {
   Mapping* object = nullptr;  // what begin and size name; null: not present
   Mapping* cell = nullptr;    // of a kPointer row: what holds the pointer
@@ -29,7 +29,7 @@ struct Binding {
 };
 using Bindings = PerRow<Binding>;
 
-// What a construct holds of a device's data, from its position among the others to the end of its operations.
+// A construct's hold on a device's data, from its position among the others to the end of its operations.
 struct Held {
   explicit Held(Rows rows) : bound(rows.size()) {
     for (const Row& row : rows)

@@ -10,7 +10,7 @@
 
 namespace omptool {
 
-// What a row may have to do with: its object, its pointer's cell, and the members that it grows over.
+// Returns the memory that a row may have to do with: its object, its pointer's cell, and the members it grows over.
 std::vector<HostRange> Order::places_of(Rows rows, std::size_t index) {
   const Row& row = rows[index];
   std::vector<HostRange> places;
@@ -62,7 +62,8 @@ void Order::queue_behind(Held& held, CommandList& commands, Lock& lock) {
   }
 }
 
-// Where all that uses the object has ended, the short ways find it again. The caller holds its shard's lock.
+// Forgets the object's events if all have ended, so that exact matches find it again. The caller holds its shard's
+// lock.
 bool Order::forget_if_over(Mapping& mapping, Lock& lock) {
   Mapping::Details& details = mapping.make_details();
   const auto is_over = [](const EventPtr& event) { return !event || event->is_done(); };

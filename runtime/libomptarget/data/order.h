@@ -19,8 +19,8 @@ public:
   // A position is taken in one step: whoever waits in the midst of it would come after one construct by one object, and
   // before it by another. So what has to be waited for is, before anything is counted.
   void wait_until_none_leaves(Rows rows, Lock& lock);
-  // What the construct's operations come after: whoever fills its objects, and whoever still copies back what has been
-  // mapped where it creates some.
+  // Lets the construct's operations come after those that fill its objects, and after those that still copy back what
+  // has been mapped where it creates some.
   void queue_behind(Held& held, CommandList& commands, Lock& lock);
   // Leaves what the constructs that come later are to come after.
   void leave_events(Rows rows, Held& held, Purpose purpose, CommandList& commands, Lock& lock);

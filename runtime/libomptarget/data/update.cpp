@@ -40,7 +40,7 @@ void Update::place_in_order(Rows rows, Held& held, CommandList& commands) {
 void Update::copy(Rows rows, Held& held, CommandList& commands) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Binding& binding = held.bound[i];
-    // What only the host has is not brought up to date.
+    // An object that only the host has is not brought up to date.
     if (!binding.object || (binding.host_current && !table_.is_usable(*binding.object)))
       continue;
     const HostRange there = common(range_of(rows[i]), binding.object->host);

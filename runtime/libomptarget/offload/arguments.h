@@ -40,7 +40,7 @@ public:
     }
   }
   Passing how() const { return how_; }
-  // What the plugin is given.
+  // Return what the plugin is given.
   void** data() const { return first_; }
   std::int32_t count() const { return static_cast<std::int32_t>(last_ - first_); }
 

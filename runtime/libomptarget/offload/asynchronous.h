@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What every asynchronous call comes down to: the constructs of offload.h, done when the events that they wait for
+// Every asynchronous call comes down to these: the constructs of offload.h, done when the events that they wait for
 // have happened, with an event of their own (decisions 23 to 25).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace omptool {
 
-// What an asynchronous call has beside its rows.
+// The parameters of an asynchronous call beside its rows.
 struct Later {
   const char* function; // its name
   std::int32_t count;   // of the events that it waits for, which the program holds
@@ -37,8 +37,8 @@ void data_later(DataAction action, std::int64_t device_id, Rows rows, const Late
 // A data call that does nothing, for `reason`, which is said; its event completes all the same.
 void ignore_data_later(const std::string& reason, const Later& call);
 
-// Whether the devices keep an event of the first, which the program holds, before what is to come after it on the
-// second. Numbers are those of programs.
+// Returns true if the devices keep an event of the first, which the program holds, before what is to come after it on
+// the second. Numbers are those of programs.
 bool enforces(const char* function, std::int32_t from, std::int32_t to, tgt_event_t event);
 void release_event(const char* function, tgt_event_t event);
 

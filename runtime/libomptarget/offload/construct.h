@@ -33,8 +33,8 @@ public:
 
   // Placed place();
 
-  // What else an asynchronous call decides before it returns: addresses, memory for private copies. False, and why: the
-  // construct has to be abandoned.
+  // Decides what an asynchronous call decides before it returns: addresses, memory for private copies. False, and why:
+  // the construct has to be abandoned.
   bool settle(const Placed&, std::string&) { return true; }
 
   // Queues what the device is to do. Nothing, and why: it has not begun, and has to be abandoned.
@@ -42,14 +42,14 @@ public:
 
   // Waits for what is queued, and undoes it.
   void abandon(Placed) {}
-  // What was handed over has failed. True, and why: a construct before it has, so that nothing of it has begun, and
-  // nothing of it is left (decision 32).
+  // Undoes the construct if its failure is that of a construct before it, so that nothing of it has begun (decision
+  // 32). Returns true then, and why.
   bool retreat(const HandedOver&, const std::string&, std::string&) { return false; }
 
   // All has ended; "" or why it failed.
   // void finish(HandedOver handed_over, const std::string& failure);
 
-  // How messages name it.
+  // Returns how messages name it.
   std::string name() const { return "an asynchronous data call"; }
   CommandList& commands() { return commands_; }
 

@@ -13,7 +13,7 @@
 namespace omptool::event_handles {
 namespace {
 
-// What no address begins with, so that a pointer is never taken for a handle.
+// No address begins with these bits, so that a pointer is never taken for a handle.
 constexpr std::uintptr_t kMark = std::uintptr_t{0x7e17} << 48;
 constexpr std::uintptr_t kMarkBits = ~std::uintptr_t{0} << 48;
 

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which device a call means, and what is left to do where a region runs on the host instead (decision 1).
+// Finds the device that a call means, and does what is left to do where a region runs on the host instead (decision 1).
 #pragma once
 
 #include "data/table/row.h"
@@ -32,7 +32,7 @@ struct Selected {
 // Of a number other than -2 and -3.
 Selected select(std::int64_t device_id);
 
-// How messages name a region; `kernel` is null where no library has it.
+// Returns how messages name a region; `kernel` is null where no library has it.
 std::string name_of(const void* host_address, const Kernel* kernel);
 // Gives the host what the device has of the region's data.
 void copy_to_host(Device& device, const void* host_address, const Kernel* kernel, Rows rows);

@@ -82,7 +82,7 @@ std::int32_t run_on_used(const std::vector<Device*>& devices, const void* host_a
   return 0;
 }
 
-// What the call will touch, which may be unloaded before a device is first used.
+// Returns the memory that the call will touch, which may be unloaded before a device is first used.
 std::vector<HostRange> memory_of(Rows rows) {
   std::vector<HostRange> memory;
   for (const Row& row : rows) {

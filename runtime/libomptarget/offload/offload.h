@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What every ABI comes down to: run a region, begin, end or update data, on a device number as
+// Every ABI comes down to these calls: run a region, begin, end or update data, on a device number as
 // programs write it (-1 the default device, -2 every device when first used, -3 every device used).
 #pragma once
 

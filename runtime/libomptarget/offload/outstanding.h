@@ -12,7 +12,7 @@ namespace omptool::outstanding {
 // Whom to call when a call with a parameter has ended; null: nobody.
 void set_callback(tgt_callback_fct callback);
 
-// What a call does at its end, as it was when the call was made.
+// The program's callback for the end of a call, as it was when the call was made.
 class Callback {
 public:
   explicit Callback(tgt_callback_param_t param);

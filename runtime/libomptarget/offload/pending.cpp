@@ -17,7 +17,7 @@ namespace omptool {
 
 namespace {
 
-// How far the construct has come.
+// Keeps the construct and the steps that it has taken.
 template <typename Body> class PendingBody : public Pending {
 public:
   CommandList& commands() final { return body_->commands(); }
@@ -98,7 +98,7 @@ std::shared_ptr<Pending> pending_data(DataAction action, Device& device, Rows ro
 
 // ---- when ----
 
-// Whether it is handed over as soon as the device can order it behind what is awaited: not where the host makes the
+// Tells if it is handed over as soon as the device can order it behind what is awaited: not where the host makes the
 // copies, nor where it has yet to bring the two sides of some object together, which comes after all that is awaited.
 bool Pending::goes_at_once() {
   const std::vector<EventPtr> awaited = commands().awaited();
@@ -107,7 +107,7 @@ bool Pending::goes_at_once() {
           std::all_of(awaited.begin(), awaited.end(), [](const EventPtr& event) { return event->is_done(); }));
 }
 
-// Whether nothing is left to do on the host before what comes after the event is handed over.
+// Tells if nothing is left to do on the host before what comes after the event is handed over.
 bool Pending::is_its_turn(const Event& event) const {
   return event.is_done() || (is_chained_ && event.can_follow(device_.rtl, device_.rtl_id));
 }

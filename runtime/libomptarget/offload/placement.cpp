@@ -14,7 +14,7 @@
 namespace omptool {
 namespace {
 
-// Whether the device has any of the region's data. Variables of the device are on every one.
+// Tells if the device has any of the region's data. Variables of the device are on every one.
 bool has_any(Device& device, Rows rows, const std::vector<HostRange>& globals) {
   return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
     const HostRange object = HostRange::of(row.begin, std::max<std::int64_t>(row.size, 1));

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which device a region gets that names none: the default device, or, under OMPTOOL_DEVICE_POLICY=least-loaded, the one
-// with the least to do ("Depending on the availability and load", offload-infrastructure-proposal.txt).
+// Chooses the device of a region that names none: the default device, or, under OMPTOOL_DEVICE_POLICY=least-loaded, the
+// one with the least to do ("Depending on the availability and load", offload-infrastructure-proposal.txt).
 #pragma once
 
 #include "data/table/row.h"

@@ -17,7 +17,7 @@ bool PrivateCopies::allocate(std::size_t index, const Row& row, void*& argument)
   Copy& copy = copies_[index];
   // A row of no bytes says nothing in `begin`.
   const void* const begin = row.size == 0 && !row.has(kSection) ? row.base : row.begin;
-  // Where host memory is device memory nothing is allocated, but a private copy is still a copy.
+  // Nothing is allocated where host memory is device memory, but a private copy is still a copy.
   const bool on_host = device_.data.sharing.any() && !device_.memory.chains();
   copy = {nullptr, begin, std::max<std::int64_t>(row.size, 1), on_host, begin};
   copy.device = copy.on_host ? static_cast<std::byte*>(::operator new(static_cast<std::size_t>(copy.size),

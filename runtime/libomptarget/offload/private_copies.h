@@ -23,7 +23,7 @@ public:
   bool allocate(std::size_t index, const Row& row, void*& argument);
   // Reads what the copy begins with now, rather than in the queue's order.
   void read(std::size_t index, const Row& row, CommandList& commands);
-  // What the copy begins with. False: the device did not take it.
+  // Sends the bytes that the copy begins with. False: the device did not take them.
   bool fill(std::size_t index, const Row& row, CommandList& commands);
   // Writes a pointer into the copies that hold the one at `cell`. False: a device did not take it.
   bool attach(const void* cell, void* value, CommandList& commands);

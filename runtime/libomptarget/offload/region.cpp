@@ -69,7 +69,7 @@ void Region::read_private(const Placed&) {
 // ---- filled ----
 
 std::optional<Filled> Region::fill(const Placed&, std::string& reason) {
-  // What others create has its memory when the copies are queued.
+  // Objects that others create have their memory when the copies are queued.
   const bool is_filled = device_.data.beginning.copy_in(rows_, held_, Purpose::kRegion, commands_, reason) &&
                          (resolved_ || resolve_arguments(reason)) &&
                          (!(held_.flags & (kPrivate | kAttach)) || fill_private(reason)) &&

@@ -53,8 +53,8 @@ template <typename Body> auto translated(const Call& call, const Body& body) noe
   return translated(call.name, [&]() -> const Call& { return call; }, body);
 }
 
-// Where what a task's call does may go on when the task's function has returned. Those who listen hear of constructs
-// from their threads.
+// Returns libomp's handle where a task's work may go on when the task's function has returned. Those who listen hear of
+// constructs from their threads.
 void** handle_for(Waiting waiting) {
   return waiting == Waiting::kNowait && !observe::heard() ? nowait_handle() : nullptr;
 }
@@ -109,7 +109,7 @@ std::vector<Row> to_host(Construct construct, Rows rows) {
   });
 }
 
-// What a region's call says, but for its shape.
+// A region's call, but for its shape.
 struct AskedRegion {
   const char* name;
   std::int64_t device;
@@ -141,7 +141,7 @@ std::int32_t on_region(const AskedRegion& asked, const AskedShape& shape) {
 
 constexpr std::int32_t kNone = -1; // a number of teams or threads that no clause says
 
-// How many teams listeners hear of.
+// Returns the number of teams that listeners hear of.
 std::uint32_t teams_said(std::int32_t number) {
   return number == kNone ? 1 : static_cast<std::uint32_t>(std::max(number, 0));
 }
@@ -171,7 +171,7 @@ Arrays arrays_of(const KernelArguments& all, const RecordVersion& version) {
   return {has_more ? all.count - 1 : all.count, all.base, all.begin, all.size, all.type, all.names, all.mappers};
 }
 
-// What a region's call says of its shape.
+// The numbers of teams and threads in a region's call.
 struct CallNumbers {
   const KernelArguments* arguments;
   std::int32_t teams, thread_limit;
@@ -286,7 +286,7 @@ OMPTOOL_EXPORT std::int32_t __tgt_target_kernel_nowait(const Location* where, st
                                   __builtin_return_address(0));
 }
 
-// What follows the function's name: the numbers that it is called with, if any, and their parameters.
+// After the function's name come the numbers that it is called with, if any, and their parameters.
 #define OMPTOOL_LLVM_REGION(function, teams, threads, ...)                                                             \
   OMPTOOL_EXPORT std::int32_t function(const Location* where, std::int64_t device, void* region, std::uint32_t count,  \
                                        void** base, void** begin, std::int64_t* size, std::int64_t* type,              \

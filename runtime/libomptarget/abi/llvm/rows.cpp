@@ -33,7 +33,7 @@ std::uint32_t flags_of(std::int64_t type) {
   return flags;
 }
 
-// Which element a member is part of, counted from 1; 0: of none.
+// Returns the element that a member is part of, counted from 1; 0: of none.
 std::size_t parent_of(std::int64_t type) {
   return static_cast<std::uint64_t>(type & kTypeMemberOf) >> 48;
 }
@@ -64,7 +64,7 @@ bool is_measure(const Arrays& arrays, std::size_t parent, std::size_t index, boo
   return type & kTypePointerAndObject ? cells : arrays.base[index] == arrays.base[parent];
 }
 
-// Whether `part` is no part of the struct of `parent` but the pointer by which the program finds that.
+// Tells if `part` is no part of the struct of `parent` but the pointer by which the program finds that.
 bool leads_there(const Arrays& arrays, std::size_t parent, HostRange part) {
   const auto base = reinterpret_cast<std::uintptr_t>(arrays.base[parent]);
   const auto begin = reinterpret_cast<std::uintptr_t>(arrays.begin[parent]);
@@ -74,7 +74,7 @@ bool leads_there(const Arrays& arrays, std::size_t parent, HostRange part) {
   return begin < base || (base < pointee && pointee <= begin);
 }
 
-// Where clang measures a struct that is mapped in parts by too few of them: parts of a nested struct, of
+// Adds room where clang measures a struct by too few of its mapped parts: parts of a nested struct, of
 // an array's elements or of a base class may lie outside of what it reserves for all (clang 14 to 21; of
 // base classes clang 22, too). The kernel finds every part from one address, so one object should have
 // them all (decision 30).
@@ -169,7 +169,7 @@ void Translator::add_private(const Component& element) {
   rows_.add({element.base, element.begin, element.size, kPrivate | kArgument | to, nullptr});
 }
 
-// Where the object of another row is; what the kernel or `slot` gets.
+// Looks up the object of another row, for the kernel or for `slot`.
 void Translator::add_lookup(const Component& element, void* base, void** slot) {
   const std::uint32_t what = slot ? kReturn : kMappedArgument;
   const std::uint32_t if_absent = slot && (element.type & kTypeNullify) ? kNullIfAbsent : 0U;

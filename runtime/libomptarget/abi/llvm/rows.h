@@ -63,7 +63,7 @@ public:
       grow();
     ::new (rows_ + size_++) Row(row);
   }
-  // Where `more` rows can be written, which count() then makes part of the list; null: there is no room for so many.
+  // Returns room for `more` rows, which count() then makes part of the list; null: there is no room for so many.
   Row* room_for(std::size_t more) { return more <= capacity_ - size_ ? rows_ + size_ : nullptr; }
   void count(std::size_t more) { size_ += more; }
   operator Rows() const { return {rows_, size_}; }
@@ -156,7 +156,7 @@ inline RowFault add_rows(const Arrays& arrays, Construct construct, RowList& row
   return add_any_rows(arrays, construct, rows, caller);
 }
 
-// What a user-defined mapper has pushed.
+// The components that a user-defined mapper has pushed.
 using Components = std::vector<Component>;
 
 } // namespace omptool::llvm

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where anything is mapped at all, roughly: counts over regions of memory, read without a lock. Most
+// Knows roughly where anything is mapped at all: counts over regions of memory, read without a lock. Most
 // pointers that clang 22 wants attached are variables on a stack, near which nothing is mapped.
 #pragma once
 

@@ -1,8 +1,8 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which host memory has a copy on one device, by address, in blocks so that neighbours share cache lines. The table
-// knows nothing of copies or of threads: its user holds a lock, and decides what moves.
+// A table of the host memory that has a copy on one device, by address, in blocks so that neighbours share cache lines.
+// It knows nothing of copies or of threads: its user holds a lock, and decides what moves.
 #pragma once
 
 #include "data/table/fallback_thread.h"
@@ -41,14 +41,14 @@ struct Diverged {
   std::vector<HostFallback> running; // that may still be
 };
 
-// What a launch looks at fills one cache line; the next one is of those who map and unmap.
+// A launch looks at the first cache line; the next one is of those who map and unmap.
 struct alignas(64) Mapping : small_blocks::Allocated {
   // An object appears when its first reference does, is filled by the call that created it, and
   // goes when the call that drops the last reference has copied it back. A vacant one is not there for
   // anybody: its place is kept for the next call that maps the same memory, which many programs do.
   enum class State : std::uint8_t { kCreating, kReady, kLeaving, kVacant, kGone };
 
-  // What most objects have nothing of.
+  // Most objects have none of these.
   struct Details : small_blocks::Allocated {
     std::string name;                      // of a global variable; not changed once others see the object
     std::string released_by;               // the region that dropped the last reference, if a region did
@@ -127,7 +127,7 @@ inline MappingPtr::~MappingPtr() {
     delete mapping_;
 }
 
-// What messages call it: the address and the size; with "the object at" or its name.
+// Returns how messages name it: the address and the size; with "the object at" or its name.
 std::string describe(HostRange range);
 std::string describe(const Mapping& mapping);
 
@@ -145,7 +145,7 @@ public:
   MappingTable(const MappingTable&) = delete;
   MappingTable& operator=(const MappingTable&) = delete;
 
-  // How an object of at least one byte lies to what is mapped.
+  // Returns how an object of at least one byte lies to what is mapped.
   Lookup find(HostRange wanted) const;
   // The mapping that holds the byte at `address`, or null.
   MappingPtr find(const void* address) const;

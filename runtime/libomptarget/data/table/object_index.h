@@ -67,7 +67,7 @@ public:
       hole = next(hole);
     slots_[hole] = {};
     --size_;
-    // What stands behind moves up, if a search for it passes the hole.
+    // A slot behind it moves up, if a search for it passes the hole.
     for (std::size_t at = next(hole); slots_[at].group; at = next(at))
       if (((at - place_of(slots_[at].key)) & mask_) >= ((at - hole) & mask_)) {
         slots_[hole] = std::move(slots_[at]);

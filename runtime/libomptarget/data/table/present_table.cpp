@@ -11,7 +11,7 @@
 namespace omptool {
 namespace {
 
-// What the program's pointer to a new object is: its beginning, or before that.
+// Returns the program's pointer to a new object: its beginning, or before that.
 std::uintptr_t base_of(const Row& row) {
   return reinterpret_cast<std::uintptr_t>(std::min(row.base, row.begin));
 }

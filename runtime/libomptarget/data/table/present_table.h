@@ -31,7 +31,7 @@ namespace omptool {
 
 using Mappings = std::vector<MappingPtr>;
 
-// What is mapped, as it was when somebody asked.
+// A mapped object, as it was when somebody asked.
 struct MappedObject {
   HostRange host;
   std::byte* device;
@@ -135,7 +135,7 @@ public:
   // ---- what is known of an object ----
 
   [[nodiscard]] std::unique_lock<BiasedLock> guard(const Mapping& mapping) { return index_.guard(mapping); }
-  // Whether any object is newer on the host than on the device, or has no usable copy on the device.
+  // Returns true if any object is newer on the host than on the device, or has no usable copy on the device.
   bool any_host_current() const { return host_current_count_.load(std::memory_order_relaxed) != 0; }
   // The caller holds the lock of the object's shard.
   void set_host_current(Mapping& mapping, bool value);
@@ -144,7 +144,7 @@ public:
   void set_sound(Mapping& mapping);
   bool is_host_current(const Mapping& mapping);
   bool is_usable(const Mapping& mapping);
-  // What the device holds now counts, if it did not before. Null: nothing.
+  // Lets the device's copy count from now on, if it did not before. Null: does nothing.
   void note_written(Mapping* mapping);
   // The device did not take what a call created: the object is for the host alone, unless it has left already.
   void break_object(Mapping& mapping);

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a call maps, in the core's own terms. Each ABI translates its argument arrays into rows; the
+// The rows that a call maps, in the core's own terms. Each ABI translates its argument arrays into rows; the
 // core knows no ABI's map-type bits.
 #pragma once
 

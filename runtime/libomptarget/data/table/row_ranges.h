@@ -23,14 +23,14 @@ inline void* pointer_value(const Row& row) {
   return *static_cast<void**>(row.base);
 }
 
-// Where a row without bytes points.
+// Returns the place that a row without bytes points to.
 inline void* empty_section(const Row& row) {
   if (row.has(kSection))
     return row.begin;
   return row.has(kPointer) ? pointer_value(row) : row.base;
 }
 
-// What lies in both: an implicit row may reach past the object that serves it.
+// Returns the part that lies in both: an implicit row may reach past the object that serves it.
 inline HostRange common(HostRange a, HostRange b) {
   const std::uintptr_t begin = std::max(a.begin, b.begin);
   return {begin, std::max(begin, std::min(a.end, b.end))};

@@ -1,7 +1,7 @@
 // Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Whether host addresses are addresses of the device.
+// Knows if host addresses are addresses of the device.
 #pragma once
 
 #include "data/table/row.h"
