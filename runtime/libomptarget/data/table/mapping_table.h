@@ -84,7 +84,7 @@ struct alignas(64) Mapping : small_blocks::Allocated {
   const HostRange host;
   std::byte* device; // null: the device had no memory for it, host only
   std::int64_t references = 0;
-  std::uintptr_t base;     // what the program's pointer to the object was: host.begin or before it
+  std::uintptr_t base; // what the program's pointer to the object was: host.begin or before it
   // Alive because of the MappingPtrs, and of the calls that have pinned it under its shard's lock: a launch
   // counts there with the lock that it needs anyhow.
   std::uint32_t pins = 0;
