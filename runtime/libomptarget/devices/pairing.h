@@ -4,7 +4,7 @@
 // Pairs the records of a plugin's table with the entries of the host's (decision 26).
 #pragma once
 
-#include "devices/library.h"
+#include "devices/library_contents.h"
 
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 
 #include "data/device_data.h"
 #include "devices/kernel_index.h"
-#include "devices/library.h"
+#include "devices/library_contents.h"
 #include "process/environment.h"
 #include "rtl/device_memory.h"
 #include "rtl/rtl.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "bytes.h"
-#include "devices/library.h"
+#include "devices/library_contents.h"
 
 #include <cstdint>
 #include <string>

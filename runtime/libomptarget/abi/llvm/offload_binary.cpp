@@ -3,7 +3,7 @@
 #include "abi/llvm/offload_binary.h"
 
 #include "abi/llvm/newer_compiler.h"
-#include "devices/library.h"
+#include "devices/library_contents.h"
 
 #include <algorithm>
 #include <array>

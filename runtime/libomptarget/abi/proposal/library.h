@@ -4,7 +4,7 @@
 // Reads what programs of libtarget.so register.
 #pragma once
 
-#include "devices/library.h"
+#include "devices/library_contents.h"
 
 namespace omptool::proposal {
 
