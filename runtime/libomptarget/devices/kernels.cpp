@@ -10,33 +10,6 @@
 
 namespace omptool {
 
-std::vector<HostRange> Kernel::globals() const {
-  std::vector<HostRange> all;
-  for (const Owner& owner : owners)
-    all.insert(all.end(), owner.library->globals.begin(), owner.library->globals.end());
-  return all;
-}
-
-std::string Kernel::ambiguity() const {
-  const auto entry_name = [](const Owner& owner) {
-    return std::string(name_of(owner.library->entries->entries[owner.index]));
-  };
-  for (const Owner& owner : owners)
-    if (const std::string first = entry_name(owners.front()), other = entry_name(owner); first != other)
-      return "its host address stands for two kernels, " + first + " and " + other +
-             " (identical functions folded by the linker)";
-  if (in_several_objects())
-    return "several libraries have a kernel of this name at one address, and its caller is in none of them";
-  return {};
-}
-
-// The linker gives one address to what has one name, and kernels of one file that was compiled twice have.
-bool Kernel::in_several_objects() const {
-  return std::any_of(owners.begin(), owners.end(), [&](const Owner& owner) {
-    return owner.library->object.begin != owners.front().library->object.begin;
-  });
-}
-
 // Caller holds the lock. Launches find what the index holds now; what it held before goes when the launches
 // that use it have ended.
 void Registry::publish(KernelIndex changed) {
@@ -114,11 +87,6 @@ std::shared_ptr<Kernel> Registry::find_kernel(const void* host_address) {
   resolve_pending();
   const std::shared_lock lock(mutex_);
   return kernels_->shared(host_address);
-}
-
-void KernelUse::find_nested(const void* host_address) {
-  nested_ = registry_.find_kernel(host_address);
-  kernel_ = nested_.get();
 }
 
 // Finds it and remembers it.

@@ -14,32 +14,6 @@
 
 namespace omptool {
 
-LoadedImage::~LoadedImage() {
-  if (constructed)
-    if (const std::string failed = run_all(EntryKind::kDestructor); !failed.empty())
-      say("the destructor %s could not run on %s%s", failed.c_str(), device.describe().c_str(),
-          device.rtl.last_error().c_str());
-  if (table && device.rtl.call().unload_binary && !device.memory.is_lost())
-    device.rtl.call().unload_binary(device.rtl_id, &image);
-}
-
-std::string LoadedImage::run_all(EntryKind kind) const {
-  const std::size_t count = entries->entries.size();
-  for (std::size_t done = 0; done < count; ++done) {
-    const std::size_t i = kind == EntryKind::kDestructor ? count - 1 - done : done; // as C++ destroys
-    if (entries->entries[i].kind != kind)
-      continue;
-    void* const function = addresses[i];
-    device.data.activity.note();
-    const bool ran =
-        function && device.rtl.call().run_target_team_region(device.rtl_id, function, nullptr, 0, 1, 1) == 0;
-    observe::report(observe::ImageFunctionRan{device.number, name_of(entries->entries[i]), !ran});
-    if (!ran)
-      return name_of(entries->entries[i]);
-  }
-  return {};
-}
-
 bool Registry::is_loaded(const Library& library, const Device& device) {
   const std::shared_lock lock(mutex_);
   const auto there = library.on_device.find(device.number);

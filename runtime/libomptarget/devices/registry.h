@@ -7,13 +7,12 @@
 // has registered, load.cpp loads it, kernels.cpp finds kernels in it.
 #pragma once
 
-#include "data/device_data.h"
+#include "devices/device.h"
+#include "devices/kernel.h"
 #include "devices/kernel_index.h"
-#include "devices/library_contents.h"
+#include "devices/library.h"
 #include "process/environment.h"
-#include "rtl/device_memory.h"
 #include "rtl/rtl.h"
-#include "rtl/special_memory.h"
 #include "threads/hazard_pointers.h"
 
 #include <array>
@@ -25,139 +24,11 @@
 #include <mutex>
 #include <set>
 #include <shared_mutex>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace omptool {
-
-// One device of one plugin. Numbers are never reused, devices never removed.
-struct Device {
-  Device(int its_number, Rtl& its_rtl, std::int32_t its_rtl_id)
-      : number(its_number), rtl(its_rtl), rtl_id(its_rtl_id) {}
-  // The reason for the message of a region that cannot run here.
-  std::string describe() const { return "device " + std::to_string(number) + " (" + rtl.name() + ")"; }
-
-  const int number;
-  Rtl& rtl;
-  const std::int32_t rtl_id;
-  const std::string uid = rtl.name() + "-" + std::to_string(rtl_id); // no other device has it
-  DeviceMemory memory{rtl, rtl_id, number};
-  DeviceData data{memory};
-  SpecialMemory special{memory};
-
-  enum class State { kUntouched, kReady, kFailed };
-  // Held while the device is initialised, takes in loaded images and runs deferred work. Recursive:
-  // constructors of device variables may call this library. No image is loaded under it: the dynamic
-  // linker may be locked by a thread that waits for this.
-  std::recursive_mutex preparing;
-  // Held while images are loaded, so that threads that come at once don't each load them; a thread that
-  // has waited for a while goes on without it (see Registry::load).
-  std::timed_mutex loading;
-  State state = State::kUntouched;            // under `preparing`
-  std::string failure;                        // under `preparing`; of kFailed
-  std::size_t deferred_done = 0;              // under `preparing`
-  std::uint64_t loaded_up_to = 0;             // the number of a library; under the registry's lock
-  std::atomic<bool> usable{false};            // kReady
-  std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
-  std::atomic<std::size_t> regions{0};        // begun and not ended; see Placement
-};
-
-// An image on a device; unloaded when the library is gone and the last region in it has ended.
-struct LoadedImage {
-  LoadedImage(Device& its_device, const __tgt_device_image& its_image, std::shared_ptr<const EntryTable> its_entries)
-      : device(its_device), image(its_image), entries(std::move(its_entries)) {}
-  ~LoadedImage();
-  LoadedImage(const LoadedImage&) = delete;
-  LoadedImage& operator=(const LoadedImage&) = delete;
-
-  // Runs the functions of that kind, which take no arguments, in table order, destructors backwards. The name of the
-  // first that could not run, or "".
-  std::string run_all(EntryKind kind) const;
-
-  Device& device;
-  __tgt_device_image image; // the plugin knows the image by this address; its bytes may be gone
-  std::shared_ptr<const EntryTable> entries;
-  tgt_target_table* table = nullptr;
-  std::vector<void*> addresses; // of each entry on the device, null where the image lacks it
-  bool constructed = false;     // its constructors have run, so its destructors will
-  Passings passings = passings_of(KernelForm::kAsCalled, false, true);
-  Passing passing(EnvironmentPlace of_call) const { return passings[static_cast<std::size_t>(of_call)]; }
-  std::string compiler; // see ImageOrigin
-};
-
-// The state of a library on one device.
-struct LibraryOnDevice {
-  bool loaded = false; // what could be loaded is in `images`
-  std::vector<std::shared_ptr<LoadedImage>> images;
-  std::string failure;   // the first image that could not be loaded, or constructor that could not run
-  bool unusable = false; // regions run on the host although an image is loaded
-  bool used = false;     // a region of the library ran here
-};
-
-// One executable or shared library that has registered.
-struct Library {
-  struct Image {
-    __tgt_device_image raw;
-    Rtl* rtl;             // null: none accepts it
-    std::string refusals; // of the plugins, where none owns it
-    ImageOrigin origin;
-  };
-  const void* descriptor = nullptr;
-  std::uint64_t number = 0; // in the order in which they have registered, from 1 on
-  bool permanent = false;   // part of the executable: its memory outlives every use
-  HostRange object{};       // see Registration
-  std::shared_ptr<const EntryTable> entries;
-  std::vector<Image> images;
-  std::vector<HostRange> globals;
-  bool globals_required = false;
-  bool host_memory = false;
-  const char* remark = nullptr;             // see LibraryContents
-  std::map<int, LibraryOnDevice> on_device; // by device number; under the registry's lock
-  bool removed = false;                     // under the registry's lock
-};
-
-// Reports about a region that are made once.
-enum class ReportOnce : std::size_t { kFallsBack, kMayUseDevice };
-constexpr std::size_t kReportsOnce = 2;
-
-// A kernel as the host knows it. Several libraries may list one host address: bundled objects of one
-// executable share its entry table, each with its own images.
-struct Kernel {
-  struct Owner {
-    std::shared_ptr<Library> library;
-    std::size_t index;
-  };
-  struct Loaded {
-    int device = -1;
-    void* function = nullptr;
-    std::shared_ptr<LoadedImage> image;
-    const Loaded* next = nullptr;
-  };
-  std::string name;
-  std::vector<Owner> owners;
-  // The findings so far: written under the registry's lock, read without it.
-  mutable std::atomic<const Loaded*> loaded{nullptr};
-  mutable std::vector<std::unique_ptr<const Loaded>> kept; // all that `loaded` ever led to; under the registry's lock
-  const Loaded* on(int device) const {
-    const Loaded* one = loaded.load(std::memory_order_acquire);
-    while (one && one->device != device)
-      one = one->next;
-    return one;
-  }
-  mutable std::array<std::atomic<bool>, kReportsOnce> said{}; // by Said
-  std::vector<HostRange> globals() const;
-  // Returns why the address does not say which kernel is meant, or "".
-  std::string ambiguity() const;
-  bool in_several_objects() const;
-};
-
-// A kernel on a device. Valid as long as the KernelUse that it comes from.
-struct Resolved {
-  void* function = nullptr; // null: it is not there
-  Passing how = Passing::kPlain;
-};
 
 // Work for every device, done when a device is first used (device number -2).
 struct Deferred {
@@ -354,56 +225,6 @@ private:
   std::shared_ptr<const KernelIndex> kernels_ = std::make_shared<KernelIndex>();
   std::atomic<const KernelIndex*> index_{kernels_.get()}; // the same, for launches, which take no lock
   Retired retired_;                                       // indexes and kernels that launches may still use
-};
-
-// The kernel at a host address, kept from being freed, and its images from being unloaded, while this
-// lives: for the length of a launch.
-class KernelUse {
-public:
-  KernelUse(Registry& registry, const void* host_address) : registry_(registry), mine_(my_hazard_pointer()) {
-    if (mine_.record.load(std::memory_order_relaxed)) [[unlikely]]
-      find_nested(host_address);
-    else
-      find(host_address);
-  }
-  ~KernelUse() {
-    if (nested_ || !kernel_) [[unlikely]]
-      return;
-    mine_.record.store(nullptr, std::memory_order_release);
-    light_barrier();
-    // The child of a kernel that forked does not know who holds what.
-    if (registry_.retired_.any() && Registry::current() == &registry_) [[unlikely]]
-      registry_.retired_.collect();
-  }
-  KernelUse(const KernelUse&) = delete;
-  KernelUse& operator=(const KernelUse&) = delete;
-  const Kernel* get() const { return kernel_; } // null: no registered library has the address
-
-private:
-  // Locals stay in registers; a store to an hazard pointer could change a member, for all that the compiler knows.
-  void find(const void* host_address) {
-    const std::atomic<const KernelIndex*>& published = registry_.index_;
-    HazardPointer& mine = mine_;
-    const KernelIndex* index = published.load(std::memory_order_acquire);
-    for (;;) {
-      mine.index.store(index, std::memory_order_relaxed);
-      light_barrier();
-      const KernelIndex* const now = published.load(std::memory_order_acquire);
-      if (now == index) [[likely]]
-        break;
-      index = now;
-    }
-    const Kernel* const found = index ? index->find(host_address) : nullptr;
-    mine.record.store(found, std::memory_order_release);
-    mine.index.store(nullptr, std::memory_order_release);
-    kernel_ = found;
-  }
-  void find_nested(const void* host_address);
-
-  Registry& registry_;
-  HazardPointer& mine_;
-  const Kernel* kernel_ = nullptr;
-  std::shared_ptr<Kernel> nested_; // of a launch from inside a kernel: the thread's hazard pointer is in use
 };
 
 } // namespace omptool

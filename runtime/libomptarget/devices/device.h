@@ -1,0 +1,49 @@
+// Part of omptool, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "data/device_data.h"
+#include "rtl/device_memory.h"
+#include "rtl/rtl.h"
+#include "rtl/special_memory.h"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace omptool {
+
+// One device of one plugin. Numbers are never reused, devices never removed.
+struct Device {
+  Device(int its_number, Rtl& its_rtl, std::int32_t its_rtl_id)
+      : number(its_number), rtl(its_rtl), rtl_id(its_rtl_id) {}
+  // The reason for the message of a region that cannot run here.
+  std::string describe() const { return "device " + std::to_string(number) + " (" + rtl.name() + ")"; }
+
+  const int number;
+  Rtl& rtl;
+  const std::int32_t rtl_id;
+  const std::string uid = rtl.name() + "-" + std::to_string(rtl_id); // no other device has it
+  DeviceMemory memory{rtl, rtl_id, number};
+  DeviceData data{memory};
+  SpecialMemory special{memory};
+
+  enum class State { kUntouched, kReady, kFailed };
+  // Held while the device is initialised, takes in loaded images and runs deferred work. Recursive:
+  // constructors of device variables may call this library. No image is loaded under it: the dynamic
+  // linker may be locked by a thread that waits for this.
+  std::recursive_mutex preparing;
+  // Held while images are loaded, so that threads that come at once don't each load them; a thread that
+  // has waited for a while goes on without it (see Registry::load).
+  std::timed_mutex loading;
+  State state = State::kUntouched;            // under `preparing`
+  std::string failure;                        // under `preparing`; of kFailed
+  std::size_t deferred_done = 0;              // under `preparing`
+  std::uint64_t loaded_up_to = 0;             // the number of a library; under the registry's lock
+  std::atomic<bool> usable{false};            // kReady
+  std::atomic<std::uint64_t> prepared_for{0}; // the registry's generation that it has caught up with
+  std::atomic<std::size_t> regions{0};        // begun and not ended; see Placement
+};
+
+} // namespace omptool
